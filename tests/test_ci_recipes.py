@@ -697,8 +697,8 @@ def test_the_alias_moves_to_the_version_whose_file_passed(governed: Path) -> Non
     [
         ("a broken limit", 1, "fail"),
         ("another file", 2, None),
-        ("a wrong option", 2, None),
-        ("an invalid policy", 2, None),
+        pytest.param("a wrong option", 2, None, marks=pytest.mark.slow),
+        pytest.param("an invalid policy", 2, None, marks=pytest.mark.slow),
     ],
 )
 def test_the_alias_does_not_move_for_anything_else(case: str, code: int, verdict: str | None, governed: Path) -> None:

@@ -23,6 +23,9 @@ from leafgate.types.schema import Column, Schema
 from leafgate.types.tree import Leaf, Node
 from leafgate_kadet import Kadet
 
+pytestmark = pytest.mark.slow
+
+
 TOP = Path(__file__).resolve().parents[1]
 SETTINGS = ("adult-id3", "adult-all")
 K_GRID = (2, 5, 10, 25, 50, 75, 100, 150, 200, 250, 500, 750, 889, 890, 1000)

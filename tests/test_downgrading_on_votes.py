@@ -14,8 +14,8 @@ from leafgate.engine.audit import Audit
 from leafgate.session.run import Session, open_session
 from leafgate_downgrading import CellAttack, Downgrading, Restoration, TreeInference
 from leafgate_downgrading.attack import infer
-from leafgate_downgrading.grid import cells_of, coded
-from leafgate_downgrading.naive_bayes import most_telling, pair_counts
+from leafgate_downgrading.grid import encode_cells, table_cells
+from leafgate_downgrading.naive_bayes import columns_by_information, pair_counts
 
 POLICY = Path(__file__).resolve().parents[1] / "policies" / "votes.yaml"
 
@@ -48,12 +48,12 @@ def right(run: Session, audit: Audit, attack: CellAttack) -> float:
 
 def test_the_vote_on_physicians_tells_most_of_the_party_and_the_one_on_el_salvador_of_that(votes: Session) -> None:
     """Chang 2003, section 7; apart from the party."""
-    cells = cells_of(votes.table)
-    grid, _ = coded(cells, np.zeros((len(votes.table), 17), dtype=np.bool_))
+    cells = table_cells(votes.table)
+    grid, _ = encode_cells(cells, np.zeros((len(votes.table), 17), dtype=np.bool_))
     names = [column.name for column in cells.columns]
     counts = pair_counts(grid)
-    assert names[most_telling(counts, grid, names.index("party"))[0]] == "physician_fee_freeze"
-    of_that = most_telling(counts, grid, names.index("physician_fee_freeze"))
+    assert names[columns_by_information(counts, grid, names.index("party"))[0]] == "physician_fee_freeze"
+    of_that = columns_by_information(counts, grid, names.index("physician_fee_freeze"))
     assert next(names[i] for i in of_that if names[i] != "party") == "el_salvador_aid"
 
 

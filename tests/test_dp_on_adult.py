@@ -13,6 +13,9 @@ from adult import POLICIES, data_root, value
 from leafgate.engine.audit import Audit
 from leafgate.session.run import Session, open_session
 
+pytestmark = pytest.mark.slow
+
+
 METRICS = (
     {"use": "differential_privacy", "at_most": 1, "delta": 1e-6},
     {"use": "accuracy", "at_least": 0.83},

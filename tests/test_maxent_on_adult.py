@@ -16,14 +16,13 @@ import pytest
 
 from adult import POLICIES, data_root, value
 from leafgate.engine.audit import Audit
-from leafgate.engine.build import build, knowledge
-from leafgate.session.run import Session, open_session
+from leafgate.session.run import Session, build_release, granted_knowledge, open_session
 from leafgate.types.release import Level
 from leafgate.types.table import Table
-from leafgate_divergence.metrics import divergences
-from leafgate_maxent.attack import chances_of
-from leafgate_maxent.problem.build import Model, model_of
-from leafgate_maxent.problem.problem import Outcome, Settings
+from leafgate_divergence import divergences
+from leafgate_maxent.attack import posterior_of
+from leafgate_maxent.problem.build import Model, build_model
+from leafgate_maxent.problem.problem import Outcome, SolveSettings
 from leafgate_maxent.problem.tree_index import Floats
 from leafgate_maxent.solve.active_set import solve
 
@@ -52,11 +51,11 @@ def published(builder: Mapping[str, Any], level: Level) -> Session:
 def attacked(measure: str, level: Level, internal: bool) -> tuple[Model, Outcome, Floats]:
     """The problem, what solving it came to, and D_individual of each public record."""
     run = published({"use": "id3", "measure": measure, "min_split": 6}, level)
-    sealed = build(run.policy, run.plugins, run.table)
-    known = replace(knowledge(run.policy, run.table, sealed), label_accuracies=None)  # the paper's adversary has none
-    model = model_of(sealed.release, known, internal=internal)
-    outcome = solve(model.problem, Settings(starts=1, time_limit=3600))
-    believed = chances_of(model, outcome.people, known.schema["education"], known).to_numpy(dtype=float)
+    sealed = build_release(run.policy, run.plugins, run.table)
+    known = replace(granted_knowledge(run.policy, run.table, sealed), label_accuracies=None)
+    model = build_model(sealed.release, known, internal=internal)
+    outcome = solve(model.problem, SolveSettings(starts=1, time_limit=3600))
+    believed = posterior_of(model, outcome.people, known.schema["education"], known).to_numpy(dtype=float)
     return model, outcome, divergences(shares(run.table), believed, 1e-9)
 
 
@@ -83,7 +82,7 @@ def lowered(measure: str, level: Level) -> Floats:
 def kept(measure: str, level: Level, internal: bool) -> bool:
     """Does the whole problem hold, by its own arithmetic? Linear to 1e-8, the choices of tests to 1e-6 people."""
     model, outcome, _ = attacked(measure, level, internal)
-    missed = model.problem.broken(outcome.people)
+    missed = model.problem.violations(outcome.people)
     return all(worst <= (1e-6 if kind == "internal" else 1e-8) for kind, worst in missed.items())
 
 
@@ -95,7 +94,7 @@ def test_the_people_and_the_combinations_are_the_papers() -> None:
 @pytest.mark.parametrize("measure", MEASURES)
 def test_with_counts_the_optimum_is_certified(measure: str) -> None:
     model, outcome, _ = attacked(measure, "counts", True)
-    assert 2_000 < sum(map(len, model.problem.choices)) < 2_100
+    assert 2_000 < sum(map(len, model.problem.split_constraints)) < 2_100
     assert outcome.convex
     assert outcome.gap < 1e-9
     assert kept(measure, "counts", True)

@@ -10,11 +10,15 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from adult import data_root
 from leafgate.models.reader import read_foreign
 from leafgate.models.scrub.rounding import rounded
 from replay import replayed
+
+pytestmark = pytest.mark.slow
+
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/your-model.md"
 POLICIES = Path(__file__).resolve().parents[1] / "policies"

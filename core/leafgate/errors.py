@@ -1,14 +1,26 @@
-"""What can go wrong, and the exit code each kind of trouble ends in."""
+"""The errors of leafgate, and the exit code of each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Every exit code of a command: scripts and pipelines depend on these numbers."""
+
+    PASS = 0
+    FAIL = 1
+    INVALID = 2
+    INCONCLUSIVE = 3
+    INTERNAL = 4
+    INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong: where, what, and what would be right."""
+    """One thing that is wrong: its location, what is wrong, and a hint at what to do."""
 
     location: str
     message: str
@@ -21,9 +33,9 @@ class Problem:
 
 
 class LeafgateError(Exception):
-    """Trouble that leafgate understands; its text never holds a cell of the user's data."""
+    """Base class of all errors that leafgate raises on purpose; the text never holds a cell of the user's data."""
 
-    exit_code = 4
+    exit_code = ExitCode.INTERNAL
 
     def __init__(self, message: str, *, place: str = "", remedy: str = "") -> None:
         self.problems: tuple[Problem, ...] = (Problem(place, message, remedy),)
@@ -42,11 +54,11 @@ class LeafgateError(Exception):
 class InvalidError(LeafgateError):
     """The policy, the command or the data cannot be used as it is."""
 
-    exit_code = 2
+    exit_code = ExitCode.INVALID
 
 
 class PolicyError(InvalidError):
-    """The policy says something that cannot be meant."""
+    """The policy has a value that is wrong or contradicts another one."""
 
 
 class DataError(InvalidError):
@@ -66,24 +78,24 @@ class OutputError(InvalidError):
 
 
 class InconclusiveError(LeafgateError):
-    """Could not tell; never a pass."""
+    """The question cannot be answered; never a pass."""
 
-    exit_code = 3
+    exit_code = ExitCode.INCONCLUSIVE
 
 
 class UnreadableError(InconclusiveError):
-    """This belief does not speak of what the metric needs; another one may."""
+    """This belief lacks what the metric needs; another belief may have it."""
 
 
 class NoReleaseError(LeafgateError):
     """No release keeps the builder's promise.
 
-    The message is for everyone: it tells no number of the data, and nothing that only some of the people have.
+    The message is public: it holds no number of the data, and nothing that only some of the people have.
     `people` is how many people stand in the way; reports show it only where their smallest cell allows. `details`, in
     words, are for auditors alone.
     """
 
-    exit_code = 1
+    exit_code = ExitCode.FAIL
 
     def __init__(self, message: str, *, people: int | None = None, remedy: str = "", details: str = "") -> None:
         super().__init__(message, place="build", remedy=remedy)
@@ -92,6 +104,6 @@ class NoReleaseError(LeafgateError):
 
 
 def plain(message: str) -> str:
-    """Pydantic's message in the voice of the others."""
+    """Pydantic's message in the style of the other messages."""
     message = message.removeprefix("Value error, ").removeprefix("Input ")
     return message[:1].lower() + message[1:]

@@ -18,7 +18,7 @@ from leafgate.types.schema import Column
 
 ID3, ALL = "adult-id3", "adult-all"
 PRUNED = {ID3: (False, True), ALL: (True,)}
-"""Whether trees are pruned, in the order they are told: first as we read the paper."""
+"""Whether trees are pruned, in the order they are reported: first as we read the paper."""
 
 
 @dataclass(frozen=True)

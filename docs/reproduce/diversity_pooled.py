@@ -49,7 +49,7 @@ class Hidden:
 
 @dataclass(frozen=True)
 class Group:
-    """People who cannot be told apart: their classes, and those of all leaves they could be in."""
+    """People who cannot be distinguished: their classes, and those of all leaves they could be in."""
 
     who: str
     own: tuple[int, ...]

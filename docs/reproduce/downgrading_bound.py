@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from downgrading_votes import FILE, drawn
-from leafgate_downgrading.adversaries import Learned
-from leafgate_downgrading.c45_missing import Growing
-from leafgate_downgrading.conditioning import ConditioningLearned
+from leafgate_downgrading.adversaries import FittedAdversary
+from leafgate_downgrading.c45_missing import TreeOptions
+from leafgate_downgrading.conditioning import ConditioningAdversary
 from leafgate_downgrading.grid import HIDDEN, Grid
-from leafgate_downgrading.naive_bayes import NaiveBayesLearned
-from leafgate_downgrading.tree_adversaries import TreesLearned
+from leafgate_downgrading.naive_bayes import NaiveBayesAdversary
+from leafgate_downgrading.tree_adversaries import TreeAdversary
 
 VALUES = ("y", "n", "?")
 PARTIES = ("democrat", "republican")
@@ -29,10 +29,10 @@ def fewest(root: Path, draw: int, taus: Sequence[float]) -> dict[tuple[str, floa
     grid = _grid(root, draw)
     sets = np.array([[bool(number >> bit & 1) for bit in range(16)] for number in range(2**16)])
     sizes = sets.sum(axis=1)
-    learned: dict[str, Learned] = {
-        "tree_inference": TreesLearned(grid, Growing()),
-        "conditioning": ConditioningLearned(grid),
-        "naive_bayes": NaiveBayesLearned(grid),
+    learned: dict[str, FittedAdversary] = {
+        "tree_inference": TreeAdversary(grid, TreeOptions()),
+        "conditioning": ConditioningAdversary(grid),
+        "naive_bayes": NaiveBayesAdversary(grid),
     }
     found: dict[tuple[str, float], list[float]] = {}
     for member in drawn(root, draw).tolist():

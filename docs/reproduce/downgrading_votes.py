@@ -13,10 +13,9 @@ import numpy as np
 import yaml
 
 from leafgate.api.components import AttackModel
-from leafgate.engine.build import build, knowledge
 from leafgate.errors import NoReleaseError
 from leafgate.io.release_codec import ReleaseArtifact
-from leafgate.session.run import Session, open_session
+from leafgate.session.run import Session, build_release, granted_knowledge, open_session
 from leafgate_downgrading import Conditioning, NaiveBayes, Restoration, TreeInference
 from leafgate_downgrading.grid import WITHHELD
 
@@ -71,7 +70,7 @@ def attacked(root: Path, draw: int, way: str, options: Mapping[str, Any], tau: f
     run = run_of(root, draw, {"tau": tau, **options})
     start = time.perf_counter()
     try:
-        sealed = build(run.policy, run.plugins, run.table)
+        sealed = build_release(run.policy, run.plugins, run.table)
     except NoReleaseError:
         return Attacked(draw, way, tau, time.perf_counter() - start)
     seconds = time.perf_counter() - start
@@ -83,7 +82,8 @@ def attacked(root: Path, draw: int, way: str, options: Mapping[str, Any], tau: f
 def judged(run: Session, sealed: ReleaseArtifact, attack: AttackModel, tau: float) -> tuple[float, float]:
     """The share of parties an attack guesses, and of those it believes with no more than tau."""
     beliefs = {
-        belief.secret: belief for belief in attack.infer(sealed.release, knowledge(run.policy, run.table, sealed))
+        belief.secret: belief
+        for belief in attack.infer(sealed.release, granted_knowledge(run.policy, run.table, sealed))
     }
     belief = beliefs["party"]
     assert belief.posterior is not None

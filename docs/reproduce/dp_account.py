@@ -9,7 +9,7 @@ from functools import cache
 from itertools import product
 
 from leafgate_dp_random_trees.accounting import Forest, theorem
-from leafgate_dp_random_trees.accounting.pld import Losses, upper
+from leafgate_dp_random_trees.accounting.pld import PrivacyLosses, pessimistic_losses
 
 KS, BETAS, TREES = (5, 10, 20), (0.1, 0.2, 0.4), (1, 8, 32)
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
@@ -67,8 +67,8 @@ def epsilon_of(k: int, beta: float, trees: int) -> float | None:
 
 
 @cache
-def losses(k: int, beta: float) -> Losses:
-    return upper(k, beta)
+def losses(k: int, beta: float) -> PrivacyLosses:
+    return pessimistic_losses(k, beta)
 
 
 def _finite(epsilon: float) -> float | None:

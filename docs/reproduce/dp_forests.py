@@ -17,8 +17,8 @@ from dp_scores import Floats, Mean, Score, measured, of_votes
 from leafgate.algorithms.routing import route
 from leafgate.types.tree import Node
 from leafgate_dp_random_trees import DpRandomTrees, RandomTrees
-from leafgate_dp_random_trees.mechanisms import Key, kept
-from leafgate_dp_random_trees.structure import forest
+from leafgate_dp_random_trees.mechanisms import Key, sample_counts
+from leafgate_dp_random_trees.structure import draw_random_trees
 
 TREES = (8, 32)
 KS = (0, 5, 10, 20, 50)
@@ -70,7 +70,7 @@ def scores(split: Split, depth: int, run: int) -> dict[Setting, Score]:
     rng = np.random.default_rng(run)
     votes = {(k, beta): np.zeros((len(test), len(test.schema.classes))) for _, k, beta in settings()}
     found: dict[Setting, Score] = {}
-    for number, tree in enumerate(list(forest(table.schema, depth, max(TREES), rng)), start=1):
+    for number, tree in enumerate(list(draw_random_trees(table.schema, depth, max(TREES), rng)), start=1):
         for key, result in _told(tree, split, rng):
             votes[key] += result
         if number in TREES:
@@ -85,7 +85,7 @@ def _told(tree: Node, split: Split, rng: np.random.Generator) -> Iterator[tuple[
     routed, reached = route(tree, table), route(tree, test).leaf
     counter = routed.leaf * classes + table.codes(table.schema.target.name)
     for beta in (1.0, *BETAS):
-        weight = table.weight if beta == 1 else kept(table.weight, beta, Key.drawn(rng))
+        weight = table.weight if beta == 1 else sample_counts(table.weight, beta, Key.drawn(rng))
         counts = np.bincount(counter, weights=weight, minlength=len(routed.leaves) * classes).reshape(-1, classes)
         for k in KS:
             if (k == 0) == (beta == 1):

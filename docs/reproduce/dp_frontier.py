@@ -15,15 +15,15 @@ from dp_data import Data, Split
 from dp_peers import peers
 from dp_scores import Mean, Score, measured
 from leafgate_dp_random_trees import DpLaplaceTrees, DpRandomTrees, RandomTrees
-from leafgate_dp_random_trees.accounting import noise_epsilon, settled
-from leafgate_dp_random_trees.builder import COMBINES
+from leafgate_dp_random_trees.accounting import choose_forest, noise_epsilon
+from leafgate_dp_random_trees.builder import COMBINE_RULES
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
 RUNS = 5
 FEWER = {2.0: 3, 4.0: 3}
 """Runs of the largest sampled forests."""
 NOISY = (8, 16, 32, 64)
-"""Numbers of trees with noise: all are told, none is chosen."""
+"""Numbers of trees with noise: all are reported, none is chosen."""
 NOISY_RUNS = 3
 NO_PROMISE = float("inf")
 SCRIPTS = {"DP-EBM": "dp_peer_ebm", "diffprivlib": "dp_peer_diffprivlib"}
@@ -82,8 +82,8 @@ def _ours(data: Data) -> Iterator[tuple[Told, Score]]:
 def _sampled(split: Split, epsilon: float, run: int) -> Iterator[tuple[Told, Score]]:
     """The builder as it is, but for epsilon; the ways to combine share a forest."""
     options = DpRandomTrees(epsilon=epsilon, delta=DELTA, rehearsal=True)
-    release, chosen = options.build(split[0], np.random.default_rng(run)), settled(options)
-    for combine, name in COMBINES.items():
+    release, chosen = options.build(split[0], np.random.default_rng(run)), choose_forest(options)
+    for combine, name in COMBINE_RULES.items():
         score = measured(replace(release, combine=name), split[1])
         yield (f"sampled, {combine}", epsilon, chosen.trees, chosen.beta), score
 
@@ -92,7 +92,7 @@ def _noisy(split: Split, epsilon: float, trees: int, run: int) -> Iterator[tuple
     scale = scale_of(trees, epsilon)
     options = DpLaplaceTrees(trees=trees, scale=scale, delta=DELTA, rehearsal=True)
     release = options.build(split[0], np.random.default_rng(run))
-    for combine, name in COMBINES.items():
+    for combine, name in COMBINE_RULES.items():
         yield (
             (f"noise, {trees} trees, {combine}", epsilon, trees, scale),
             measured(replace(release, combine=name), split[1]),

@@ -1,6 +1,6 @@
 """The differentially private explainable boosting machine of the `interpret` library; two classes only.
 
-Numbers are told their bounds. Columns with values are `nominal`: the library finds the values within its budget. All
+Numbers are given their bounds. Columns with values are `nominal`: the library finds the values within its budget. All
 else is as the library has it, but delta.
 """
 

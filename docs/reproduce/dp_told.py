@@ -1,4 +1,4 @@
-"""How claims and settings are told in words."""
+"""How claims and settings are described in words."""
 
 from __future__ import annotations
 

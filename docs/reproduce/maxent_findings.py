@@ -83,7 +83,7 @@ class Findings:
 
 
 def wanted() -> Iterator[Wanted]:
-    """Both measures, all that can be told of leaves, with and without the choices; and a smaller tree by gini."""
+    """Both measures, all that can be published of leaves, with and without the choices; and a smaller tree by gini."""
     for measure in MEASURES:
         for level in LEVELS:
             yield from (Wanted(measure, level, internal) for internal in (False, True))

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from leafgate.cli.audit import Audience
+from leafgate.console.options import Audience
 from leafgate.policy.load import document_of
 from leafgate.sweep.command import sweep
 from maxent_settings import POLICY, SECRET, TIME_LIMIT

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from leafgate.session.run import Session
 from leafgate.types.tree import CategoricalSplit, Leaf, Node, children
-from leafgate_divergence.metrics import divergences, floored
-from leafgate_maxent.problem.build import Model, model_of
-from leafgate_maxent.problem.problem import Outcome, Settings
+from leafgate_divergence import divergences, floored
+from leafgate_maxent.problem.build import Model, build_model
+from leafgate_maxent.problem.problem import Outcome, SolveSettings
 from leafgate_maxent.solve.active_set import solve
 from maxent_settings import FLOOR, STARTS, TIME_LIMIT, Floats, Wanted, believed, open_run, released, true_shares
 
@@ -75,11 +75,11 @@ def attacked(run: Session, wanted: Wanted, starts: int = STARTS) -> Attacked:
     """The attack in this process; the time is from a release and a table in memory to a checked belief."""
     release, known = released(run, wanted)
     begin, before = time.perf_counter(), _worked()
-    model = model_of(release, known, internal=wanted.internal)
-    outcome = solve(model.problem, Settings(starts=starts, time_limit=TIME_LIMIT, seed=known.seed))
+    model = build_model(release, known, internal=wanted.internal)
+    outcome = solve(model.problem, SolveSettings(starts=starts, time_limit=TIME_LIMIT, seed=known.seed))
     cost = (time.perf_counter() - begin, _worked() - before, _megabytes(1 if outcome.convex else starts))
     true = true_shares(run.table)
-    beliefs = [believed(model, people, known) for people in (outcome.people, *outcome.others)]
+    beliefs = [believed(model, people, known) for people in (outcome.people, *outcome.alternatives)]
     individual = np.array([divergences(true, each, FLOOR) for each in beliefs])
     return Attacked(
         wanted,
@@ -98,7 +98,7 @@ Solved = tuple[float, float, float, bool, list[float], dict[str, int], int, dict
 
 def _solved(outcome: Outcome) -> Solved:
     found = sorted(outcome.optima, reverse=True)
-    counted = dict(outcome.active), len(outcome.binding), dict(outcome.missed)
+    counted = dict(outcome.active), len(outcome.binding), dict(outcome.violations)
     return outcome.entropy, outcome.bound, outcome.gap, outcome.convex, found, *counted
 
 
@@ -109,7 +109,7 @@ def _tree(tree: Node, model: Model) -> Tree:
     published = sum(isinstance(node, Leaf) for node, _ in nodes)
     candidates = sum(columns - above - 1 for node, above in nodes if isinstance(node, CategoricalSplit))
     leaves = len(np.unique(model.problem.strata.leaf[:, 0]))
-    return Tree(published, leaves, candidates, sum(map(len, model.problem.choices)))
+    return Tree(published, leaves, candidates, sum(map(len, model.problem.split_constraints)))
 
 
 def _nodes(node: Node, above: int = 0) -> Iterator[tuple[Node, int]]:

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from kadet_runs import POLICIES
 from leafgate import AdversaryKnowledge, Release
-from leafgate.engine.build import build, knowledge
-from leafgate.session.run import Session, open_session
+from leafgate.session.run import Session, build_release, granted_knowledge, open_session
 from leafgate.types.release import Level
 from leafgate.types.table import Table
-from leafgate_maxent.attack import chances_of
+from leafgate_maxent.attack import posterior_of
 from leafgate_maxent.problem.build import Model
 
 Floats = NDArray[np.float64]
@@ -57,8 +56,8 @@ def publishing(run: Session, builder: Mapping[str, Any], level: Level = "counts"
 def released(run: Session, wanted: Wanted) -> tuple[Release, AdversaryKnowledge]:
     """The tree as it is published, and what the adversary knows."""
     run = publishing(run, wanted.builder, wanted.level)
-    sealed = build(run.policy, run.plugins, run.table)
-    known = knowledge(run.policy, run.table, sealed)
+    sealed = build_release(run.policy, run.plugins, run.table)
+    known = granted_knowledge(run.policy, run.table, sealed)
     return sealed.release, replace(known, label_accuracies=None)  # the paper's adversary has no test data
 
 
@@ -73,4 +72,4 @@ def true_shares(table: Table) -> Floats:
 
 def believed(model: Model, people: Floats, known: AdversaryKnowledge) -> Floats:
     """P*(x|q)."""
-    return chances_of(model, people, known.schema[SECRET], known).to_numpy(dtype=float)
+    return posterior_of(model, people, known.schema[SECRET], known).to_numpy(dtype=float)

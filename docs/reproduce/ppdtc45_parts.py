@@ -12,8 +12,8 @@ from leafgate.api.components import AttackModel
 from leafgate.engine.build import grant_knowledge
 from leafgate.types.release import Release
 from leafgate.types.schema import Column, Schema
-from leafgate_ppdtc45.shared import Shared
-from leafgate_ppdtc45.split_methods import Learner, plain_tree, threshold_tree
+from leafgate_ppdtc45.shared import SharedRecords
+from leafgate_ppdtc45.split_methods import Learner, direct_tree, threshold_tree
 from leafgate_reconstruction import BeDr, PcaDr, Posterior, SpectralFilter
 from leafgate_reconstruction.metrics import interval
 from ppdtc45_setting import LAWS, ROWS, Codes, People, accuracy, drawn, noise_of, perturbed
@@ -97,7 +97,7 @@ def parts(everyone: People, test: People) -> Iterator[Part]:
 
 def _learned(people: People, test: People, columns: range | tuple[int, ...]) -> float:
     mine, theirs = (_of_columns(each, np.array(columns)) for each in (people, test))
-    return accuracy(plain_tree(Shared(mine.schema, mine.numbers, mine.classes, {}), LEARNER), theirs.table())
+    return accuracy(direct_tree(SharedRecords(mine.schema, mine.numbers, mine.classes, {}), LEARNER), theirs.table())
 
 
 def _of_columns(people: People, columns: Codes) -> People:
@@ -114,7 +114,7 @@ def thresholds(everyone: People, test: People, draws: int) -> Iterator[Moved]:
         for draw in range(draws):
             rng = np.random.default_rng([figure, draw])
             shared = perturbed(drawn(everyone, rows, rng), noise, rng)
-            tree = plain_tree(shared, LEARNER)
+            tree = direct_tree(shared, LEARNER)
             for theta in THETAS:
                 moved = threshold_tree(tree, noise, theta)
                 yield Moved(figure, name, draw, theta, accuracy(moved, table))

@@ -13,10 +13,10 @@ from leafgate.algorithms.deconvolution import cells_between, posterior, reconstr
 from leafgate.types.release import Release
 from leafgate_ppdtc45.builder import naive_bayes
 from leafgate_ppdtc45.deconvolved_c45 import deconvolved_tree
-from leafgate_ppdtc45.growing import grown
-from leafgate_ppdtc45.scoring import along_random_paths, widened
-from leafgate_ppdtc45.shared import Shared
-from leafgate_ppdtc45.split_methods import Learner, chosen_theta, matched_tree, plain_tree, threshold_tree
+from leafgate_ppdtc45.growing import grow_by_probability
+from leafgate_ppdtc45.scoring import classify_along_random_paths, with_noise_variance
+from leafgate_ppdtc45.shared import SharedRecords
+from leafgate_ppdtc45.split_methods import Learner, choose_theta, direct_tree, matched_tree, threshold_tree
 from leafgate_reconstruction.estimators import moments_of, principal_components, projected
 from ppdtc45_setting import LAWS, ROWS, Floats, People, accuracy, drawn, noise_of, perturbed
 
@@ -44,9 +44,9 @@ class Draw:
     name: str
     number: int
     original: People
-    shared: Shared
+    shared: SharedRecords
     test: People
-    shared_test: Shared
+    shared_test: SharedRecords
 
     def score(self, way: str, test: str, value: float, seconds: float | None = None) -> Score:
         return Score(self.name, self.number, way, test, value, seconds)
@@ -70,41 +70,41 @@ def scores(it: Draw) -> Iterator[Score]:
 
 
 def _plain(it: Draw) -> Iterator[Score]:
-    original = Shared(it.original.schema, it.original.numbers, it.original.classes, it.shared.noise)
-    yield it.score("C4.5 on originals", "original", accuracy(plain_tree(original, LEARNER), it.test.table()))
+    original = SharedRecords(it.original.schema, it.original.numbers, it.original.classes, it.shared.noise)
+    yield it.score("C4.5 on originals", "original", accuracy(direct_tree(original, LEARNER), it.test.table()))
     bare = replace(naive_release(original), noise={})
     yield it.score("naive Bayes on originals", "original", accuracy(bare, it.test.table()))
     start = perf_counter()
-    tree = plain_tree(it.shared, LEARNER)
+    tree = direct_tree(it.shared, LEARNER)
     seconds = perf_counter() - start
     yield it.score("C4.5 on shared", "original", accuracy(tree, it.test.table()), seconds)
     yield it.score("C4.5 on shared", "shared", accuracy(tree, it.shared_test.table))
 
 
-def naive_release(people: Shared) -> Release:
+def naive_release(people: SharedRecords) -> Release:
     """Naive Bayes straight on numbers, as if there were no noise."""
     noiseless = replace(people, noise={name: replace(law, scale=1e-9) for name, law in people.noise.items()})
     return Release({}, people.schema, model="naive_bayes", bayes=naive_bayes(noiseless))
 
 
 def _paper(it: Draw) -> Iterator[Score]:
-    tree, law = plain_tree(it.shared, LEARNER), LAWS[it.name]
+    tree, law = direct_tree(it.shared, LEARNER), LAWS[it.name]
     rng = np.random.default_rng([it.number, 7])
-    for way, theta in (("threshold", THETA[law]), ("threshold, auto", chosen_theta(it.shared, LEARNER, rng))):
+    for way, theta in (("threshold", THETA[law]), ("threshold, auto", choose_theta(it.shared, LEARNER, rng))):
         moved = threshold_tree(tree, it.shared.noise, theta)
         yield it.score(way, "original", accuracy(moved, it.test.table()))
         yield it.score(way, "shared", accuracy(moved, it.shared_test.table))
-    random = grown(it.shared, LEARNER, "random", rng)
+    random = grow_by_probability(it.shared, LEARNER, "random", rng)
     yield it.score("random path", "original", accuracy(random, it.test.table()))
     columns = {column.name: it.shared_test.numbers[:, i] for i, column in enumerate(it.test.schema.features)}
-    found = along_random_paths(random, columns, it.shared.noise, it.test.schema.classes, rng)
+    found = classify_along_random_paths(random, columns, it.shared.noise, it.test.schema.classes, rng)
     yield it.score("random path", "shared", 100 * float((found == it.test.classes).mean()))
-    both = grown(it.shared, LEARNER, "both", rng)
+    both = grow_by_probability(it.shared, LEARNER, "both", rng)
     yield it.score("weighted", "original", accuracy(both, it.test.table()))
 
 
 def _ours(it: Draw) -> Iterator[Score]:
-    plain, rng = plain_tree(it.shared, LEARNER), np.random.default_rng([it.number, 8])
+    plain, rng = direct_tree(it.shared, LEARNER), np.random.default_rng([it.number, 8])
     ways: list[tuple[str, Any]] = [
         ("matched", lambda: matched_tree(plain, it.shared)),
         ("deconvolved", lambda: deconvolved_tree(it.shared, LEARNER, "auto", rng)),
@@ -125,7 +125,7 @@ def _bayes(it: Draw) -> Iterator[Score]:
     release = Release({}, it.shared.schema, model="naive_bayes", bayes=naive_bayes(it.shared), noise=it.shared.noise)
     yield it.score("naive Bayes, corrected", "original", accuracy(release, it.test.table()))
     assert release.bayes is not None
-    wide = replace(release, bayes=widened(release.bayes, release))
+    wide = replace(release, bayes=with_noise_variance(release.bayes, release))
     yield it.score("naive Bayes, corrected", "shared", accuracy(wide, it.shared_test.table))
 
 
@@ -136,14 +136,14 @@ def _reconstructed(it: Draw) -> Iterator[Score]:
         people = replace(it.shared, numbers=estimate(it.shared))
         seconds = perf_counter() - start
         test = it.test.table(estimate(it.shared_test))
-        tree, bayes = plain_tree(people, LEARNER), naive_release(people)
+        tree, bayes = direct_tree(people, LEARNER), naive_release(people)
         tests = {"reconstructed": test, "original": it.test.table(), "shared": it.shared_test.table}
         for name, table in tests.items():
             yield it.score(f"C4.5 on {way}", name, accuracy(tree, table), seconds)
             yield it.score(f"naive Bayes on {way}", name, accuracy(bayes, table))
 
 
-def _bayes_estimates(shared: Shared) -> Floats:
+def _bayes_estimates(shared: SharedRecords) -> Floats:
     """Everybody's posterior mean, column by column, from the distribution of all."""
     found = np.empty_like(shared.numbers)
     for i, column in enumerate(shared.schema.features):
@@ -156,7 +156,7 @@ def _bayes_estimates(shared: Shared) -> Floats:
     return found
 
 
-def _principal_estimates(shared: Shared) -> Floats:
+def _principal_estimates(shared: SharedRecords) -> Floats:
     """Everybody's record on the principal components, in units of the noise."""
     scale = np.sqrt([noise.variance for noise in shared.laws])
     moments = moments_of(shared.numbers / scale, np.ones(len(shared.classes)))

@@ -15,7 +15,7 @@ from leafgate.types.release import Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 from leafgate.types.tree import Node
-from leafgate_ppdtc45.shared import Shared
+from leafgate_ppdtc45.shared import SharedRecords
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -45,7 +45,7 @@ class People:
 
     def table(self, numbers: Floats | None = None) -> Table:
         """As a table, or with other numbers in their place."""
-        return Shared(self.schema, self.numbers if numbers is None else numbers, self.classes, {}).table
+        return SharedRecords(self.schema, self.numbers if numbers is None else numbers, self.classes, {}).table
 
 
 def read(root: Path) -> tuple[People, People]:
@@ -74,11 +74,11 @@ def drawn(everyone: People, rows: int, rng: np.random.Generator) -> People:
     return People(everyone.schema, everyone.numbers[chosen], everyone.classes[chosen])
 
 
-def perturbed(people: People, noise: dict[str, Noise], rng: np.random.Generator) -> Shared:
+def perturbed(people: People, noise: dict[str, Noise], rng: np.random.Generator) -> SharedRecords:
     """What people share."""
     columns = enumerate(people.schema.features)
     numbers = np.stack([noise[column.name].added(people.numbers[:, i], rng) for i, column in columns], axis=1)
-    return Shared(people.schema, numbers, people.classes, noise)
+    return SharedRecords(people.schema, numbers, people.classes, noise)
 
 
 def accuracy(model: Node | Release, people: Table) -> float:

@@ -1,4 +1,4 @@
-"""How near an attack comes to the truth: the divergence of what it believes, and what its reasoning gained."""
+"""How close an attack's posterior is to the truth: its Kullback-Leibler divergence, and its gain over a prior."""
 
 from __future__ import annotations
 
@@ -9,9 +9,18 @@ from pydantic import Field
 
 from leafgate import AtLeast, AtMost, Example, Metric, ScoringContext, hookimpl
 from leafgate.api.components import ONLY_DERIVED
+from leafgate.api.lazy import lazy
+from leafgate.errors import UnreadableError
+from leafgate.types.evidence import AuditorOnly, PeopleCount
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+else:
+    np, pd = lazy("numpy"), lazy("pandas")
 
 BELIEF = "Whatever the attack it judges assumes; P* is what it believes."
 SOURCE = (
@@ -24,18 +33,18 @@ SIX = {"<=50K": 3, ">50K": 3}
 
 
 class Divergence(AtLeast):
-    """How far what is believed of each public record is from the truth; small: much is disclosed.
+    """How far the posterior of each public record is from the truth; a small divergence discloses much.
 
     A public record is everybody with the same quasi-identifiers. Its score is the paper's D_individual;
-    with `average: true` the mean over people is judged, D_overall. Where something true is believed
-    impossible the divergence would be infinite, so no chance counts as less than `floor`. Auditors are
-    told how often that mattered (`floored`: pairs of a public record and a value) and, of an attack
-    that tells its baseline, at which records its reasoning lowered the divergence most (`top`).
+    with `average: true` the mean over people is judged, D_overall. Where the posterior gives a true value
+    probability 0 the divergence would be infinite, so no probability counts as less than `floor`. Reports
+    for auditors state how often that mattered (`floored`: pairs of a public record and a value) and, if the
+    attack states a baseline, at which records its reasoning lowered the divergence most (`top`).
     """
 
     use: Literal["divergence"] = "divergence"
-    floor: Floor = Field(1e-9, description="The least chance a value counts as having been given, up to 0.001.")
-    top: Annotated[int, Field(ge=1)] = Field(10, description="How many records auditors are told of.")
+    floor: Floor = Field(1e-9, description="The smallest probability that a value counts with, up to 0.001.")
+    top: Annotated[int, Field(ge=1)] = Field(10, description="How many records a report for auditors lists.")
 
     private = True
     scorable = ONLY_DERIVED
@@ -55,21 +64,32 @@ class Divergence(AtLeast):
     )
 
     def score(self, case: ScoringContext) -> pd.Series:
-        from leafgate_divergence.metrics import divergence
+        """The divergence of each row's public record, in nats.
 
-        return divergence(case, self.floor)
+        Raises UnreadableError for an attack on single published records: it may believe different things of people
+        with the same quasi-identifiers.
+        """
+        if case.belief is not None and case.belief.record_positions is not None:
+            raise UnreadableError("the attack is about single cells, not about people with equal quasi-identifiers")
+        _, number = case.table.public
+        return pd.Series(divergences(true_shares(case), _of_public(case, case.posterior), self.floor)[number])
 
     def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
-        from leafgate_divergence.metrics import divergence_evidence
-
-        return divergence_evidence(case, self.floor, self.top)
+        """How many cells needed the floor and, if there is a baseline, which divergences fell most; for auditors."""
+        true, believed = true_shares(case), _of_public(case, case.posterior)
+        document: dict[str, Any] = {"floored": AuditorOnly(floored(true, believed, self.floor))}
+        if case.belief is not None and case.belief.prior is not None:
+            before = divergences(true, _of_public(case, case.prior), self.floor)
+            now, people = divergences(true, believed, self.floor), case.table.public[0].weight
+            document["top"] = AuditorOnly(_largest_decreases(now, before, people, self.top))
+        return document
 
 
 class Gain(AtMost):
     """How much more likely the attack's reasoning made each person's true secret.
 
-    Compared with what the release says without it: the attack's baseline. An attack that tells none
-    cannot be judged.
+    The comparison is with the attack's baseline: what the release discloses without that reasoning. An attack
+    that states no baseline cannot be judged.
     """
 
     use: Literal["gain"] = "gain"
@@ -95,9 +115,81 @@ class Gain(AtMost):
     )
 
     def score(self, case: ScoringContext) -> pd.Series:
-        from leafgate_divergence.metrics import gain
+        rows, truth = np.arange(len(case.table)), case.table.codes(case.secret.name)
+        believed, baseline = (p.to_numpy(dtype=float)[rows, truth] for p in (case.posterior, case.prior))
+        return pd.Series(gains(believed, baseline))
 
-        return gain(case)
+
+def divergences(true: Floats, believed: Floats, floor: float) -> Floats:
+    """The Kullback-Leibler divergence of each row of `true` from the posterior `believed`.
+
+    Args:
+        true: True shares, shape (n_records, n_values); rows sum to 1.
+        believed: Posterior probabilities, of the same shape; rows sum to 1.
+        floor: The smallest probability that a value of `believed` counts with, above 0.
+
+    Returns:
+        Divergences in nats, shape (n_records,), from 0 to -ln(floor).
+
+    Source: Zhu, Du, "Understanding Privacy Risk of Publishing Decision Trees", DBSec 2010, section 5,
+    D_individual. doi:10.1007/978-3-642-13739-6_3
+    Departure: the paper does not define the divergence where a true value has posterior probability 0. Here no
+    probability counts as less than `floor`. That and rounding may make a sum negative; it is then set to 0.
+
+    The paper's Example 1, from its q1 to q4:
+
+    >>> true = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    >>> believed = np.array([[1.0, 0.0], [0.5, 0.5], [0.5, 0.5], [0.0, 1.0]])
+    >>> divergences(true, believed, 1e-9).round(3).tolist()
+    [0.0, 0.693, 0.693, 0.0]
+    """
+    log_true = np.log(true, where=true > 0, out=np.zeros_like(true))
+    terms = true * (log_true - np.log(np.maximum(believed, floor)))
+    return np.asarray(np.maximum(terms.sum(axis=1), 0.0))
+
+
+def floored(true: Floats, believed: Floats, floor: float) -> int:
+    """How many cells with a true share above 0 have a posterior probability below `floor`."""
+    return int(((true > 0) & (believed < floor)).sum())
+
+
+def gains(believed: Floats, baseline: Floats) -> Floats:
+    """`believed` over `baseline` for each person: 1 where both are 0, infinite where only the baseline is 0.
+
+    >>> gains(np.array([0.8, 0.0, 0.5]), np.array([0.4, 0.0, 0.0])).tolist()
+    [2.0, 1.0, inf]
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.where((believed == 0) & (baseline == 0), 1.0, believed / baseline)
+
+
+def _largest_decreases(now: Floats, before: Floats, people: NDArray[np.int64], top: int) -> list[dict[str, Any]]:
+    """The public records with the largest differences, in descending order: the paper's Figure 7."""
+    chosen = np.argsort(now - before, kind="stable")[:top]
+    return [
+        {
+            "divergence": float(now[i]),
+            "baseline": float(before[i]),
+            "difference": float(before[i] - now[i]),
+            "people": PeopleCount(int(people[i])),
+        }
+        for i in chosen
+    ]
+
+
+def true_shares(case: ScoringContext) -> Floats:
+    """P(x|q), shape (n_public_records, n_values): the secret's shares among the people of each public record."""
+    public, number = case.table.public
+    size = len(case.secret.domain)
+    cell = number * size + case.table.codes(case.secret.name)
+    people = np.bincount(cell, weights=case.table.weight, minlength=len(public) * size).reshape(-1, size)
+    return np.asarray(people / people.sum(axis=1, keepdims=True))
+
+
+def _of_public(case: ScoringContext, posterior: pd.DataFrame) -> Floats:
+    """One row of `posterior` for each public record; all people of one record have the same."""
+    first = np.unique(case.table.public[1], return_index=True)[1]
+    return posterior.to_numpy(dtype=float)[first]
 
 
 @hookimpl

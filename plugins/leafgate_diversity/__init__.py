@@ -1,4 +1,4 @@
-"""Group metrics: how much the people of one group, who cannot be told apart, still share one secret."""
+"""Group metrics: how much the people of one equivalence class still have one secret in common."""
 
 from __future__ import annotations
 
@@ -7,19 +7,29 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from leafgate import AtLeast, AtMost, Example, Metric, ScoringContext, hookimpl
+from leafgate.api.lazy import lazy
 from leafgate.api.metrics import RecordMetric
+from leafgate.errors import UnreadableError
+from leafgate.types.report import Unit, lenient
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
     import pandas as pd
 
-    from leafgate.policy.models import ColumnSpec, Policy
+    from leafgate.api.declarations import Declarations, DeclaredColumn
+    from leafgate_diversity import measures
+    from leafgate_diversity.measures import Floats
+else:
+    np, pd, measures = lazy("numpy"), lazy("pandas"), lazy("leafgate_diversity.measures")
 
 BELIEF = "Whatever the attack it judges assumes; p is what it believes of a person, P the shares among everyone."
 Factor = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class LDiversity(AtLeast):
-    """How many values, in effect, each person's secret could still have."""
+    """The effective number of values that each person's secret could still have."""
 
     use: Literal["l_diversity"] = "l_diversity"
     form: Literal["distinct", "entropy", "recursive"] = Field("entropy", description="What counts as diverse.")
@@ -53,9 +63,10 @@ class LDiversity(AtLeast):
         return self
 
     def score(self, case: ScoringContext) -> pd.Series:
-        from leafgate_diversity.metrics import l_diversity
-
-        return l_diversity(case, self.form, self.c)
+        c = self.c
+        if c is not None:
+            return _score_groups(case, lambda p: measures.recursive_l(p, c))
+        return _score_groups(case, measures.distinct_l if self.form == "distinct" else measures.entropy_l)
 
 
 class AlphaKAnonymity(AtLeast):
@@ -68,7 +79,7 @@ class AlphaKAnonymity(AtLeast):
     )
 
     stricter_less = frozenset({"alpha"})
-    unit = "people"
+    unit = Unit.PEOPLE
     threat_model = BELIEF
     formula = "people in the group of x if p(v) <= alpha for every sensitive value v, else 0"
     plain_failure = "groups are too small, or agree too much on {secret}"
@@ -80,15 +91,18 @@ class AlphaKAnonymity(AtLeast):
         Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.0, {"alpha": 0.5}),
     )
 
-    def missing_requirements(self, policy: Policy) -> str:
-        strange = set(self.values or ()) - {v for spec in _secrets(self, policy) for v in spec.values or ()}
-        open_domain = any(spec.values is None and spec.bins is None for spec in _secrets(self, policy))
+    def missing_requirements(self, plan: Declarations) -> str:
+        strange = set(self.values or ()) - {v for spec in _secrets(self, plan) for v in spec.values or ()}
+        open_domain = any(spec.values is None and spec.bins is None for spec in _secrets(self, plan))
         return "some of its `values` are no values of a secret" if strange and not open_domain else ""
 
     def score(self, case: ScoringContext) -> pd.Series:
-        from leafgate_diversity.metrics import alpha_k
-
-        return alpha_k(case, self.alpha, self.values)
+        domain = list(case.secret.domain)
+        if self.values is not None and not set(self.values) <= set(domain):
+            raise UnreadableError("some of `values` are not in the secret's domain")
+        sensitive = [i for i, value in enumerate(domain) if self.values is None or value in self.values]
+        share = _score_groups(case, lambda p: measures.largest_share(p[:, sensitive]))
+        return case.sizes.where(share <= lenient(self.alpha), 0.0)
 
 
 class TCloseness(AtMost):
@@ -108,24 +122,33 @@ class TCloseness(AtMost):
     )
     plain_failure = "groups differ too much from everybody in {secret}"
     scale = "from 0 to 1"
-    interpretation = "0: the group tells nothing that everyone does not; 1: as far as can be"
+    interpretation = "0: the group discloses nothing beyond the shares among everyone; 1: as far as can be"
     source = 'N. Li, T. Li, S. Venkatasubramanian, "t-Closeness", ICDE 2007, section 4.1'
     examples = (
         Example({"flu": 2}, {"flu": 2, "cold": 1, "gout": 1}, 0.5),
         Example({"low": 2}, {"low": 2, "mid": 1, "high": 1}, 0.375, {"distance": "ordered"}),
     )
 
-    def missing_requirements(self, policy: Policy) -> str:
-        if self.distance == "ordered" and not any(spec.ordered for spec in _secrets(self, policy)):
+    def missing_requirements(self, plan: Declarations) -> str:
+        if self.distance == "ordered" and not any(spec.ordered for spec in _secrets(self, plan)):
             return "no secret has `values` in a declared order; list them so and say `ordered: true`"
-        if self.distance == "hierarchical" and not any(spec.hierarchy for spec in _secrets(self, policy)):
+        if self.distance == "hierarchical" and not any(spec.has_hierarchy for spec in _secrets(self, plan)):
             return "no secret has a `hierarchy`"
         return ""
 
     def score(self, case: ScoringContext) -> pd.Series:
-        from leafgate_diversity.metrics import t_closeness
-
-        return t_closeness(case, self.distance)
+        """The earth mover's distance of each row's posterior; UnreadableError where values have no such distance."""
+        column, overall = case.secret, case.overall
+        if self.distance == "equal":
+            return _score_groups(case, lambda p: measures.equal_distance(p, overall))
+        if self.distance == "ordered":
+            if not column.ordered:
+                raise UnreadableError("its values have no declared order")
+            return _score_groups(case, lambda p: measures.ordered_distance(p, overall))
+        hierarchy = column.hierarchy
+        if hierarchy is None:
+            raise UnreadableError("its values have no hierarchy")
+        return _score_groups(case, lambda p: measures.hierarchical_distance(p, overall, hierarchy, column.domain))
 
 
 class BetaLikeness(AtMost):
@@ -143,9 +166,9 @@ class BetaLikeness(AtMost):
     examples = (Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.5),)
 
     def score(self, case: ScoringContext) -> pd.Series:
-        from leafgate_diversity.metrics import beta_likeness
-
-        return beta_likeness(case, self.form)
+        overall = case.overall
+        beta = measures.basic_beta if self.form == "basic" else measures.enhanced_beta
+        return _score_groups(case, lambda p: beta(p, overall))
 
 
 class DeltaDisclosure(AtMost):
@@ -159,14 +182,13 @@ class DeltaDisclosure(AtMost):
     formula = "max over v of |ln(p(v) / P(v))|, in nats"
     plain_failure = "a value of {secret} becomes too much likelier or less likely"
     scale = "from 0 up; unbounded where a group rules a value out; values that nobody has are left out"
-    interpretation = "0: the group tells nothing that everyone does not"
+    interpretation = "0: the group discloses nothing beyond the shares among everyone"
     source = 'J. Brickell, V. Shmatikov, "The Cost of Privacy", KDD 2008'
     examples = (Example({"flu": 3, "cold": 1}, {"flu": 4, "cold": 4}, 0.6931471805599453),)
 
     def score(self, case: ScoringContext) -> pd.Series:
-        from leafgate_diversity.metrics import delta_disclosure
-
-        return delta_disclosure(case)
+        overall = case.overall
+        return _score_groups(case, lambda p: measures.delta(p, overall))
 
 
 class KMap(AtLeast):
@@ -175,7 +197,7 @@ class KMap(AtLeast):
     use: Literal["k_map"] = "k_map"
 
     groups_only = True
-    unit = "people"
+    unit = Unit.PEOPLE
     threat_model = "The adversary knows the public columns of the population, and not who of it is in the table."
     formula = "people of `data.population` in the group of x, the table's own among them"
     plain_failure = "too few people of the population could be meant"
@@ -184,8 +206,8 @@ class KMap(AtLeast):
     source = 'L. Sweeney, "Computational Disclosure Control", PhD thesis, MIT, 2001 (k-map)'
     examples = (Example({"flu": 2}, {"flu": 5, "cold": 5}, 30.0, population=30),)
 
-    def missing_requirements(self, policy: Policy) -> str:
-        return super().missing_requirements(policy) or _no_population(policy)
+    def missing_requirements(self, plan: Declarations) -> str:
+        return super().missing_requirements(plan) or _no_population(plan)
 
     def score(self, case: ScoringContext) -> pd.Series:
         return case.population
@@ -204,7 +226,7 @@ class ReidentificationRisk(AtMost):
     )
 
     groups_only = True
-    unit = "one over people"
+    unit = Unit.ONE_OVER_PEOPLE
     threat_model = "Whatever the attack it judges assumes; in a group everyone is as likely."
     formula = "1 / people in the group of x, of the table or of `data.population`"
     plain_failure = "people can be picked out too surely"
@@ -216,13 +238,11 @@ class ReidentificationRisk(AtMost):
         Example({"flu": 2, "cold": 2}, {"flu": 5, "cold": 5}, 0.05, {"among": "population"}, population=20),
     )
 
-    def missing_requirements(self, policy: Policy) -> str:
-        return super().missing_requirements(policy) or (_no_population(policy) if self.among == "population" else "")
+    def missing_requirements(self, plan: Declarations) -> str:
+        return super().missing_requirements(plan) or (_no_population(plan) if self.among == "population" else "")
 
     def score(self, case: ScoringContext) -> pd.Series:
-        from leafgate_diversity.metrics import reidentification_risk
-
-        return reidentification_risk(case, self.among)
+        return 1 / (case.sizes if self.among == "table" else case.population)
 
 
 class Uniques(AtMost):
@@ -234,7 +254,7 @@ class Uniques(AtMost):
     use: Literal["uniques"] = "uniques"
 
     groups_only = True
-    unit = "share"
+    unit = Unit.SHARE
     threat_model = "Whatever the attack it judges assumes."
     formula = "1 if nobody else is in the group of x, else 0"
     plain_failure = "people are alone in their groups"
@@ -244,19 +264,30 @@ class Uniques(AtMost):
     examples = (Example({"flu": 1}, {"flu": 5}, 1.0), Example({"flu": 2}, {"flu": 5}, 0.0))
 
     def score(self, case: ScoringContext) -> pd.Series:
-        from leafgate_diversity.metrics import uniques
-
-        return uniques(case)
+        return (case.sizes == 1).astype(float)
 
 
-def _secrets(metric: RecordMetric, policy: Policy) -> list[ColumnSpec]:
+def _secrets(metric: RecordMetric, plan: Declarations) -> list[DeclaredColumn]:
     """The secrets a metric is about, as the policy declares them."""
-    columns = policy.data.columns.items()
-    return [spec for name, spec in columns if "sensitive" in spec.role and metric.secret in {None, name}]
+    columns = plan.columns.items()
+    return [spec for name, spec in columns if "sensitive" in spec.roles and metric.secret in {None, name}]
 
 
-def _no_population(policy: Policy) -> str:
-    return "" if policy.data.population else "there is no `data.population` to look among"
+def _no_population(plan: Declarations) -> str:
+    return "" if plan.grants.population else "there is no `data.population` to look among"
+
+
+def _score_groups(case: ScoringContext, form: Callable[[Floats], Floats]) -> pd.Series:
+    """A form of each record's posterior, computed once for each equivalence class where all its records have the same.
+
+    An attack may give the people of one equivalence class different posteriors: then every record counts by itself.
+    """
+    p = case.posterior.to_numpy(dtype=float)
+    number, groups = pd.factorize(case.equivalence_class)
+    first = np.unique(number, return_index=True)[1]
+    if len(groups) < len(p) and np.array_equal(p[first][number], p):
+        return pd.Series(form(p[first])[number])
+    return pd.Series(form(p))
 
 
 @hookimpl

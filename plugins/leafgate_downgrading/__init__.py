@@ -1,165 +1,50 @@
-"""Downgrading: withholding a few more cells of a table, so that its secret cells cannot be inferred from the rest."""
+"""Downgrading: withhold a few more cells of a table, so that its secret cells cannot be inferred from the rest.
+
+`options` declares the adversaries and the builder's options. `grid` encodes a table, `c45_missing`, `naive_bayes`,
+`conditioning` and `tree_adversaries` are the fitted adversaries, and `adversaries` combines them. `search` withholds
+cells round by round with the plans of `search_plan`; `builder` publishes the result, `metrics` measures its cost.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
-from leafgate import (
-    AdversaryKnowledge,
-    AttackModel,
-    Belief,
-    Metric,
-    Release,
-    ReleaseAtMost,
-    ScoringContext,
-    TreeBuilder,
-    hookimpl,
+from leafgate import AttackModel, Metric, Release, ReleaseAtMost, ScoringContext, TreeBuilder, hookimpl
+from leafgate_downgrading.options import (
+    PAPER,
+    CellAttack,
+    Conditioning,
+    DowngradingOptions,
+    NaiveBayes,
+    Restoration,
+    TreeInference,
 )
 
 if TYPE_CHECKING:
     import numpy as np
 
     from leafgate import Table
-    from leafgate.policy.models import Policy
+    from leafgate.api.declarations import Declarations
 
-Portion = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-SEES = "The adversary sees the published records, and the values the policy declares; nobody is known beforehand. "
-PAPER = 'L. Chang, "Statistical Sensitive Data Protection and Inference Prevention with Decision Tree Methods", 2003'
-
-
-class CellAttack(AttackModel):
-    """Infers the withheld cells of published records from the cells that are visible."""
-
-    models = frozenset({"none", "trees"})
-    parts = frozenset({"records"})
-
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
-        from leafgate_downgrading.attack import infer
-
-        return infer(self, release, known)
+__all__ = [
+    "CellAttack",
+    "CellsWithheld",
+    "Conditioning",
+    "Downgrading",
+    "Functionality",
+    "NaiveBayes",
+    "Restoration",
+    "TreeInference",
+]
 
 
-class ByTrees(CellAttack):
-    """What attacks that learn trees have in common."""
-
-    least: Annotated[float, Field(ge=1)] = Field(2.0, description="People on two branches of every test, at least.")
-    prune: bool = Field(True, description="Error-based pruning of the trees.")
-    confidence: Annotated[float, Field(gt=0, le=0.5)] = Field(0.25, description="Of pruning; smaller prunes more.")
-    train_on: Literal["all", "complete"] = Field(
-        "all", description="Learn from all records, by fractional cases, or from those without a withheld cell."
-    )
-
-
-class TreeInference(ByTrees):
-    """Takes each column in turn as the class of a C4.5 tree, and asks the tree about the cells withheld in it."""
-
-    use: Literal["tree_inference"] = "tree_inference"
-    threat_model = SEES + "They learn a tree."
-    formula = "class shares of the leaves a record can reach, weighted by the people on the branches it cannot tell"
-    source = f'{PAPER}, section 3; J. Quinlan, "C4.5", 1993, chapter 3'
-
-
-class Conditioning(CellAttack):
-    """Counts the records that show the same as the record attacked, on all of its visible cells or the most telling."""
-
-    use: Literal["conditioning"] = "conditioning"
-    least: Annotated[float, Field(ge=1)] = Field(1.0, description="People who must agree before they are believed.")
-
-    threat_model = SEES + "They count those who look the same, and look less closely where there are too few."
-    formula = "P(v) = share of v among those who agree on every visible cell; else without the least telling, and so on"
-    source = "conditional frequencies; backing off as in S. Katz, 1987; theory: docs/downgrading.md"
-
-
-class NaiveBayes(CellAttack):
-    """Takes every visible cell as evidence of its own."""
-
-    use: Literal["naive_bayes"] = "naive_bayes"
-
-    threat_model = SEES + "They multiply the evidence of all visible cells, one added to every count."
-    formula = "P(v) ~ (n_v + 1) x product over visible cells c of (n_vc + 1) / (n_v + values of the column)"
-    source = "naive Bayes with Laplace's rule of succession"
-
-
-class Restoration(ByTrees):
-    """Fills in what was withheld, the most informative columns among it, by trees; then attacks as if it were known."""
-
-    use: Literal["restoration"] = "restoration"
-    rounds: Annotated[int, Field(ge=1, le=20)] = Field(2, description="How often withheld cells are filled in.")
-
-    threat_model = SEES + "They know that cells were withheld because they tell of others, and restore them first."
-    formula = "tree_inference, with what tree_inference believes of the other withheld cells in their place"
-    source = f"{PAPER}, section 7"
-
-
-Adversary = Annotated[TreeInference | Conditioning | NaiveBayes | Restoration, Field(discriminator="use")]
-Name = Literal["tree_inference", "conditioning", "naive_bayes", "restoration"]
-
-
-def _named(written: Any) -> Any:
-    """An adversary's name stands for the adversary as it is by default."""
-    if isinstance(written, list | tuple):
-        return tuple({"use": each} if isinstance(each, str) else each for each in written)
-    return written
-
-
-NAMED = BeforeValidator(_named, json_schema_input_type=tuple[Name | Adversary, ...])
-
-
-class Downgrading(TreeBuilder):
+class Downgrading(DowngradingOptions):
     """Withhold the protected cells, and few others, so that no adversary named is too sure of a protected one.
 
     Cells of quasi-identifiers stay: the adversary knows them of everyone.
     """
-
-    use: Literal["downgrading"] = "downgrading"
-    against: Annotated[tuple[Adversary, ...], NAMED, Field(min_length=1)] = Field(
-        (TreeInference(), Conditioning(), NaiveBayes(), Restoration()),
-        description="The adversaries to hold out against: names, or attacks with options.",
-    )
-    tau: Portion = Field(description="No protected cell is believed with more.")
-    rho: Portion = Field(0.7, description="No cell withheld for the sake of others is believed with more.")
-    v: Portion = Field(0.05, description="By so much the error of models learned from the table may rise.")
-    ramify: bool = Field(True, description="Must what was withheld for others not be restored either?")
-    believed: Literal["most", "truth"] = Field(
-        "most", description="Limit the belief in any value, or in the true one: then a wrong guess tells what is true."
-    )
-    allow: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = Field(
-        0.0, description="The share of protected cells that may stay above tau, where that saves the most."
-    )
-    columns: tuple[str, ...] | None = Field(
-        None, min_length=1, description="Columns whose cells may be withheld; all but the public ones if left out."
-    )
-    weights: dict[str, Weight] = Field(
-        {}, description="How much a column counts as a class, in E and F; 1 if left out."
-    )
-    width: Annotated[int, Field(ge=1)] = Field(
-        4, description="Sets of cells carried on at a time; more costs less data."
-    )
-    release: Literal["table", "both"] = Field("table", description="The table, or also the tree a reader would learn.")
-
-    randomness = "seed"
-    public_algorithm = False
-    threat_model = "The adversary sees the downgraded table, knows how it was made, and attacks as `against` names."
-    formula = "hide few visible cells of threatened rows until max belief <= tau, of hidden cells <= rho, F <= v"
-    source = f"{PAPER}; corrections and departures: docs/sources.md"
-
-    def missing_requirements(self, policy: Policy) -> str:
-        if not policy.data.protect and not any("sensitive" in spec.role for spec in policy.data.columns.values()):
-            return "nothing is secret: name cells in `data.protect`, or give a column the role `sensitive`"
-        for option, names in (("columns", self.columns or ()), ("weights", self.weights)):
-            strange = [name for name in names if name not in policy.data.columns]
-            if strange:
-                return f"`{option}` names {strange[0]!r}, which is no column"
-            keys = [name for name in names if "key" in policy.data.columns[name].role]
-            if keys:
-                return f"`{option}` names {keys[0]!r}, which is the key and not published"
-        if self.release == "both" and not any("class" in spec.role for spec in policy.data.columns.values()):
-            return "`release: both` needs a column with the role `class`, which the tree predicts"
-        return ""
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         from leafgate_downgrading.builder import build
@@ -189,7 +74,7 @@ class CellsWithheld(ReleaseAtMost):
     def score(self, case: ScoringContext) -> float:
         from leafgate_downgrading.metrics import cells_withheld
 
-        return cells_withheld(self, case)
+        return cells_withheld(case, self.among)
 
 
 class Functionality(ReleaseAtMost):
@@ -211,20 +96,20 @@ class Functionality(ReleaseAtMost):
     interpretation = "nothing of safety: it is what is lost for it"
     source = f"{PAPER}, section 4 (F)"
 
-    def missing_requirements(self, policy: Policy) -> str:
-        strange = [name for name in self.columns or () if name not in policy.data.columns]
+    def missing_requirements(self, plan: Declarations) -> str:
+        strange = [name for name in self.columns or () if name not in plan.columns]
         return f"`columns` names {strange[0]!r}, which is no column" if strange else ""
 
     def score(self, case: ScoringContext) -> float:
         from leafgate_downgrading.metrics import functionality
 
-        rises = functionality(self, case).values()
+        rises = functionality(case, self.columns).values()
         return sum(rises) / len(rises)
 
     def evidence(self, case: ScoringContext, scores: Any) -> dict[str, Any]:
         from leafgate_downgrading.metrics import functionality
 
-        return {"rise": {name: round(rise, 6) for name, rise in functionality(self, case).items()}}
+        return {"rise": {name: round(rise, 6) for name, rise in functionality(case, self.columns).items()}}
 
 
 @hookimpl

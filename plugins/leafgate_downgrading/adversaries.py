@@ -1,25 +1,19 @@
-"""The adversaries by name: what each has learned from what it sees of a table."""
+"""Adversaries fitted to a table, and the ensemble that gives the largest posterior of each hidden cell."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from leafgate_downgrading.c45_missing import Growing
-from leafgate_downgrading.conditioning import ConditioningLearned
 from leafgate_downgrading.grid import Codes, Grid, Mask, Rows, Shares
-from leafgate_downgrading.naive_bayes import NaiveBayesLearned
-from leafgate_downgrading.tree_adversaries import Kept, RestorationLearned, TreesLearned
-
-if TYPE_CHECKING:
-    from leafgate_downgrading import ByTrees, CellAttack
+from leafgate_downgrading.tree_adversaries import TreeCache
 
 
-class Learned(Protocol):
-    """An adversary that has studied a table."""
+class FittedAdversary(Protocol):
+    """An adversary that was fitted to a table."""
 
     def posterior(
         self, records: Codes, own: Rows, wanted: Collection[int] | None = None
@@ -30,36 +24,19 @@ class Learned(Protocol):
         """
 
 
-def learned(options: CellAttack, grid: Grid, kept: Kept | None = None, counts: Shares | None = None) -> Learned:
-    """What the adversary of these options knows after studying `grid`, and nothing else.
+class AdversaryModel(Protocol):
+    """The options of an adversary, which can study a table."""
 
-    `kept` holds trees that were grown before, by all that they were learned from, `counts` the grid's pair
-    counts; both only save time.
-    """
-    from leafgate_downgrading import Conditioning, NaiveBayes, Restoration, TreeInference
-
-    match options:
-        case NaiveBayes():
-            return NaiveBayesLearned(grid, counts)
-        case Conditioning():
-            return ConditioningLearned(grid, options.least, counts)
-        case Restoration():
-            return RestorationLearned(TreesLearned(grid, _growing(options), kept), options.rounds)
-        case TreeInference():
-            return TreesLearned(grid, _growing(options), kept)
-    raise NotImplementedError(type(options).__name__)
-
-
-def _growing(options: ByTrees) -> Growing:
-    return Growing(options.least, options.confidence if options.prune else None, options.train_on == "complete")
+    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Shares | None = None) -> FittedAdversary:
+        """The adversary after studying `grid`; `cache` and `counts` only save time."""
 
 
 # --- How sure several adversaries are of hidden cells, and by how much too sure ---
 
-CLOSE = 5e-13
+LIMIT_TOLERANCE = 5e-13
 """By so much a belief may pass its limit, for floating point does; less than an audit allows."""
 
-CERTAIN = 1e-9
+PROBABILITY_CLIP = 1e-9
 """Beliefs nearer to 1 than this are as good as certain."""
 
 
@@ -71,7 +48,7 @@ class AdversaryEnsemble:
     belief in any value does, which an owner can judge without knowing, and so without telling, the truth.
     """
 
-    adversaries: Sequence[Learned]
+    adversaries: Sequence[FittedAdversary]
     truth: Codes | None
 
     def beliefs(self, records: Codes, own: Rows, wanted: Collection[int] | None = None) -> list[Shares]:
@@ -96,7 +73,7 @@ class AdversaryEnsemble:
         beyond, much = np.zeros(records.shape, dtype=np.bool_), np.zeros(len(records))
         limited = np.flatnonzero((limits < 1).any(axis=0)).tolist()
         for sure in self.beliefs(records, own, limited):
-            beyond |= sure > limits + CLOSE
+            beyond |= sure > limits + LIMIT_TOLERANCE
             much += np.maximum(_log_odds(sure) - _log_odds(limits), 0).sum(axis=1, where=limits < 1)
         return beyond, much
 
@@ -107,5 +84,5 @@ class AdversaryEnsemble:
 
 
 def _log_odds(chance: Shares) -> Shares:
-    inside = np.clip(chance, CERTAIN, 1 - CERTAIN)
+    inside = np.clip(chance, PROBABILITY_CLIP, 1 - PROBABILITY_CLIP)
     return np.asarray(np.log(inside) - np.log1p(-inside))

@@ -1,4 +1,4 @@
-"""From options and a table to the downgraded release."""
+"""Build the downgraded release from the options and a table."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from leafgate.types.release import Records, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table, typed_column
 from leafgate.types.tree import Leaf, Node
-from leafgate_downgrading.grid import WITHHELD, Cells, Mask, Rows, cells_of, secret_cells
-from leafgate_downgrading.search import Aim, Search, downgraded
+from leafgate_downgrading.grid import WITHHELD, Cells, Mask, Rows, secret_cells, table_cells
+from leafgate_downgrading.search import Objective, Search, search_cells_to_withhold
 
 if TYPE_CHECKING:
-    from leafgate_downgrading import Downgrading
+    from leafgate_downgrading.options import DowngradingOptions
 
 
 # --- When the promise is not kept: an error that says how far it came, without a cell ---
 
 
-def refuse_unprotected(search: Search, protected: Mask, cells: Cells, options: Downgrading) -> None:
+def refuse_unprotected(search: Search, protected: Mask, cells: Cells, options: DowngradingOptions) -> None:
     """NoReleaseError when more protected cells are in rows that were given up than the policy allows."""
     rows = np.array(sorted(search.given_up), dtype=np.int64)
     lost, every = int(protected[rows].sum()), int(protected.sum())
@@ -79,10 +79,10 @@ def reader_tree(schema: Schema, records: Records) -> Node:
     return finished(table, root, schema)
 
 
-def build(options: Downgrading, table: Table, rng: np.random.Generator) -> Release:
+def build(options: DowngradingOptions, table: Table, rng: np.random.Generator) -> Release:
     """The downgraded table, one record for each row of the table, and where wanted the tree a reader would learn.
 
-    People of a row with a protected cell are published one by one, so that their number does not tell that
+    People of a row with a protected cell are published one by one, so that their number does not disclose that
     their withheld cells are equal. NoReleaseError when the limits cannot be kept.
     """
     marked = secret_cells(table)
@@ -90,21 +90,21 @@ def build(options: Downgrading, table: Table, rng: np.random.Generator) -> Relea
         raise PolicyError("nothing is protected", place="data.protect", remedy="name cells, or a `sensitive` column")
     origins = np.repeat(np.arange(len(table)), np.where(marked.any(axis=1), table.weight, 1))
     protected = marked[origins]
-    cells = cells_of(table).only(origins)
+    cells = table_cells(table).select(origins)
     cells = replace(cells, weight=np.where(protected.any(axis=1), 1.0, cells.weight))
-    search = downgraded(cells, protected, _aim(options, table))
+    search = search_cells_to_withhold(cells, protected, _objective(options, table))
     refuse_unprotected(search, protected, cells, options)
     return _release(options, table, cells, origins, search, rng)
 
 
-def _aim(options: Downgrading, table: Table) -> Aim:
+def _objective(options: DowngradingOptions, table: Table) -> Objective:
     columns = table.schema.columns
     weights = np.array([options.weights.get(c.name, 1.0) for c in columns])
     if weights.sum() <= 0:
         raise PolicyError("no column has any weight", place="build.weights", remedy="leave one above 0")
     wanted = options.columns
     allowed = [not c.public if wanted is None else c.name in wanted for c in columns]
-    return Aim(
+    return Objective(
         options.against,
         options.tau,
         options.rho if options.ramify else 1.0,
@@ -118,7 +118,7 @@ def _aim(options: Downgrading, table: Table) -> Aim:
 
 
 def _release(
-    options: Downgrading, table: Table, cells: Cells, origins: Rows, search: Search, rng: np.random.Generator
+    options: DowngradingOptions, table: Table, cells: Cells, origins: Rows, search: Search, rng: np.random.Generator
 ) -> Release:
     order, records = _published(cells, search.hidden, rng)
     place = np.argsort(order)
@@ -132,7 +132,7 @@ def _release(
         count_semantics="exact" if tree is None or not search.hidden.any() else "sampled",
         records=records,
         origins=tuple(origins[order].tolist()),
-        trail=tuple(_told(step, cells.columns, place) for step in search.steps),
+        trail=tuple(_trail_entry(step, cells.columns, place) for step in search.steps),
     )
 
 
@@ -158,7 +158,7 @@ def _cells(column: Column, cells: Any) -> list[Any]:
     return [None if np.isnan(number) else number for number in cells.tolist()]
 
 
-def _told(step: Mapping[str, Any], columns: tuple[Column, ...], place: Rows) -> dict[str, Any]:
+def _trail_entry(step: Mapping[str, Any], columns: tuple[Column, ...], place: Rows) -> dict[str, Any]:
     """A step of the search in the release's terms."""
     return {
         "round": step["round"],

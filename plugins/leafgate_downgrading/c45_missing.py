@@ -1,4 +1,4 @@
-"""C4.5 with fractional cases: a tree learned from, and asked about, records with withheld cells."""
+"""C4.5 with fractional cases: trees learned from, and applied to, records with withheld cells."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TINY = 1e-9
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenTest:
     """A test: its column, which value leads to which son, and the share of the people each son gets."""
 
     column: int
@@ -34,7 +34,7 @@ class _Tests:
     cut: dict[int, int]
 
 
-def best_split(grid: Grid, target: int, rows: Rows, weight: Shares, least: float, barred: Mask) -> Chosen | None:
+def best_split(grid: Grid, target: int, rows: Rows, weight: Shares, least: float, barred: Mask) -> ChosenTest | None:
     """The test with the best gain ratio among those with at least the mean gain; None where none gains.
 
     Gain is over the people who show the cell, times their share; the split's own information counts those who
@@ -44,7 +44,7 @@ def best_split(grid: Grid, target: int, rows: Rows, weight: Shares, least: float
     people = float(weight.sum())
     if people < 2 * least - TINY:
         return None
-    counts = _counted(grid, target, rows, weight)
+    counts = _class_counts(grid, target, rows, weight)
     tests = _tests(grid, counts, people, least)
     gain = np.where(barred, -np.inf, tests.gain)
     gain[target] = -np.inf
@@ -57,7 +57,7 @@ def best_split(grid: Grid, target: int, rows: Rows, weight: Shares, least: float
     return _chosen(grid, best, tests.cut.get(best), counts[grid.values_of(best)].sum(axis=1))
 
 
-def _counted(grid: Grid, target: int, rows: Rows, weight: Shares) -> Shares:
+def _class_counts(grid: Grid, target: int, rows: Rows, weight: Shares) -> Shares:
     """People of each class (columns) who show each value of any column (rows)."""
     codes, size = grid.codes[rows], grid.sizes[target]
     cell = (codes + grid.start[:-1]) * size + codes[:, [target]]
@@ -70,8 +70,8 @@ def _counted(grid: Grid, target: int, rows: Rows, weight: Shares) -> Shares:
 def _tests(grid: Grid, counts: Shares, people: float, least: float) -> _Tests:
     first = grid.start[:-1]
     size, known = counts.sum(axis=1), np.add.reduceat(counts, first, axis=0)
-    whole = _purity(known)
-    gain = (np.add.reduceat(_purity(counts), first) - whole) / people
+    whole = _neg_entropy(known)
+    gain = (np.add.reduceat(_neg_entropy(counts), first) - whole) / people
     gain[np.add.reduceat((size >= least - TINY).astype(np.int64), first) < 2] = -np.inf
     parts = np.add.reduceat(x_log_x(size / people), first)
     hiding = x_log_x(np.maximum(people - known.sum(axis=1), 0.0) / people)
@@ -92,23 +92,23 @@ def _best_cut(counts: Shares, whole: float, people: float, least: float) -> tupl
     fit = (few >= least - TINY) & (many >= least - TINY)
     if not fit.any():
         return 0, -np.inf, 0.0
-    gains = np.where(fit, _purity(low) + _purity(high) - whole, -np.inf)
+    gains = np.where(fit, _neg_entropy(low) + _neg_entropy(high) - whole, -np.inf)
     cut = int(gains.argmax())
     return cut, float(gains[cut]) / people, float(x_log_x(np.array([few[cut], many[cut]]) / people).sum())
 
 
-def _purity(counts: Shares) -> Shares:
+def _neg_entropy(counts: Shares) -> Shares:
     """Minus people times entropy, for each row of counts."""
     return np.asarray(x_log_x(counts).sum(axis=1) - x_log_x(counts.sum(axis=1)))
 
 
-def _chosen(grid: Grid, column: int, cut: int | None, sizes: Shares) -> Chosen:
+def _chosen(grid: Grid, column: int, cut: int | None, sizes: Shares) -> ChosenTest:
     n = grid.sizes[column]
-    son = np.arange(n) if cut is None else (np.arange(n) > cut).astype(np.int64)
-    son_of = np.zeros((n, int(son.max()) + 1))
-    son_of[np.arange(n), son] = 1.0
+    child = np.arange(n) if cut is None else (np.arange(n) > cut).astype(np.int64)
+    son_of = np.zeros((n, int(child.max()) + 1))
+    son_of[np.arange(n), child] = 1.0
     share = sizes @ son_of
-    return Chosen(column, son_of, share / share.sum())
+    return ChosenTest(column, son_of, share / share.sum())
 
 
 @dataclass(eq=False)
@@ -131,7 +131,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Growing:
+class TreeOptions:
     """How a tree is grown: people on two branches at least, confidence of pruning, complete records only?"""
 
     least: float = 2.0
@@ -139,7 +139,7 @@ class Growing:
     complete: bool = False
 
 
-def grown(grid: Grid, target: int, how: Growing, without: Iterable[int] = ()) -> Node:
+def grow_tree(grid: Grid, target: int, how: TreeOptions, without: Iterable[int] = ()) -> Node:
     """The pruned tree that predicts one column from the others, learned where it is visible.
 
     A case with a hidden cell goes down every branch, with the share of the people who show they belong there.
@@ -170,16 +170,16 @@ def _grow(grid: Grid, target: int, rows: Rows, weight: Shares, least: float, bar
     if chosen is None:
         return node
     node.column, node.son_of, node.share = chosen.column, chosen.son_of, chosen.share
-    for son in range(len(chosen.share)):
-        mine, heavy = _going(grid, chosen, son, rows, weight)
+    for child in range(len(chosen.share)):
+        mine, heavy = _branch_cases(grid, chosen, child, rows, weight)
         node.children.append(Node(counts) if not len(mine) else _grow(grid, target, mine, heavy, least, barred))
     return node
 
 
-def _going(grid: Grid, chosen: Chosen, son: int, rows: Rows, weight: Shares) -> tuple[Rows, Shares]:
+def _branch_cases(grid: Grid, chosen: ChosenTest, child: int, rows: Rows, weight: Shares) -> tuple[Rows, Shares]:
     """The cases of one branch: those whose cell leads there, and a part of those whose cell is hidden."""
     cell = grid.codes[rows, chosen.column]
-    part = np.where(cell == HIDDEN, chosen.share[son], chosen.son_of[cell, son]) * weight
+    part = np.where(cell == HIDDEN, chosen.share[child], chosen.son_of[cell, child]) * weight
     kept = part > 1e-9
     return rows[kept], part[kept]
 
@@ -189,7 +189,7 @@ def _prune(node: Node, confidence: float) -> float:
     as_leaf = pessimistic_errors(float(node.counts.sum()), node.errors, confidence)
     if not node.children:
         return as_leaf
-    as_tree = sum(_prune(son, confidence) for son, part in zip(node.children, node.share, strict=True) if part > 0)
+    as_tree = sum(_prune(child, confidence) for child, part in zip(node.children, node.share, strict=True) if part > 0)
     if as_leaf <= as_tree + SLACK:
         node.column, node.children = -1, []
         return as_leaf
@@ -211,9 +211,9 @@ def class_posterior(root: Node, grid: Grid, known_cells: Shares, hidden: Mask) -
             continue
         side = known_cells[rows, grid.values_of(node.column)] @ node.son_of
         side[hidden[rows, node.column]] = node.share
-        for place, son in enumerate(node.children):
+        for place, child in enumerate(node.children):
             going = weight * side[:, place]
             kept = going > 1e-9
             if kept.any():
-                waiting.append((son, rows[kept], going[kept]))
+                waiting.append((child, rows[kept], going[kept]))
     return np.asarray(found / found.sum(axis=1, keepdims=True))

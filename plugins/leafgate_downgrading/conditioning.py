@@ -9,19 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate_downgrading.grid import HIDDEN, Codes, Grid, Mask, Rows, Shares, hidden_by_column
-from leafgate_downgrading.naive_bayes import most_telling, pair_counts
+from leafgate_downgrading.naive_bayes import columns_by_information, pair_counts
 
-WIDEST = 62
+MAX_COLUMNS = 62
 """So many columns, the most telling ones, are compared: one bit each."""
 
-AT_ONCE = 2**22
+MAX_PAIRS_AT_ONCE = 2**22
 """Pairs of records that are compared at once."""
 
 Bits = NDArray[Any]
 """For each record and witness the columns on which they differ, the most telling the lowest bit."""
 
 
-class ConditioningLearned:
+class ConditioningAdversary:
     """Beliefs by frequencies among matching records.
 
     Of the records that show the column, those count that agree with the record on every cell it shows. Are they
@@ -44,14 +44,14 @@ class ConditioningLearned:
 
     def _about(self, column: int, records: Codes, own: Rows) -> Shares:
         grid = self.grid
-        order = most_telling(self.counts, grid, column)[:WIDEST]
+        order = columns_by_information(self.counts, grid, column)[:MAX_COLUMNS]
         witnesses = np.flatnonzero(grid.codes[:, column] != HIDDEN)
         if not len(witnesses):
             return np.full((len(records), grid.sizes[column]), 1.0 / grid.sizes[column])
         values = np.zeros((len(witnesses), grid.sizes[column]))
         values[np.arange(len(witnesses)), grid.codes[witnesses, column]] = grid.weight[witnesses]
         shown = _as_bits(records[:, order] != HIDDEN)
-        step = max(1, AT_ONCE // len(witnesses))
+        step = max(1, MAX_PAIRS_AT_ONCE // len(witnesses))
         parts = []
         for first in range(0, len(records), step):
             people, which = np.unique(own[first : first + step], return_inverse=True)
@@ -85,7 +85,7 @@ def _differing(records: Codes, witnesses: Codes) -> Bits:
 def _frequencies(differs: Bits, same: Mask, values: Shares, columns: int, least: float) -> Shares:
     """The values' shares among the witnesses who agree the furthest, and enough of them; none is the record itself.
 
-    How far two records agree is told by the lowest bit on which they differ.
+    The lowest differing bit gives how far two records agree.
     """
     first = differs & -differs
     every = first.dtype.type(1) << first.dtype.type(columns)

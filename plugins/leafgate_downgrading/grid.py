@@ -1,4 +1,4 @@
-"""Grid: a published table as small whole numbers, with a mark where a cell is withheld."""
+"""Grid: a published table as integer codes, with a code for withheld cells."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Grid:
         """One column's values among all that are numbered through."""
         return slice(int(self.start[column]), int(self.start[column + 1]))
 
-    def showing(self, codes: Codes) -> Grid:
+    def with_codes(self, codes: Codes) -> Grid:
         """The same table with other cells to be seen."""
         return replace(self, codes=codes)
 
@@ -69,7 +69,7 @@ def hidden_by_column(codes: Codes, wanted: Collection[int] | None = None) -> Ite
 
 # --- From typed cells to a Grid: values by their domain, numbers by ranges that hold as many people each ---
 
-RANGES = 10
+N_RANGES = 10
 """Into so many ranges numbers are cut, at quantiles of those that can be seen."""
 
 WITHHELD = {"withheld": True}
@@ -83,19 +83,19 @@ class Cells:
     cells: tuple[NDArray[Any], ...]
     weight: Shares
 
-    def only(self, rows: Rows) -> Cells:
+    def select(self, rows: Rows) -> Cells:
         """The records in these rows, in their order; a row may stand several times."""
         return Cells(self.columns, tuple(column[rows] for column in self.cells), self.weight[rows])
 
 
-def cells_of(table: Table) -> Cells:
+def table_cells(table: Table) -> Cells:
     """The cells of a table without key."""
     columns = table.schema.columns
     cells = (table.numbers(c.name) if c.numeric else table.codes(c.name) for c in columns)
     return Cells(columns, tuple(cells), table.weight.astype(np.float64))
 
 
-def cells_read(records: Records, schema: Schema) -> tuple[Cells, Mask]:
+def read_cells(records: Records, schema: Schema) -> tuple[Cells, Mask]:
     """The cells of published records, and which cannot be read as one value: withheld, or generalised."""
     columns = tuple(schema[name] for name in records.columns)
     items = [[row[place] for row in records.rows] for place in range(len(columns))]
@@ -120,15 +120,15 @@ def secret_cells(table: Table) -> Mask:
     return marks
 
 
-def coded(cells: Cells, hidden: Mask) -> tuple[Grid, Codes]:
+def encode_cells(cells: Cells, hidden: Mask) -> tuple[Grid, Codes]:
     """What can be seen as a Grid, and the codes of all cells, whether hidden or not.
 
     Numbers without bins are cut at quantiles of the visible ones, so that nothing hidden shows in the cuts.
     """
-    return coded_by(ranges(cells, hidden), cells, hidden)
+    return encode_with_ranges(quantile_ranges(cells, hidden), cells, hidden)
 
 
-def ranges(cells: Cells, hidden: Mask) -> tuple[Shares | None, ...]:
+def quantile_ranges(cells: Cells, hidden: Mask) -> tuple[Shares | None, ...]:
     """Where the ranges of each column of numbers without bins end; None for other columns."""
     return tuple(
         None if column.countable else _edges(some, cells.weight, ~hidden[:, place])
@@ -136,7 +136,7 @@ def ranges(cells: Cells, hidden: Mask) -> tuple[Shares | None, ...]:
     )
 
 
-def coded_by(edges: Sequence[Shares | None], cells: Cells, hidden: Mask) -> tuple[Grid, Codes]:
+def encode_with_ranges(edges: Sequence[Shares | None], cells: Cells, hidden: Mask) -> tuple[Grid, Codes]:
     """The same with given ranges. A missing number is a code of its own, below all others."""
     codes = np.empty(hidden.shape, dtype=np.int64)
     sizes = []
@@ -157,6 +157,6 @@ def _edges(numbers: Shares, weight: Shares, visible: Mask) -> Shares:
     seen = visible & ~np.isnan(numbers)
     if not seen.any():
         return np.zeros(0)
-    wanted = np.arange(1, RANGES) / RANGES
+    wanted = np.arange(1, N_RANGES) / N_RANGES
     edges = np.unique(np.quantile(numbers[seen], wanted, weights=weight[seen], method="inverted_cdf"))
     return np.asarray(edges[edges < numbers[seen].max()])

@@ -1,59 +1,55 @@
-"""What downgrading costs, of the published records."""
+"""The cost of downgrading: withheld cells, and the loss of accuracy of models learned from the records."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 
 from leafgate import ScoringContext
 from leafgate.errors import InconclusiveError
 from leafgate.types.release import Records
-from leafgate_downgrading.c45_missing import Growing, class_posterior
+from leafgate_downgrading.c45_missing import TreeOptions, class_posterior
 from leafgate_downgrading.grid import (
     HIDDEN,
     WITHHELD,
     Grid,
     Mask,
     Shares,
-    cells_of,
-    cells_read,
-    coded_by,
+    encode_with_ranges,
     indicators,
-    ranges,
+    quantile_ranges,
+    read_cells,
     secret_cells,
+    table_cells,
 )
-from leafgate_downgrading.tree_adversaries import Kept, TreesLearned
-
-if TYPE_CHECKING:
-    from leafgate_downgrading import CellsWithheld, Functionality
-
+from leafgate_downgrading.tree_adversaries import TreeAdversary, TreeCache
 
 # --- The loss of function: how much worse models are that are learned from what is left of a table ---
 
-READER = Growing()
+READER = TreeOptions()
 """How a reader of the table learns: C4.5 as it is."""
 
 
-def errors(published: Grid, original: Grid, kept: Kept | None = None) -> Shares:
+def class_errors(published: Grid, original: Grid, kept: TreeCache | None = None) -> Shares:
     """For each column as the class, the share of the table's people whom a tree learned from `published` gets wrong."""
-    trees = TreesLearned(published, READER, kept)
+    trees = TreeAdversary(published, READER, kept)
     shown, nothing = indicators(original.codes, original), np.zeros(original.codes.shape, dtype=np.bool_)
     return np.array([_error(trees, column, original, shown, nothing) for column in range(len(original.sizes))])
 
 
-def _error(trees: TreesLearned, column: int, whole: Grid, shown: Shares, nothing: Mask) -> float:
+def _error(trees: TreeAdversary, column: int, whole: Grid, shown: Shares, nothing: Mask) -> float:
     result = class_posterior(trees.tree(column), whole, shown, nothing).argmax(axis=1)
     return float(whole.weight[result != whole.codes[:, column]].sum() / whole.weight.sum())
 
 
-class Usefulness:
+class UtilityLoss:
     """What a table lets a reader learn, held against the whole table."""
 
-    def __init__(self, original: Grid, weights: Shares, kept: Kept) -> None:
+    def __init__(self, original: Grid, weights: Shares, kept: TreeCache) -> None:
         self.whole, self.weights, self.kept = original, weights / weights.sum(), kept
-        self.before = errors(original, original, kept)
+        self.before = class_errors(original, original, kept)
 
     def loss(self, hidden: Mask) -> float:
         """F: the rise of the error with these cells hidden, the mean over the columns by the owner's weights.
@@ -62,19 +58,19 @@ class Usefulness:
         Departure: judged on the whole table, so that withholding difficult cells is no gain; resubstitution, for
         the table is the population the release describes.
         """
-        seen = self.whole.showing(np.where(hidden, HIDDEN, self.whole.codes))
-        rise = errors(seen, self.whole, self.kept) - self.before
+        seen = self.whole.with_codes(np.where(hidden, HIDDEN, self.whole.codes))
+        rise = class_errors(seen, self.whole, self.kept) - self.before
         return float(self.weights @ rise)
 
 
-def cells_withheld(options: CellsWithheld, case: ScoringContext) -> float:
+def cells_withheld(case: ScoringContext, among: Literal["threatened", "all", "count"]) -> float:
     """How many cells the records withhold besides the secret ones, or which share of the other cells."""
     records, table = _records(case), case.table.without_key
     secret = secret_cells(table)
     further = float(sum(_further(case, records, secret)))
-    if options.among == "count":
+    if among == "count":
         return further
-    rows = secret.any(axis=1) if options.among == "threatened" else np.ones(len(table), dtype=np.bool_)
+    rows = secret.any(axis=1) if among == "threatened" else np.ones(len(table), dtype=np.bool_)
     visible = float((~secret[rows] * table.weight[rows, None]).sum())
     return further / visible if visible else 0.0
 
@@ -84,30 +80,32 @@ def _further(case: ScoringContext, records: Records, secret: Mask) -> Iterator[i
     if case.origins is None and not any(WITHHELD in row for row in records.rows):
         return
     if case.origins is None:
-        raise InconclusiveError("whose the records are is not known, so which withheld cells are secret cannot be told")
+        raise InconclusiveError(
+            "the origin of the records is not known, so secret and other withheld cells cannot be distinguished"
+        )
     places = [[column.name for column in case.table.without_key.schema.columns].index(name) for name in records.columns]
     for row, weight, origin in zip(records.rows, records.weight, case.origins, strict=True):
         hidden = [place for cell, place in zip(row, places, strict=True) if cell == WITHHELD]
         yield weight * sum(not secret[origin, place] for place in hidden)
 
 
-def functionality(options: Functionality, case: ScoringContext) -> Mapping[str, float]:
+def functionality(case: ScoringContext, classes: Sequence[str] | None) -> Mapping[str, float]:
     """For each class column the rise of the error of a tree learned from the records instead of the table.
 
     Both trees are judged on the table. InconclusiveError for a class the records do not have.
     """
     records = _records(case)
     table, _ = case.table.project(records.columns)
-    strange = [name for name in options.columns or () if name not in records.columns]
+    strange = [name for name in classes or () if name not in records.columns]
     if strange:
         raise InconclusiveError(f"the records have no column {strange[0]!r}")
-    whole = cells_of(table)
+    whole = table_cells(table)
     visible = np.zeros((len(table), len(records.columns)), dtype=np.bool_)
-    edges = ranges(whole, visible)
-    before, _ = coded_by(edges, whole, visible)
-    after, _ = coded_by(edges, *cells_read(records, table.schema))
-    rise = errors(after, before) - errors(before, before)
-    wanted = options.columns or records.columns
+    edges = quantile_ranges(whole, visible)
+    before, _ = encode_with_ranges(edges, whole, visible)
+    after, _ = encode_with_ranges(edges, *read_cells(records, table.schema))
+    rise = class_errors(after, before) - class_errors(before, before)
+    wanted = classes or records.columns
     return {name: float(rise[records.columns.index(name)]) for name in wanted}
 
 

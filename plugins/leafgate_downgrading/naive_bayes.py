@@ -1,4 +1,4 @@
-"""How many people show each pair of values, and what one column tells of another."""
+"""Counts of pairs of values, mutual information between columns, and the naive Bayes adversary."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def pair_counts(grid: Grid) -> Shares:
     return np.asarray(shown.T @ (shown * grid.weight[:, None]))
 
 
-def recounted(counts: Shares, before: Grid, after: Grid) -> Shares:
+def update_pair_counts(counts: Shares, before: Grid, after: Grid) -> Shares:
     """The pair counts of `after` from those of `before`: only records that differ are counted again."""
     changed = np.flatnonzero((before.codes != after.codes).any(axis=1))
     if not len(changed):
@@ -26,8 +26,8 @@ def recounted(counts: Shares, before: Grid, after: Grid) -> Shares:
     return np.asarray(counts - old.T @ (old * weight) + new.T @ (new * weight))
 
 
-def information(counts: Shares, grid: Grid, column: int) -> Shares:
-    """Bits each column tells of `column` among people who show both, less what chance alone would; at least 0.
+def mutual_information(counts: Shares, grid: Grid, column: int) -> Shares:
+    """Mutual information with `column`, in bits, of each column, corrected for chance; at least 0.
 
     Infinite for the column itself.
 
@@ -51,16 +51,16 @@ def _shared_bits(table: Shares) -> float:
     return max(float(bits - by_chance) / people, 0.0)
 
 
-def most_telling(counts: Shares, grid: Grid, column: int) -> Codes:
+def columns_by_information(counts: Shares, grid: Grid, column: int) -> Codes:
     """The other columns, the most informative about `column` first, equals in the table's order."""
-    order = np.argsort(-information(counts, grid, column), kind="stable")
+    order = np.argsort(-mutual_information(counts, grid, column), kind="stable")
     return np.asarray(order[order != column])
 
 
 # --- Naive Bayes: every visible cell counts as evidence of its own ---
 
 
-class NaiveBayesLearned:
+class NaiveBayesAdversary:
     """Beliefs about every column from the pair counts of the visible cells, one added to each count."""
 
     def __init__(self, grid: Grid, counts: Shares | None = None) -> None:

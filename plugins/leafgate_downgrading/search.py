@@ -1,30 +1,26 @@
-"""Downgrading: withholding cells, a few at a time, until no adversary is too sure of a protected one."""
+"""The search: withhold cells round by round until every posterior is within its limit."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from leafgate_downgrading.adversaries import CLOSE, AdversaryEnsemble, learned
-from leafgate_downgrading.grid import HIDDEN, Cells, Grid, Mask, Rows, Shares, coded
-from leafgate_downgrading.metrics import Usefulness
-from leafgate_downgrading.naive_bayes import information, most_telling, pair_counts, recounted
-from leafgate_downgrading.search_plan import Plans, Question, planned
-from leafgate_downgrading.tree_adversaries import Kept
-
-if TYPE_CHECKING:
-    from leafgate_downgrading import CellAttack
-
+from leafgate_downgrading.adversaries import LIMIT_TOLERANCE, AdversaryEnsemble, AdversaryModel
+from leafgate_downgrading.grid import HIDDEN, Cells, Grid, Mask, Rows, Shares, encode_cells
+from leafgate_downgrading.metrics import UtilityLoss
+from leafgate_downgrading.naive_bayes import columns_by_information, mutual_information, pair_counts, update_pair_counts
+from leafgate_downgrading.search_plan import PlanningProblem, Plans, plan_rows
+from leafgate_downgrading.tree_adversaries import TreeCache
 
 # --- What a search for cells to withhold is after, and how far it has come ---
 
 
 @dataclass(frozen=True)
-class Aim:
-    """What is to be reached, and by what means.
+class Objective:
+    """The limits to satisfy, and the cells that may be withheld for it.
 
     No protected cell may be believed with more than `tau`, no cell that is withheld for its sake with more than `rho`
     (1: no limit); models may err by `v` more, by the `weights` of the columns as classes; cells of the `allowed`
@@ -32,7 +28,7 @@ class Aim:
     belief in the true value counts.
     """
 
-    against: Sequence[CellAttack]
+    against: Sequence[AdversaryModel]
     tau: float
     rho: float
     v: float
@@ -45,7 +41,7 @@ class Aim:
 
 @dataclass
 class Search:
-    """How far it has come: hidden cells, rows given up (and why), the loss of function, and every step so far.
+    """The state of a search: hidden cells, rows given up (and why), the loss of utility, and every step so far.
 
     `stuck` are rows for which nothing more could be done, since `hidden` last changed or before.
     """
@@ -56,7 +52,7 @@ class Search:
     loss: float = 0.0
     rounds: int = 0
     steps: list[Mapping[str, Any]] = field(default_factory=list)
-    kept: Kept = field(default_factory=dict)
+    kept: TreeCache = field(default_factory=dict)
     moved: bool = False
     desperate: set[int] = field(default_factory=set)
     _seen: tuple[Grid, Shares] | None = None
@@ -65,7 +61,7 @@ class Search:
         """The grid's pair counts, made from the last round's where only some records have changed."""
         last = self._seen
         if last is not None and last[0].sizes == grid.sizes:
-            counts = recounted(last[1], last[0], grid)
+            counts = update_pair_counts(last[1], last[0], grid)
         else:
             counts = pair_counts(grid)
         self._seen = grid, counts
@@ -74,7 +70,7 @@ class Search:
 
 # --- One round of downgrading: who sees what, what worries, and when a row is given up ---
 
-FEW = 64
+FEW_VISIBLE_CELLS = 64
 """With no more visible cells than this in all threatened rows, other rows are drawn in before one is given up."""
 
 
@@ -91,18 +87,18 @@ class RoundState:
     worrying: Mask
 
 
-def viewed(cells: Cells, protected: Mask, aim: Aim, search: Search) -> RoundState:
-    grid, truth = coded(cells, search.hidden)
+def round_state(cells: Cells, protected: Mask, objective: Objective, search: Search) -> RoundState:
+    grid, truth = encode_cells(cells, search.hidden)
     counts = search.counts(grid)
-    jury = AdversaryEnsemble(
-        [learned(each, grid, search.kept, counts) for each in aim.against], truth if aim.truth else None
+    ensemble = AdversaryEnsemble(
+        [each.fit(grid, search.kept, counts) for each in objective.against], truth if objective.truth else None
     )
-    limits = np.where(protected, aim.tau, restoration_limits(counts, grid, aim.rho))
+    limits = np.where(protected, objective.tau, restoration_limits(counts, grid, objective.rho))
     rows = np.flatnonzero(search.hidden.any(axis=1))
-    sure = jury.strongest(grid.codes[rows], rows)
-    worrying = (sure > limits[rows] + CLOSE) & ~np.isin(rows, list(search.given_up)).reshape(-1, 1)
-    worrying = _not_stuck(worrying, rows, aim, search)
-    return RoundState(grid, counts, jury, limits, rows, sure, worrying)
+    sure = ensemble.strongest(grid.codes[rows], rows)
+    worrying = (sure > limits[rows] + LIMIT_TOLERANCE) & ~np.isin(rows, list(search.given_up)).reshape(-1, 1)
+    worrying = _not_stuck(worrying, rows, objective, search)
+    return RoundState(grid, counts, ensemble, limits, rows, sure, worrying)
 
 
 def restoration_limits(counts: Shares, grid: Grid, rho: float) -> Shares:
@@ -119,7 +115,7 @@ def restoration_limits(counts: Shares, grid: Grid, rho: float) -> Shares:
     return np.maximum(rho, 1 - 2 * (1 - rho) * (1 - most))
 
 
-def _not_stuck(worrying: Mask, rows: Rows, aim: Aim, search: Search) -> Mask:
+def _not_stuck(worrying: Mask, rows: Rows, objective: Objective, search: Search) -> Mask:
     """What worries in rows for which something may be done; where only stuck ones are left they are tried once more.
 
     If nothing has changed since, it takes a last resort.
@@ -128,29 +124,31 @@ def _not_stuck(worrying: Mask, rows: Rows, aim: Aim, search: Search) -> Mask:
     if free.any() or not worrying.any():
         return free
     if not search.moved:
-        worrying = _last_resort(worrying, rows, aim, search)
+        worrying = _last_resort(worrying, rows, objective, search)
     search.stuck, search.moved = set(), False
     return worrying
 
 
-def _last_resort(worrying: Mask, rows: Rows, aim: Aim, search: Search) -> Mask:
+def _last_resort(worrying: Mask, rows: Rows, objective: Objective, search: Search) -> Mask:
     """What still worries once one more cell of each such row is to go, whether or not it seems to help.
 
     Rows that have none left are given up; but where there are few cells in all, another threatened row loses one first,
     for what it shows may teach the adversary.
     """
-    free = ~search.hidden[rows] & aim.allowed
+    free = ~search.hidden[rows] & objective.allowed
     worries, some = worrying.any(axis=1), np.asarray(free.any(axis=1))
     search.desperate = set(rows[worries & some].tolist())
     others = rows[~worries & some & ~np.isin(rows, list(search.given_up))]
-    if (worries & ~some).any() and len(others) and free.sum() <= FEW:
+    if (worries & ~some).any() and len(others) and free.sum() <= FEW_VISIBLE_CELLS:
         search.desperate.add(int(others[0]))
         return worrying
     search.given_up |= dict.fromkeys(rows[worries & ~some].tolist(), "nothing left to withhold")
     return worrying & some.reshape(-1, 1)
 
 
-def downgraded(cells: Cells, protected: Mask, aim: Aim, kept: Kept | None = None) -> Search:
+def search_cells_to_withhold(
+    cells: Cells, protected: Mask, objective: Objective, kept: TreeCache | None = None
+) -> Search:
     """A search that has ended: nothing worries any more, or every row that does was given up.
 
     Each round the adversaries study the table as it is; the column with the highest threat comes first; for its
@@ -163,70 +161,72 @@ def downgraded(cells: Cells, protected: Mask, aim: Aim, kept: Kept | None = None
     Departure: belief in any value counts, unless `truth`; the cells of a row are planned together.
     """
     search = Search(protected.copy(), kept={} if kept is None else kept)
-    whole, _ = coded(cells, np.zeros_like(protected))
-    use = Usefulness(whole, aim.weights, search.kept)
-    while (view := viewed(cells, protected, aim, search)).worrying.any():
-        _round(view, protected, use, aim, search)
-    search.loss = use.loss(search.hidden)
+    whole, _ = encode_cells(cells, np.zeros_like(protected))
+    utility = UtilityLoss(whole, objective.weights, search.kept)
+    while (state := round_state(cells, protected, objective, search)).worrying.any():
+        _round(state, protected, utility, objective, search)
+    search.loss = utility.loss(search.hidden)
     return search
 
 
-def _round(view: RoundState, protected: Mask, use: Usefulness, aim: Aim, search: Search) -> None:
+def _round(state: RoundState, protected: Mask, utility: UtilityLoss, objective: Objective, search: Search) -> None:
     search.rounds += 1
-    column = _most_threatened(view, protected, aim)
-    direct = bool((view.worrying & protected[view.rows]).any())
-    todo = view.rows[view.worrying[:, column] if direct else view.worrying.any(axis=1)]
-    question = _question(view, column, protected, aim, direct=direct)
-    found = planned(view.ensemble, todo, question)
-    plans = {row: _root(row, question) for row in search.desperate} | found.complete | found.steps
+    column = _most_threatened(state, protected, objective)
+    direct = bool((state.worrying & protected[state.rows]).any())
+    todo = state.rows[state.worrying[:, column] if direct else state.worrying.any(axis=1)]
+    question = _planning_problem(state, column, protected, objective, direct=direct)
+    found = plan_rows(state.ensemble, todo, question)
+    plans = {row: _first_visible_cell(row, question) for row in search.desperate} | found.complete | found.steps
     search.desperate = set()
     search.stuck |= set(todo.tolist()) - set(plans)
-    _tolerate(todo, found, protected, aim, search)
+    _tolerate(todo, found, protected, objective, search)
     ready = sorted((row for row in plans if row not in search.given_up), key=lambda row: (len(plans[row]), row))
-    _carry_out(ready, plans, column, view, use, aim, search)
+    _carry_out(ready, plans, column, state, utility, objective, search)
     search.moved |= bool(ready)
 
 
-def _question(view: RoundState, column: int, protected: Mask, aim: Aim, *, direct: bool) -> Question:
+def _planning_problem(
+    state: RoundState, column: int, protected: Mask, objective: Objective, *, direct: bool
+) -> PlanningProblem:
     """What is to be planned: for protected cells alone as long as one of them worries."""
-    limits = np.where(protected, view.limits, 1.0) if direct else view.limits
-    prices = np.array([_price(view, aim, each) for each in range(len(aim.allowed))])
-    order = np.append(most_telling(view.counts, view.grid, column), column)
-    return Question(view.grid.codes, protected, limits, aim.allowed, prices, order, aim.width)
+    limits = np.where(protected, state.limits, 1.0) if direct else state.limits
+    prices = np.array([_price(state, objective, each) for each in range(len(objective.allowed))])
+    order = np.append(columns_by_information(state.counts, state.grid, column), column)
+    return PlanningProblem(state.grid.codes, protected, limits, objective.allowed, prices, order, objective.width)
 
 
-def _most_threatened(view: RoundState, protected: Mask, aim: Aim) -> int:
+def _most_threatened(state: RoundState, protected: Mask, objective: Objective) -> int:
     """The column with the largest sum of belief in cells that must not be inferred, by the owner's weights.
 
     Columns where protected cells worry come before those where only withheld ones do.
 
     Source: Chang 2003, section 5: (1 - Cr_j) TE_j / S, the mean belief times the number of cells.
     """
-    counted = protected[view.rows] | view.worrying
-    threat = aim.weights * (view.sure * counted * view.grid.weight[view.rows, None]).sum(axis=0)
-    direct = (view.worrying & protected[view.rows]).any(axis=0)
-    return int(np.where(direct if direct.any() else view.worrying.any(axis=0), threat, -np.inf).argmax())
+    counted = protected[state.rows] | state.worrying
+    threat = objective.weights * (state.sure * counted * state.grid.weight[state.rows, None]).sum(axis=0)
+    direct = (state.worrying & protected[state.rows]).any(axis=0)
+    return int(np.where(direct if direct.any() else state.worrying.any(axis=0), threat, -np.inf).argmax())
 
 
-def _root(row: int, question: Question) -> tuple[int, ...]:
+def _first_visible_cell(row: int, question: PlanningProblem) -> tuple[int, ...]:
     """The first cell of a row that a tree would ask, of those that can be withheld."""
     free = question.allowed & (question.codes[row] != HIDDEN)
     return (next(int(column) for column in question.order if free[column]),)
 
 
-def _price(view: RoundState, aim: Aim, column: int) -> float:
-    """What withholding a cell of a column loses: the bits it tells of the others as classes, by the owner's weights."""
-    result = information(view.counts, view.grid, column)
+def _price(state: RoundState, objective: Objective, column: int) -> float:
+    """Cost of withholding a cell: the column's weighted mutual information with the other columns, in bits."""
+    result = mutual_information(state.counts, state.grid, column)
     result[column] = 0.0
-    return float(aim.weights @ result)
+    return float(objective.weights @ result)
 
 
-def _tolerate(todo: Rows, found: Plans, protected: Mask, aim: Aim, search: Search) -> None:
+def _tolerate(todo: Rows, found: Plans, protected: Mask, objective: Objective, search: Search) -> None:
     """Give up the rows that cost the most, those without a plan first, as many as may stay unprotected."""
     at_stake = protected.sum(axis=1)
-    budget = aim.allow * at_stake.sum() - sum(at_stake[row] for row in search.given_up)
-    for row in sorted(todo.tolist(), key=lambda row: -len(found.complete.get(row, range(len(aim.allowed) + 1)))):
-        if at_stake[row] and at_stake[row] <= budget + CLOSE:
+    budget = objective.allow * at_stake.sum() - sum(at_stake[row] for row in search.given_up)
+    for row in sorted(todo.tolist(), key=lambda row: -len(found.complete.get(row, range(len(objective.allowed) + 1)))):
+        if at_stake[row] and at_stake[row] <= budget + LIMIT_TOLERANCE:
             search.given_up[row] = "tolerated"
             budget -= at_stake[row]
 
@@ -235,9 +235,9 @@ def _carry_out(
     rows: Sequence[int],
     plans: Mapping[int, tuple[int, ...]],
     column: int,
-    view: RoundState,
-    use: Usefulness,
-    aim: Aim,
+    state: RoundState,
+    utility: UtilityLoss,
+    objective: Objective,
     search: Search,
 ) -> None:
     """Withhold what is planned for these rows if models stay good enough, else of as many of them as they do."""
@@ -246,10 +246,10 @@ def _carry_out(
     hidden = search.hidden.copy()
     for row in rows:
         hidden[row, list(plans[row])] = True
-    loss = use.loss(hidden)
-    if loss <= aim.v + CLOSE:
+    loss = utility.loss(hidden)
+    if loss <= objective.v + LIMIT_TOLERANCE:
         search.hidden = hidden
-        before = dict(zip(view.rows.tolist(), view.sure[:, column].tolist(), strict=True))
+        before = dict(zip(state.rows.tolist(), state.sure[:, column].tolist(), strict=True))
         for row in rows:
             why = {"round": search.rounds, "row": row, "for": column, "believed": before[row], "loss": loss}
             search.steps += [why | {"withheld": cell} for cell in plans[row]]
@@ -257,5 +257,5 @@ def _carry_out(
         search.given_up[rows[0]] = "models would become too bad"
     else:
         half = len(rows) // 2
-        _carry_out(rows[:half], plans, column, view, use, aim, search)
-        _carry_out(rows[half:], plans, column, view, use, aim, search)
+        _carry_out(rows[:half], plans, column, state, utility, objective, search)
+        _carry_out(rows[half:], plans, column, state, utility, objective, search)

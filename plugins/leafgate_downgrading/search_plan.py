@@ -20,7 +20,7 @@ class Plans:
 
 
 @dataclass(frozen=True)
-class Question:
+class PlanningProblem:
     """What is to be planned: the table as it is, what limit each cell has once hidden, and each cell's price.
 
     A limit of 1 is none. `allowed` says which columns' cells may be withheld; `price` has a number for each column;
@@ -36,7 +36,7 @@ class Question:
     width: int = 8
 
 
-def planned(jury: AdversaryEnsemble, rows: Rows, question: Question) -> Plans:
+def plan_rows(ensemble: AdversaryEnsemble, rows: Rows, question: PlanningProblem) -> Plans:
     """For each row a small set of columns whose withholding brings all its hidden cells within their limits.
 
     A beam search, smaller sets first: the `width` sets with the least excess belief are carried on, ties by
@@ -50,9 +50,9 @@ def planned(jury: AdversaryEnsemble, rows: Rows, question: Question) -> Plans:
     steps: dict[int, tuple[int, ...]] = {}
     front = {int(row): [frozenset[int]()] for row in rows}
     while front:
-        sets = [(row, grown) for row, some in front.items() for grown in _grown(some, row, question)]
+        sets = [(row, grown) for row, some in front.items() for grown in _extend_sets(some, row, question)]
         front = {}
-        for row, mine in _judged(jury, sets, question):
+        for row, mine in _evaluate(ensemble, sets, question):
             first = min(mine, key=lambda each: (each.much, each.cost))
             if len(first.columns) == 1 and first.gains:
                 steps[row] = first.columns
@@ -69,7 +69,7 @@ def planned(jury: AdversaryEnsemble, rows: Rows, question: Question) -> Plans:
     return Plans(whole, {row: one for row, one in steps.items() if row not in whole})
 
 
-def _grown(some: list[frozenset[int]], row: int, question: Question) -> Iterator[tuple[int, ...]]:
+def _extend_sets(some: list[frozenset[int]], row: int, question: PlanningProblem) -> Iterator[tuple[int, ...]]:
     """Every set that has one more visible cell of the row, once."""
     free = np.flatnonzero(question.allowed & (question.codes[row] != HIDDEN)).tolist()
     rank = np.argsort(question.order).tolist()
@@ -80,7 +80,7 @@ def _grown(some: list[frozenset[int]], row: int, question: Question) -> Iterator
 
 
 @dataclass(frozen=True)
-class Judged:
+class Candidate:
     """A set of columns: is a belief beyond its limit, by how much in all, and what does it cost?
 
     `helps` where the protected cells come within their limit, which one was beyond before; `gains` where there
@@ -95,9 +95,9 @@ class Judged:
     columns: tuple[int, ...]
 
 
-def _judged(
-    jury: AdversaryEnsemble, sets: list[tuple[int, tuple[int, ...]]], question: Question
-) -> Iterator[tuple[int, list[Judged]]]:
+def _evaluate(
+    ensemble: AdversaryEnsemble, sets: list[tuple[int, tuple[int, ...]]], question: PlanningProblem
+) -> Iterator[tuple[int, list[Candidate]]]:
     """For each row its sets, root first."""
     if not sets:
         return
@@ -105,15 +105,15 @@ def _judged(
     records, limits = question.codes[own], question.limits[own]
     which = np.repeat(np.arange(len(sets)), [len(columns) for _, columns in sets])
     records[which, np.concatenate([columns for _, columns in sets]).astype(np.int64)] = HIDDEN
-    beyond, much = jury.excess(records, own, limits)
-    before, was = jury.excess(question.codes[own], own, limits)
+    beyond, much = ensemble.excess(records, own, limits)
+    before, was = ensemble.excess(question.codes[own], own, limits)
     gains = was > much + 1e-9
     helps = (before & question.protected[own]).any(axis=1) & ~(beyond & question.protected[own]).any(axis=1)
-    found: dict[int, list[Judged]] = {}
+    found: dict[int, list[Candidate]] = {}
     for i, (row, columns) in enumerate(sets):
         cost = float(question.price[list(columns)].sum())
         found.setdefault(row, []).append(
-            Judged(
+            Candidate(
                 bool(beyond[i].any()), bool(helps[i]), bool(gains[i]), round(float(much[i]), 9), round(cost, 9), columns
             )
         )

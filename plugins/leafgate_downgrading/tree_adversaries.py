@@ -7,19 +7,19 @@ from collections.abc import Collection, Mapping, MutableMapping
 
 import numpy as np
 
-from leafgate_downgrading.c45_missing import Growing, Node, class_posterior, grown
+from leafgate_downgrading.c45_missing import Node, TreeOptions, class_posterior, grow_tree
 from leafgate_downgrading.grid import HIDDEN, Codes, Grid, Mask, Rows, Shares, hidden_by_column, indicators
 
-Kept = MutableMapping[tuple[object, ...], Node]
+TreeCache = MutableMapping[tuple[object, ...], Node]
 """Trees by all that they were learned from."""
 
 
-class TreesLearned:
+class TreeAdversary:
     """Beliefs by a C4.5 tree for each column, grown when first asked for, or taken from `kept`."""
 
-    def __init__(self, grid: Grid, how: Growing, kept: Kept | None = None) -> None:
+    def __init__(self, grid: Grid, how: TreeOptions, kept: TreeCache | None = None) -> None:
         self.grid, self.how = grid, how
-        self.kept: Kept = {} if kept is None else kept
+        self.kept: TreeCache = {} if kept is None else kept
         self._mine: dict[tuple[int, frozenset[int]], Node] = {}
 
     def tree(self, column: int, without: frozenset[int] = frozenset()) -> Node:
@@ -28,7 +28,7 @@ class TreesLearned:
             taught = self.grid.codes[:, column] != HIDDEN
             key = (self.how, column, without, _digest(self.grid, taught))
             if key not in self.kept:
-                self.kept[key] = grown(self.grid, column, self.how, without)
+                self.kept[key] = grow_tree(self.grid, column, self.how, without)
             self._mine[column, without] = self.kept[key]
         return self._mine[column, without]
 
@@ -57,7 +57,7 @@ class TreesLearned:
         return found
 
 
-class RestorationLearned:
+class RestorationAdversary:
     """Beliefs after restoring what is hidden.
 
     Each hidden cell is posted as the class and filled in with what its tree believes, `rounds` times, each time
@@ -69,7 +69,7 @@ class RestorationLearned:
     Departure: the paper fills in one value; here the whole belief is, so that a guess weighs no more than it is worth.
     """
 
-    def __init__(self, trees: TreesLearned, rounds: int) -> None:
+    def __init__(self, trees: TreeAdversary, rounds: int) -> None:
         self.trees, self.rounds = trees, rounds
         self.without = {column: _mostly_hidden(trees.grid, column) for column in range(len(trees.grid.sizes))}
 

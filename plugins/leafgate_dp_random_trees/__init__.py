@@ -1,14 +1,16 @@
 """Differentially private random trees: builders, the check of their claim, and an attack that tries to refute it.
 
-The account stands alone too: `leafgate privacy`, or `leafgate_dp_random_trees.accounting` from Python.
+`builder` draws the `structure` of the trees, counts with the `mechanisms` and scores with `leaf_scores`. `accounting`
+computes (epsilon, delta) without any data; the command `leafgate privacy` prints it. `claim_check` verifies that a
+release satisfies the conditions of its account (`randomness` tests its counts), and `distinguish` attacks the claim.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from leafgate import (
     AdversaryKnowledge,
@@ -21,6 +23,13 @@ from leafgate import (
     TreeBuilder,
     hookimpl,
 )
+from leafgate_dp_random_trees.options import (
+    DistinguishOptions,
+    DpLaplaceTreesOptions,
+    DpRandomTreesOptions,
+    Neighbours,
+    RandomTreesOptions,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,30 +38,9 @@ if TYPE_CHECKING:
 
     from leafgate import Table
 
-Combine = Literal["evidence", "normalised", "sum"]
-Structure = Literal["balanced", "random"]
-Chance = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
-Above = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Many = Annotated[int, Field(ge=1, le=10_000)]
-Neighbours = Literal["add_remove", "replace_one"]
-STRUCTURE = "Every pair of columns about equally often, or at every node a column drawn anew."
-DEPTH = "Columns on every path; where the structure is random, tests."
-COMBINE = "How the leaves' numbers are put together; nothing but them is used."
 
-
-class RandomTrees(TreeBuilder):
+class RandomTrees(RandomTreesOptions):
     """Random trees with everybody's counts: no sampling, no threshold, no promise. To compare with."""
-
-    use: Literal["random_trees"] = "random_trees"
-    trees: Many = Field(128, description="How many.")
-    depth: Annotated[int, Field(ge=0, le=50)] = Field(2, description=DEPTH)
-    structure: Structure = Field("balanced", description=STRUCTURE)
-    combine: Combine = Field("evidence", description=COMBINE)
-
-    randomness = "seed"
-    threat_model = "None: this builder protects nobody."
-    formula = "each tree asks columns drawn from the declared domains; the leaves count everybody"
-    source = 'Fan, Wang, Yu, Ma, "Is Random Model Better? On Its Accuracy and Efficiency", ICDM 2003'
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         from leafgate_dp_random_trees.builder import random_trees
@@ -60,48 +48,8 @@ class RandomTrees(TreeBuilder):
         return random_trees(self, table, rng)
 
 
-class Private(TreeBuilder):
-    """What the private builders share: how trees are drawn and put together, and which promise they make."""
-
-    depth: Annotated[int, Field(ge=0, le=50)] = Field(2, description=DEPTH)
-    structure: Structure = Field("balanced", description=STRUCTURE)
-    combine: Combine = Field("evidence", description=COMBINE)
-    neighbours: Neighbours = Field("add_remove", description="Tables that differ by a person more, or by one changed.")
-    rehearsal: bool = Field(False, description="Repeat by the policy's seed, for trying out; not fit to be published.")
-
-    randomness = "system"
-    guarantees = frozenset({"epsilon"})
-
-    @property
-    def mechanism_only(self) -> TreeBuilder:
-        return self.model_copy(update={"combine": "sum"})
-
-
-class DpRandomTrees(Private):
+class DpRandomTrees(DpRandomTreesOptions):
     """Random trees from samples that show no small number: differential privacy without noise."""
-
-    use: Literal["dp_random_trees"] = "dp_random_trees"
-    epsilon: Above | None = Field(None, description="A promise to keep at `delta`; says how many trees, and the rate.")
-    trees: Many | None = Field(None, description="How many; 128 if no `epsilon` is wanted.")
-    k: Annotated[int, Field(ge=1, le=1_000)] = Field(20, description="Numbers of fewer people are shown as 0.")
-    beta: Chance | None = Field(
-        None, description="The chance of each person to be in a tree's sample; 0.075 if no `epsilon` is wanted."
-    )
-    delta: Chance = Field(1e-6, description="At which epsilon is wanted, and claimed.")
-
-    stricter_less = frozenset({"epsilon", "delta"})
-    threat_model = "Anyone, whatever they know of everybody else: was this person in the table, and with which class?"
-    formula = (
-        "each tree: structure from the declared domains, a sample of the people, each with chance beta; a leaf's "
-        "number of a class is shown if it is at least k, else as 0. (epsilon, delta) by the privacy-loss distribution"
-    )
-    source = "Waseda, Nojima, Wang; corrected and made tight: docs/sources.md"
-
-    @model_validator(mode="after")
-    def _not_too_rare(self) -> Self:
-        if self.beta is not None and self.k / self.beta > 100_000:
-            raise ValueError("k / beta is above 100,000: nobody could say what so rare samples promise")
-        return self
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         from leafgate_dp_random_trees.builder import dp_random_trees
@@ -109,24 +57,8 @@ class DpRandomTrees(Private):
         return dp_random_trees(self, table, rng)
 
 
-class DpLaplaceTrees(Private):
+class DpLaplaceTrees(DpLaplaceTreesOptions):
     """Random trees with noise on every number: the usual way to differential privacy, to compare with."""
-
-    use: Literal["dp_laplace_trees"] = "dp_laplace_trees"
-    trees: Many = Field(10, description="How many.")
-    scale: Annotated[float, Field(ge=1e-3, le=1e6, allow_inf_nan=False)] = Field(
-        10.0, description="Of the noise: a tree costs 1/scale of epsilon at most."
-    )
-    delta: Annotated[float, Field(ge=0, lt=1)] = Field(1e-6, description="At which epsilon is claimed; 0 is possible.")
-
-    stricter_more = frozenset({"scale"})
-    stricter_less = frozenset({"delta"})
-    threat_model = DpRandomTrees.threat_model
-    formula = "each tree: structure from the declared domains; to every number whole noise z, chance ~ exp(-|z|/scale)"
-    source = (
-        'Jagannathan, Pillaipakkamnatt, Wright, "A Practical Differentially Private Random Decision Tree Classifier", '
-        "Trans. Data Privacy 5(1), 2012"
-    )
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         from leafgate_dp_random_trees.builder import dp_laplace_trees
@@ -152,14 +84,14 @@ class DifferentialPrivacy(ReleaseAtMost):
     source = "Dwork, McSherry, Nissim, Smith, TCC 2006; the accounts: docs/privacy-accounting.md"
 
     def score(self, case: ScoringContext) -> float:
-        from leafgate_dp_random_trees.claim_check import accounted
+        from leafgate_dp_random_trees.claim_check import accounted_epsilon
 
-        return accounted(self, case)
+        return accounted_epsilon(case, self.delta, self.neighbours)
 
     def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
         from leafgate_dp_random_trees.claim_check import evidence
 
-        return evidence(self, case)
+        return evidence(case, self.delta, self.neighbours)
 
     @classmethod
     def from_claim(cls, claim: Any) -> Metric:
@@ -168,27 +100,8 @@ class DifferentialPrivacy(ReleaseAtMost):
         return super().from_claim(fields)
 
 
-class Distinguish(AttackModel):
+class Distinguish(DistinguishOptions):
     """Runs the builder on tables of its own, with a person and without, and tries to refute what it promises."""
-
-    use: Literal["distinguish"] = "distinguish"
-    method: Literal["many_runs", "one_run"] = Field("many_runs", description="With and without one, or many at once.")
-    runs: Annotated[int, Field(ge=20, le=1_000_000)] | None = Field(
-        None, description="Releases with, and as many without; default: 100, or as many as could refute the claim."
-    )
-    seconds: Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)] = Field(
-        45.0, description="Of work, as forecast and not by the clock: fewer runs are done where they would take longer."
-    )
-    confidence: Chance = Field(0.95, description="Of the bound on epsilon.")
-
-    reads = frozenset({"sampled", "noisy"})
-    parts = frozenset({"trees"})
-    threat_model = "The worst case that is promised: someone who made up everybody else asks whether you are there."
-    formula = "epsilon >= ln((1 - delta - miss) / false alarm), with the errors' Clopper-Pearson bounds"
-    source = (
-        'Jagielski, Ullman, Oprea, NeurIPS 2020; one run: Steinke, Nasr, Jagielski, "Privacy Auditing with One (1) '
-        'Training Run", NeurIPS 2023'
-    )
 
     def forecast(self, release: Release, known: AdversaryKnowledge) -> str:
         from leafgate_dp_random_trees.distinguish.attack import forecast

@@ -1,4 +1,4 @@
-"""From options and a table to a forest of random trees, with its claim."""
+"""Build a forest of random trees with its claim from the options and a table."""
 
 from __future__ import annotations
 
@@ -15,24 +15,29 @@ from leafgate.types.table import Table
 from leafgate_dp_random_trees import structure
 from leafgate_dp_random_trees import structure as balanced
 from leafgate_dp_random_trees.leaf_scores import with_statistics
-from leafgate_dp_random_trees.mechanisms import Ids, Key, kept
+from leafgate_dp_random_trees.mechanisms import Ids, Key, sample_counts
 
 if TYPE_CHECKING:
     from leafgate.types.schema import Schema
     from leafgate.types.tree import Node
-    from leafgate_dp_random_trees import DpLaplaceTrees, DpRandomTrees, Private, RandomTrees
+    from leafgate_dp_random_trees.options import (
+        DpLaplaceTreesOptions,
+        DpRandomTreesOptions,
+        PrivateOptions,
+        RandomTreesOptions,
+    )
 
 Numbers = Callable[[Ids, Ids, int, Key], Ids]
 """From the counter each record is in, its people, how many counters there are, and a key, to what these show."""
 
-COMBINES: dict[str, Combine] = {"sum": "sum", "normalised": "mean_per_tree", "evidence": "boost"}
+COMBINE_RULES: dict[str, Combine] = {"sum": "sum", "normalised": "mean_per_tree", "evidence": "boost"}
 SELECTION = {"columns": "random"}
-MOST = 1_000_000
+MAX_LEAVES = 1_000_000
 """Leaves of a tree."""
-STRUCTURES = {"balanced": balanced.balanced_forest, "random": structure.forest}
+STRUCTURES = {"balanced": balanced.draw_balanced_trees, "random": structure.draw_random_trees}
 
 
-def dp_random_trees(options: DpRandomTrees, table: Table, rng: np.random.Generator) -> Release:
+def dp_random_trees(options: DpRandomTreesOptions, table: Table, rng: np.random.Generator) -> Release:
     """Trees that each count a sample of their own and show no number below k, with their tight epsilon.
 
     Raises PolicyError where a domain is not declared or the promise cannot be kept.
@@ -40,21 +45,21 @@ def dp_random_trees(options: DpRandomTrees, table: Table, rng: np.random.Generat
     Source: Waseda, Nojima, Wang, Algorithm 3.
     Departure: counters of fewer than k people are shown as 0 and not removed with their leaf, which shows the same.
     """
-    from leafgate_dp_random_trees.accounting import of_samples, settled
+    from leafgate_dp_random_trees.accounting import choose_forest, sampling_claim
 
-    promised = settled(options)
+    promised = choose_forest(options)
 
     def shown(counter: Ids, weight: Ids, counters: int, key: Key) -> Ids:
-        counts = _added(counter, kept(weight, promised.beta, key), counters)
+        counts = _counter_totals(counter, sample_counts(weight, promised.beta, key), counters)
         return np.asarray(np.where(counts >= promised.k, counts, 0))
 
-    trees = _grown(options, table, promised.trees, rng, shown)
+    trees = _count_trees(options, table, promised.trees, rng, shown)
     builder = options.described() | {"trees": promised.trees, "beta": promised.beta}
-    claim = of_samples(options, promised)
+    claim = sampling_claim(options, promised)
     return _release(options, builder, table, trees, "sampled", claim, k=promised.k)
 
 
-def dp_laplace_trees(options: DpLaplaceTrees, table: Table, rng: np.random.Generator) -> Release:
+def dp_laplace_trees(options: DpLaplaceTreesOptions, table: Table, rng: np.random.Generator) -> Release:
     """Trees that each count everybody and add noise to every number; less than nothing is shown as 0.
 
     Raises PolicyError where a domain is not declared.
@@ -62,39 +67,39 @@ def dp_laplace_trees(options: DpLaplaceTrees, table: Table, rng: np.random.Gener
     Source: Jagannathan, Pillaipakkamnatt, Wright, Algorithm 2.
     Departure: whole noise of the discrete Laplace distribution, exactly drawn; the account composes privacy losses.
     """
-    from leafgate_dp_random_trees.accounting import of_noise
+    from leafgate_dp_random_trees.accounting import noise_claim
     from leafgate_dp_random_trees.mechanisms import discrete_laplace
 
     def shown(counter: Ids, weight: Ids, counters: int, key: Key) -> Ids:
         noise = discrete_laplace(options.scale, counters, key)
-        return np.asarray(np.maximum(_added(counter, weight, counters) + noise, 0))
+        return np.asarray(np.maximum(_counter_totals(counter, weight, counters) + noise, 0))
 
-    trees = _grown(options, table, options.trees, rng, shown)
-    return _release(options, options.described(), table, trees, "noisy", of_noise(options))
+    trees = _count_trees(options, table, options.trees, rng, shown)
+    return _release(options, options.described(), table, trees, "noisy", noise_claim(options))
 
 
-def random_trees(options: RandomTrees, table: Table, rng: np.random.Generator) -> Release:
-    """Trees that each count everybody, and promise nothing."""
+def random_trees(options: RandomTreesOptions, table: Table, rng: np.random.Generator) -> Release:
+    """Trees that each count everybody, without any guarantee."""
 
     def shown(counter: Ids, weight: Ids, counters: int, key: Key) -> Ids:
-        return _added(counter, weight, counters)
+        return _counter_totals(counter, weight, counters)
 
-    trees = _grown(options, table, options.trees, rng, shown, careful=False)
+    trees = _count_trees(options, table, options.trees, rng, shown, careful=False)
     return Release(
         builder=options.described(),
         schema=table.schema,
         trees=tuple(with_statistics(trees, table.schema, scored=options.combine == "evidence")),
         selection=SELECTION,
-        combine=COMBINES[options.combine],
+        combine=COMBINE_RULES[options.combine],
     )
 
 
-def _added(counter: Ids, people: Ids, counters: int) -> Ids:
+def _counter_totals(counter: Ids, people: Ids, counters: int) -> Ids:
     return np.bincount(counter, weights=people, minlength=counters).astype(np.int64)
 
 
-def _grown(
-    options: Private | RandomTrees,
+def _count_trees(
+    options: PrivateOptions | RandomTreesOptions,
     table: Table,
     trees: int,
     rng: np.random.Generator,
@@ -126,14 +131,14 @@ def refuse_too_many_leaves(schema: Schema, depth: int, structure: str) -> None:
         ways = [len(c.domain) for c in schema.features if not c.numeric] + [2] * depth * any(
             c.numeric for c in schema.features
         )
-    if math.prod(sorted(ways, reverse=True)[:depth]) > MOST:
+    if math.prod(sorted(ways, reverse=True)[:depth]) > MAX_LEAVES:
         raise PolicyError(
-            f"trees of this depth can have more than {MOST:,} leaves", place="build.depth", remedy="ask less deep"
+            f"trees of this depth can have more than {MAX_LEAVES:,} leaves", place="build.depth", remedy="ask less deep"
         )
 
 
 def refuse_open_domains(schema: Schema) -> None:
-    """PolicyError for a column whose domain was taken from the data: it tells of them."""
+    """PolicyError for a column whose domain was taken from the data, because it discloses the data."""
     for column in (*schema.features, schema.target):
         if not column.declared:
             key = "bounds" if column.numeric else "values"
@@ -145,7 +150,7 @@ def refuse_open_domains(schema: Schema) -> None:
 
 
 def _release(
-    options: Private,
+    options: PrivateOptions,
     builder: dict[str, Any],
     table: Table,
     trees: Sequence[tuple[Node, Ids]],
@@ -161,5 +166,5 @@ def _release(
         count_semantics=counted,
         selection=SELECTION,
         guarantee={"epsilon": claim},
-        combine=COMBINES[options.combine],
+        combine=COMBINE_RULES[options.combine],
     )

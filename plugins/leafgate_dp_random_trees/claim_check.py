@@ -1,4 +1,4 @@
-"""What the account of a release rests on, as far as the release and the policy show it."""
+"""Check of the claim of a release: post-processing, metadata, domains, counts, and the epsilon accounted anew."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from leafgate.errors import InconclusiveError, PolicyError
 from leafgate.types.evidence import AuditorOnly
 from leafgate.types.release import Release
 from leafgate.types.tree import Leaf, leaves
-from leafgate_dp_random_trees import DpLaplaceTrees, DpRandomTrees
-from leafgate_dp_random_trees.accounting import Forest, account, claimed, noise_epsilon, of_noise, of_samples
-from leafgate_dp_random_trees.builder import COMBINES, SELECTION
+from leafgate_dp_random_trees.accounting import Forest, account, noise_claim, noise_epsilon, round_up, sampling_claim
+from leafgate_dp_random_trees.builder import COMBINE_RULES, SELECTION
 from leafgate_dp_random_trees.leaf_scores import DECIMALS, summed_scores
+from leafgate_dp_random_trees.options import DpLaplaceTreesOptions, DpRandomTreesOptions
 from leafgate_dp_random_trees.randomness import (
     LEVEL,
     LOG_LIMIT,
@@ -28,23 +28,23 @@ from leafgate_dp_random_trees.randomness import (
     would_refuse_false_samples,
     would_refuse_without_noise,
 )
-from leafgate_dp_random_trees.structure import undealt, undrawn
+from leafgate_dp_random_trees.structure import balanced_structure_violations, random_structure_violations
 
 if TYPE_CHECKING:
-    from leafgate_dp_random_trees import DifferentialPrivacy
+    from leafgate_dp_random_trees.options import Neighbours
 
 
 # --- Do the labels and scores of a release follow from the numbers it shows, and from nothing else? ---
 
 
-def strange_facts(release: Release, k: int) -> Iterator[str]:
+def postprocessing_violations(release: Release, k: int) -> Iterator[str]:
     """What says more than the numbers do."""
     every = [leaf for tree in release.trees for leaf in leaves(tree)]
     if any(leaf.label != _label(leaf, release) for leaf in every):
         yield "a label does not follow from the numbers shown"
     if any(leaf.value is not None for leaf in every):
         yield "a leaf shows a value beside its numbers"
-    if any(leaf.scores is not None for leaf in every) and not _scores_follow(release, k):
+    if any(leaf.scores is not None for leaf in every) and not _scores_are_postprocessing(release, k):
         yield "the scores do not follow from the numbers shown"
 
 
@@ -53,20 +53,20 @@ def _label(leaf: Leaf, release: Release) -> str | None:
     return release.classes[int(np.argmax(numbers))] if any(numbers) else None
 
 
-def _scores_follow(release: Release, k: int) -> bool:
+def _scores_are_postprocessing(release: Release, k: int) -> bool:
     if release.sealed is None:
-        return _follow(release, k)
-    if release.sealed not in _SEEN:
-        _SEEN.clear()
-        _SEEN[release.sealed] = _follow(release, k)
-    return _SEEN[release.sealed]
+        return _scores_match(release, k)
+    if release.sealed not in _LAST_RESULT:
+        _LAST_RESULT.clear()
+        _LAST_RESULT[release.sealed] = _scores_match(release, k)
+    return _LAST_RESULT[release.sealed]
 
 
-_SEEN: dict[bytes, bool] = {}
+_LAST_RESULT: dict[bytes, bool] = {}
 """Of the release looked at last: several metrics and claims ask about the same one, and it takes seconds."""
 
 
-def _follow(release: Release, k: int) -> bool:
+def _scores_match(release: Release, k: int) -> bool:
     expected = summed_scores(release.trees, release.schema, k)
     for tree, scores in zip(release.trees, expected, strict=True):
         shown = [[(leaf.scores or {}).get(name, np.nan) for name in release.classes] for leaf in leaves(tree)]
@@ -77,64 +77,64 @@ def _follow(release: Release, k: int) -> bool:
     return True
 
 
-COUNTED = {"dp_random_trees": "sampled", "dp_laplace_trees": "noisy"}
-Options = DpRandomTrees | DpLaplaceTrees
+COUNT_SEMANTICS = {"dp_random_trees": "sampled", "dp_laplace_trees": "noisy"}
+Options = DpRandomTreesOptions | DpLaplaceTreesOptions
 
 
-def broken(case: ScoringContext, options: Options) -> Iterator[str]:
+def violated_conditions(case: ScoringContext, options: Options) -> Iterator[str]:
     """The conditions of the account that the release, or the policy, breaks."""
-    yield from _told(case.release, options)
-    yield from _domains(case)
-    yield from (undealt if options.structure == "balanced" else undrawn)(
+    yield from _metadata_violations(case.release, options)
+    yield from _domain_violations(case)
+    yield from (balanced_structure_violations if options.structure == "balanced" else random_structure_violations)(
         case.release.trees, case.table.schema, options.depth
     )
-    yield from _numbers(case, options)
+    yield from _count_violations(case, options)
 
 
-def _told(release: Release, options: Options) -> Iterator[str]:
+def _metadata_violations(release: Release, options: Options) -> Iterator[str]:
     """What the release says of itself."""
     if dict(release.selection or {}) != SELECTION:
-        yield "the release tells more of how it was made than the account allows"
+        yield "the release publishes more of how it was made than the account allows"
     if release.records is not None or release.alternatives:
         yield "the release shows more than its trees"
-    if release.count_semantics != COUNTED[options.use]:
-        yield f"the leaves do not say that what they show is {COUNTED[options.use]}"
-    if release.guarantee and dict(release.guarantee) != {"epsilon": _claim(options, release)}:
+    if release.count_semantics != COUNT_SEMANTICS[options.use]:
+        yield f"the leaves do not say that what they show is {COUNT_SEMANTICS[options.use]}"
+    if release.guarantee and dict(release.guarantee) != {"epsilon": _expected_claim(options, release)}:
         yield "the release claims something else than its builder does"
-    if release.combine != COMBINES[options.combine] or release.model != "trees":
+    if release.combine != COMBINE_RULES[options.combine] or release.model != "trees":
         yield "the trees are put together in another way than the builder's"
     if options.trees != len(release.trees):
         yield "the release has more or fewer trees than it says"
 
 
-def _claim(options: Options, release: Release) -> dict[str, Any] | None:
+def _expected_claim(options: Options, release: Release) -> dict[str, Any] | None:
     """What the builder claims with these options; None where no epsilon is enough."""
-    if isinstance(options, DpLaplaceTrees):
-        return of_noise(options)
-    forest = forest_of(options, release)
+    if isinstance(options, DpLaplaceTreesOptions):
+        return noise_claim(options)
+    forest = released_forest(options, release)
     try:
-        return of_samples(options, forest)
+        return sampling_claim(options, forest)
     except PolicyError:
         return None
 
 
-def forest_of(options: DpRandomTrees, release: Release) -> Forest:
+def released_forest(options: DpRandomTreesOptions, release: Release) -> Forest:
     """By the trees there are, not by those it says there are."""
     assert options.beta is not None
     return Forest(options.k, options.beta, len(release.trees))
 
 
-def _domains(case: ScoringContext) -> Iterator[str]:
+def _domain_violations(case: ScoringContext) -> Iterator[str]:
     for column in (*case.table.schema.features, case.table.schema.target):
         if not column.declared:
             yield f"the domain of {column.name!r} was taken from the data"
     if case.release.schema.described() != case.table.without_key.schema.described():
-        yield "the release tells other domains than the policy declares"
+        yield "the release publishes other domains than the policy declares"
 
 
-def _numbers(case: ScoringContext, options: Options) -> Iterator[str]:
+def _count_violations(case: ScoringContext, options: Options) -> Iterator[str]:
     """What the leaves show."""
-    release, k = case.release, options.k if isinstance(options, DpRandomTrees) else 1
+    release, k = case.release, options.k if isinstance(options, DpRandomTreesOptions) else 1
     shown = [n for tree in release.trees for leaf in leaves(tree) for n in (leaf.counts or {}).values() if n]
     whole = all(isinstance(n, int) for n in shown)
     if not whole:
@@ -142,34 +142,35 @@ def _numbers(case: ScoringContext, options: Options) -> Iterator[str]:
     if any(0 < n < k for n in shown):
         yield "a leaf shows a number below k"
     if whole and not any(n < 0 for n in shown):
-        yield from _refused(counters_of(release, case.table), options)
-    yield from strange_facts(release, k)
+        yield from _sampling_violations(counters_of(release, case.table), options)
+    yield from postprocessing_violations(release, k)
 
 
-def _refused(counters: Counters, options: Options) -> Iterator[str]:
+def _sampling_violations(counters: Counters, options: Options) -> Iterator[str]:
     """Why the numbers cannot be drawn from this table's people as the release claims, or could so by a miracle only."""
-    if isinstance(options, DpRandomTrees) and (counters.published > counters.people).any():
+    if isinstance(options, DpRandomTreesOptions) and (counters.published > counters.people).any():
         yield "a leaf shows more people than a sample of this table could have there"
     elif log_evidence(counters, options) >= LOG_LIMIT:
-        yield f"the numbers are not drawn from this table as the release claims: they are not {COUNTED[options.use]} so"
+        kind = COUNT_SEMANTICS[options.use]
+        yield f"the numbers are not drawn from this table as the release claims: they are not {kind} so"
 
 
 def log_evidence(counters: Counters, options: Options) -> float:
     """The logarithm of the e-value against the way in which the release says that its numbers were drawn."""
-    if isinstance(options, DpLaplaceTrees):
+    if isinstance(options, DpLaplaceTreesOptions):
         return log_evidence_against_noise(counters, options.scale)
     assert options.beta is not None
     return log_evidence_against_sampling(counters, options.k, options.beta)
 
 
-def false_counts_refused(case: ScoringContext, options: Options) -> Mapping[str, bool]:
+def false_counts_detected(case: ScoringContext, options: Options) -> Mapping[str, bool]:
     """For each kind of counts that were never drawn: would the test refuse them in the place of this release's?
 
     Raises InconclusiveError where it would not, and this audit did not run the builder: then nothing shows that the
     numbers were drawn.
     """
     counters = counters_of(case.release, case.table)
-    if isinstance(options, DpLaplaceTrees):
+    if isinstance(options, DpLaplaceTreesOptions):
         refused = would_refuse_without_noise(counters, options.scale)
     else:
         assert options.beta is not None
@@ -177,7 +178,7 @@ def false_counts_refused(case: ScoringContext, options: Options) -> Mapping[str,
     if not case.built and not all(refused.values()):
         missed = " or ".join(name for name, caught in refused.items() if not caught)
         raise InconclusiveError(
-            f"the release shows too little to tell numbers that are {COUNTED[options.use]} from {missed}",
+            f"the release shows too little to tell numbers that are {COUNT_SEMANTICS[options.use]} from {missed}",
             place="build",
             remedy="let the audit run the builder, and publish what it writes",
         )
@@ -187,16 +188,16 @@ def false_counts_refused(case: ScoringContext, options: Options) -> Mapping[str,
 # --- Accounting for a release anew: from what it shows and says of itself, and from the policy ---
 
 BUILDERS: dict[object, type[Options]] = {
-    "dp_random_trees": DpRandomTrees,
-    "dp_laplace_trees": DpLaplaceTrees,
+    "dp_random_trees": DpRandomTreesOptions,
+    "dp_laplace_trees": DpLaplaceTreesOptions,
 }
 
 
-def accounted(metric: DifferentialPrivacy, case: ScoringContext) -> float:
+def accounted_epsilon(case: ScoringContext, delta: float, neighbours: Neighbours) -> float:
     """The release's epsilon at the metric's delta, rounded up to six decimals; infinite where a condition is broken.
 
     Raises InconclusiveError where a condition cannot be seen from the release and the policy, and where the release was
-    not built in this audit and shows too little to tell whether its numbers were drawn at all.
+    not built in this audit and shows too little to decide whether its numbers were drawn at all.
     """
     release, options = case.release, _options(case.release)
     if options.rehearsal:
@@ -209,15 +210,15 @@ def accounted(metric: DifferentialPrivacy, case: ScoringContext) -> float:
             place="publish",
             remedy="publish {leaves: counts, measure: true}: it costs nothing",
         )
-    epsilon = _epsilon(metric, options, release)
-    if math.isinf(epsilon) or any(broken(case, options)):
+    epsilon = _epsilon(options, release, delta, neighbours)
+    if math.isinf(epsilon) or any(violated_conditions(case, options)):
         return math.inf
-    false_counts_refused(case, options)
-    return claimed(epsilon)
+    false_counts_detected(case, options)
+    return round_up(epsilon)
 
 
 def _options(release: Release) -> Options:
-    """The builder's options as the release tells them; InconclusiveError where it does not, or tells others besides."""
+    """The builder's options as the release states them; InconclusiveError where it states none, or unknown ones."""
     builder = BUILDERS.get(release.builder.get("use"))
     if builder is None:
         raise InconclusiveError("no account is known for this builder's releases")
@@ -226,39 +227,39 @@ def _options(release: Release) -> Options:
     except ValidationError:
         raise InconclusiveError("the release does not say, in the builder's own words, how it was made") from None
     silent = set(builder.model_fields) - set(release.builder)
-    if silent or (isinstance(result, DpRandomTrees) and result.beta is None):
+    if silent or (isinstance(result, DpRandomTreesOptions) and result.beta is None):
         raise InconclusiveError("the release does not say all of how it was made")
     return result
 
 
-def evidence(metric: DifferentialPrivacy, case: ScoringContext) -> Mapping[str, Any]:
+def evidence(case: ScoringContext, delta: float, neighbours: Neighbours) -> Mapping[str, Any]:
     """The conditions that do not hold; where all do, what the test of the numbers can see, and at which level.
 
     Where trees are of samples also the printed theorem and a lower bound. How far the numbers are from what is claimed
     is for auditors: it is worked out from the table.
     """
     options = _options(case.release)
-    problems = list(broken(case, options))
-    if math.isinf(_epsilon(metric, options, case.release)):
+    problems = list(violated_conditions(case, options))
+    if math.isinf(_epsilon(options, case.release, delta, neighbours)):
         problems.append("no epsilon is enough at this delta")
     if problems:
         return {"broken": problems}
-    refused = [name for name, caught in false_counts_refused(case, options).items() if caught]
+    refused = [name for name, caught in false_counts_detected(case, options).items() if caught]
     against = log_evidence(counters_of(case.release, case.table), options) / math.log(10)
     drawn = {"honest_refused_at_most": LEVEL, "would_refuse": refused, "log10_evidence": AuditorOnly(round(against, 3))}
-    if isinstance(options, DpLaplaceTrees):
+    if isinstance(options, DpLaplaceTreesOptions):
         return drawn
-    forest = forest_of(options, case.release)
-    theorem = account(forest, metric.delta, "theorem", metric.neighbours).epsilon
-    tight = account(forest, metric.delta, "tight", metric.neighbours)
-    fields = {"theorem": claimed(theorem)} if math.isfinite(theorem) else {}
+    forest = released_forest(options, case.release)
+    theorem = account(forest, delta, "theorem", neighbours).epsilon
+    tight = account(forest, delta, "tight", neighbours)
+    fields = {"theorem": round_up(theorem)} if math.isfinite(theorem) else {}
     return fields | {"at_least": tight.epsilon_lower} | drawn
 
 
-def _epsilon(metric: DifferentialPrivacy, options: Options, release: Release) -> float:
+def _epsilon(options: Options, release: Release, delta: float, neighbours: Neighbours) -> float:
     """By the trees there are, not by those it says there are."""
-    if isinstance(options, DpRandomTrees):
-        forest = forest_of(options, release)
-        few = metric.delta == 0 or metric.delta < forest.floor
-        return math.inf if few else account(forest, metric.delta, "tight", metric.neighbours).epsilon
-    return noise_epsilon(len(release.trees), options.scale, metric.delta, metric.neighbours)
+    if isinstance(options, DpRandomTreesOptions):
+        forest = released_forest(options, release)
+        few = delta == 0 or delta < forest.floor
+        return math.inf if few else account(forest, delta, "tight", neighbours).epsilon
+    return noise_epsilon(len(release.trees), options.scale, delta, neighbours)

@@ -1,18 +1,23 @@
-"""The command privacy: what a forest promises, or which forests keep a promise."""
+"""The command `privacy`: the guarantee of a forest, or the parameters that satisfy a guarantee."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from html import escape
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leafgate.cli.exit_codes import guarded
+from leafgate.console.exit_codes import guarded
 from leafgate.errors import InvalidError
 from leafgate.io.files import EVERYONE, write_file
 from leafgate.io.json import readable
+
+if TYPE_CHECKING:
+    from leafgate_dp_random_trees.accounting import FeasibleParameters
 
 app = typer.Typer()
 
@@ -79,13 +84,12 @@ def _reach(
 ) -> int:
     if epsilon is None or delta is None or not 0 < delta < 1 or epsilon <= 0:
         raise InvalidError("wants --epsilon above 0 and --delta between 0 and 1", place="--reach")
-    from leafgate_dp_random_trees.accounting import reached
-    from leafgate_dp_random_trees.plot import picture
+    from leafgate_dp_random_trees.accounting import feasible_parameters
 
-    found = list(reached(epsilon, delta, ks, trees, neighbours.value))
+    found = list(feasible_parameters(epsilon, delta, ks, trees, neighbours.value))
     title = f"largest beta for epsilon = {epsilon:g}, delta = {delta:g}"
     if out is not None:
-        write_file(out, picture(found, title), EVERYONE)
+        write_file(out, rate_plot(found, title), EVERYONE)
     if as_json:
         items = [{"k": one.k, "trees": one.trees, "beta": one.beta} for one in found]
         typer.echo(readable({"epsilon": epsilon, "delta": delta, "reached": items}).decode(), nl=False)
@@ -114,6 +118,59 @@ def _number(words: str, place: str) -> int:
     if len(found) > 1:
         raise InvalidError("names several; that is for --reach", place=place)
     return found[0]
+
+
+WIDTH = 640
+"""Width of the picture, in SVG user units."""
+HEIGHT = 400
+"""Height of the picture, in SVG user units."""
+LEFT = 64
+"""Left margin: room for the labels of the sampling rates."""
+RIGHT = 90
+"""Right margin: room for the label of each line."""
+TOP = 40
+"""Top margin: room for the title."""
+BOTTOM = 56
+"""Bottom margin: room for the numbers of trees."""
+COLOURS = ("#1b6ca8", "#c1440e", "#2e7d32", "#6a1b9a", "#8a6d00", "#37474f")
+
+
+def rate_plot(results: Sequence[FeasibleParameters], title: str) -> bytes:
+    """One line for each k over the numbers of trees, which stand as far apart as their logarithms."""
+    return "".join(f"{line}\n" for line in _drawn(results, title)).encode()
+
+
+def _drawn(found: Sequence[FeasibleParameters], title: str) -> Iterator[str]:
+    yield f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" role="img">'
+    yield "<style>text{font:13px system-ui,sans-serif;fill:#222}path{fill:none;stroke-width:2}</style>"
+    yield f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/><title>{escape(title)}</title>'
+    yield f'<text x="{LEFT}" y="22">{escape(title)}</text>'
+    trees = sorted({one.trees for one in found})
+    top = max((one.beta or 0 for one in found), default=0) * 1.1 or 1.0
+
+    def x(n: int) -> float:
+        span = math.log(trees[-1]) - math.log(trees[0]) or 1.0
+        return LEFT + (WIDTH - LEFT - RIGHT) * (math.log(n) - math.log(trees[0])) / span
+
+    def y(beta: float) -> float:
+        return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * beta / top
+
+    for n in trees:
+        yield f'<text x="{x(n):.1f}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{n}</text>'
+    for i in range(5):
+        rate = top * i / 4
+        yield f'<text x="{LEFT - 8}" y="{y(rate) + 4:.1f}" text-anchor="end">{rate:.2f}</text>'
+        yield f'<path d="M{LEFT} {y(rate):.1f}H{WIDTH - RIGHT}" stroke="#ddd"/>'
+    yield f'<text x="{(LEFT + WIDTH - RIGHT) / 2:g}" y="{HEIGHT - 14}" text-anchor="middle">trees</text>'
+    for i, k in enumerate(sorted({one.k for one in found})):
+        points = [(x(one.trees), y(one.beta)) for one in found if one.k == k and one.beta is not None]
+        colour = COLOURS[i % len(COLOURS)]
+        if points:
+            line = "L".join(f"{px:.1f} {py:.1f}" for px, py in points)
+            yield f'<path d="M{line}" stroke="{colour}"/>'
+            yield from (f'<circle cx="{px:.1f}" cy="{py:.1f}" r="3" fill="{colour}"/>' for px, py in points)
+            yield f'<text x="{points[-1][0] + 8:.1f}" y="{points[-1][1] + 4:.1f}">k = {k}</text>'
+    yield "</svg>"
 
 
 app.command("privacy")(guarded(privacy))

@@ -1,4 +1,4 @@
-"""People as the released counts describe them: simulated, weighted until each tree counts what it released."""
+"""Scores of leaves: logistic regression on people simulated from the released counts alone."""
 
 from __future__ import annotations
 
@@ -14,36 +14,39 @@ from leafgate.types.tree import Leaf, Node
 from leafgate_dp_random_trees.distinguish.features import Cells, Floats, Grid, TreeCounters
 from leafgate_dp_random_trees.mechanisms import Ids
 
-PEOPLE = 30_000
-"""So many people are simulated; 15,000 cost about .0015 of accuracy on Adult, 100,000 gain next to nothing."""
-ROUNDS = 3
-"""So often every tree has its say on the weights; more is no better."""
-TRUST, PACE = 20.0, 0.4
-"""What a tree says of a leaf moves the weights by a part of the way, and hardly where few people are in it."""
+SIMULATED_PEOPLE = 30_000
+"""People to simulate; 15,000 lose about 0.0015 of accuracy on Adult, 100,000 gain next to nothing."""
+WEIGHTING_ROUNDS = 3
+"""Passes over all trees that adjust the weights; more passes improve nothing."""
+PSEUDO_PEOPLE = 20.0
+"""Added to both counts of a ratio, in people, so that leaves of few people hardly change the weights."""
+STEP_EXPONENT = 0.4
+"""Exponent of the ratio: one tree moves the weights only part of the way, because the trees disagree."""
 TINY = 1e-12
+"""Smallest divisor; it only keeps 0 / 0 from occurring."""
 
 
-def completed(counts: Floats, expected: Floats, k: int) -> Floats:
+def impute_suppressed(counts: Floats, expected: Floats, k: int) -> Floats:
     """The counters with each suppressed one replaced by what a counter below k with that expectation holds."""
     below, almost = pdtr(k - 1, expected), pdtr(k - 2, expected) if k > 1 else np.zeros_like(expected)
     mean = np.where(below > TINY, expected * almost / np.maximum(below, TINY), k - 1)
     return np.where(counts > 0, counts, mean)
 
 
-def totals(trees: Sequence[TreeCounters]) -> Floats:
+def class_totals(trees: Sequence[TreeCounters]) -> Floats:
     """People kept of each class, an average over trees; those that suppress least say most."""
     trust = np.array([tree.unsuppressed_share for tree in trees])
     return np.asarray(trust @ np.array([tree.counts.sum(axis=0) for tree in trees]) / trust.sum())
 
 
-def marginals(trees: Sequence[TreeCounters], grid: Grid, total: Floats, k: int, rounds: int = 15) -> Cells:
+def class_marginals(trees: Sequence[TreeCounters], grid: Grid, total: Floats, k: int, rounds: int = 15) -> Cells:
     """What each column holds within each class: expectation-maximisation, starting from nothing known."""
     sizes = {name: grid.size(name) for tree in trees for name in tree.boxes}
     cells = {name: np.full((size, len(total)), 1 / size) for name, size in sizes.items()}
     for _ in range(rounds):
         seen = {name: np.full_like(chance, 1e-3) for name, chance in cells.items()}
         for tree in trees:
-            full = completed(tree.counts, tree.expected(cells, total), k)
+            full = impute_suppressed(tree.counts, tree.expected(cells, total), k)
             trust = 1 / (1 + np.mean(tree.counts == 0))
             for name, box in tree.boxes.items():
                 seen[name] += trust * cells[name] * (box.T @ (full / np.maximum(box @ cells[name], TINY)))
@@ -70,15 +73,15 @@ class People:
 
 def simulate(trees: Sequence[TreeCounters], grid: Grid, k: int) -> People:
     """People with the columns' marginals in each class, weighted until the trees count what they released."""
-    total = totals(trees)
-    cells = marginals(trees, grid, total, k)
-    classes = np.arange(PEOPLE) % len(total)
+    total = class_totals(trees)
+    cells = class_marginals(trees, grid, total, k)
+    classes = np.arange(SIMULATED_PEOPLE) % len(total)
     weight = (total / np.bincount(classes))[classes]
     drawn = _drawn(cells, classes)
-    where = tuple(tree.where(drawn, PEOPLE, grid) for tree in trees)
-    full = tuple(completed(tree.counts, tree.expected(cells, total), k) for tree in trees)
+    where = tuple(tree.where(drawn, SIMULATED_PEOPLE, grid) for tree in trees)
+    full = tuple(impute_suppressed(tree.counts, tree.expected(cells, total), k) for tree in trees)
     people = People(classes, weight, where, full)
-    for _ in range(ROUNDS):
+    for _ in range(WEIGHTING_ROUNDS):
         people = _weighted(_refilled(people, trees, k), total)
     return _refilled(people, trees, k)
 
@@ -96,14 +99,14 @@ def _drawn(cells: Cells, classes: Ids) -> dict[str, Ids]:
 
 
 def _refilled(people: People, items: Sequence[TreeCounters], k: int) -> People:
-    full = [completed(tree.counts, people.counted(i) + 0.01, k) for i, tree in enumerate(items)]
+    full = [impute_suppressed(tree.counts, people.counted(i) + 0.01, k) for i, tree in enumerate(items)]
     return replace(people, full=tuple(full))
 
 
 def _weighted(people: People, total: Floats) -> People:
     """The same people, weighted so that they agree better with every tree; the classes keep their totals."""
     for tree, full in enumerate(people.full):
-        ratio = ((full + TRUST) / (people.counted(tree) + TRUST)) ** PACE
+        ratio = ((full + PSEUDO_PEOPLE) / (people.counted(tree) + PSEUDO_PEOPLE)) ** STEP_EXPONENT
         ratio = np.vstack([ratio, np.ones(len(total))])
         weight = people.weight * ratio[people.where[tree], people.classes]
         reached = np.bincount(people.classes, weights=weight, minlength=len(total))
@@ -113,11 +116,12 @@ def _weighted(people: People, total: Floats) -> People:
 
 # --- Scores for the leaves of a forest of released counts: one additive model, fitted to all trees together ---
 
-SWEEPS = 8
+NEWTON_SWEEPS = 8
 """Newton steps for every tree; twice as many change nothing on Adult."""
-RIDGE, OF = 1.0, 2_500
-"""The ridge is one person a tree or, where that is more, one in so many: where few people are kept single ones are
-noise, and where many are, what the simulation misses grows with them."""
+RIDGE = 1.0
+"""Ridge penalty in people per tree: where few people are kept, single people are noise."""
+PEOPLE_PER_RIDGE = 2_500
+"""The penalty grows by RIDGE for every so many kept people, as the error of the simulation does."""
 
 
 def leaf_scores(trees: Sequence[Node], schema: Schema, k: int) -> tuple[Floats, list[Floats]]:
@@ -130,19 +134,19 @@ def leaf_scores(trees: Sequence[Node], schema: Schema, k: int) -> tuple[Floats, 
     """
     grid = Grid.of(trees, schema)
     items = [TreeCounters.of(tree, grid) for tree in trees]
-    total = totals(items) if items else np.zeros(len(schema.classes))
+    total = class_totals(items) if items else np.zeros(len(schema.classes))
     constant = np.log(total + 0.5) - np.log((total + 0.5).sum())
     if not total.any():
         return constant, [np.zeros_like(tree.counts) for tree in items]
     people = simulate(items, grid, k)
-    return constant, _fitted(people, constant, ridge=RIDGE * len(trees) * max(1.0, total.sum() / OF))
+    return constant, _fitted(people, constant, ridge=RIDGE * len(trees) * max(1.0, total.sum() / PEOPLE_PER_RIDGE))
 
 
 def _fitted(people: People, constant: Floats, ridge: float) -> list[Floats]:
     scores = [np.zeros((len(full) + 1, len(constant))) for full in people.full]
-    wanted = [_wanted(full, leaf, people.weight) for full, leaf in zip(people.full, people.where, strict=True)]
+    wanted = [_target_counts(full, leaf, people.weight) for full, leaf in zip(people.full, people.where, strict=True)]
     summed = np.repeat(constant[:, None], len(people.weight), axis=1)  # classes by people: fast that way
-    for tree in [i for _ in range(SWEEPS) for i in range(len(scores))]:
+    for tree in [i for _ in range(NEWTON_SWEEPS) for i in range(len(scores))]:
         leaf = people.where[tree]
         step = _step(_softmax(summed), leaf, people.weight, wanted[tree], scores[tree][:-1], ridge)
         scores[tree][:-1] += step
@@ -151,7 +155,7 @@ def _fitted(people: People, constant: Floats, ridge: float) -> list[Floats]:
     return [score[:-1] for score in scores]
 
 
-def _wanted(full: Floats, leaf: Ids, weight: Floats) -> Floats:
+def _target_counts(full: Floats, leaf: Ids, weight: Floats) -> Floats:
     """How many simulated people of each class a leaf shall have: its people, divided as the released counts are."""
     reached = np.bincount(leaf, weights=weight, minlength=len(full) + 1)[:-1]
     return np.asarray(full / np.maximum(full.sum(axis=1, keepdims=True), TINY) * reached[:, None])
@@ -171,10 +175,10 @@ def _softmax(summed: Floats) -> Floats:
     return np.asarray(raised / raised.sum(axis=0))
 
 
-# --- Leaves that tell numbers of each class, and what follows from these alone: a label, and scores ---
+# --- Post-processing: labels and scores that follow from the released counts alone ---
 
 DECIMALS = 4
-"""Of scores: more would tell nothing, and leave room to tell something else."""
+"""Decimals of scores; more would add no accuracy and could carry hidden information."""
 
 
 def with_statistics(trees: Sequence[tuple[Node, Ids]], schema: Schema, *, scored: bool, k: int = 1) -> Iterator[Node]:

@@ -1,4 +1,4 @@
-"""Whole noise with exactly the chances it says, made of whole numbers alone.
+"""Private sampling and exact discrete Laplace noise from keyed random bits, in integer arithmetic.
 
 Source: Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", NeurIPS 2020, Algorithms 1 and 2.
 Departure: none; the bits come from a key, as the coins of samples do.
@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 # --- Private coins: a stream nobody can foresee or trace back, from a key drawn once for each forest ---
 
 Ids = NDArray[np.int64]
-SIZE = 32
+KEY_BYTES = 32
 """Bytes of a key."""
 
 
 @dataclass(frozen=True, repr=False)
 class Key:
-    """A secret that further secrets are derived from, each for one use; none tells of another.
+    """A secret that further secrets are derived from, each for one use; none discloses another.
 
     What a forest asks is published, so the generator that draws it can be worked out: it must have nothing in common
     with the coins but a key that cannot be worked out from it.
@@ -34,10 +34,10 @@ class Key:
 
     @classmethod
     def drawn(cls, rng: np.random.Generator) -> Key:
-        return cls(rng.bytes(SIZE))
+        return cls(rng.bytes(KEY_BYTES))
 
     def for_use(self, name: str) -> Key:
-        return Key(hashlib.shake_256(self.secret + name.encode()).digest(SIZE))
+        return Key(hashlib.shake_256(self.secret + name.encode()).digest(KEY_BYTES))
 
     def stream(self, size: int) -> bytes:
         """So many bytes, the same at every call."""
@@ -48,7 +48,7 @@ class Key:
         return np.random.default_rng(int.from_bytes(self.secret, "little"))
 
 
-def kept(weight: Ids, beta: float, key: Key) -> Ids:
+def sample_counts(weight: Ids, beta: float, key: Key) -> Ids:
     """How many people of each record a sample keeps: each person by a coin of their own, with chance `beta`.
 
     The coins are 64 bits each, so a chance is met to 2**-64.
@@ -60,20 +60,20 @@ def kept(weight: Ids, beta: float, key: Key) -> Ids:
     return np.asarray(total[ends] - total[ends - weight], dtype=np.int64)
 
 
-BLOCK = 512
+BLOCK_BYTES = 512
 """Bytes that are made at once."""
 
 
 def discrete_laplace(scale: float, size: int, key: Key) -> Ids:
     """Independent whole numbers z with chances proportional to exp(-|z| / scale).
 
-    Floating point would tell of the number below the noise by the last bits of the sum.
+    With floating point, the last bits of the sum would disclose the number below the noise.
     """
-    bits, exact = Bits(key), Fraction(scale).limit_denominator(10**9)
+    bits, exact = RandomBits(key), Fraction(scale).limit_denominator(10**9)
     return np.array([_laplace(bits, exact) for _ in range(size)], dtype=np.int64)
 
 
-class Bits:
+class RandomBits:
     """Chances that are fractions, from the stream of a key, block by block."""
 
     def __init__(self, key: Key) -> None:
@@ -92,9 +92,9 @@ class Bits:
                 return drawn
 
     def _refill(self) -> None:
-        stream = self._key.for_use(str(self._block)).stream(BLOCK)
+        stream = self._key.for_use(str(self._block)).stream(BLOCK_BYTES)
         self._held |= int.from_bytes(stream, "little") << self._left
-        self._left, self._block = self._left + 8 * BLOCK, self._block + 1
+        self._left, self._block = self._left + 8 * BLOCK_BYTES, self._block + 1
 
     def happens(self, numerator: int, denominator: int) -> bool:
         return self.below(denominator) < numerator
@@ -107,7 +107,7 @@ class Bits:
         return k % 2 == 1
 
 
-def _laplace(bits: Bits, scale: Fraction) -> int:
+def _laplace(bits: RandomBits, scale: Fraction) -> int:
     t, s = scale.numerator, scale.denominator
     while True:
         u = bits.below(t)

@@ -129,8 +129,8 @@ def log_evidence_against_noise(counters: Counters, scale: float) -> float:
 def would_refuse_false_samples(counters: Counters, k: int, beta: float) -> dict[str, bool]:
     """Would exact counts and rounded ones be refused, were they published in the place of these samples?
 
-    Worked out from the numbers shown alone, with shown / beta people in each counter, so that the answer tells nothing
-    of the table beyond the release. Counters shown as 0 are left out.
+    Computed from the published numbers alone, with published / beta people in each counter, so that the answer
+    discloses nothing of the table beyond the release. Counters shown as 0 are left out.
     """
     seen = counters.where(counters.published > 0)
     people = np.rint(seen.published / beta).astype(np.int64)

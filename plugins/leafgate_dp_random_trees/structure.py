@@ -1,4 +1,4 @@
-"""What a tree asks, drawn from the declared domains alone."""
+"""Tree structures drawn from the declared domains alone, and the checks that a structure was drawn so."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSpl
 Bounds = Mapping[str, tuple[float, float]]
 
 
-def forest(schema: Schema, depth: int, trees: int, rng: np.random.Generator) -> Iterator[Node]:
-    """Trees whose every node asks a column drawn anew."""
-    return (drawn(schema, depth, rng) for _ in range(trees))
+def draw_random_trees(schema: Schema, depth: int, trees: int, rng: np.random.Generator) -> Iterator[Node]:
+    """Trees in which every node tests a column drawn at random."""
+    return (draw_random_tree(schema, depth, rng) for _ in range(trees))
 
 
-def drawn(schema: Schema, depth: int, rng: np.random.Generator) -> Node:
-    """A tree of `depth` tests on every path, fewer where the columns run out; its leaves tell nothing.
+def draw_random_tree(schema: Schema, depth: int, rng: np.random.Generator) -> Node:
+    """A tree of `depth` tests on every path, fewer where the columns run out; its leaves are empty.
 
     A column with values is asked once on a path, one branch a value; a number again and again, each time cut somewhere
     in what the cuts above leave of its bounds, all places being equally likely.
@@ -54,14 +54,14 @@ def _cut(
     return NumericSplit(column.name, at, left, right)
 
 
-def undrawn(trees: Sequence[Node], schema: Schema, depth: Any) -> Iterator[str]:
-    """What about the trees cannot have been drawn from these domains with so many tests on a path."""
+def random_structure_violations(trees: Sequence[Node], schema: Schema, depth: Any) -> Iterator[str]:
+    """Violations: trees that `draw_random_tree` cannot draw from these domains at this depth."""
     whole = {column.name: column.bounds or (0.0, 0.0) for column in schema.features if column.numeric}
-    if not all(_can_be_drawn(tree, schema, depth, whole, ()) for tree in trees):
+    if not all(_is_random(tree, schema, depth, whole, ()) for tree in trees):
         yield "a tree asks what is not drawn from the declared domains"
 
 
-def _can_be_drawn(node: Node, schema: Schema, depth: Any, bounds: Bounds, asked: tuple[str, ...]) -> bool:
+def _is_random(node: Node, schema: Schema, depth: Any, bounds: Bounds, asked: tuple[str, ...]) -> bool:
     left = [column.name for column in schema.features if column.name not in asked]
     if isinstance(node, Leaf):
         return not depth or not left
@@ -73,14 +73,14 @@ def _can_be_drawn(node: Node, schema: Schema, depth: Any, bounds: Bounds, asked:
         return (
             node.default is None
             and [branch.values for branch in node.branches] == whole
-            and all(_can_be_drawn(branch.node, schema, depth - 1, bounds, below) for branch in node.branches)
+            and all(_is_random(branch.node, schema, depth - 1, bounds, below) for branch in node.branches)
         )
     if node.missing or node.strict or node.float32:
         return False
     low, high = bounds[node.column]
     sides = zip(((low, node.at), (node.at, high)), (node.low, node.high), strict=True)
     return low <= node.at <= high and all(
-        _can_be_drawn(child, schema, depth - 1, {**bounds, node.column: side}, asked) for side, child in sides
+        _is_random(child, schema, depth - 1, {**bounds, node.column: side}, asked) for side, child in sides
     )
 
 
@@ -88,23 +88,23 @@ def _can_be_drawn(node: Node, schema: Schema, depth: Any, bounds: Bounds, asked:
 
 Floats = NDArray[np.float64]
 CUTS = 7
-"""So many cuts a numeric column gets in a tree: eight cells, three halvings."""
+"""Cuts of a numeric column in one tree: eight cells, a binary tree of depth three."""
 SKEW = 3.0
 """Half of the trees crowd their cuts at the low end (a uniform number to this power): amounts are mostly small."""
 
 
-def askable(schema: Schema) -> tuple[Column, ...]:
+def usable_columns(schema: Schema) -> tuple[Column, ...]:
     """The columns worth a test: declared by values or bounds, and more than one value."""
     return tuple(c for c in schema.features if (c.bounds is not None if c.values is None else len(c.domain) > 1))
 
 
-def balanced_forest(schema: Schema, depth: int, trees: int, rng: np.random.Generator) -> Iterator[Node]:
-    """Trees that each ask up to `depth` whole columns, one after the other; their leaves tell nothing.
+def draw_balanced_trees(schema: Schema, depth: int, trees: int, rng: np.random.Generator) -> Iterator[Node]:
+    """Trees that each ask up to `depth` whole columns, one after the other; their leaves are empty.
 
     A categorical column branches into each of its values, a numeric one into CUTS + 1 intervals, the same ones in the
     whole tree: then every leaf is a cell of a table, and cells are comparable.
     """
-    for names in deal(schema, depth, trees, rng):
+    for names in assign_columns(schema, depth, trees, rng):
         node: Node = Leaf()
         for name in reversed(names):
             node = _asked(schema[name], node, rng)
@@ -113,11 +113,11 @@ def balanced_forest(schema: Schema, depth: int, trees: int, rng: np.random.Gener
 
 def _asked(column: Column, below: Node, rng: np.random.Generator) -> Node:
     if column.values is None:
-        return _halved(column.name, places(column, rng), below)
+        return _halved(column.name, draw_cuts(column, rng), below)
     return CategoricalSplit(column.name, tuple(Branch((value,), below) for value in column.domain))
 
 
-def places(column: Column, rng: np.random.Generator) -> Floats:
+def draw_cuts(column: Column, rng: np.random.Generator) -> Floats:
     """Ascending places to cut a numeric column at, one in each of CUTS equal parts of its bounds, or of its low end.
 
     One in each part, since cuts that fall close together are wasted.
@@ -135,21 +135,21 @@ def _halved(name: str, at: Floats, below: Node) -> Node:
     return NumericSplit(name, float(at[middle]), low, high)
 
 
-def deal(schema: Schema, depth: int, trees: int, rng: np.random.Generator) -> list[tuple[str, ...]]:
+def assign_columns(schema: Schema, depth: int, trees: int, rng: np.random.Generator) -> list[tuple[str, ...]]:
     """The columns each tree asks: first none, then each column alone, then `depth` at a time.
 
-    The first ones have the fewest suppressed counters: they tell how many people there are and what each column
+    The first ones have the fewest suppressed counters: they show how many people there are and what each column
     says, where all cells of deeper trees are too small. After that every column is asked equally often and, at
     depth 2, every pair too, up to one tree: dealt as in a tournament where each plays everybody. Chance would leave
     some pairs out, and what is known of two columns together keeps their evidence from being counted twice.
     """
-    names = [column.name for column in askable(schema)] if depth else []
+    names = [column.name for column in usable_columns(schema)] if depth else []
     if not names:
         return [()] * trees
     dealt: list[tuple[str, ...]] = [(), *((name,) for name in names)]
     while len(dealt) < trees:
         deck = [names[i] for i in rng.permutation(len(names))]
-        dealt += _tournament(deck) if depth == 2 and len(deck) > 2 else _decks(deck, depth, rng)
+        dealt += _tournament(deck) if depth == 2 and len(deck) > 2 else _groups_of_columns(deck, depth, rng)
     return dealt[:trees]
 
 
@@ -164,24 +164,24 @@ def _tournament(deck: Sequence[str]) -> list[tuple[str, ...]]:
     return pairs
 
 
-def _decks(deck: Sequence[str], depth: int, rng: np.random.Generator) -> list[tuple[str, ...]]:
+def _groups_of_columns(deck: Sequence[str], depth: int, rng: np.random.Generator) -> list[tuple[str, ...]]:
     size = min(depth, len(deck))
     row = [*deck, *(deck[i] for i in rng.permutation(len(deck)))]
     hands = [tuple(row[i : i + size]) for i in range(0, len(deck), size)]
     return [hand for hand in hands if len(set(hand)) == size]
 
 
-def undealt(trees: Sequence[Node], schema: Schema, depth: int) -> Iterator[str]:
-    """What about the trees cannot have been dealt from these domains with so many columns a tree."""
-    known = {column.name for column in askable(schema)}
+def balanced_structure_violations(trees: Sequence[Node], schema: Schema, depth: int) -> Iterator[str]:
+    """Violations: trees that `draw_balanced_trees` cannot draw from these domains at this depth."""
+    known = {column.name for column in usable_columns(schema)}
     bare = [map_leaves(tree, lambda leaf: Leaf()) for tree in trees]
-    first = [(), *((column.name,) for column in askable(schema))] if depth else []
+    first = [(), *((column.name,) for column in usable_columns(schema))] if depth else []
     begun = all(columns_asked(tree) == frozenset(names) for tree, names in zip(bare, first, strict=False))
-    if not begun or not all(_can_be_dealt(tree, schema, depth, known) for tree in bare):
+    if not begun or not all(_is_balanced(tree, schema, depth, known) for tree in bare):
         yield "a tree asks what is not dealt from the declared domains"
 
 
-def _can_be_dealt(node: Node, schema: Schema, depth: int, left: set[str]) -> bool:
+def _is_balanced(node: Node, schema: Schema, depth: int, left: set[str]) -> bool:
     """Is it a whole column, with one and the same of such trees below every answer?"""
     if isinstance(node, Leaf):
         return True
@@ -201,7 +201,7 @@ def _can_be_dealt(node: Node, schema: Schema, depth: int, left: set[str]) -> boo
         if len(at) > CUTS or at != sorted(set(at)) or not low <= at[0] <= at[-1] <= high:
             return False
     same = all(each == below[0] for each in below[1:])
-    return same and _can_be_dealt(below[0], schema, depth - 1, left - {name})
+    return same and _is_balanced(below[0], schema, depth - 1, left - {name})
 
 
 def _cut_at(node: Node, name: str) -> tuple[list[float], list[Node]]:

@@ -1,4 +1,4 @@
-"""From options and a table to the release kADET promises."""
+"""Build the release of kADET from its options and a table."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from leafgate.types.table import Table
 from leafgate_kadet.equivalent_table import equivalent_table
 from leafgate_kadet.grow import grow
 from leafgate_kadet.requirements import admissible_of
-from leafgate_kadet.spans import merged
+from leafgate_kadet.spans import merge_spans
 
 if TYPE_CHECKING:
-    from leafgate_kadet import Kadet
+    from leafgate_kadet.options import KadetOptions
 
 
-def build(options: Kadet, table: Table) -> Release:
-    """The k-anonymous tree with exact counts, its claim, and if wanted the equivalent table.
+def build(options: KadetOptions, table: Table) -> Release:
+    """The k-anonymous tree with exact counts, its claim and, if requested, the equivalent table.
 
-    Raises NoReleaseError when no tree is k-anonymous, InconclusiveError beyond `max_spans` groups.
+    Raises:
+        NoReleaseError: when no tree is k-anonymous.
+        InconclusiveError: when the tree has more than `max_spans` spans.
     """
     coded = code_table(table)
     root, spans = grow(
@@ -34,7 +36,7 @@ def build(options: Kadet, table: Table) -> Release:
     )
     if options.prune:
         prune(root, options.confidence)
-    records = equivalent_table(coded, table.schema, merged(spans.all())) if options.publish_table else None
+    records = equivalent_table(coded, table.schema, merge_spans(spans.all())) if options.publish_table else None
     return Release(
         builder=options.described(),
         schema=table.schema,
@@ -50,7 +52,7 @@ def build(options: Kadet, table: Table) -> Release:
     )
 
 
-def _claims(options: Kadet) -> dict[str, Any]:
+def _claims(options: KadetOptions) -> dict[str, Any]:
     """k, and every requirement under the name of the metric that checks it."""
     claims: dict[str, Any] = {"k": options.k}
     for required in options.require:

@@ -31,14 +31,14 @@ def equivalent_table(coded: EncodedTable, schema: Schema, spans: Sequence[Span])
 
     Columns: the features in policy order, then the class. A cell that no condition limits is the
     whole domain. Unlike the tree's leaf counts, which pool all spans that reach a leaf, the rows
-    tell each span's own class counts; they are still about at least k people.
+    publish the class counts of each span; each span has at least k people.
     """
     refuse_gaps(coded.features, "build.publish_table")
     rows: list[tuple[Any, ...]] = []
     weight: list[int] = []
     for span in spans:
-        public = _meet(conditions(coded, leaf, public=True) for leaf in span.nodes)
-        for leaf, mine in _by_leaf(span, len(coded.classes)):
+        public = _intersect(conditions(coded, leaf, public=True) for leaf in span.nodes)
+        for leaf, mine in _rows_by_leaf(span, len(coded.classes)):
             private = conditions(coded, leaf, public=False)
             cells = [cell_of(feature, (public | private).get(i)) for i, feature in enumerate(coded.features)]
             counts = class_counts(coded, mine)
@@ -46,12 +46,14 @@ def equivalent_table(coded: EncodedTable, schema: Schema, spans: Sequence[Span])
                 rows.append((*cells, schema.classes[value]))
                 weight.append(int(counts[value]))
     names = (*(feature.column.name for feature in coded.features), schema.target.name)
-    order = sorted(range(len(rows)), key=lambda i: canonical(rows[i]))  # any other order may tell who is where
+    order = sorted(
+        range(len(rows)), key=lambda i: canonical(rows[i])
+    )  # another order could disclose the order of the input
     return Records(names, tuple(rows[i] for i in order), tuple(weight[i] for i in order))
 
 
-def _by_leaf(span: Span, n_rows: int) -> Iterable[tuple[GrowingNode, Codes]]:
-    """The span's leaves that hold some of its people, with those people's rows."""
+def _rows_by_leaf(span: Span, n_rows: int) -> Iterable[tuple[GrowingNode, Codes]]:
+    """The leaves that hold people of the span, each with the rows of these people."""
     inside = np.zeros(n_rows, dtype=bool)
     inside[span.rows] = True
     for leaf in span.nodes:
@@ -60,8 +62,8 @@ def _by_leaf(span: Span, n_rows: int) -> Iterable[tuple[GrowingNode, Codes]]:
             yield leaf, mine
 
 
-def _meet(conditions: Iterable[dict[int, Codes]]) -> dict[int, Codes]:
-    """What all of several sets of conditions allow."""
+def _intersect(conditions: Iterable[dict[int, Codes]]) -> dict[int, Codes]:
+    """The conjunction of several sets of conditions, as codes per feature."""
     met: dict[int, Codes] = {}
     for each in conditions:
         for feature, codes in each.items():

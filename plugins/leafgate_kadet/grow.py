@@ -1,4 +1,4 @@
-"""kADET's main loop: always the best split anywhere that keeps every group admissible."""
+"""Best-first growth of kADET: the split with the largest gain, of all leaves, that keeps every span admissible."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from leafgate.algorithms.induction.splits import ChildrenSatisfy, Measure, Split
 from leafgate.errors import NoReleaseError
 from leafgate.types.schema import Schema
 from leafgate_kadet.requirements import Admissible
-from leafgate_kadet.spans import Span, Spans
-from leafgate_kadet.split_filter import SpanFilter
+from leafgate_kadet.spans import Span, SpanFilter, Spans
 
 
 @dataclass
@@ -62,8 +61,8 @@ class Grower:
                     stale.remove(node)
                     fresh.append(node)
                     continue
-                sons, touched = self.spans.split(node, choice)
-                fresh += sons
+                children, touched = self.spans.split(node, choice)
+                fresh += children
                 stale |= touched
 
     def _enqueue(self, nodes: Sequence[GrowingNode]) -> None:
@@ -72,14 +71,14 @@ class Grower:
             return
         counts = np.stack([node.counts for node in nodes])
         cells = count_histograms(self.coded, [node.rows for node in nodes])
-        scores = score(self.coded, self.tests, cells, counts, self.measure, self._judge(nodes))
+        scores = score(self.coded, self.tests, cells, counts, self.measure, self._split_filter(nodes))
         means = mean_gain(scores, self.tests) if self.average_gain else None
         for node, choice in zip(nodes, choose(scores, self.tests, self.measure, means), strict=True):
             age = self.ages.setdefault(node, len(self.ages))
             if choice is not None:
                 heapq.heappush(self.queue, (choice.key, age, node, choice))
 
-    def _judge(self, nodes: Sequence[GrowingNode]) -> SplitFilter:
+    def _split_filter(self, nodes: Sequence[GrowingNode]) -> SplitFilter:
         """Without private features and with a private class, every node is a span of its own."""
         spans = [list(self.spans.of[node]) for node in nodes]
         if not self.order_matters and spans[0][0].class_value is None:
@@ -97,7 +96,7 @@ def grow(
     """
     root = growing_node(coded, np.arange(len(coded.classes)))
     spans = Spans(coded, max_spans)
-    for span in spans.start(root, schema.target.public):
+    for span in spans.initial(root, schema.target.public):
         _check_root(schema, admissible, span)
     Grower(coded, admissible, measure, average_gain and measure == "gain_ratio", spans).grow(root)
     return root, spans

@@ -1,8 +1,8 @@
 """Requirements on a population's secret: l-diversity, confidence, t-closeness, delta-disclosure.
 
-Each is a convex set of distributions, and a union of two populations has a mixture of theirs; so a
-union of populations that satisfy it satisfies it. They are computed otherwise than the metrics of
-the same names, which check them.
+Each requirement is a convex set of distributions, and the distribution of a union of populations is a mixture;
+so a union of populations that satisfy a requirement satisfies it too. The metrics with the same names check the
+release with independent code.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 from leafgate.algorithms.induction.encoding import EncodedTable, Rows
 from leafgate.algorithms.induction.growth import class_counts
 from leafgate.algorithms.induction.splits import Floats, Mask, x_log_x
-from leafgate.api.metrics import lenient
 from leafgate.errors import PolicyError
 from leafgate.types.hierarchy import Hierarchy
+from leafgate.types.report import lenient
 from leafgate.types.schema import Column, Schema
 from leafgate_kadet.options import (
     ConfidenceRequired,
@@ -29,11 +29,11 @@ from leafgate_kadet.options import (
 )
 
 DECIMALS = 12
-"""Scores are compared when rounded to so many, like the metrics that check them."""
+"""Decimals to which scores are rounded before a comparison, as in the metrics that check them."""
 
 
 @dataclass(frozen=True)
-class Diverse:
+class LDiversity:
     """Entropy or distinct l-diversity.
 
     Source: Friedman, Schuster, Wolff 2006, section 4.2: H(secret | population) >= log2 l.
@@ -42,21 +42,21 @@ class Diverse:
 
     column: str
     form: str
-    least: float
+    at_least: float
 
     def holds(self, counts: Floats) -> Mask:
         if self.form == "distinct":
-            return np.asarray((counts > 0).sum(axis=-1) >= self.least)
+            return np.asarray((counts > 0).sum(axis=-1) >= self.at_least)
         n = counts.sum(axis=-1)
         bits = np.log2(n) - x_log_x(counts).sum(axis=-1) / n
-        return np.asarray(np.round(np.exp2(bits), DECIMALS) >= lenient(self.least, -1))
+        return np.asarray(np.round(np.exp2(bits), DECIMALS) >= lenient(self.at_least, -1))
 
     def why_not(self) -> str:
-        return f"{self.column!r} is not {self.form} {self.least:g}-diverse in it"
+        return f"{self.column!r} is not {self.form} {self.at_least:g}-diverse in it"
 
 
 @dataclass(frozen=True)
-class RecursivelyDiverse:
+class RecursiveLDiversity:
     """Recursive (c, l)-diversity: r_1 < c (r_l + ... + r_m).
 
     Convex: the largest share is convex, a sum of the smallest ones concave.
@@ -64,34 +64,34 @@ class RecursivelyDiverse:
 
     column: str
     c: float
-    least: float
+    at_least: float
 
     def holds(self, counts: Floats) -> Mask:
         rising = np.sort(counts / counts.sum(axis=-1, keepdims=True), axis=-1)
-        rank = int(np.ceil(self.least))
+        rank = int(np.ceil(self.at_least))
         tail = rising[..., : max(counts.shape[-1] - rank + 1, 0)].sum(axis=-1)
         return np.asarray(np.round(rising[..., -1], DECIMALS) < np.round(self.c * tail, DECIMALS))
 
     def why_not(self) -> str:
-        return f"{self.column!r} is not recursively ({self.c:g}, {self.least:g})-diverse in it"
+        return f"{self.column!r} is not recursively ({self.c:g}, {self.at_least:g})-diverse in it"
 
 
 @dataclass(frozen=True)
-class Unsure:
+class MaxConfidence:
     """A confidence limit: no value has more than a share of the people. Convex: the largest share is."""
 
     column: str
-    most: float
+    at_most: float
 
     def holds(self, counts: Floats) -> Mask:
-        return np.asarray(counts.max(axis=-1) / counts.sum(axis=-1) <= lenient(self.most))
+        return np.asarray(counts.max(axis=-1) / counts.sum(axis=-1) <= lenient(self.at_most))
 
     def why_not(self) -> str:
-        return f"a value of {self.column!r} has more than {100 * self.most:g} % of it"
+        return f"a value of {self.column!r} has more than {100 * self.at_most:g} % of it"
 
 
 @dataclass(frozen=True)
-class Close:
+class TCloseness:
     """t-closeness: the earth mover's distance to everyone's shares. Convex: a distance is.
 
     The distance is a sum over sets of values (each value alone; the values up to each one; the
@@ -101,7 +101,7 @@ class Close:
 
     column: str
     distance: str
-    most: float
+    at_most: float
     overall: Floats
     sets: Floats
     height: float
@@ -109,18 +109,18 @@ class Close:
     def holds(self, counts: Floats) -> Mask:
         p = counts / counts.sum(axis=-1, keepdims=True)
         moved = np.abs((p - self.overall) @ self.sets).sum(axis=-1) * self.height
-        return np.asarray(np.round(moved, DECIMALS) <= lenient(self.most))
+        return np.asarray(np.round(moved, DECIMALS) <= lenient(self.at_most))
 
     def why_not(self) -> str:
-        return f"{self.column!r} is more than {self.most:g} away ({self.distance} distance) from everyone's"
+        return f"{self.column!r} is more than {self.at_most:g} away ({self.distance} distance) from everyone's"
 
 
 @dataclass(frozen=True)
-class Undisclosing:
+class DeltaDisclosure:
     """delta-disclosure: every share within a factor of e^delta of everyone's. Convex: an interval for each value."""
 
     column: str
-    most: float
+    at_most: float
     overall: Floats
 
     def holds(self, counts: Floats) -> Mask:
@@ -128,43 +128,45 @@ class Undisclosing:
         p = counts[..., held] / counts.sum(axis=-1, keepdims=True)
         with np.errstate(divide="ignore"):
             away = np.abs(np.log(p) - np.log(self.overall[held])).max(axis=-1)
-        return np.asarray(np.round(away, DECIMALS) <= lenient(self.most))
+        return np.asarray(np.round(away, DECIMALS) <= lenient(self.at_most))
 
     def why_not(self) -> str:
-        return f"a share of {self.column!r} in it is beyond a factor of e^{self.most:g} from everyone's"
+        return f"a share of {self.column!r} in it is beyond a factor of e^{self.at_most:g} from everyone's"
 
 
-def requirement(wanted: Required, column: Column, counts: Floats, place: str = "build.require") -> Requirement:
-    """What the policy wants, at `place`, of one secret; `counts` are everyone's people by its values."""
+def make_requirement(wanted: Required, column: Column, counts: Floats, place: str = "build.require") -> Requirement:
+    """The requirement of the policy at `place` on one secret; `counts` has the people of the table by value."""
     overall = counts / counts.sum()
     if isinstance(wanted, LDiversityRequired):
         if wanted.c is not None:
-            return RecursivelyDiverse(column.name, wanted.c, wanted.at_least)
-        return Diverse(column.name, wanted.form, wanted.at_least)
+            return RecursiveLDiversity(column.name, wanted.c, wanted.at_least)
+        return LDiversity(column.name, wanted.form, wanted.at_least)
     if isinstance(wanted, ConfidenceRequired):
-        return Unsure(column.name, wanted.at_most)
+        return MaxConfidence(column.name, wanted.at_most)
     if isinstance(wanted, TClosenessRequired):
-        sets, height = _sets(wanted.distance, column, place)
-        return Close(column.name, wanted.distance, wanted.at_most, overall, sets, height)
+        sets, height = _ground_distance_sets(wanted.distance, column, place)
+        return TCloseness(column.name, wanted.distance, wanted.at_most, overall, sets, height)
     assert isinstance(wanted, DeltaDisclosureRequired)
-    return Undisclosing(column.name, wanted.at_most, overall)
+    return DeltaDisclosure(column.name, wanted.at_most, overall)
 
 
-def _sets(distance: str, column: Column, place: str) -> tuple[Floats, float]:
-    """The sets of values that a distance compares, one a column, and what a difference in one counts."""
+def _ground_distance_sets(distance: str, column: Column, place: str) -> tuple[Floats, float]:
+    """The sets of values that a ground distance compares, shape (n_values, n_sets), and the cost of a difference."""
     size = len(column.domain)
     if distance == "equal":
         return np.eye(size), 0.5
     if distance == "ordered":
         if not column.ordered:
-            raise _unsuited(column, place, "have no declared order", "list `values` in order and say `ordered: true`")
+            raise _unsuitable_column(
+                column, place, "have no declared order", "list `values` in order and say `ordered: true`"
+            )
         return np.triu(np.ones((size, size)))[:, :-1], 1 / max(size - 1, 1)
     if column.hierarchy is None:
-        raise _unsuited(column, place, "have no hierarchy", "name one with `hierarchy:`")
-    return _groups(column.hierarchy, column.domain), 1 / (2 * (column.hierarchy.depth + 1))
+        raise _unsuitable_column(column, place, "have no hierarchy", "name one with `hierarchy:`")
+    return _hierarchy_sets(column.hierarchy, column.domain), 1 / (2 * (column.hierarchy.depth + 1))
 
 
-def _groups(hierarchy: Hierarchy, domain: Sequence[str | None]) -> Floats:
+def _hierarchy_sets(hierarchy: Hierarchy, domain: Sequence[str | None]) -> Floats:
     levels = [np.eye(len(domain))]
     for level in range(hierarchy.depth):
         names = [hierarchy.groups[value][level] for value in domain]
@@ -172,15 +174,12 @@ def _groups(hierarchy: Hierarchy, domain: Sequence[str | None]) -> Floats:
     return np.concatenate(levels, axis=1)
 
 
-def _unsuited(column: Column, place: str, why: str, remedy: str) -> PolicyError:
+def _unsuitable_column(column: Column, place: str, why: str, remedy: str) -> PolicyError:
     return PolicyError(f"the values of {column.name!r} {why}", place=place, remedy=remedy)
 
 
-# --- What every group of people must satisfy: k members, and whatever else is required ---
-
-
 class Requirement(Protocol):
-    """A property of populations, told from their people by value.
+    """A property of a population, decided from its counts of the secret's values.
 
     It must survive merging: a union of populations that have it has it too. Then a test that is
     refused at a node stays refused there while the node's groups are parted elsewhere, and pruning,
@@ -192,12 +191,12 @@ class Requirement(Protocol):
         ...
 
     def why_not(self) -> str:
-        """In words, what a population lacks; no number of people below k is told."""
+        """In words, what a population lacks; never prints a count below k."""
         ...
 
 
 @dataclass(frozen=True)
-class Crowd:
+class KAnonymity:
     """At least k people."""
 
     k: int
@@ -210,8 +209,8 @@ class Crowd:
 
 
 @dataclass(frozen=True)
-class View:
-    """One column's side of it: the table with that column's values for classes, and what is required of them."""
+class SecretView:
+    """One secret: the table with its values in place of the classes, and the requirements on them."""
 
     name: str
     coded: EncodedTable
@@ -227,13 +226,13 @@ class View:
 
 @dataclass(frozen=True)
 class Admissible:
-    """Everything that is required of a population, column by column; the class, and k, come first.
+    """All requirements on a population, column by column; the class and k come first.
 
     Source: Friedman, Schuster, Wolff 2006, Definition 6 (people who exist) and section 4.2
     (diversity in place of, or beside, k).
     """
 
-    views: Sequence[View]
+    views: Sequence[SecretView]
 
     def why_not(self, rows: Rows) -> str:
         """Why the people in `rows` may not form a group; empty when they may."""
@@ -245,25 +244,24 @@ class Admissible:
         )
 
 
-# --- From a policy's requirements to what must hold of every group, column by column ---
-
-
 def admissible_of(coded: EncodedTable, schema: Schema, k: int, wanted: Sequence[Required]) -> Admissible:
-    """k people in every group, and what is required of each secret; PolicyError for a secret there is not."""
+    """The requirements on every span: k people, and those on each secret. Raises PolicyError for an unknown secret."""
     by_column: dict[str, list[tuple[str, Required]]] = {}
-    for name, place, one in _spread(schema, wanted):
+    for name, place, one in _requirements_by_secret(schema, wanted):
         by_column.setdefault(name, []).append((place, one))
     target = schema.target
-    first = View(target.name, coded, [Crowd(k), *_required(coded, target, by_column.pop(target.name, []))])
+    first = SecretView(
+        target.name, coded, [KAnonymity(k), *_requirements_of(coded, target, by_column.pop(target.name, []))]
+    )
     others = []
     for name, some in by_column.items():
-        seen = _by_values_of(coded, schema[name])
-        others.append(View(name, seen, _required(seen, schema[name], some)))
+        seen = _with_secret_as_class(coded, schema[name])
+        others.append(SecretView(name, seen, _requirements_of(seen, schema[name], some)))
     return Admissible([first, *others])
 
 
-def _spread(schema: Schema, wanted: Sequence[Required]) -> Iterator[tuple[str, str, Required]]:
-    """Each requirement with each secret it is about, and its place in the policy."""
+def _requirements_by_secret(schema: Schema, wanted: Sequence[Required]) -> Iterator[tuple[str, str, Required]]:
+    """Each requirement with the name of each secret it concerns and its location in the policy."""
     secrets = [column.name for column in schema.secrets]
     for i, one in enumerate(wanted):
         place = f"build.require[{i}]"
@@ -281,12 +279,12 @@ def _spread(schema: Schema, wanted: Sequence[Required]) -> Iterator[tuple[str, s
         yield from ((name, place, one) for name in chosen)
 
 
-def _required(coded: EncodedTable, column: Column, wanted: Sequence[tuple[str, Required]]) -> list[Requirement]:
+def _requirements_of(coded: EncodedTable, column: Column, wanted: Sequence[tuple[str, Required]]) -> list[Requirement]:
     everyone = class_counts(coded, np.arange(len(coded.classes)))
-    return [requirement(one, column, everyone, place) for place, one in wanted]
+    return [make_requirement(one, column, everyone, place) for place, one in wanted]
 
 
-def _by_values_of(coded: EncodedTable, column: Column) -> EncodedTable:
+def _with_secret_as_class(coded: EncodedTable, column: Column) -> EncodedTable:
     """The same people, with a feature's values, in the domain's order, in the place of the classes."""
     i = next(i for i, feature in enumerate(coded.features) if feature.column.name == column.name)
     place = np.array([column.domain.index(value) for value in coded.features[i].values])

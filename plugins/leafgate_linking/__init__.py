@@ -1,4 +1,4 @@
-"""The linking attack: who falls together in a published tree, and what it says of them."""
+"""The linking attack: the equivalence classes of a published tree or table, and the posterior of each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, hookimpl
 
 
 class Linking(AttackModel):
-    """Divide everyone by what the release says of their public cells, and read off their secret."""
+    """Group everyone by what the release publishes about their public cells, and read off their secret."""
 
     use: Literal["linking"] = "linking"
 

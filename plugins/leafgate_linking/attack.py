@@ -1,4 +1,4 @@
-"""From a release and the public columns to one belief for each secret."""
+"""The linking attack: from a release and the public columns to one belief for each secret."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 
 from leafgate import AdversaryKnowledge, Belief, InconclusiveError, Release
 from leafgate.algorithms.derivable import mark_unmodelled_scores
-from leafgate.algorithms.equivalence import Ids, Reached, Remainders, grouped, remainders
+from leafgate.algorithms.equivalence import Ids, Reached, ResidualTrees, group_by_keys, residual_trees
 from leafgate.algorithms.prediction import predicted_classes
 from leafgate.types.belief import Certainty
 from leafgate.types.evidence import AuditorOnly, PeopleCount
@@ -19,23 +19,23 @@ from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, distinct_rows
 from leafgate.types.tree import columns_asked
 from leafgate_linking.explain import group_words, record_words
-from leafgate_linking.posterior import LeafReader, Shares, joined, more_certain, shares_of_matches, smoothed
+from leafgate_linking.posterior import LeafReader, Shares, combine_trees, more_certain, shares_of_matches, smooth
 from leafgate_linking.record_matching import Matches, matches
 
 
 @dataclass(frozen=True)
 class Linked:
-    """Everyone divided: each public row's group, and for each group its remainder of every tree.
+    """Everyone's equivalence class, and for each class (group) its residual tree of every tree.
 
-    `numbers` has an array a tree, over the groups; `remainders` says what the numbers of each tree mean. `first` has
-    the public cells of one person of each group.
+    `numbers` has an array for each tree, over the groups; `residuals` has the residual trees that these numbers stand
+    for. `first` has the public cells of one person of each group.
     """
 
     release: Release
     known: AdversaryKnowledge
     groups: Ids
     numbers: Sequence[Ids]
-    remainders: Sequence[Remainders]
+    residuals: Sequence[ResidualTrees]
     matches: Matches | None
     record_set: Ids
     class_value: Sequence[str | None]
@@ -49,7 +49,7 @@ class Linked:
 
     def reached(self, group: int) -> list[list[Reached]]:
         """The leaves a group can reach, tree by tree."""
-        return [left.leaves(int(of[group])) for left, of in zip(self.remainders, self.numbers, strict=True)]
+        return [residual.leaves(int(of[group])) for residual, of in zip(self.residuals, self.numbers, strict=True)]
 
 
 def infer(release: Release, known: AdversaryKnowledge) -> list[Belief]:
@@ -61,9 +61,9 @@ def infer(release: Release, known: AdversaryKnowledge) -> list[Belief]:
     if release.publish.leaves == "labels" and not release.predicts_numbers:
         evidence["labels"] = AuditorOnly(_labels(linked, people))
     secrets = [column for column in known.schema.secrets if column.countable]
-    certainty = {name: _told(linked, name, people) for name in [None, *(s.name for s in secrets)]}
+    certainties = {name: _certainty(linked, name, people) for name in [None, *(s.name for s in secrets)]}
     about: list[tuple[str | None, pd.DataFrame | None]] = [
-        (s.name, _chances(linked, s, certainty[s.name])) for s in secrets
+        (s.name, _posterior(linked, s, certainties[s.name])) for s in secrets
     ]
     beliefs = [
         Belief(
@@ -73,7 +73,7 @@ def infer(release: Release, known: AdversaryKnowledge) -> list[Belief]:
             evidence=evidence,
             explain=_explain(linked),
             population_groups=linked.population,
-            certainty=certainty[name],
+            certainty=certainties[name],
         )
         for name, chances in about or [(None, None)]
     ]
@@ -81,98 +81,100 @@ def infer(release: Release, known: AdversaryKnowledge) -> list[Belief]:
 
 
 def _labels(linked: Linked, people: Shares) -> dict[str, PeopleCount]:
-    """People by the label of every leaf they can reach; those who can reach several labels apart."""
+    """People by the label of every leaf they can reach; people who can reach several labels count as `several`."""
     known: dict[str, int] = {}
     first, several = np.full(linked.size, -1), np.zeros(linked.size, dtype=bool)
-    for left, of in zip(linked.remainders, linked.numbers, strict=True):
+    for residual, of in zip(linked.residuals, linked.numbers, strict=True):
         numbers, which = np.unique(of, return_inverse=True)
-        labels = [{str(each.leaf.label) for each in left.leaves(int(number))} for number in numbers]
-        codes = np.array([known.setdefault(min(one), len(known)) if len(one) == 1 else -1 for one in labels])[which]
+        label_sets = [{str(each.leaf.label) for each in residual.leaves(int(number))} for number in numbers]
+        codes = np.array(
+            [known.setdefault(min(labels), len(known)) if len(labels) == 1 else -1 for labels in label_sets]
+        )[which]
         several |= (codes == -1) | ((first != -1) & (codes != first))
         first = codes
     names = [*known, "several"]
-    found: dict[str, int] = {}
+    people_by_label: dict[str, int] = {}
     for code, count in zip(np.where(several, len(known), first).tolist(), people.tolist(), strict=True):
-        found[names[code]] = found.get(names[code], 0) + int(count)
-    return {label: PeopleCount(count) for label, count in sorted(found.items()) if count}
+        people_by_label[names[code]] = people_by_label.get(names[code], 0) + int(count)
+    return {label: PeopleCount(count) for label, count in sorted(people_by_label.items()) if count}
 
 
 def link(release: Release, known: AdversaryKnowledge) -> Linked:
-    """Divide the people by their remainders of every tree, their matching records, and a public class.
+    """Group the people by their residual trees of every tree, their matching records, and a public class.
 
-    People of a declared population are divided along with them.
+    People of a declared population are grouped along with them.
     """
-    public, mine, others = _everyone(known)
+    public, rows, population_rows = _everyone(known)
     schema = known.schema
-    trees = [remainders(tree, public, schema) for tree in release.fitted_trees]
+    trees = [residual_trees(tree, public, schema) for tree in release.fitted_trees]
     keys = [ids for ids, _ in trees]
-    found = None
+    matched = None
     if release.records is not None:
         _refuse_noise(release, schema)
-        found = matches(release.records, public, schema, release.noise)
-        keys.append(found.which)
+        matched = matches(release.records, public, schema, release.noise)
+        keys.append(matched.which)
     target = schema.having("class")
     own_class = public.codes(target[0].name) if target and target[0].public and trees else None
     if own_class is not None:
         keys.append(own_class)
-    groups, first = grouped(keys or [np.zeros(len(public), dtype=np.int64)])
+    groups, first = group_by_keys(keys or [np.zeros(len(public), dtype=np.int64)])
     return Linked(
         release,
         known,
-        groups[mine],
+        groups[rows],
         numbers=[ids[first] for ids, _ in trees],
-        remainders=[left for _, left in trees],
-        matches=found,
-        record_set=np.zeros(len(first), dtype=np.int64) if found is None else found.which[first],
+        residuals=[residual for _, residual in trees],
+        matches=matched,
+        record_set=np.zeros(len(first), dtype=np.int64) if matched is None else matched.which[first],
         class_value=[None if own_class is None else schema.classes[own_class[row]] for row in first],
         first=Table(public.schema, public.frame.iloc[first].reset_index(drop=True), np.ones(len(first), np.int64)),
-        population=None if known.population is None else groups[others],
+        population=None if known.population is None else groups[population_rows],
     )
 
 
 def _refuse_noise(release: Release, schema: Schema) -> None:
-    """Whose record a noisy public cell could be is a matter of chance, which this attack does not weigh."""
+    """Refuse noisy public cells: which records match them has a probability that this attack does not compute."""
     columns = () if release.records is None else release.records.columns
     noisy = [name for name in columns if name in release.noise and schema[name].public]
     if noisy:
         raise InconclusiveError(
-            f"cannot tell whose records are whose by the noisy column {noisy[0]!r}",
-            remedy="ignore the column, or use attacks that take every record's owner for known",
+            f"cannot match people with records by the noisy column {noisy[0]!r}",
+            remedy="ignore the column, or use attacks that assume every record's owner is known",
         )
 
 
 def _everyone(known: AdversaryKnowledge) -> tuple[Table, Ids, Ids]:
-    """The public records of the table and of the population together, and where the rows of each went."""
-    mine = np.arange(len(known.public))
+    """The distinct public records of table and population together, and the position of each one's rows in them."""
+    rows = np.arange(len(known.public))
     if known.population is None:
-        return known.public, mine, mine[:0]
+        return known.public, rows, rows[:0]
     schema = known.public.schema
     frame = pd.concat([known.public.frame, known.population.frame], ignore_index=True)
     first, where = distinct_rows(frame, schema)
     together = Table(schema, frame.iloc[first].reset_index(drop=True), np.ones(len(first), dtype=np.int64))
-    return together, where[: len(mine)], where[len(mine) :]
+    return together, where[: len(rows)], where[len(rows) :]
 
 
-def _chances(linked: Linked, secret: Column, certainty: Certainty) -> pd.DataFrame:
-    """The belief about a secret, a row for each public record: all sources together, the prior where none speaks."""
+def _posterior(linked: Linked, secret: Column, certainty: Certainty) -> pd.DataFrame:
+    """The posterior of a secret, a row for each public record: all sources combined, the prior where none has any."""
     granted = linked.known.distribution.get(secret.name)
     domain = list(secret.domain)
     prior = np.full(len(domain), 1 / len(domain)) if granted is None else np.array([granted[str(v)] for v in domain])
     exact = linked.release.count_semantics == "exact"
     sources = [_by_records(linked, secret, prior)]
-    if certainty != "shares":  # records that are the composition of each group leave nothing to add
+    if certainty != "shares":  # records that show each group's composition need no addition
         reader = LeafReader(linked.release, secret, prior, linked.known.label_accuracies)
         votes = replace(reader, release=replace(linked.release, combine="vote"))
         predictions = [reader, replace(votes, label_accuracies=linked.known.vote_accuracies)]
         labels = [_by_ensemble(linked, each) for each in predictions]
         sources += [_by_trees(linked, reader), *(each for each in labels if each is not None)]
-    believed = more_certain(sources, exact=exact)
-    believed = np.where(np.isnan(believed).any(axis=1, keepdims=True), prior, believed)
-    return pd.DataFrame(believed[linked.groups], columns=pd.Index(domain))
+    posterior = more_certain(sources, exact=exact)
+    posterior = np.where(np.isnan(posterior).any(axis=1, keepdims=True), prior, posterior)
+    return pd.DataFrame(posterior[linked.groups], columns=pd.Index(domain))
 
 
 def _by_records(linked: Linked, secret: Column, prior: Shares) -> Shares:
-    """What the records say of each group, a row for each; NaN for those who match none, or where it is not shown."""
+    """The posterior of each group by its records; NaN if it matches none, or they do not show the secret."""
     silent = np.full((linked.size, len(prior)), np.nan)
     if linked.matches is None or linked.release.records is None or secret.name in linked.release.noise:
         return silent
@@ -181,45 +183,45 @@ def _by_records(linked: Linked, secret: Column, prior: Shares) -> Shares:
         return silent
     shares, people = found
     if linked.release.approximate:
-        shares = np.stack([smoothed(row, n) for row, n in zip(shares, people.tolist(), strict=True)])
+        shares = np.stack([smooth(row, n) for row, n in zip(shares, people.tolist(), strict=True)])
     shares, people = shares[linked.record_set], people[linked.record_set]
     return np.where((people == 0)[:, None], silent, shares)
 
 
 def _by_trees(linked: Linked, reader: LeafReader) -> Shares:
-    """What the trees say of each group, joined, a row for each; what the same leaves say is worked out once."""
+    """The posterior of each group by all trees, computed once for groups with the same residual tree."""
     silent = np.full(len(reader.prior), np.nan)
-    if not linked.remainders:
+    if not linked.residuals:
         return np.tile(silent, (linked.size, 1))
     classes = list(dict.fromkeys(linked.class_value))
     own = np.array([classes.index(value) for value in linked.class_value]) if len(classes) > 1 else 0
     beliefs = []
-    for left, of in zip(linked.remainders, linked.numbers, strict=True):
+    for residual, of in zip(linked.residuals, linked.numbers, strict=True):
         keys, which = np.unique(of * len(classes) + own, return_inverse=True)
         places = [divmod(int(key), len(classes)) for key in keys]
-        rows = [reader.belief(left.leaves(n), classes[c], left.ends_nowhere(n)) for n, c in places]
+        rows = [reader.belief(residual.leaves(n), classes[c], residual.ends_nowhere(n)) for n, c in places]
         beliefs.append((np.array([silent if row is None else row for row in rows]), which))
-    return joined(beliefs, exact=linked.release.count_semantics == "exact")
+    return combine_trees(beliefs, exact=linked.release.count_semantics == "exact")
 
 
 def _by_ensemble(linked: Linked, reader: LeafReader) -> Shares | None:
-    """What the predicted class of several trees together says, a row for each group; None where it adds nothing.
+    """The posterior of each group by the class that several trees together predict; None where it adds nothing.
 
-    Whom the trees ask about unknown columns can have several predictions: theirs is the mean of what the labels say
-    that they can reach.
+    People can have several predictions if the trees test columns that the adversary does not know: their posterior is
+    the mean of those by the labels that they can reach.
     """
     release = reader.release
     if reader.secret.name != release.target or reader.label_accuracies is None or len(release.fitted_trees) == 1:
         return None
     silent = np.full(len(reader.prior), np.nan)
-    found = [reader.label_row(label) for label in release.classes]
-    rows = np.array([silent if row is None else row for row in found])
+    label_rows = [reader.label_row(label) for label in release.classes]
+    rows = np.array([silent if row is None else row for row in label_rows])
     if all(linked.known.schema[name].public for tree in release.trees for name in columns_asked(tree)):
         return np.vstack([rows, silent])[predicted_classes(release, linked.first)]
     weight = np.zeros((linked.size, len(rows)))
-    for left, of in zip(linked.remainders[: len(release.trees)], linked.numbers, strict=False):
+    for residual, of in zip(linked.residuals[: len(release.trees)], linked.numbers, strict=False):
         numbers, which = np.unique(of, return_inverse=True)
-        weight += np.array([_label_weights(left.leaves(int(n)), release.classes) for n in numbers])[which]
+        weight += np.array([_label_weights(residual.leaves(int(n)), release.classes) for n in numbers])[which]
     known = ~np.isnan(rows).any(axis=1)
     weight = np.where(known, weight, 0)
     total = weight.sum(axis=1, keepdims=True)
@@ -228,14 +230,18 @@ def _by_ensemble(linked: Linked, reader: LeafReader) -> Shares | None:
 
 
 def _label_weights(reached: Sequence[Reached], classes: Sequence[str]) -> list[float]:
-    """The part of the leaves that have each label."""
+    """The share of the leaves that have each label."""
     return [sum(each.leaf.label == label for each in reached) / max(len(reached), 1) for label in classes]
 
 
-def _told(linked: Linked, secret: str | None, people: Shares) -> Certainty:
-    """What of a belief follows from numbers that count people exactly: nothing where somebody may be in no leaf."""
+def _certainty(linked: Linked, secret: str | None, people: Shares) -> Certainty:
+    """What of a belief follows from exact counts of people: nothing if somebody may reach no leaf."""
     release = linked.release
-    if release.count_semantics != "exact" or release.noise or any(left.may_end_nowhere for left in linked.remainders):
+    if (
+        release.count_semantics != "exact"
+        or release.noise
+        or any(residual.may_end_nowhere for residual in linked.residuals)
+    ):
         return "guess"
     if secret is not None and _own_records(linked, secret, people):
         return "shares"
@@ -244,7 +250,7 @@ def _told(linked: Linked, secret: str | None, people: Shares) -> Certainty:
 
 
 def _own_records(linked: Linked, secret: str, people: Shares) -> bool:
-    """Has each group records of its own, as many as its people, that show the secret as it is?"""
+    """Does each group match records of its own, as many as its people, that show the secret exactly?"""
     records, found = linked.release.records, linked.matches
     if records is None or found is None or not linked.release.shows_exactly(secret):
         return False

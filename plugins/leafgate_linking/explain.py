@@ -1,4 +1,4 @@
-"""A group told in words: which conditions lead to it, and what stands there."""
+"""Describe a group in words: the conditions that lead to it, and what is published there."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from leafgate.algorithms.feasible import Domain, Possible, conditions, intersect
 from leafgate.types.release import Records
 from leafgate.types.schema import Column, Schema
 
-SHOWN = 4
-"""How many of a group's leaves are told."""
+MAX_LEAVES = 4
+"""Leaves of a group that its description lists."""
 
 
 def group_words(reached: Sequence[Reached], schema: Schema) -> str:
@@ -22,20 +22,20 @@ def group_words(reached: Sequence[Reached], schema: Schema) -> str:
     if len(reached) == 1:
         return f"{shared} -> {reached[0].leaf.words}"
     items = []
-    for each in reached[:SHOWN]:
+    for each in reached[:MAX_LEAVES]:
         private = {name: rest for name, rest in each.possible.items() if not schema[name].public}
         items.append(f"({' and '.join(conditions(private, schema))}: {each.leaf.words})")
-    more = f" or {len(reached) - SHOWN} more" if len(reached) > SHOWN else ""
+    more = f" or {len(reached) - MAX_LEAVES} more" if len(reached) > MAX_LEAVES else ""
     return f"{shared} -> {' or '.join(items)}{more}"
 
 
 def record_words(records: Records, rows: Ids, schema: Schema) -> str:
-    """What the first of the records that match shows of the public columns, and how many there are."""
+    """The public cells of the first matching record, and how many records match."""
     if not len(rows):
         return "no record"
     cells = zip(records.columns, records.rows[int(rows[0])], strict=True)
-    shown = " and ".join(_cell(schema[name], cell) for name, cell in cells if schema[name].public)
-    return ("1 record: " if len(rows) == 1 else f"{len(rows)} records, such as ") + (shown or "anything")
+    text = " and ".join(_cell(schema[name], cell) for name, cell in cells if schema[name].public)
+    return ("1 record: " if len(rows) == 1 else f"{len(rows)} records, such as ") + (text or "anything")
 
 
 def _cell(column: Column, cell: Any) -> str:
@@ -50,7 +50,7 @@ def _cell(column: Column, cell: Any) -> str:
 
 
 def _met(reached: Sequence[Reached], schema: Schema) -> Possible:
-    """What the tests above all the leaves together leave of each public column."""
+    """The values of each public column that lead to all of these leaves."""
     met: dict[str, Domain] = {}
     for each in reached:
         for name, rest in each.possible.items():

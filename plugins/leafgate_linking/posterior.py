@@ -41,10 +41,10 @@ class LeafReader:
 
         The class: counts pooled over the leaves; shares and error rates averaged (by nothing better than equal
         weights, sizes being unknown), and labels likewise, each with its accuracy. Another secret: within a leaf the
-        prior, restricted to what the tests on the way allow; leaves by size where counts tell it, else by the
+        prior, restricted to what the tests on the way allow; leaves by size where counts state it, else by the
         prior, without the leaves that are known to be empty; where all are, the people ended in no leaf. A leaf that
-        counts nobody still tells its label, where the numbers are not of everybody. Numbers of a sample, of changed
-        cells or with noise are smoothed; all others count as they are.
+        counts nobody still publishes its label, where the numbers are not of everybody. Numbers of a sample, of changed
+        cells or with noise are smooth; all others count as they are.
 
         `class_value` is the people's own class where that is public.
         Source: Friedman, Schuster, Wolff 2006, Definition 5 (what is linked to a span); Laplace 1814 (succession).
@@ -62,7 +62,7 @@ class LeafReader:
         sizes = [each.leaf.size for each in reached]
         counted = 1.0 if None in sizes else sum(size for size in sizes if size is not None)
         towards = self._labels(reached) if of_class else self.prior
-        return smoothed(posterior, counted, towards)
+        return smooth(posterior, counted, towards)
 
     def label_row(self, label: str | None) -> Shares | None:
         """The posterior of somebody of whom the label alone is known; None where its accuracy is not.
@@ -90,7 +90,7 @@ class LeafReader:
         return np.asarray(total / total.sum()) if total.sum() > 0 else None
 
     def _leaf_row(self, leaf: Leaf) -> Shares | None:
-        """People per class where counts are published, else shares; None for a leaf that tells neither."""
+        """People per class where counts are published, else shares; None for a leaf that publishes neither."""
         classes = self.release.classes
         numbers = leaf.counts if leaf.counts is not None else leaf.shares
         if numbers is not None:
@@ -156,7 +156,7 @@ class LeafReader:
         return weighted if weighted.any() else likelihood
 
     def _share_of(self, leaf: Leaf, class_value: str | None) -> float:
-        """The part of a leaf's people who have a class; 1 where the class is not known, or the leaf tells nothing."""
+        """The share of a leaf's people with a class; 1 if the class is not known, or the leaf publishes nothing."""
         row = None if class_value is None else self._leaf_row(leaf)
         if row is None or row.sum() <= 0:
             return 1.0
@@ -164,16 +164,16 @@ class LeafReader:
 
 
 def _can_be(secret: Column, rest: Domain) -> Shares:
-    """Which of the secret's values, or a number's bins, the tests leave possible: 1 or 0."""
+    """1 for each value of the secret, or bin of a number, that the tests leave possible, else 0."""
     if isinstance(rest, Interval):
         return bins_between(secret.bins or (), rest.low, rest.high, open_low=True).astype(np.float64)
     return np.array([float(value in rest) for value in secret.domain])
 
 
-def smoothed(shares: Shares, counted: float, towards: Shares | None = None) -> Shares:
+def smooth(shares: Shares, counted: float, towards: Shares | None = None) -> Shares:
     """Rule of succession: shares among `counted` people (at least 1), with as many more as there are values.
 
-    Of those there is one of each value or, with `towards`, they are spread like it; what `towards` rules out stays out.
+    Those are one of each value or, with `towards`, distributed like it; a value with `towards` 0 keeps probability 0.
     """
     size = shares.shape[-1]
     towards = np.full(size, 1 / size) if towards is None else towards
@@ -183,11 +183,16 @@ def smoothed(shares: Shares, counted: float, towards: Shares | None = None) -> S
     return np.asarray(possible / possible.sum())
 
 
-def joined(beliefs: Sequence[tuple[Shares, NDArray[np.int64]]], *, exact: bool) -> Shares:
-    """One belief from several trees: their mean; with exact numbers what one tree rules out is out.
+def combine_trees(beliefs: Sequence[tuple[Shares, NDArray[np.int64]]], *, exact: bool) -> Shares:
+    """Combine the posteriors of several trees by their mean; with exact counts, what one tree rules out stays out.
 
-    Of each tree there are the different beliefs, and for each group which of them is its own; a row for each group
-    comes back. A belief of NaN is that of a tree which says nothing and does not count; where all do, the row is NaN.
+    Args:
+        beliefs: For each tree its different posteriors, shape (n_posteriors, n_values), and for each group the row
+            that is its own, shape (n_groups,). A row of NaN is left out of the mean.
+        exact: Whether the trees' numbers count people exactly.
+
+    Returns:
+        Posteriors, shape (n_groups, n_values); NaN where no tree has one.
     """
     size = len(beliefs[0][1])
     total, trees = np.zeros((size, beliefs[0][0].shape[1])), np.zeros((size, 1))
@@ -206,10 +211,15 @@ def joined(beliefs: Sequence[tuple[Shares, NDArray[np.int64]]], *, exact: bool) 
 
 
 def more_certain(beliefs: Sequence[Shares], *, exact: bool) -> Shares:
-    """One belief from several sources, a row for each group: the source that is most certain of a value.
+    """Choose for each group the posterior of the source that is most certain of a value.
 
-    With exact numbers what one source rules out is out of all of them first, unless nothing would be left. A row of NaN
-    is that of a source which says nothing; where all do, the row is NaN.
+    Args:
+        beliefs: One array for each source, shape (n_groups, n_values); NaN where a source has no posterior.
+        exact: Whether numbers count people exactly: then values that one source rules out are first ruled out of all,
+            unless no value would remain.
+
+    Returns:
+        Posteriors, shape (n_groups, n_values); NaN where no source has one.
     """
     stacked = np.stack(beliefs)
     if exact:
@@ -220,16 +230,13 @@ def more_certain(beliefs: Sequence[Shares], *, exact: bool) -> Shares:
     return np.asarray(np.take_along_axis(stacked, best[None, :, None], axis=0)[0])
 
 
-# --- What the records that match say of one secret ---
-
-
 def shares_of_matches(
     records: Records, column: Column, matches: Matches, prior: Shares
 ) -> tuple[Shares, Shares] | None:
     """The shares of a secret among each set of records, over its domain, and the people in each set.
 
-    None if the records do not show it. Withheld and generalised cells are spread over what they can
-    be, in the prior's proportions; an empty set says nothing, so there the prior stays.
+    None if the records do not show it. Withheld and generalised cells are spread over the values they can
+    be, in proportion to the prior; for an empty set the shares are the prior.
     """
     if column.name not in records.columns:
         return None
@@ -246,7 +253,7 @@ def shares_of_matches(
 
 
 def _spread(cell: Any, column: Column, prior: Shares) -> Shares:
-    """One person whose cell says this, over the secret's domain."""
+    """The distribution, over the secret's domain, of one person with this cell."""
     possible = fits_domain(cell, column) * prior
     total = possible.sum()
     return np.asarray(possible / total if total > 0 else prior)

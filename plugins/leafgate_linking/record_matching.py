@@ -1,4 +1,4 @@
-"""Published records: which of them could be a given person's, by the public cells."""
+"""Match published records with people by their public cells."""
 
 from __future__ import annotations
 
@@ -15,13 +15,7 @@ from leafgate.types.schema import Column, Schema, bin_of, bins_between
 from leafgate.types.table import Table
 
 Mask = NDArray[np.bool_]
-
-
 Ids = NDArray[np.int64]
-
-
-# --- Cells of published records: numbered, and held against the values they could mean ---
-
 Floats = NDArray[np.float64]
 
 
@@ -36,7 +30,7 @@ def numbered(records: Records, place: int) -> tuple[Ids, list[Any]]:
 
 
 def _frozen(cell: Any) -> Any:
-    """A cell as a value that can be compared: records differ in few ways."""
+    """A cell as a value that can be hashed and compared."""
     if isinstance(cell, dict):
         return tuple(
             (key, tuple(result) if isinstance(result, list) else result) for key, result in sorted(cell.items())
@@ -58,8 +52,8 @@ def fits_domain(cell: Any, column: Column) -> Mask:
         return np.ones(len(column.domain), dtype=bool)
     if "from" in document:
         return bins_between(column.bins, document["from"], document["to"])
-    mine = bin_of(np.array(document["in"], dtype=np.float64), column.bins)
-    return np.isin(np.arange(len(column.domain)), mine)
+    bins = bin_of(np.array(document["in"], dtype=np.float64), column.bins)
+    return np.isin(np.arange(len(column.domain)), bins)
 
 
 def fits_numbers(cell: Any, numbers: Floats) -> Mask:
@@ -91,7 +85,7 @@ class Matches:
 
 
 @dataclass(frozen=True)
-class _Shown:
+class _PublishedColumn:
     """A public column as published: each record's cell, each person's value, and which cells fit which values.
 
     Where no value fits two cells, `only` is the one that fits each value (-1: none) and `fits` is None.
@@ -111,38 +105,38 @@ def matches(records: Records, public: Table, schema: Schema, noisy: Container[st
     are compared pair by pair, within equal keys. A `noisy` column's cells agree with any value.
     """
     items = [(i, schema[name]) for i, name in enumerate(records.columns) if schema[name].public and name not in noisy]
-    shown = [_shown(records, i, column, public) for i, column in items]
-    sharp = [(column.cell, column.only[column.value]) for column in shown if column.only is not None]
-    blurred = [(column, column.fits) for column in shown if column.fits is not None]
-    block, where = _joined(sharp, len(records.rows), len(public))
+    published = [_published_column(records, i, column, public) for i, column in items]
+    sharp = [(column.cell, column.only[column.value]) for column in published if column.only is not None]
+    blurred = [(column, column.fits) for column in published if column.fits is not None]
+    block, where = _blocks(sharp, len(records.rows), len(public))
     if not blurred:
         return _by_block(block, where)
     return _pairwise(blurred, block, where)
 
 
-def _joined(sharp: Sequence[tuple[Ids, Ids]], n_records: int, n_people: int) -> tuple[Ids, Ids]:
+def _blocks(sharp: Sequence[tuple[Ids, Ids]], n_records: int, n_people: int) -> tuple[Ids, Ids]:
     """Records with the same cells form a block: each record's, and each person's, -1 where none has their cells."""
-    theirs, mine = np.zeros(n_records, dtype=np.int64), np.zeros(n_people, dtype=np.int64)
+    record_key, person_key = np.zeros(n_records, dtype=np.int64), np.zeros(n_people, dtype=np.int64)
     for record, person in sharp:
         size = int(record.max()) + 2
-        both = np.concatenate([theirs * size + record + 1, mine * size + person + 1])
+        both = np.concatenate([record_key * size + record + 1, person_key * size + person + 1])
         together = np.unique(both, return_inverse=True)[1].reshape(-1)
-        theirs, mine = together[:n_records], together[n_records:]
-    keys, block = np.unique(theirs, return_inverse=True)
-    where = np.minimum(np.searchsorted(keys, mine), len(keys) - 1)
-    return block.reshape(-1), np.where(keys[where] == mine, where, -1)
+        record_key, person_key = together[:n_records], together[n_records:]
+    keys, block = np.unique(record_key, return_inverse=True)
+    where = np.minimum(np.searchsorted(keys, person_key), len(keys) - 1)
+    return block.reshape(-1), np.where(keys[where] == person_key, where, -1)
 
 
 def _by_block(block: Ids, where: Ids) -> Matches:
-    """Every block is one set; those who match nothing share an empty one."""
+    """Matches in which every block is one set; people who match nothing share an empty set."""
     size = int(block.max()) + 1
     order = np.argsort(block, kind="stable")
     start = np.searchsorted(block[order], np.arange(size + 2))
     return Matches(np.where(where < 0, size, where), start, order)
 
 
-def _pairwise(blurred: Sequence[tuple[_Shown, Mask]], block: Ids, where: Ids) -> Matches:
-    """Within each block everyone's set is found by comparing cell by cell; equal sets are one."""
+def _pairwise(blurred: Sequence[tuple[_PublishedColumn, Mask]], block: Ids, where: Ids) -> Matches:
+    """Find everyone's set within their block by comparing cell by cell; equal sets are stored once."""
     numbers: dict[bytes, int] = {}
     sets: list[Ids] = []
     which = np.empty(len(where), dtype=np.int64)
@@ -151,23 +145,23 @@ def _pairwise(blurred: Sequence[tuple[_Shown, Mask]], block: Ids, where: Ids) ->
     order = np.argsort(block, kind="stable")
     start = np.searchsorted(block[order], np.arange(int(block.max()) + 2))
     for rows in people.groupby(list(people.columns), sort=False).indices.values():
-        one = int(rows[0])
-        mine = order[:0] if where[one] < 0 else order[start[where[one]] : start[where[one] + 1]]
+        person = int(rows[0])
+        matching = order[:0] if where[person] < 0 else order[start[where[person]] : start[where[person] + 1]]
         for column, fits in blurred:
-            mine = mine[fits[column.cell[mine], column.value[one]]]
-        number = numbers.setdefault(mine.tobytes(), len(sets))
+            matching = matching[fits[column.cell[matching], column.value[person]]]
+        number = numbers.setdefault(matching.tobytes(), len(sets))
         if number == len(sets):
-            sets.append(mine)
+            sets.append(matching)
         which[rows] = number
     return Matches(which, np.cumsum([0, *(len(each) for each in sets)]), np.concatenate(sets))
 
 
 def _patterns(fits: Mask) -> Ids:
-    """Values that fit the same cells are as one: each value's number."""
+    """Number the values so that values that fit the same cells have the same number."""
     return np.unique(fits, axis=1, return_inverse=True)[1].reshape(-1)
 
 
-def _shown(records: Records, place: int, column: Column, public: Table) -> _Shown:
+def _published_column(records: Records, place: int, column: Column, public: Table) -> _PublishedColumn:
     cell, cells = numbered(records, place)
     if column.numeric:
         distinct, value = np.unique(public.numbers(column.name), return_inverse=True)
@@ -177,9 +171,9 @@ def _shown(records: Records, place: int, column: Column, public: Table) -> _Show
         distinct, value, values = np.zeros(0), public.codes(column.name), column.domain
     if not any(isinstance(result, tuple) for result in cells):
         place_of = {outcome: i for i, outcome in enumerate(cells)}
-        return _Shown(cell, value, np.array([place_of.get(each, -1) for each in values]))
+        return _PublishedColumn(cell, value, np.array([place_of.get(each, -1) for each in values]))
     rows = [fits_numbers(t, distinct) if column.numeric else [fits_value(t, v) for v in values] for t in cells]
     fits = np.array(rows, dtype=bool)
     if (fits.sum(axis=0) > 1).any():
-        return _Shown(cell, value, None, fits)
-    return _Shown(cell, value, np.where(fits.any(axis=0), fits.argmax(axis=0), -1))
+        return _PublishedColumn(cell, value, None, fits)
+    return _PublishedColumn(cell, value, np.where(fits.any(axis=0), fits.argmax(axis=0), -1))

@@ -1,4 +1,9 @@
-"""The maximum-entropy attack, and counting: what a published tree really tells."""
+"""The maximum-entropy attack and the counting attack on published trees.
+
+`attack` turns a release and the adversary's knowledge into beliefs. `problem` states the constraints that leaves and
+splits imply, `presolve` fixes cells and merges symmetric strata, and `solve` finds the distribution of largest entropy
+with a certificate. `counting` weighs all integer data sets that satisfy the same constraints equally.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,7 @@ from pydantic import Field
 from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, hookimpl
 
 if TYPE_CHECKING:
-    from leafgate.policy.models import Policy
+    from leafgate.api.declarations import Declarations
 
 SOURCE = (
     'Z. Zhu, W. Du, "Understanding Privacy Risk of Publishing Decision Trees", DBSec 2010, LNCS 6166, 33-48, '
@@ -46,14 +51,16 @@ class MaxEnt(AttackModel):
     )
     source = SOURCE
 
-    def missing_requirements(self, policy: Policy) -> str:
-        stranded = self.members != "all" and policy.data.population is None
+    def missing_requirements(self, plan: Declarations) -> str:
+        stranded = self.members != "all" and not plan.grants.population
         return "`members: subset` needs `data.population`, of whom the adversary takes the people" if stranded else ""
 
     def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         from leafgate_maxent.attack import infer
+        from leafgate_maxent.problem.problem import SolveSettings
 
-        return infer(self, release, known)
+        settings = SolveSettings(self.solver, self.starts, self.time_limit, known.seed)
+        return infer(release, known, settings, internal=self.internal, members=self.members == "all")
 
 
 class Counting(AttackModel):
@@ -77,7 +84,9 @@ class Counting(AttackModel):
     def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         from leafgate_maxent.attack import infer_counting
 
-        return infer_counting(self, release, known)
+        return infer_counting(
+            release, known, internal=self.internal, most_states=self.most_states, time_limit=self.time_limit
+        )
 
 
 @hookimpl

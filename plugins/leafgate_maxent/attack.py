@@ -1,11 +1,11 @@
-"""From a release and what the adversary knows to one belief for each secret."""
+"""One belief for each secret, from a release and the adversary's knowledge."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,26 +16,20 @@ from leafgate.types.belief import Certainty
 from leafgate.types.evidence import AuditorOnly
 from leafgate.types.schema import Column
 from leafgate.types.tree import CategoricalSplit, NumericSplit
-from leafgate_maxent.problem.build import Model, model_of
+from leafgate_maxent.problem.build import Model, build_model
 from leafgate_maxent.problem.leaf_constraints import leaf_statistics
-from leafgate_maxent.problem.problem import Outcome, Problem, Settings
-from leafgate_maxent.problem.split_constraints import Choices
-from leafgate_maxent.problem.tree_index import Floats, Ids, Walked
+from leafgate_maxent.problem.problem import Outcome, Problem, SolveSettings
+from leafgate_maxent.problem.split_constraints import SplitConstraints
+from leafgate_maxent.problem.tree_index import Floats, Ids, TreeIndex
 from leafgate_maxent.solve.active_set import solve
 from leafgate_maxent.solve.closed_form import closed_form
-from leafgate_maxent.solve.infeasibility import kinds
-
-if TYPE_CHECKING:
-    from leafgate_maxent import Counting, MaxEnt
+from leafgate_maxent.solve.infeasibility import count_by_kind
 
 
-# --- Constraints in words: which choice of the tree says something, and where ---
-
-
-def choice_words(choices: Choices, constraint: int, walked: Walked) -> str:
-    """Because the tree asks T and not W at a node: what an internal constraint is about."""
+def describe_split_constraint(choices: SplitConstraints, constraint: int, walked: TreeIndex) -> str:
+    """A split constraint in words: the tree tests T and not W at a node."""
     inner = walked.inner[int(choices.node[constraint])]
-    segment, behind = int(choices.segment[constraint]), int(choices.behind[constraint])
+    segment, behind = int(choices.segment[constraint]), int(choices.cut_after[constraint])
     other = choices.cells.names[int(choices.cells.column[segment])]
     how = "" if behind < 0 else f" (cut {behind - int(choices.cells.start[segment]) + 1} of its numbers there)"
     where = " and ".join(_answer(node, child) for node, child in walked.answers(inner.path)) or "at the root"
@@ -46,8 +40,8 @@ def _asked(node: NumericSplit | CategoricalSplit) -> str:
     return f"{node.column} <= {node.at:g}" if isinstance(node, NumericSplit) else node.column
 
 
-def leaf_words(walked: Walked, leaf: int) -> str:
-    """The answers that lead to a leaf, and what it tells."""
+def describe_leaf(walked: TreeIndex, leaf: int) -> str:
+    """The answers on the path to a leaf, and what the leaf publishes, in words."""
     if leaf < 0:
         return "no leaf"
     path = " and ".join(_answer(node, child) for node, child in walked.answers(walked.paths[leaf])) or "everyone"
@@ -64,44 +58,42 @@ def _answer(node: NumericSplit | CategoricalSplit, child: int) -> str:
     return f"{node.column} = {values[0]}" if len(values) == 1 else f"{node.column} in {{{', '.join(values)}}}"
 
 
-# --- What a belief says of itself: evidence, and words for a group of people ---
-
-SHOWN = 10
-"""How many of the choices that say most are told."""
-LEAVES = 4
-"""How many of the leaves that a group can reach are told."""
+MAX_BINDING = 10
+"""Split constraints with the largest duals that the evidence names."""
+MAX_LEAVES = 4
+"""Reachable leaves that the explanation of a group names."""
 
 
-def explained(model: Model, groups: Ids) -> Callable[[int], str]:
+def group_explainer(model: Model, groups: Ids) -> Callable[[int], str]:
     """What the release says of a group: the leaves its people can reach, of the first tree."""
 
     def explain(group: int) -> str:
         problem = model.problem
-        row = model.people.one_of(int(np.flatnonzero(groups == group)[0]))
+        row = model.people.row_of(int(np.flatnonzero(groups == group)[0]))
         leaves = np.unique(problem.strata.leaf[problem.strata.row == row, :1]).tolist()
-        more = f" or {len(leaves) - LEAVES} more" if len(leaves) > LEAVES else ""
-        return " or ".join(leaf_words(problem.trees[0], leaf) for leaf in leaves[:LEAVES]) + more
+        more = f" or {len(leaves) - MAX_LEAVES} more" if len(leaves) > MAX_LEAVES else ""
+        return " or ".join(describe_leaf(problem.trees[0], leaf) for leaf in leaves[:MAX_LEAVES]) + more
 
     return explain
 
 
-def evidence_of(model: Model, outcome: Outcome) -> dict[str, Any]:
-    """How the belief came about, and how sure it is; what depends on single people's cells is for auditors."""
+def solution_evidence(model: Model, outcome: Outcome) -> dict[str, Any]:
+    """Solver, constraints and optimality gap of a solution; what depends on cells of people is for auditors only."""
     problem = model.problem
-    constraints = kinds(problem.linear) | {"internal": sum(map(len, problem.choices))}
+    constraints = count_by_kind(problem.linear) | {"internal": sum(map(len, problem.split_constraints))}
     document: dict[str, Any] = {
         "solver": outcome.engine,
         "convex": outcome.convex,
         "gap": outcome.gap,
         "constraints": AuditorOnly({kind: count for kind, count in constraints.items() if count}),
         "imposed": AuditorOnly(dict(outcome.active)),
-        "missed": AuditorOnly(dict(outcome.missed)),
+        "missed": AuditorOnly(dict(outcome.violations)),
         "entropy": AuditorOnly(outcome.entropy),
         "entropy_at_most": AuditorOnly(outcome.bound),
     }
     document |= {f"without_{kind}": reason for kind, reason in problem.left_out.items()}
-    if outcome.checked is not None:
-        document["engines_apart"] = outcome.checked
+    if outcome.engine_difference is not None:
+        document["engines_apart"] = outcome.engine_difference
     if not outcome.convex:
         document["starts"] = AuditorOnly(list(outcome.optima))
     if outcome.binding:
@@ -110,43 +102,70 @@ def evidence_of(model: Model, outcome: Outcome) -> dict[str, Any]:
 
 
 def _because(problem: Problem, outcome: Outcome) -> list[Mapping[str, Any]]:
-    """The choices of the tree that say most: the dearest internal constraints."""
+    """The split constraints with the largest duals, in words."""
     items: list[Mapping[str, Any]] = []
-    for each in outcome.binding[:SHOWN]:
-        choices = problem.choices[each.tree]
-        words = choice_words(choices, each.constraint, problem.trees[choices.tree])
+    for each in outcome.binding[:MAX_BINDING]:
+        choices = problem.split_constraints[each.tree]
+        words = describe_split_constraint(choices, each.constraint, problem.trees[choices.tree])
         items.append({"choice": words, "price": each.dual})
     return items
 
 
-def infer(options: MaxEnt, release: Release, known: AdversaryKnowledge) -> list[Belief]:
-    """The belief of the largest entropy about each secret, beside what the leaves alone say."""
-    model = model_of(release, known, internal=options.internal, members=options.members == "all")
-    settings = Settings(options.solver, options.starts, options.time_limit, known.seed)
+def infer(
+    release: Release, known: AdversaryKnowledge, settings: SolveSettings, *, internal: bool, members: bool
+) -> list[Belief]:
+    """The posterior of largest entropy for each secret, with the leaves-only posterior as its prior.
+
+    Args:
+        release: what is published.
+        known: what the adversary knows.
+        settings: the engine, its number of starts and its time limit.
+        internal: use the constraints of the splits.
+        members: the adversary knows who is in the training data.
+
+    Raises:
+        InconclusiveError: when the optimum cannot be found or certified in time.
+    """
+    model = build_model(release, known, internal=internal, members=members)
     outcome = solve(model.problem, settings)
-    evidence = evidence_of(model, outcome)
-    if options.members != "all":
-        evidence["cost_of_not_knowing_members"] = AuditorOnly(_cost(options, release, known, model, outcome))
-    leaves = leaves_alone(release, known, options.members == "all", settings)
-    found = _beliefs(release, model, known, outcome.people, evidence, leaves, outcome.others)
-    return [mark_unmodelled_scores(belief, release) for belief in found]
+    evidence = solution_evidence(model, outcome)
+    if not members:
+        full = build_model(release, known, internal=internal)
+        cost = _cost_of_unknown_members(known, full, solve(full.problem, settings), model, outcome)
+        evidence["cost_of_not_knowing_members"] = AuditorOnly(cost)
+    leaves = leaves_only(release, known, members, settings)
+    beliefs = _beliefs(release, model, known, outcome.people, evidence, leaves, outcome.alternatives)
+    return [mark_unmodelled_scores(belief, release) for belief in beliefs]
 
 
-def infer_counting(options: Counting, release: Release, known: AdversaryKnowledge) -> list[Belief]:
-    """The belief of somebody who counts all data sets that agree with the release."""
-    from leafgate_maxent.counting import counted
+def infer_counting(
+    release: Release, known: AdversaryKnowledge, *, internal: bool, most_states: int, time_limit: float
+) -> list[Belief]:
+    """The posterior when every data set that agrees with the release is equally likely.
 
-    model = model_of(release, known, internal=options.internal)
-    deadline = time.monotonic() + options.time_limit
-    found = counted(model.problem, seed=known.seed, deadline=deadline, most_states=options.most_states)
-    evidence: dict[str, Any] = {"exact": found.exact, "counted": AuditorOnly(found.evidence)}
+    Args:
+        release: what is published.
+        known: what the adversary knows.
+        internal: use the constraints of the splits.
+        most_states: components with more states are sampled instead of enumerated.
+        time_limit: seconds.
+
+    Raises:
+        InconclusiveError: when the data sets cannot be counted in time.
+    """
+    from leafgate_maxent.counting import counting_posterior
+
+    model = build_model(release, known, internal=internal)
+    deadline = time.monotonic() + time_limit
+    posterior = counting_posterior(model.problem, seed=known.seed, deadline=deadline, most_states=most_states)
+    evidence: dict[str, Any] = {"exact": posterior.exact, "counted": AuditorOnly(posterior.evidence)}
     evidence |= {f"without_{kind}": reason for kind, reason in model.problem.left_out.items()}
-    if found.log_data_sets is not None:
-        evidence["log_data_sets"] = AuditorOnly(found.log_data_sets)
-    leaves = leaves_alone(release, known, True, Settings(time_limit=options.time_limit))
-    beliefs = _beliefs(release, model, known, found.people, evidence, leaves)
-    result: Certainty = "certain" if found.exact else "guess"  # what is so in every data set is so in this one
-    return [mark_unmodelled_scores(replace(belief, certainty=result), release) for belief in beliefs]
+    if posterior.log_data_sets is not None:
+        evidence["log_data_sets"] = AuditorOnly(posterior.log_data_sets)
+    leaves = leaves_only(release, known, True, SolveSettings(time_limit=time_limit))
+    beliefs = _beliefs(release, model, known, posterior.people, evidence, leaves)
+    certainty: Certainty = "certain" if posterior.exact else "guess"  # true in every data set is true in this one
+    return [mark_unmodelled_scores(replace(belief, certainty=certainty), release) for belief in beliefs]
 
 
 def _beliefs(
@@ -160,13 +179,13 @@ def _beliefs(
 ) -> list[Belief]:
     secrets = [column for column in known.schema.secrets if column.values is not None]
     groups = groups_of(model, known)
-    explain = explained(model, groups)
+    explain = group_explainer(model, groups)
     if not secrets:
         return [Belief(None, groups, evidence=evidence, explain=explain)]
     bare = replace(known, distribution={})
 
     def believed(model: Model, people: Floats, secret: Column, known: AdversaryKnowledge) -> pd.DataFrame:
-        return with_leaf_statistics(chances_of(model, people, secret, known), model, secret, release)
+        return with_leaf_statistics(posterior_of(model, people, secret, known), model, secret, release)
 
     return [
         Belief(
@@ -203,17 +222,17 @@ def with_leaf_statistics(chances: pd.DataFrame, model: Model, secret: Column, re
     return pd.DataFrame(np.where(surer, rows, solved), columns=chances.columns)
 
 
-def leaves_alone(
-    release: Release, known: AdversaryKnowledge, members: bool, settings: Settings
+def leaves_only(
+    release: Release, known: AdversaryKnowledge, members: bool, settings: SolveSettings
 ) -> tuple[Model, Floats]:
     """What the leaves say, without the choices of tests and without what else the adversary knows."""
     bare = replace(known, people=None, facts=(), distribution={})
-    model = model_of(release, bare, internal=False, members=members)
+    model = build_model(release, bare, internal=False, members=members)
     people, exact = closed_form(model.problem)
     return model, people if exact else solve(model.problem, replace(settings, solver="structured")).people
 
 
-def chances_of(model: Model, people: Floats, secret: Column, known: AdversaryKnowledge) -> pd.DataFrame:
+def posterior_of(model: Model, people: Floats, secret: Column, known: AdversaryKnowledge) -> pd.DataFrame:
     """A row for each record of Known, a column for each value of the secret; rows add up to 1."""
     problem, size = model.problem, len(secret.domain)
     strata = problem.strata
@@ -248,16 +267,17 @@ def groups_of(model: Model, known: AdversaryKnowledge) -> Ids:
     return np.asarray(np.unique(groups * len(model.target.domain) + own_class, return_inverse=True)[1].astype(np.int64))
 
 
-def _cost(
-    options: MaxEnt, release: Release, known: AdversaryKnowledge, model: Model, outcome: Outcome
+def _cost_of_unknown_members(
+    known: AdversaryKnowledge, full: Model, full_outcome: Outcome, model: Model, outcome: Outcome
 ) -> dict[str, float]:
-    """What it costs the adversary not to know who was in the training data: nats a person of the table."""
-    full = model_of(release, known, internal=options.internal)
-    sure = solve(full.problem, Settings(options.solver, options.starts, options.time_limit, known.seed))
+    """Conditional entropy of the class, in nats per person of the table, with and without known membership."""
     weight = known.weight / known.weight.sum()
 
-    def unknown(model: Model, people: Floats) -> float:
-        p = chances_of(model, people, model.target, known).to_numpy()
+    def conditional_entropy(model: Model, people: Floats) -> float:
+        p = posterior_of(model, people, model.target, known).to_numpy()
         return float(weight @ -(p * np.log(p, where=p > 0, out=np.zeros_like(p))).sum(axis=1))
 
-    return {"knowing": unknown(full, sure.people), "not_knowing": unknown(model, outcome.people)}
+    return {
+        "knowing": conditional_entropy(full, full_outcome.people),
+        "not_knowing": conditional_entropy(model, outcome.people),
+    }

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from leafgate.cli.exit_codes import guarded
-from leafgate.cli.report import AsOf, ExpectFile, ExpectPolicy, ExpectRelease
+from leafgate.console.exit_codes import guarded
+from leafgate.console.options import AsOf, ExpectFile, ExpectPolicy, ExpectRelease
 from leafgate.errors import InvalidError
 from leafgate.reports.common import clean
 from leafgate.session.expected_run import ExpectedRun

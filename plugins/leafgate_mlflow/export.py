@@ -52,7 +52,7 @@ def _remedy(error: Exception) -> str:
 
 
 def _client(uri: str) -> Any:
-    """A client of this store alone. MLflow would tell its makers of its use, unless told not to."""
+    """A client of this store alone, with MLflow's telemetry switched off."""
     os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", RETRIES)
     try:
@@ -86,8 +86,6 @@ def _new_run(client: Any, experiment: str) -> str:
     number = client.create_experiment(experiment) if found is None else found.experiment_id
     return str(client.create_run(number, run_name="leafgate audit").info.run_id)
 
-
-# --- Reading the report of an audit, if everybody may see it ---
 
 REPORT = "report.json"
 ANY_RUN = ExpectedRun()

@@ -1,4 +1,4 @@
-"""From options and a table to shared records and a model for original numbers."""
+"""Build perturbed records, and the model learned from them, from the options and a table."""
 
 from __future__ import annotations
 
@@ -11,22 +11,24 @@ from leafgate.errors import NoReleaseError
 from leafgate.types.release import NaiveBayes, Release
 from leafgate.types.table import Table
 from leafgate_ppdtc45.deconvolved_c45 import deconvolved_tree
-from leafgate_ppdtc45.growing import grown
+from leafgate_ppdtc45.growing import grow_by_probability
 from leafgate_ppdtc45.party import SystemCoins
-from leafgate_ppdtc45.shared import Shared, laws, share
-from leafgate_ppdtc45.split_methods import Learner, chosen_theta, matched_tree, plain_tree, threshold_tree
+from leafgate_ppdtc45.shared import SharedRecords, noise_laws, share_table
+from leafgate_ppdtc45.split_methods import Learner, choose_theta, direct_tree, matched_tree, threshold_tree
 
 if TYPE_CHECKING:
-    from leafgate_ppdtc45 import Ppdtc45
+    from leafgate_ppdtc45.options import Ppdtc45Options
 
 
 # --- Naive Bayes from shared numbers ---
 
-FLOOR, LEAST = 1e-2, 1e-6
-"""No column's variance within a class counts as less than this part of the shared numbers', or of the noise's."""
+FLOOR = 1e-2
+"""Smallest variance within a class, as a share of the variance of the shared numbers."""
+NOISE_FLOOR = 1e-6
+"""Smallest variance within a class, as a share of the variance of the noise."""
 
 
-def naive_bayes(shared: Shared) -> NaiveBayes:
+def naive_bayes(shared: SharedRecords) -> NaiveBayes:
     """Shares of the classes, and each column's mean and variance within each class, of the original numbers.
 
     The mean is that of the shared numbers, the variance theirs less the noise's, at least FLOOR of theirs.
@@ -51,21 +53,21 @@ def naive_bayes(shared: Shared) -> NaiveBayes:
 
 def _normal(numbers: np.ndarray, noise: float) -> tuple[float, float]:
     spread = float(numbers.var(ddof=1))
-    return float(numbers.mean()), max(spread - noise, FLOOR * spread, LEAST * noise)
+    return float(numbers.mean()), max(spread - noise, FLOOR * spread, NOISE_FLOOR * noise)
 
 
-def build(options: Ppdtc45, table: Table, rng: np.random.Generator) -> Release:
+def build(options: Ppdtc45Options, table: Table, rng: np.random.Generator) -> Release:
     """The release: shared records with the model learned from them, and which row of the table each was made from.
 
     Raises PolicyError for noise that does not fit the table.
     """
     coins = rng if options.rehearsal else SystemCoins()
-    shared, origins = share(table, laws(options.noise, table), coins)
-    return replace(learned(options, shared, rng), origins=tuple(origins.tolist()))
+    shared, origins = share_table(table, noise_laws(options.noise, table), coins)
+    return replace(learn(options, shared, rng), origins=tuple(origins.tolist()))
 
 
-def learned(options: Ppdtc45, shared: Shared, rng: np.random.Generator) -> Release:
-    """What a miner who sees the shared records alone makes of them."""
+def learn(options: Ppdtc45Options, shared: SharedRecords, rng: np.random.Generator) -> Release:
+    """The release that a miner learns from the perturbed records alone."""
     release = Release(
         builder=options.described(),
         schema=shared.schema,
@@ -81,16 +83,16 @@ def learned(options: Ppdtc45, shared: Shared, rng: np.random.Generator) -> Relea
 
 
 def _with_trees(
-    release: Release, options: Ppdtc45, shared: Shared, learner: Learner, rng: np.random.Generator
+    release: Release, options: Ppdtc45Options, shared: SharedRecords, learner: Learner, rng: np.random.Generator
 ) -> Release:
     """The tree for originals, and beside it the one for shared numbers where the method makes one."""
     split, selection = options.split, _selection(options)
     if split == "random_path" or split == "weighted":
-        tree = grown(shared, learner, "random" if split == "random_path" else "both", rng)
+        tree = grow_by_probability(shared, learner, "random" if split == "random_path" else "both", rng)
         return replace(release, trees=(tree,), selection=selection)
-    perturbed = plain_tree(shared, learner)
+    perturbed = direct_tree(shared, learner)
     if split == "threshold":
-        theta = options.theta if isinstance(options.theta, float) else chosen_theta(shared, learner, rng)
+        theta = options.theta if isinstance(options.theta, float) else choose_theta(shared, learner, rng)
         selection["theta"] = theta
         tree = threshold_tree(perturbed, shared.noise, theta)
     elif split == "matched":
@@ -100,7 +102,7 @@ def _with_trees(
     return replace(release, trees=(tree,), alternatives={"perturbed": perturbed}, selection=selection)
 
 
-def _selection(options: Ppdtc45) -> dict[str, Any]:
+def _selection(options: Ppdtc45Options) -> dict[str, Any]:
     """What is known of how tests were chosen."""
     document: dict[str, Any] = {
         "measure": "gain_ratio",

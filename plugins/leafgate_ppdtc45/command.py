@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leafgate.cli.audit import PolicyFile
-from leafgate.cli.exit_codes import guarded
+from leafgate.console.exit_codes import guarded
+from leafgate.console.options import PolicyFile
 from leafgate.errors import PolicyError
 
 if TYPE_CHECKING:
     from leafgate.api.registry import Plugins
     from leafgate.policy.models import Policy
-    from leafgate_ppdtc45 import Ppdtc45
+    from leafgate_ppdtc45.options import Ppdtc45Options
 
 app = typer.Typer()
 SharedFiles = Annotated[list[Path], typer.Argument(metavar="SHARED...", help="What the parties share.")]
@@ -28,16 +28,16 @@ def perturb(
 ) -> int:
     """Draw noise for one party's rows, once, and write the file it shares; no noise is ever drawn for them again."""
     from leafgate.io.files import make_folder
-    from leafgate_ppdtc45.party import SystemCoins, file_of, own_table, share_once
-    from leafgate_ppdtc45.shared import agreed
+    from leafgate_ppdtc45.party import SystemCoins, make_shared_file, read_party_table, share_once
+    from leafgate_ppdtc45.shared import agreed_noise
 
     make_folder(out.parent)
     chosen, builder, _ = _builder(policy)
     if builder.rehearsal:
         raise PolicyError("a rehearsal is never shared", place="build.rehearsal", remedy="leave it out")
-    noise = agreed(builder.noise, chosen.data.meaning())
-    table = own_table(chosen.data, data, [] if columns is None else columns.split(","))
-    file = file_of(table, noise, SystemCoins(), out.name)
+    noise = agreed_noise(builder.noise, chosen.data.meaning())
+    table = read_party_table(chosen.data, data, [] if columns is None else columns.split(","))
+    file = make_shared_file(table, noise, SystemCoins(), out.name)
     share_once(file, data, table.sha256, out)
     typer.echo(f"{out}: {len(file.rows)} rows, noise on {', '.join(file.noise) or 'no column'}")
     return 0
@@ -54,30 +54,31 @@ def mine_command(
 
     from leafgate.engine.build import publish
     from leafgate.io.files import EVERYONE, make_folder, write_file
-    from leafgate_ppdtc45.builder import learned
-    from leafgate_ppdtc45.party import pooled
-    from leafgate_ppdtc45.shared import agreed, read_shared
+    from leafgate.policy.load import compile_plan
+    from leafgate_ppdtc45.builder import learn
+    from leafgate_ppdtc45.party import pool_files
+    from leafgate_ppdtc45.shared import agreed_noise, read_shared
 
     make_folder(out.parent)
     chosen, builder, plugins = _builder(policy)
     schema = chosen.data.meaning()
-    together = pooled(
-        [read_shared(path, schema) for path in shared], schema, agreed(builder.noise, schema), common=common
+    together = pool_files(
+        [read_shared(path, schema) for path in shared], schema, agreed_noise(builder.noise, schema), common=common
     )
-    sealed = publish(chosen, plugins, learned(builder, together, np.random.default_rng(chosen.seed)))
+    sealed = publish(compile_plan(chosen), plugins, learn(builder, together, np.random.default_rng(chosen.seed)))
     write_file(out, sealed.content, EVERYONE)
     people = f"{len(together.classes):,} people of {len(shared)} file(s)"
     typer.echo(f"{out}: from {people}, sha256 {sealed.sha256[:16]}")
     return 0
 
 
-def _builder(path: Path) -> tuple[Policy, Ppdtc45, Plugins]:
+def _builder(path: Path) -> tuple[Policy, Ppdtc45Options, Plugins]:
     """The policy and its builder, which must be this one."""
     from leafgate.policy.load import load_policy
-    from leafgate_ppdtc45 import Ppdtc45
+    from leafgate_ppdtc45.options import Ppdtc45Options
 
     loaded = load_policy(path)
-    if not isinstance(loaded.policy.build, Ppdtc45):
+    if not isinstance(loaded.policy.build, Ppdtc45Options):
         raise PolicyError("this command is for shared numbers", place="build.use", remedy="use: ppdtc45")
     return loaded.policy, loaded.policy.build, loaded.plugins
 

@@ -1,4 +1,4 @@
-"""C4.5 on expected people: trees for original numbers, grown on their reconstructed distributions."""
+"""C4.5 on expected counts: trees for original numbers, grown on reconstructed distributions."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.types.tree import Node
-from leafgate_ppdtc45.em import Densities, axes_of, by_class, depend, several
-from leafgate_ppdtc45.shared import Shared
-from leafgate_ppdtc45.split_methods import GrowingNode, Learner, Split, best_cut, chosen, finished, prune
+from leafgate_ppdtc45.em import Densities, class_densities, mixture_densities, mixture_predicts_better, noisy_columns
+from leafgate_ppdtc45.shared import SharedRecords
+from leafgate_ppdtc45.split_methods import ExpectedNode, Learner, Split, best_cut, choose_split, prune_expected, to_tree
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 Groups = Literal["auto"] | int
 
-DEEPEST = 12
+MAX_DEPTH = 12
 """Expected people never run out, so depth ends what gains little."""
 
 
 @dataclass(frozen=True)
-class Laws:
+class Distributions:
     """Possible cuts and expected numbers of people: `densities` over cells with these `edges` of each column."""
 
     edges: Sequence[Floats]
@@ -43,7 +43,7 @@ class Laws:
 
 
 @dataclass(kw_only=True)
-class Box(GrowingNode):
+class BoxNode(ExpectedNode):
     """A box of originals: for each column the edges it begins and ends at; `people` expected of each group."""
 
     begins: Places
@@ -51,68 +51,68 @@ class Box(GrowingNode):
     people: Floats
 
 
-def deconvolved_tree(shared: Shared, learner: Learner, groups: Groups, rng: np.random.Generator) -> Node:
+def deconvolved_tree(shared: SharedRecords, learner: Learner, groups: Groups, rng: np.random.Generator) -> Node:
     """The tree for original numbers; on its leaves the people expected there, rounded.
 
     Within a group of one class, columns are taken as independent. Then a box of originals holds, of each group, its
     people times the columns' chances of lying within it, and C4.5 needs no more than that: neither rows nor their
-    noise. Cuts lie at the edges of the columns' cells. `groups` a class; auto: one, or two where held-out people are
-    told by them better.
+    noise. Cuts lie at the edges of the columns' cells. `groups` a class; auto: one, or two where that predicts
+    held-out people better.
 
     Source: Agrawal, Srikant, SIGMOD 2000, section 4 ("ByClass"); Quinlan's C4.5.
     Departure: they sort rows into the reconstructed cells; no row is assigned here.
     """
-    laws = laws_of(shared, groups, rng)
-    first = np.zeros(len(laws.edges), dtype=np.int64)
-    root = _box(laws, first, np.array([len(edges) - 1 for edges in laws.edges]), None)
+    distributions = reconstruct_distributions(shared, groups, rng)
+    first = np.zeros(len(distributions.edges), dtype=np.int64)
+    root = _box(distributions, first, np.array([len(edges) - 1 for edges in distributions.edges]), None)
     waiting = [root]
     while waiting:
         box = waiting.pop()
-        box.split = _best_split(laws, box, learner) if box.depth < DEEPEST else None
+        box.split = _best_split(distributions, box, learner) if box.depth < MAX_DEPTH else None
         if box.split is not None:
-            box.children = sons = _halves(laws, box, box.split)
-            waiting.extend(sons)
+            box.children = children = _split_box(distributions, box, box.split)
+            waiting.extend(children)
     if learner.confidence is not None:
-        prune(root, learner.confidence)
-    return finished(root, shared.schema)
+        prune_expected(root, learner.confidence)
+    return to_tree(root, shared.schema)
 
 
-def laws_of(shared: Shared, groups: Groups, rng: np.random.Generator) -> Laws:
+def reconstruct_distributions(shared: SharedRecords, groups: Groups, rng: np.random.Generator) -> Distributions:
     """How the originals are distributed, in so many groups a class."""
-    axes, n_classes = axes_of(shared), len(shared.schema.classes)
+    axes, n_classes = noisy_columns(shared), len(shared.schema.classes)
     if groups == "auto":
-        groups = 2 if depend(axes, shared.numbers, shared.classes, n_classes, rng) else 1
+        groups = 2 if mixture_predicts_better(axes, shared.numbers, shared.classes, n_classes, rng) else 1
     if groups == 1:
-        result = by_class(axes, shared.classes, n_classes)
+        result = class_densities(axes, shared.classes, n_classes)
     else:
-        result = several(axes, shared.numbers, shared.classes, n_classes, groups, rng)
-    return Laws([axis.edges for axis in axes], result, n_classes)
+        result = mixture_densities(axes, shared.numbers, shared.classes, n_classes, groups, rng)
+    return Distributions([axis.edges for axis in axes], result, n_classes)
 
 
-def _best_split(laws: Laws, box: Box, learner: Learner) -> Split | None:
+def _best_split(distributions: Distributions, box: BoxNode, learner: Learner) -> Split | None:
     splits = []
-    for column, (edges, below) in enumerate(zip(laws.edges, laws.below, strict=True)):
+    for column, (edges, below) in enumerate(zip(distributions.edges, distributions.below, strict=True)):
         begin, end = box.begins[column], box.ends[column]
         inside = below[:, end] - below[:, begin]
         part = below[:, begin + 1 : end] - below[:, [begin]]
         share = np.divide(part, inside[:, None], where=inside[:, None] > 0, out=np.zeros_like(part))
-        low = (share * box.people[:, None]).T @ laws.classes
+        low = (share * box.people[:, None]).T @ distributions.classes
         splits.append(best_cut(column, edges[begin + 1 : end], low, box.counts, learner.min_leaf))
-    return chosen(splits, average_gain=learner.average_gain)
+    return choose_split(splits, average_gain=learner.average_gain)
 
 
-def _halves(laws: Laws, box: Box, split: Split) -> tuple[Box, Box]:
+def _split_box(distributions: Distributions, box: BoxNode, split: Split) -> tuple[BoxNode, BoxNode]:
     middle = box.begins[split.column] + 1 + split.place
     begins, ends = box.begins.copy(), box.ends.copy()
     begins[split.column] = ends[split.column] = middle
-    return _box(laws, box.begins, ends, box), _box(laws, begins, box.ends, box)
+    return _box(distributions, box.begins, ends, box), _box(distributions, begins, box.ends, box)
 
 
-def _box(laws: Laws, begins: Places, ends: Places, above: Box | None) -> Box:
-    people = laws.densities.people.copy()
-    for below, begin, end in zip(laws.below, begins.tolist(), ends.tolist(), strict=True):
+def _box(distributions: Distributions, begins: Places, ends: Places, above: BoxNode | None) -> BoxNode:
+    people = distributions.densities.people.copy()
+    for below, begin, end in zip(distributions.below, begins.tolist(), ends.tolist(), strict=True):
         people *= below[:, end] - below[:, begin]
-    counts = people @ laws.classes
+    counts = people @ distributions.classes
     label = int(counts.argmax()) if counts.sum() > 0 or above is None else above.label
     depth = 0 if above is None else above.depth + 1
-    return Box(counts=counts, label=label, depth=depth, begins=begins, ends=ends, people=people)
+    return BoxNode(counts=counts, label=label, depth=depth, begins=begins, ends=ends, people=people)

@@ -1,4 +1,4 @@
-"""Columns that depend on each other within a class: several groups of people a class."""
+"""EM reconstruction of original distributions: one column, one class, and mixtures of groups per class."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from leafgate.algorithms.deconvolution import cells_between, even_chances, likelihood
 from leafgate.types.noise import Noise
-from leafgate_ppdtc45.shared import Shared
+from leafgate_ppdtc45.shared import SharedRecords
 
 Floats = NDArray[np.float64]
 
@@ -21,19 +21,22 @@ Codes = NDArray[np.int64]
 # --- One column of shared numbers, ready for many rounds of EM ---
 
 CELLS = 128
-"""A column's originals are taken to lie in so many even cells."""
+"""Equal cells into which the range of a column's original numbers is divided."""
 
-BINS_PER_SCALE, BINS = 8, 1024
-"""Shared numbers are told apart to this part of the noise, but by no more bins than that."""
+BINS_PER_SCALE = 8
+"""Bins of shared numbers per scale of the noise; finer bins carry no more information."""
+BINS = 1024
+"""The largest number of bins, for columns whose range is long against the noise."""
 
-POOLED = 200
-"""Rounds of EM for everyone together."""
+POOLED_ROUNDS = 200
+"""EM rounds for the distribution of all people together."""
 
 FLOOR = 1e-12
+"""Smallest relative likelihood and smallest divisor, so that no bin becomes impossible."""
 
 
 @dataclass(frozen=True)
-class Axis:
+class NoisyColumn:
     """A column: edges of its originals' cells, each person's bin, the chance of each bin (rows) by the original's cell.
 
     `everyone` is the chance of each cell for all people together.
@@ -44,7 +47,7 @@ class Axis:
     table: Floats
     everyone: Floats
 
-    def taken(self, rows: Codes) -> Axis:
+    def select(self, rows: Codes) -> NoisyColumn:
         """The same for some of the people; what is known of everyone stays."""
         return replace(self, place=self.place[rows])
 
@@ -53,7 +56,7 @@ class Axis:
         return np.stack([np.bincount(self.place, weights=of, minlength=len(self.table)) for of in share.T])
 
 
-def axis_of(numbers: Floats, noise: Noise, bounds: tuple[float, float] | None) -> Axis:
+def noisy_column(numbers: Floats, noise: Noise, bounds: tuple[float, float] | None) -> NoisyColumn:
     """The column of these shared numbers, over the declared bounds or the numbers' range."""
     edges = cells_between(numbers, noise, bounds, CELLS)
     step = max(noise.scale / BINS_PER_SCALE, float(np.ptp(numbers)) / BINS)
@@ -61,11 +64,11 @@ def axis_of(numbers: Floats, noise: Noise, bounds: tuple[float, float] | None) -
     table = likelihood((bins + 0.5) * step, noise, edges)
     table = np.maximum(table / np.maximum(table.max(axis=1, keepdims=True), FLOOR), FLOOR)
     people = np.bincount(place.reshape(-1)).astype(np.float64)[None]
-    everyone = raised(even_chances(edges)[None], people, table, POOLED)[0]
-    return Axis(edges, place.reshape(-1), table, everyone)
+    everyone = em_rounds(even_chances(edges)[None], people, table, POOLED_ROUNDS)[0]
+    return NoisyColumn(edges, place.reshape(-1), table, everyone)
 
 
-def raised(chances: Floats, observed: Floats, table: Floats, rounds: int) -> Floats:
+def em_rounds(chances: Floats, observed: Floats, table: Floats, rounds: int) -> Floats:
     """So many rounds of EM for each group (rows): chances of cells, towards the largest likelihood of what is seen.
 
     A group of nobody stays as it is. Source: Agrawal, Aggarwal, PODS 2001, Theorem 3.1.
@@ -79,7 +82,7 @@ def raised(chances: Floats, observed: Floats, table: Floats, rounds: int) -> Flo
 
 # --- Each column's distribution within each class, reconstructed from shared numbers ---
 
-WITHIN = 20
+CLASS_ROUNDS = 20
 """Rounds of EM for each class.
 
 Going on to the largest likelihood would make spikes of every class's chance bumps; a few rounds take from a class's
@@ -100,13 +103,13 @@ class Densities:
     chances: Sequence[Floats]
 
 
-def axes_of(shared: Shared) -> list[Axis]:
+def noisy_columns(shared: SharedRecords) -> list[NoisyColumn]:
     """Every column that a tree may ask about."""
     columns = enumerate(shared.schema.features)
-    return [axis_of(shared.numbers[:, i], shared.laws[i], column.bounds) for i, column in columns]
+    return [noisy_column(shared.numbers[:, i], shared.laws[i], column.bounds) for i, column in columns]
 
 
-def by_class(axes: Sequence[Axis], classes: Codes, n_classes: int) -> Densities:
+def class_densities(axes: Sequence[NoisyColumn], classes: Codes, n_classes: int) -> Densities:
     """Each class as one group.
 
     Source: Agrawal, Srikant, SIGMOD 2000, section 4 ("ByClass"), with Agrawal and Aggarwal's EM (PODS 2001).
@@ -116,23 +119,27 @@ def by_class(axes: Sequence[Axis], classes: Codes, n_classes: int) -> Densities:
     chances = []
     for axis in axes:
         everyone = np.tile(axis.everyone, (n_classes, 1))
-        chances.append(raised(everyone, axis.expected_shared(share), axis.table, WITHIN))
+        chances.append(em_rounds(everyone, axis.expected_shared(share), axis.table, CLASS_ROUNDS))
     return Densities(share.sum(axis=0), np.arange(n_classes), chances)
 
 
-STARTS, ROUNDS, APART = 4, 40, 10
-"""Random beginnings, whose mean counts; rounds of EM for each, so many of them before people may change groups."""
+STARTS = 4
+"""Random starts whose mixtures are averaged."""
+ROUNDS = 40
+"""EM rounds of each start."""
+FIXED_ROUNDS = 10
+"""First rounds in which the shares of people in groups stay fixed, so that the groups separate."""
 
-STEEP = 1.5
+START_SLOPE = 1.5
 """How strongly people are parted at first, along a random direction of their standardised numbers (2 at most)."""
 
-HELD_OUT = 1 / 3
-SURE = 2.0
+HELD_OUT_SHARE = 1 / 3
+REQUIRED_STANDARD_ERRORS = 2.0
 """By so many standard errors several groups must predict held-out people better than one."""
 
 
-def several(
-    axes: Sequence[Axis],
+def mixture_densities(
+    axes: Sequence[NoisyColumn],
     numbers: Floats,
     classes: Codes,
     n_classes: int,
@@ -147,7 +154,7 @@ def several(
     Source: Dempster, Laird, Rubin, JRSS B 39, 1977 (mixtures); Agrawal, Aggarwal, PODS 2001 (the columns).
     """
     owner = np.repeat(np.arange(n_classes), groups)
-    found = [_one(axes, numbers, classes, owner, rng) for _ in range(starts)]
+    found = [_mixture_from_random_start(axes, numbers, classes, owner, rng) for _ in range(starts)]
     columns = range(len(axes))
     return Densities(
         np.concatenate([one.people for one in found]) / starts,
@@ -156,23 +163,25 @@ def several(
     )
 
 
-def _one(axes: Sequence[Axis], numbers: Floats, classes: Codes, owner: Codes, rng: np.random.Generator) -> Densities:
+def _mixture_from_random_start(
+    axes: Sequence[NoisyColumn], numbers: Floats, classes: Codes, owner: Codes, rng: np.random.Generator
+) -> Densities:
     mine = owner[None, :] == classes[:, None]
     spread = numbers.std(axis=0)
     away = np.clip((numbers - numbers.mean(axis=0)) / np.where(spread > 0, spread, 1), -2, 2)
-    share = _shares(np.where(mine, STEEP * away @ rng.normal(size=(numbers.shape[1], len(owner))), -np.inf))
+    share = _shares(np.where(mine, START_SLOPE * away @ rng.normal(size=(numbers.shape[1], len(owner))), -np.inf))
     chances = [np.tile(axis.everyone, (len(owner), 1)) for axis in axes]
     for step in range(ROUNDS):
-        if step > APART:
+        if step > FIXED_ROUNDS:
             logs = np.log(np.maximum(share.mean(axis=0), 1e-300)) + _logs(axes, chances)
             share = _shares(np.where(mine, logs, -np.inf))
         chances = [
-            raised(of, axis.expected_shared(share), axis.table, 1) for axis, of in zip(axes, chances, strict=True)
+            em_rounds(of, axis.expected_shared(share), axis.table, 1) for axis, of in zip(axes, chances, strict=True)
         ]
     return Densities(share.sum(axis=0), owner, chances)
 
 
-def _logs(axes: Sequence[Axis], chances: Sequence[Floats]) -> Floats:
+def _logs(axes: Sequence[NoisyColumn], chances: Sequence[Floats]) -> Floats:
     """For each person (rows) and group the log-likelihood of what the person shares."""
     items = (np.log(axis.table @ of.T)[axis.place] for axis, of in zip(axes, chances, strict=True))
     return np.asarray(sum(items))
@@ -184,23 +193,25 @@ def _shares(logs: Floats) -> Floats:
     return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
-def depend(axes: Sequence[Axis], numbers: Floats, classes: Codes, n_classes: int, rng: np.random.Generator) -> bool:
-    """Do two groups a class tell held-out people's class from their shared numbers better than one?
+def mixture_predicts_better(
+    axes: Sequence[NoisyColumn], numbers: Floats, classes: Codes, n_classes: int, rng: np.random.Generator
+) -> bool:
+    """Do mixtures of two groups per class predict the class of held-out people better than one group?
 
     Better by SURE standard errors of the mean log loss; nobody's original number is needed.
     """
     order = rng.permutation(len(classes))
-    out, rest = np.split(order, [int(len(order) * HELD_OUT)])
+    out, rest = np.split(order, [int(len(order) * HELD_OUT_SHARE)])
     if len(out) < 2:
         return False
-    mine, theirs = ([axis.taken(rows) for axis in axes] for rows in (rest, out))
-    one = by_class(mine, classes[rest], n_classes)
-    two = several(mine, numbers[rest], classes[rest], n_classes, 2, rng, starts=1)
+    mine, theirs = ([axis.select(rows) for axis in axes] for rows in (rest, out))
+    one = class_densities(mine, classes[rest], n_classes)
+    two = mixture_densities(mine, numbers[rest], classes[rest], n_classes, 2, rng, starts=1)
     better = _losses(theirs, one, classes[out]) - _losses(theirs, two, classes[out])
-    return bool(better.mean() > SURE * better.std() / len(out) ** 0.5)
+    return bool(better.mean() > REQUIRED_STANDARD_ERRORS * better.std() / len(out) ** 0.5)
 
 
-def _losses(axes: Sequence[Axis], laws: Densities, classes: Codes) -> Floats:
+def _losses(axes: Sequence[NoisyColumn], laws: Densities, classes: Codes) -> Floats:
     """-log P(class | shared numbers) of each person."""
     logs = _logs(axes, laws.chances) + np.log(np.maximum(laws.people, 1e-300))
     right = (_shares(logs) * (laws.owner[None, :] == classes[:, None])).sum(axis=1)

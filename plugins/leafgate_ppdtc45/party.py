@@ -1,4 +1,4 @@
-"""One party's side: its own rows, perturbed once."""
+"""Perturb the rows of one party once, and pool the files of several parties."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from leafgate.policy.models import Data
 from leafgate.types.noise import Noise
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table
-from leafgate_ppdtc45.shared import Shared, SharedFile, in_order, written
+from leafgate_ppdtc45.shared import SharedFile, SharedRecords, encode_shared, sort_records
 
 LEDGER = "leafgate/shared-ledger/1"
 
 
-def own_table(data: Data, path: Path, wanted: Sequence[str]) -> Table:
+def read_party_table(data: Data, path: Path, wanted: Sequence[str]) -> Table:
     """A party's rows of some columns, with the key; PolicyError where those are none of the policy's.
 
     `wanted` empty: all columns. Without all of them a key is needed, by which the miner joins.
@@ -54,7 +54,7 @@ def own_table(data: Data, path: Path, wanted: Sequence[str]) -> Table:
     return table
 
 
-def file_of(table: Table, noise: Mapping[str, Noise], rng: Generator | SystemCoins, name: str) -> SharedFile:
+def make_shared_file(table: Table, noise: Mapping[str, Noise], rng: Generator | SystemCoins, name: str) -> SharedFile:
     """Everybody's row with noise on its numbers; by the key's order, or in no order where there is none."""
     rows = np.repeat(np.arange(len(table)), table.weight)
     keyed = bool(table.schema.having("key"))
@@ -95,7 +95,7 @@ def share_once(file: SharedFile, data: Path, digest: str, out: Path) -> None:
     result = readable({"format": LEDGER, "shared": [*before, mine]})
     write_files(ledger.parent, {ledger.name: result}, OWNER_ONLY)
     try:
-        write_files(out.parent, {out.name: written(file)}, EVERYONE)
+        write_files(out.parent, {out.name: encode_shared(file)}, EVERYONE)
     except LeafgateError:  # nothing was shared
         write_files(ledger.parent, {ledger.name: readable({"format": LEDGER, "shared": before})}, OWNER_ONLY)
         raise
@@ -145,13 +145,15 @@ class SystemCoins:
 
 # --- One table of shared rows from what several parties share ---
 
-FARTHEST = 40.0
-"""So many standard deviations no gaussian noise of 64 bits goes."""
+MAX_DEVIATIONS = 40.0
+"""Standard deviations that Gaussian noise from 64 random bits never exceeds."""
 
 SAME_POLICY = "all parties use one policy"
 
 
-def pooled(files: Sequence[SharedFile], schema: Schema, noise: Mapping[str, Noise], *, common: bool = False) -> Shared:
+def pool_files(
+    files: Sequence[SharedFile], schema: Schema, noise: Mapping[str, Noise], *, common: bool = False
+) -> SharedRecords:
     """Everyone's shared row: the files' rows one after another, or their columns side by side, joined on the key.
 
     Where columns are split, everybody must be in every file, or with `common` whoever is not is left out. Raises
@@ -163,9 +165,9 @@ def pooled(files: Sequence[SharedFile], schema: Schema, noise: Mapping[str, Nois
     keys = [column.name for column in schema.having("key")]
     held = [set(file.columns) - set(keys) for file in files]
     if all(columns == needed for columns in held):
-        cells = _under(files, needed, keys)
+        cells = _concatenate_rows(files, needed, keys)
     elif sum(map(len, held)) == len(set().union(*held)) and set().union(*held) == needed:
-        cells = _beside(files, needed, keys, common)
+        cells = _join_columns(files, needed, keys, common)
     else:
         raise DataError(
             f"together the files need {', '.join(sorted(needed))}: each file all of them, or each column in one file",
@@ -174,10 +176,10 @@ def pooled(files: Sequence[SharedFile], schema: Schema, noise: Mapping[str, Nois
         )
     features = [_numbers(cells[column.name], column, noise[column.name]) for column in schema.features]
     classes = _classes(cells[schema.target.name], schema)
-    shared = Shared(schema, np.stack(features, axis=1), classes, noise)
+    shared = SharedRecords(schema, np.stack(features, axis=1), classes, noise)
     if len(set(classes.tolist())) < 2:
         raise DataError("everybody has the same class", place=f"column {schema.target.name!r}")
-    return in_order(shared)[0]
+    return sort_records(shared)[0]
 
 
 def _check_noise(file: SharedFile, noise: Mapping[str, Noise]) -> None:
@@ -187,7 +189,7 @@ def _check_noise(file: SharedFile, noise: Mapping[str, Noise]) -> None:
             raise DataError(f"the noise on {name!r} is not what the policy says", place=file.name, remedy=remedy)
 
 
-def _under(files: Sequence[SharedFile], needed: set[str], keys: Sequence[str]) -> dict[str, list[str]]:
+def _concatenate_rows(files: Sequence[SharedFile], needed: set[str], keys: Sequence[str]) -> dict[str, list[str]]:
     """The files' rows one after another; nobody may be in two of them."""
     keyed = [key for key in keys if all(key in file.columns for file in files)]
     for key in keyed:
@@ -203,7 +205,9 @@ def _under(files: Sequence[SharedFile], needed: set[str], keys: Sequence[str]) -
     return {name: [cell for file in files for cell in file.cells(name)] for name in needed}
 
 
-def _beside(files: Sequence[SharedFile], needed: set[str], keys: Sequence[str], common: bool) -> dict[str, list[str]]:
+def _join_columns(
+    files: Sequence[SharedFile], needed: set[str], keys: Sequence[str], common: bool
+) -> dict[str, list[str]]:
     """The files' columns side by side, joined on the key."""
     key = keys[0] if keys else None
     people = []
@@ -235,7 +239,7 @@ def _numbers(cells: Sequence[str], column: Column, noise: Noise) -> NDArray[np.f
     numbers = np.array([parse_number(cell) for cell in cells])
     assert column.bounds is not None  # no noise is agreed for a column without
     low, high = column.bounds
-    reach = noise.scale + noise.grid if noise.law == "uniform" else FARTHEST * noise.scale
+    reach = noise.scale + noise.grid if noise.law == "uniform" else MAX_DEVIATIONS * noise.scale
     there = (numbers >= low - reach) & (numbers <= high + reach)
     steps = np.where(there, numbers, 0) / noise.grid
     strange = ~there | (steps != np.round(steps))

@@ -1,4 +1,4 @@
-"""Which leaves somebody's original numbers may reach, where only shared ones are seen."""
+"""Classification and accuracy where only perturbed numbers are known."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from leafgate.types.release import NaiveBayes, Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table, make_table
 from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit
-from leafgate_ppdtc45.shared import Shared
+from leafgate_ppdtc45.shared import SharedRecords
 
 Floats = NDArray[np.float64]
 
@@ -25,7 +25,7 @@ Box = Mapping[str, tuple[float, float]]
 """For each column that was asked, what it is above and what it is up to."""
 
 
-def boxes(tree: Node) -> Iterator[tuple[Leaf, Box]]:
+def leaf_boxes(tree: Node) -> Iterator[tuple[Leaf, Box]]:
     """Every leaf of a tree of cuts with the numbers that reach it."""
     waiting: list[tuple[Node, Box]] = [(tree, {})]
     while waiting:
@@ -42,13 +42,13 @@ def boxes(tree: Node) -> Iterator[tuple[Leaf, Box]]:
 
 
 @dataclass(frozen=True)
-class Judges:
+class ReconstructedRecords:
     """People whose original numbers are known by chance.
 
     For each column the edges of its cells, and for each person (rows) the chance of lying below each edge.
     """
 
-    shared: Shared
+    shared: SharedRecords
     edges: Mapping[str, Floats]
     below: Mapping[str, Floats]
 
@@ -60,8 +60,8 @@ class Judges:
         return np.asarray((1 - part) * below[:, cell] + part * below[:, cell + 1])
 
 
-def judges_of(shared: Shared) -> Judges:
-    """What the noise laws and each column's distribution within each class, reconstructed, tell of everybody."""
+def reconstruct_records(shared: SharedRecords) -> ReconstructedRecords:
+    """The posterior of every original number, from the noise laws and the reconstructed class densities."""
     edges: dict[str, Floats] = {}
     below: dict[str, Floats] = {}
     for i, column in enumerate(shared.schema.features):
@@ -73,17 +73,17 @@ def judges_of(shared: Shared) -> Judges:
             prior = reconstructed(numbers[rows], np.ones(len(rows)), noise, ends)
             for part, chances in posterior(numbers[rows], noise, ends, prior):
                 values[rows[part], 1:] = chances.cumsum(axis=1)
-    return Judges(shared, edges, below)
+    return ReconstructedRecords(shared, edges, below)
 
 
-def expected_accuracy(tree: Node, judges: Judges) -> float:
+def expected_accuracy(tree: Node, judges: ReconstructedRecords) -> float:
     """How many of the judges, in expectation, a tree for original numbers says the class of: 0 to 1.
 
     Departure: the columns of one person are taken as independent given class and shared numbers.
     """
     classes = judges.shared.classes
     right = np.zeros(len(classes))
-    for leaf, box in boxes(tree):
+    for leaf, box in leaf_boxes(tree):
         there = (classes == judges.shared.schema.classes.index(str(leaf.label))).astype(np.float64)
         for name, (low, high) in box.items():
             there *= np.maximum(judges.chance_below(name, high) - judges.chance_below(name, low), 0)
@@ -96,7 +96,7 @@ def expected_accuracy(tree: Node, judges: Judges) -> float:
 Codes = NDArray[np.int64]
 
 
-def along_random_paths(
+def classify_along_random_paths(
     tree: Node,
     numbers: Mapping[str, Floats],
     noise: Mapping[str, Noise],
@@ -136,14 +136,14 @@ def accuracy_on_perturbed(case: ScoringContext, paths: str) -> float:
     if case.test is None:
         raise InconclusiveError("there is no test table", place="data.test", remedy="name one, or give --test FILE")
     if not case.release.noise:
-        raise InconclusiveError("the release tells no noise", remedy="this is for releases of shared numbers")
+        raise InconclusiveError("the release publishes no noise law", remedy="this is for releases of shared numbers")
     rng = np.random.default_rng(case.known.seed)
-    test = case.test if case.noisy_test else perturbed(case.test, case.release, rng)
+    test = case.test if case.noisy_test else perturb_test_table(case.test, case.release, rng)
     right = _predicted(case.release, test, paths, rng) == test.codes(case.release.target)
     return float(test.weight[right].sum() / test.people)
 
 
-def perturbed(table: Table, release: Release, rng: np.random.Generator) -> Table:
+def perturb_test_table(table: Table, release: Release, rng: np.random.Generator) -> Table:
     """Everybody in the table as they would share themselves under the release's noise."""
     table = table.without_key
     origins = np.repeat(np.arange(len(table)), table.weight)
@@ -156,19 +156,19 @@ def perturbed(table: Table, release: Release, rng: np.random.Generator) -> Table
 
 def _predicted(release: Release, test: Table, paths: str, rng: np.random.Generator) -> np.ndarray:
     if release.bayes is not None:
-        return predict(replace(release, bayes=widened(release.bayes, release)), test)
+        return predict(replace(release, bayes=with_noise_variance(release.bayes, release)), test)
     if paths == "random" and release.trees:
         people = np.repeat(np.arange(len(test)), test.weight)
         if len(people) > len(test):
             raise InconclusiveError("people of the test table share all their numbers; random paths are of one person")
         numbers = {name: test.numbers(name) for name in release.noise}
-        return along_random_paths(release.trees[0], numbers, release.noise, release.classes, rng)
+        return classify_along_random_paths(release.trees[0], numbers, release.noise, release.classes, rng)
     if "perturbed" not in release.alternatives:
         raise InconclusiveError("the release has no tree for shared numbers", remedy="say `paths: random`")
     return predict(replace(release, trees=(release.alternatives["perturbed"],)), test)
 
 
-def widened(bayes: NaiveBayes, release: Release) -> NaiveBayes:
+def with_noise_variance(bayes: NaiveBayes, release: Release) -> NaiveBayes:
     """The model for shared numbers: each column's variance with its noise's on top."""
     normals = {
         name: {label: (mean, variance + release.noise[name].variance) for label, (mean, variance) in within.items()}

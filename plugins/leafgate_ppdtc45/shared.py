@@ -1,4 +1,4 @@
-"""What parties share: everyone's numbers with noise on them, and the class as it is."""
+"""Perturbed records: numbers with noise and the exact class, and the file in which parties share them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedRecords:
     """Rows of people: `numbers` has a row a person and a column for each of `schema.features`; classes by code."""
 
     schema: Schema
@@ -41,7 +41,7 @@ class Shared:
         """The noise of each column of `numbers`."""
         return [self.noise[column.name] for column in self.schema.features]
 
-    def taken(self, rows: Codes) -> Shared:
+    def select(self, rows: Codes) -> SharedRecords:
         """Some of the people."""
         return replace(self, numbers=self.numbers[rows], classes=self.classes[rows])
 
@@ -64,37 +64,37 @@ class Shared:
         return Records((*names, self.schema.target.name), rows, (1,) * len(rows))
 
 
-def share(table: Table, noise: Mapping[str, Noise], rng: Coins) -> tuple[Shared, Codes]:
+def share_table(table: Table, noise: Mapping[str, Noise], rng: Coins) -> tuple[SharedRecords, Codes]:
     """Everyone's shared row, and for each the row of the table it was made from.
 
-    Rows are sorted by what is shared, so that their order tells nothing else.
+    Rows are sorted by what is shared, so that their order discloses nothing else.
     """
     origins = np.repeat(np.arange(len(table)), table.weight)
     features = table.schema.features
     numbers = [noise[column.name].added(table.numbers(column.name)[origins], rng) for column in features]
     classes = table.codes(table.schema.target.name)[origins]
-    shared, order = in_order(Shared(table.schema, np.stack(numbers, axis=1), classes, noise))
+    shared, order = sort_records(SharedRecords(table.schema, np.stack(numbers, axis=1), classes, noise))
     return shared, origins[order]
 
 
-def in_order(shared: Shared) -> tuple[Shared, Codes]:
+def sort_records(shared: SharedRecords) -> tuple[SharedRecords, Codes]:
     """The same people sorted by what they share, and where each was before."""
     order = np.lexsort((shared.classes, *reversed(shared.numbers.T)))
-    return shared.taken(order), order
+    return shared.select(order), order
 
 
 # --- How much noise: from what the policy says to one law for each column ---
 
-PLACE = "build.noise"
+NOISE_LOCATION = "build.noise"
 
 
-def laws(options: NoiseOptions, table: Table) -> dict[str, Noise]:
+def noise_laws(options: NoiseOptions, table: Table) -> dict[str, Noise]:
     """The noise on each column a tree may ask about, scales in the column's unit.
 
     Raises PolicyError, every mistake at once: columns that are no numbers, or have missing cells, or are not
     named where others are; a constant column under an SNR.
     """
-    problems = list(_misfits(options, table.schema))
+    problems = list(_schema_problems(options, table.schema))
     found: dict[str, Noise] = {}
     for column in table.schema.features:
         amount = options.amount(column.name)
@@ -102,45 +102,48 @@ def laws(options: NoiseOptions, table: Table) -> dict[str, Noise]:
             continue
         numbers = table.numbers(column.name)
         if np.isnan(numbers).any():
-            problems.append(Problem(PLACE, f"cells of {column.name!r} are missing", "say `on_missing: drop`"))
+            problems.append(Problem(NOISE_LOCATION, f"cells of {column.name!r} are missing", "say `on_missing: drop`"))
         elif options.kind == "snr" and np.ptp(numbers) == 0:
             remedy = "give the column the role `ignored`, or the noise by its `deviation`"
-            problems.append(Problem(f"{PLACE}.snr", f"{column.name!r} is constant and has no SNR", remedy))
+            problems.append(Problem(f"{NOISE_LOCATION}.snr", f"{column.name!r} is constant and has no SNR", remedy))
         else:
-            found[column.name] = _law(options, amount, numbers, table.weight)
+            found[column.name] = _noise_law(options, amount, numbers, table.weight)
     if problems:
         raise PolicyError.listing(problems)
     return found
 
 
-def agreed(options: NoiseOptions, schema: Schema) -> dict[str, Noise]:
+def agreed_noise(options: NoiseOptions, schema: Schema) -> dict[str, Noise]:
     """The same where no data may be asked; PolicyError for an SNR, which every party's data would give otherwise."""
-    problems = list(_misfits(options, schema))
+    problems = list(_schema_problems(options, schema))
     if options.kind == "snr":
         remedy = "agree on each column's `deviation` (or `half_width`, or `privacy`) beforehand"
-        problems.append(Problem(f"{PLACE}.snr", "each party's rows would give another scale", remedy))
+        problems.append(Problem(f"{NOISE_LOCATION}.snr", "each party's rows would give another scale", remedy))
     if problems:
         raise PolicyError.listing(problems)
     amounts = {column.name: options.amount(column.name) for column in schema.features}
     nobody = np.zeros(0)
-    return {name: _law(options, amount, nobody, nobody) for name, amount in amounts.items() if amount is not None}
+    return {name: _noise_law(options, amount, nobody, nobody) for name, amount in amounts.items() if amount is not None}
 
 
-def _misfits(options: NoiseOptions, schema: Schema) -> list[Problem]:
+def _schema_problems(options: NoiseOptions, schema: Schema) -> list[Problem]:
     found = []
     features = {column.name: column for column in schema.features}
     for name, column in features.items():
         if not column.numeric:
             remedy = "give it the role `ignored`; its values would be shared as they are"
-            found.append(Problem(PLACE, f"{name!r} has values, and noise is for numbers", remedy))
+            found.append(Problem(NOISE_LOCATION, f"{name!r} has values, and noise is for numbers", remedy))
         elif not column.declared:
             remedy = "declare its `bounds`; which numbers occur is itself a secret"
             found.append(Problem(f"data.columns.{name}", "its domain would be taken from the data", remedy))
         elif options.amount(name) is None:
             remedy = "name it, or give it the role `ignored`; its numbers would be shared as they are"
-            found.append(Problem(f"{PLACE}.{options.kind}", f"no noise is said for {name!r}", remedy))
+            found.append(Problem(f"{NOISE_LOCATION}.{options.kind}", f"no noise is said for {name!r}", remedy))
     strangers = sorted(options.named - set(features))
-    found += [Problem(f"{PLACE}.{options.kind}.{name}", "is no column that a tree may ask about") for name in strangers]
+    found += [
+        Problem(f"{NOISE_LOCATION}.{options.kind}.{name}", "is no column that a tree may ask about")
+        for name in strangers
+    ]
     if not features:
         found.append(Problem("data.columns", "there is no column to share", "a tree asks about numbers"))
     if any(not column.declared for column in schema.having("class")):
@@ -151,7 +154,7 @@ def _misfits(options: NoiseOptions, schema: Schema) -> list[Problem]:
     return found
 
 
-def _law(options: NoiseOptions, amount: float, numbers: NDArray[np.float64], weight: NDArray[Any]) -> Noise:
+def _noise_law(options: NoiseOptions, amount: float, numbers: NDArray[np.float64], weight: NDArray[Any]) -> Noise:
     match options.kind:
         case "snr":
             mean = np.average(numbers, weights=weight)
@@ -188,7 +191,7 @@ class SharedFile:
         return [row[place] for row in self.rows]
 
 
-def written(file: SharedFile) -> bytes:
+def encode_shared(file: SharedFile) -> bytes:
     """The bytes of a file, the same for equal content."""
     text = io.StringIO()
     fields = {"noise": {name: noise.described() for name, noise in file.noise.items()}}
@@ -207,10 +210,10 @@ def read_shared(path: Path, schema: Schema) -> SharedFile:
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", place=place) from None
     except UnicodeDecodeError:
-        raise _none(place) from None
+        raise _not_a_shared_file(place) from None
     first, _, rest = text.partition("\n")
     if not first.startswith(MARK):
-        raise _none(place)
+        raise _not_a_shared_file(place)
     document = object_at(parse_json(first.removeprefix(MARK).encode(), DataError, place), place)
     noise = read_noise(document.get("noise"), schema, f"{place}.noise")
     try:
@@ -226,5 +229,5 @@ def read_shared(path: Path, schema: Schema) -> SharedFile:
     return SharedFile(place, columns, lines[1:], noise)
 
 
-def _none(place: str) -> DataError:
+def _not_a_shared_file(place: str) -> DataError:
     return DataError(f"is not a shared file: its first line is not {FORMAT}", place=place, remedy="leafgate perturb")

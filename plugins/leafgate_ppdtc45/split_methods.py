@@ -1,4 +1,4 @@
-"""Trees of cuts on probable numbers of people, while they grow."""
+"""Split selection on expected counts, and the methods that move cuts of perturbed numbers to original ones."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from leafgate.algorithms.deconvolution import cells_between, reconstructed
 from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.induction.greedy import grow
-from leafgate.algorithms.induction.growth import finished as growth_finished
-from leafgate.algorithms.induction.pruning import SLACK, pessimistic_errors
-from leafgate.algorithms.induction.pruning import prune as pruning_prune
+from leafgate.algorithms.induction.growth import finished
+from leafgate.algorithms.induction.pruning import SLACK, pessimistic_errors, prune
 from leafgate.types.noise import Noise
 from leafgate.types.schema import Schema
 from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit
-from leafgate_ppdtc45.scoring import expected_accuracy, judges_of
-from leafgate_ppdtc45.shared import Shared
+from leafgate_ppdtc45.scoring import expected_accuracy, reconstruct_records
+from leafgate_ppdtc45.shared import SharedRecords
 
 Codes = NDArray[np.int64]
 
@@ -41,14 +40,14 @@ class Split:
 
 
 @dataclass(kw_only=True)
-class GrowingNode:
+class ExpectedNode:
     """A node: probable people per class, the most probable class (an empty node's parent's), and its sons."""
 
     counts: Floats
     label: int
     depth: int = 0
     split: Split | None = None
-    children: Sequence[GrowingNode] = ()
+    children: Sequence[ExpectedNode] = ()
 
 
 def best_cut(column: int, at: Floats, low: Floats, total: Floats, min_leaf: float) -> Split | None:
@@ -62,15 +61,15 @@ def best_cut(column: int, at: Floats, low: Floats, total: Floats, min_leaf: floa
     if not len(fits):
         return None
     low, high = low[fits], high[fits]
-    gain = (bits(total[None])[0] - bits(low) - bits(high)) / people
+    gain = (total_entropy(total[None])[0] - total_entropy(low) - total_entropy(high)) / people
     best = int(np.round(gain, 12).argmax())
-    info = bits(np.array([[low[best].sum(), high[best].sum()]]))[0] / people
+    info = total_entropy(np.array([[low[best].sum(), high[best].sum()]]))[0] / people
     if gain[best] <= TOLERANCE or info <= TOLERANCE:
         return None
     return Split(column, float(at[fits[best]]), int(fits[best]), float(gain[best]), float(gain[best] / info))
 
 
-def chosen(splits: Sequence[Split | None], *, average_gain: bool) -> Split | None:
+def choose_split(splits: Sequence[Split | None], *, average_gain: bool) -> Split | None:
     """The split with the largest gain ratio, of those with at least the mean gain if that is asked for."""
     found = [split for split in splits if split is not None]
     if not found:
@@ -79,8 +78,8 @@ def chosen(splits: Sequence[Split | None], *, average_gain: bool) -> Split | Non
     return max((split for split in found if split.gain >= mean - TOLERANCE), key=lambda split: round(split.ratio, 12))
 
 
-def bits(counts: Floats) -> Floats:
-    """n H of each row of counts, in bits."""
+def total_entropy(counts: Floats) -> Floats:
+    """Total entropy n H(counts / n) of each row, in bits."""
 
     def n_log_n(n: Floats) -> Floats:
         return np.where(n > 0, n * np.log2(np.maximum(n, 1e-300)), 0)
@@ -88,43 +87,43 @@ def bits(counts: Floats) -> Floats:
     return np.asarray(n_log_n(counts.sum(axis=1)) - n_log_n(counts).sum(axis=1))
 
 
-def prune(twig: GrowingNode, confidence: float) -> float:
+def prune_expected(twig: ExpectedNode, confidence: float) -> float:
     """Replace subtrees by leaves, bottom up, as C4.5 does; returns the errors to expect."""
     people = float(twig.counts.sum())
     as_leaf = pessimistic_errors(people, people - float(twig.counts[twig.label]), confidence)
     if not twig.children:
         return as_leaf
-    as_tree = sum(prune(son, confidence) for son in twig.children)
+    as_tree = sum(prune_expected(son, confidence) for son in twig.children)
     if as_leaf > as_tree + SLACK:
         return as_tree
     twig.children, twig.split = (), None
     return as_leaf
 
 
-def finished(twig: GrowingNode, schema: Schema) -> Node:
+def to_tree(twig: ExpectedNode, schema: Schema) -> Node:
     """The tree as a value, probable people on its leaves, rounded."""
     if twig.split is None:
         counts = dict(zip(schema.classes, map(int, np.round(twig.counts).tolist()), strict=True))
         return Leaf(schema.classes[twig.label], counts)
-    low, high = (finished(son, schema) for son in twig.children)
+    low, high = (to_tree(son, schema) for son in twig.children)
     return NumericSplit(schema.features[twig.split.column].name, twig.split.at, low, high)
 
 
 # --- Quantile matching: C4.5 on the shared numbers, each cut moved to the original number of the same rank ---
 
-ENOUGH = 200
+MIN_PEOPLE_TO_RECONSTRUCT = 200
 """A node with fewer people has its columns' distributions from the nearest node above with more."""
 
-CELLS = 256
+RECONSTRUCTION_CELLS = 256
 """A column's originals are taken to lie in so many even cells."""
 
 
-class Ranks:
+class QuantileMatch:
     """One column at one node: the originals reconstructed from what its people share, and what they share."""
 
-    def __init__(self, shared: Shared, rows: Codes, column: int) -> None:
+    def __init__(self, shared: SharedRecords, rows: Codes, column: int) -> None:
         numbers, noise = shared.numbers[rows, column], shared.laws[column]
-        self.edges = cells_between(numbers, noise, shared.schema.features[column].bounds, CELLS)
+        self.edges = cells_between(numbers, noise, shared.schema.features[column].bounds, RECONSTRUCTION_CELLS)
         chances = reconstructed(numbers, np.ones(len(rows)), noise, self.edges)
         self.below = np.concatenate([[0.0], chances.cumsum()])
         self.numbers = np.sort(numbers)
@@ -135,7 +134,7 @@ class Ranks:
         return float(np.interp(rank, self.below, self.edges))
 
 
-def matched_tree(perturbed: Node, shared: Shared) -> Node:
+def matched_tree(perturbed: Node, shared: SharedRecords) -> Node:
     """The tree for original numbers: each cut c of the tree on shared ones at t = F_X^-1(F_W(c)).
 
     F_W and F_X, reconstructed, are those of the people at the node where a path first asks about the column, whom
@@ -146,24 +145,26 @@ def matched_tree(perturbed: Node, shared: Shared) -> Node:
     shift, which is wrong away from the centre.
     """
     everyone = np.arange(len(shared.classes))
-    return _matched(perturbed, shared, everyone, everyone, {})
+    return _match_node(perturbed, shared, everyone, everyone, {})
 
 
-def _matched(node: Node, shared: Shared, rows: Codes, many: Codes, ranks: Mapping[int, Ranks]) -> Node:
+def _match_node(
+    node: Node, shared: SharedRecords, rows: Codes, many: Codes, ranks: Mapping[int, QuantileMatch]
+) -> Node:
     match node:
         case Leaf() | CategoricalSplit():
             return node
         case NumericSplit():
-            many = rows if len(rows) >= ENOUGH else many
+            many = rows if len(rows) >= MIN_PEOPLE_TO_RECONSTRUCT else many
             column = [feature.name for feature in shared.schema.features].index(node.column)
-            mine = ranks.get(column) or Ranks(shared, many, column)
+            mine = ranks.get(column) or QuantileMatch(shared, many, column)
             low = shared.numbers[rows, column] <= node.at
             below = {**ranks, column: mine}
             return replace(
                 node,
                 at=mine.original(node.at),
-                low=_matched(node.low, shared, rows[low], many, below),
-                high=_matched(node.high, shared, rows[~low], many, below),
+                low=_match_node(node.low, shared, rows[low], many, below),
+                high=_match_node(node.high, shared, rows[~low], many, below),
             )
 
 
@@ -180,7 +181,7 @@ class Learner:
     penalty: bool = True
 
 
-def plain_tree(shared: Shared, learner: Learner) -> Node:
+def direct_tree(shared: SharedRecords, learner: Learner) -> Node:
     """The tree for shared numbers, the shared rows counted on its leaves."""
     table = shared.table
     cells = encode(table)
@@ -192,20 +193,20 @@ def plain_tree(shared: Shared, learner: Learner) -> Node:
         penalty=learner.penalty,
     )
     if learner.confidence is not None:
-        pruning_prune(root, learner.confidence)
-    return growth_finished(cells, root, table.schema)
+        prune(root, learner.confidence)
+    return finished(cells, root, table.schema)
 
 
 # --- The threshold method: C4.5 on the shared numbers, every cut moved by a constant ---
 
 THETAS: Sequence[float] = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-"""What `auto` chooses from."""
+"""Candidates for `theta: auto`."""
 
 FOLDS = 3
-"""Everybody is held out once, in one of so many parts."""
+"""Folds of the cross-validation that chooses theta."""
 
-MOST_JUDGES = 4000
-"""No more people than that judge in one part."""
+MAX_VALIDATION_PEOPLE = 4000
+"""Largest number of validation people in one fold; more only cost time."""
 
 
 def threshold_tree(perturbed: Node, noise: Mapping[str, Noise], theta: float) -> Node:
@@ -215,20 +216,20 @@ def threshold_tree(perturbed: Node, noise: Mapping[str, Noise], theta: float) ->
     Departure: the paper evaluates p_S1(w|t) > theta, which says w < t + F_R^-1(1 - theta), at every candidate t;
     the partitions it can make of the people are those of C4.5 on w, so that is what is grown.
     """
-    return moved(perturbed, lambda column, at: at - noise[column].quantile(1 - theta))
+    return shift_cuts(perturbed, lambda column, at: at - noise[column].quantile(1 - theta))
 
 
-def moved(tree: Node, move: Callable[[str, float], float]) -> Node:
-    """The same tree with every cut elsewhere."""
+def shift_cuts(tree: Node, move: Callable[[str, float], float]) -> Node:
+    """The same tree with every cut moved."""
     match tree:
         case NumericSplit():
-            low, high = moved(tree.low, move), moved(tree.high, move)
+            low, high = shift_cuts(tree.low, move), shift_cuts(tree.high, move)
             return replace(tree, at=move(tree.column, tree.at), low=low, high=high)
         case Leaf() | CategoricalSplit():
             return tree
 
 
-def chosen_theta(shared: Shared, learner: Learner, rng: np.random.Generator) -> float:
+def choose_theta(shared: SharedRecords, learner: Learner, rng: np.random.Generator) -> float:
     """The theta whose trees, each grown without a part of the people, are expected to do best on that part's originals.
 
     What a tree would say of somebody's original numbers is only known by chance: by the noise law and the
@@ -240,18 +241,18 @@ def chosen_theta(shared: Shared, learner: Learner, rng: np.random.Generator) -> 
     order = rng.permutation(len(shared.classes))
     expected = np.zeros(len(THETAS))
     for held in np.array_split(order, FOLDS):
-        tree = plain_tree(shared.taken(np.setdiff1d(order, held)), learner)
-        judges = judges_of(shared.taken(held[:MOST_JUDGES]))
+        tree = direct_tree(shared.select(np.setdiff1d(order, held)), learner)
+        judges = reconstruct_records(shared.select(held[:MAX_VALIDATION_PEOPLE]))
         expected += [expected_accuracy(threshold_tree(tree, shared.noise, theta), judges) for theta in THETAS]
     return max(THETAS, key=lambda theta: (round(expected[THETAS.index(theta)], 12), -abs(theta - 0.5)))
 
 
 # --- Tests that count everyone on both sides, by the chance of being there ---
 
-CANDIDATES = 128
+MAX_CANDIDATE_CUTS = 128
 """So many places to cut a column are tried at a node, spread evenly over its different numbers."""
 
-WEIGHTED_CELLS = 512
+MAX_DISTINCT_NUMBERS = 512
 """Different numbers at a node are taken together until there are no more than that."""
 
 
@@ -273,7 +274,7 @@ def best_split(
     for column, law in enumerate(laws):
         at, low, total = probable_counts(numbers[:, column], classes, weight, law, n_classes)
         splits.append(best_cut(column, at, low, total, learner.min_leaf))
-    return chosen(splits, average_gain=learner.average_gain)
+    return choose_split(splits, average_gain=learner.average_gain)
 
 
 def probable_counts(
@@ -284,7 +285,7 @@ def probable_counts(
     counts = np.zeros((len(middles), n_classes))
     np.add.at(counts, (cell, classes), weight)
     between = (middles[:-1] + middles[1:]) / 2
-    at = between[np.unique(np.linspace(0, len(between) - 1, min(CANDIDATES, len(between))).astype(np.int64))]
+    at = between[np.unique(np.linspace(0, len(between) - 1, min(MAX_CANDIDATE_CUTS, len(between))).astype(np.int64))]
     below = 1 - law.below(middles[:, None] - at[None, :])
     return at, below.T @ counts, counts.sum(axis=0)
 
@@ -292,8 +293,8 @@ def probable_counts(
 def _cells(numbers: Floats) -> tuple[Floats, Codes]:
     """Different numbers, or where there are too many the middles of runs of them; and each person's."""
     distinct, cell = np.unique(numbers, return_inverse=True)
-    if len(distinct) <= WEIGHTED_CELLS:
+    if len(distinct) <= MAX_DISTINCT_NUMBERS:
         return distinct, cell.reshape(-1)
-    run = np.arange(len(distinct)) * WEIGHTED_CELLS // len(distinct)
+    run = np.arange(len(distinct)) * MAX_DISTINCT_NUMBERS // len(distinct)
     middles = np.bincount(run, weights=distinct) / np.bincount(run)
     return middles, run[cell.reshape(-1)]

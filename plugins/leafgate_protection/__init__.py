@@ -1,22 +1,30 @@
-"""How well each person is protected: k-anonymity, confidence, exposure."""
+"""Metrics of each person's protection: k-anonymity, confidence and exposure."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
 from leafgate import AtLeast, AtMost, Example, InconclusiveError, Metric, ScoringContext, hookimpl
+from leafgate.api.lazy import lazy
+from leafgate.types.report import Unit
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+else:
+    np, pd = lazy("numpy"), lazy("pandas")
+
+CERTAIN = 1 - 1e-9
+"""A posterior probability from which a value counts as certain."""
 
 
 class KAnonymity(AtLeast):
-    """How many people share each person's group: those the adversary cannot tell apart."""
+    """How many people are in each person's equivalence class: those whom the adversary cannot distinguish."""
 
     use: Literal["k_anonymity"] = "k_anonymity"
 
     groups_only = True
-    unit = "people"
+    unit = Unit.PEOPLE
     checks = "k"
     checked_by = "linking"
     threat_model = "Whatever the attack it judges assumes."
@@ -67,7 +75,7 @@ class Exposure(AtMost):
 
     use: Literal["exposure"] = "exposure"
 
-    unit = "share"
+    unit = Unit.SHARE
     threat_model = "Whatever the attack it judges assumes."
     formula = "1 if P(secret = truth | x) = 1 (to 1e-9), else 0"
     plain_failure = "it is certain what some people's {secret} is"
@@ -80,9 +88,15 @@ class Exposure(AtMost):
     source = 'A. Friedman, A. Schuster, R. Wolff, PKDD 2006, section 4.2 and Figure 6 ("exposed tuples")'
 
     def score(self, case: ScoringContext) -> pd.Series:
-        from leafgate_protection.metrics import exposed
+        """1.0 for each row whose true value has probability 1, else 0.0.
 
-        return exposed(case)
+        The truth is not read where certainty is never wrong, so that the scores may be public.
+        """
+        posterior = case.posterior.to_numpy()
+        if case.certain_is_true:
+            return pd.Series((posterior.max(axis=1) >= CERTAIN).astype(float))
+        truth = case.posterior.columns.get_indexer(pd.Index(case.truth.astype(object)))
+        return pd.Series((posterior[np.arange(len(truth)), truth] >= CERTAIN).astype(float))
 
 
 @hookimpl

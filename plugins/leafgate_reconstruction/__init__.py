@@ -1,4 +1,4 @@
-"""Attacks on a table shared under noise, and what the noise leaves to be known."""
+"""Attacks that reconstruct the original numbers of a table shared with noise, and metrics of their uncertainty."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ class PrivacyLoss(_OfTheNoise, ReleaseAtMost):
     formula = "P(A|B) = 1 - 2^-I, I = h(W) - h(R), in bits; W = X + R. Normal on normal: 1 - 1/sqrt(1 + SNR)"
     plain_failure = "the shared numbers give away too much of the originals"
     scale = "from 0 to 1"
-    interpretation = "0: the shared number tells nothing; 1/2: it halves the interval the original can lie in"
+    interpretation = "0: the shared number discloses nothing; 1/2: it halves the interval the original can lie in"
 
     def score(self, case: ScoringContext) -> float:
         from leafgate_reconstruction.metrics import intervals

@@ -15,8 +15,8 @@ STEPS = 8
 trapezium rule errs by exp(-2 pi^2 STEPS^2)."""
 REACH = 9
 """In standard deviations; beyond it is less than 1e-18 of normal noise."""
-LONGEST = 20_000_000
-"""No longer grid is made."""
+MAX_GRID = 20_000_000
+"""Points of the largest grid."""
 
 
 def entropy_in(numbers: Floats, weight: Floats, edges: Floats) -> float:
@@ -29,8 +29,8 @@ def entropy_in(numbers: Floats, weight: Floats, edges: Floats) -> float:
     place = np.clip(np.searchsorted(edges, numbers, side="right") - 1, 0, len(edges) - 2)
     people = np.bincount(place, weights=weight, minlength=len(edges) - 1)
     share, width = people / people.sum(), np.diff(edges)
-    said = share > 0
-    return float(share[said] @ np.log2(width[said] / share[said]))
+    positive = share > 0
+    return float(share[positive] @ np.log2(width[positive] / share[positive]))
 
 
 def entropy_shared(numbers: Floats, weight: Floats, noise: Noise) -> float:
@@ -49,8 +49,8 @@ def _uniform(values: Floats, share: Floats, half: float) -> float:
     order = np.argsort(ends, kind="stable")
     density = np.cumsum(np.concatenate([share, -share])[order])[:-1] / (2 * half)
     length = np.diff(ends[order])
-    said = (density > 0) & (length > 0)
-    return float(-(length[said] * density[said]) @ np.log2(density[said]))
+    positive = (density > 0) & (length > 0)
+    return float(-(length[positive] * density[positive]) @ np.log2(density[positive]))
 
 
 def _normal(values: Floats, share: Floats, scale: float) -> float:
@@ -59,12 +59,12 @@ def _normal(values: Floats, share: Floats, scale: float) -> float:
     place = (values - values[0]) / step
     nearest = np.rint(place).astype(np.int64)
     size, reach = int(nearest[-1]) + 1, REACH * STEPS
-    if size > LONGEST:
+    if size > MAX_GRID:
         raise InconclusiveError("the noise is too fine beside the numbers' range for their entropy to be summed")
     density = np.zeros(size + 2 * reach)
     for offset in range(-reach, reach + 1):
         away = (nearest + offset - place) / STEPS
         density += np.bincount(nearest + offset + reach, share * np.exp(-0.5 * away**2), len(density))
     density /= scale * np.sqrt(2 * np.pi)
-    said = density > 0
-    return float(-step * (density[said] @ np.log2(density[said])))
+    positive = density > 0
+    return float(-step * (density[positive] @ np.log2(density[positive])))

@@ -1,4 +1,4 @@
-"""Reconstruction by projection: keep the directions in which the originals vary, and the noise of the others goes."""
+"""Estimators of original numbers: projections that drop the noise of other directions, and Bayes estimates."""
 
 from __future__ import annotations
 
@@ -55,14 +55,11 @@ def projected(numbers: Floats, moments: Moments, kept: Floats) -> tuple[Floats, 
     return estimates, np.where(result, error, np.diag(moments.original))
 
 
-# --- BE-DR: the Bayes estimate of originals that are jointly normal ---
-
-
 def bayes_estimates(numbers: Floats, moments: Moments) -> tuple[Floats, Floats]:
     """Estimates of the originals, and the mean-square error of each, where noise has variance 1; NaN where missing.
 
     x = mu + S (S + 1)^-1 (w - mu), and the error S - S (S + 1)^-1 S; of a record with missing numbers S (S + 1)^-1
-    is over the columns it shows, so that these tell of the others.
+    is over the columns that it has, from which the others are estimated.
 
     Source: Huang, Du, Chen, SIGMOD 2005, section 6 (BE-DR): x = (S^-1 + Sr^-1)^-1 (S^-1 mu + Sr^-1 w), which is
     the same where S can be inverted and noise is normal.
@@ -80,14 +77,11 @@ def bayes_estimates(numbers: Floats, moments: Moments) -> tuple[Floats, Floats]:
     return estimates, error
 
 
-# --- Mean and covariance of the original numbers, from noisy ones ---
-
-
 @dataclass(frozen=True)
 class Moments:
     """Of numbers whose noise has standard deviation 1 in every column: mean, covariance shared and original.
 
-    `people` is how many told of each column.
+    `people` is how many have a number in each column.
     """
 
     mean: Floats
@@ -97,18 +91,18 @@ class Moments:
 
     @property
     def least(self) -> Floats:
-        """The mean-square error nobody comes below: that of the mean told by so many noisy numbers, or the noise's."""
+        """The least possible mean-square error: that of the mean of so many noisy numbers, or the noise's."""
         return np.asarray(np.minimum(np.maximum(np.diag(self.shared), 1) / self.people, 1))
 
 
 def moments_of(numbers: Floats, weight: Floats) -> Moments:
-    """The moments of numbers with noise of standard deviation 1, NaN where missing; each column tells of somebody.
+    """The moments of numbers with noise of standard deviation 1, NaN where missing; no column is all NaN.
 
     Cov(X) = Cov(W) - 1, for noise that is independent of the originals and from column to column; what sampling
     leaves below 0 is raised to it.
 
     Source: Z. Huang, W. Du, B. Chen, "Deriving Private Information from Randomized Data", SIGMOD 2005, section 5.
-    Departure: a pair of columns is told of by the records that show both.
+    Departure: the covariance of two columns is estimated from the records that have both.
     """
     result = ~np.isnan(numbers)
     people = weight @ result

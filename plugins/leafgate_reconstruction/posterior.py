@@ -18,7 +18,7 @@ Ids = NDArray[np.int64]
 Estimate = Literal["mean", "mode"]
 
 OTHERS = 100
-"""Within a class, the law of all people counts as much as so many of its own: few people tell little."""
+"""Within a class, the distribution of all people counts as much as this many people of the class."""
 
 
 def within_bins(bins: Sequence[float], noise: Noise) -> Floats:

@@ -1,4 +1,4 @@
-"""What the shape of a model alone gives away: small leaves, ruled-out classes, too many parameters."""
+"""Metrics of a model's structure: small leaves, classes that leaves rule out, parameters, settings, overfitting."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from leafgate import Metric, ReleaseAtLeast, ReleaseAtMost, ScoringContext, hookimpl
+from leafgate.types.report import Unit
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from leafgate_structure.metrics import Disclosed
 
 Groups = Literal["each_tree", "all_trees", "outputs"]
 By = Literal["quasi_identifiers", "features"]
@@ -39,7 +42,7 @@ class _OfGroups(Metric):
 
     @property
     def by_public(self) -> bool:
-        """Are people told apart by their public columns alone?"""
+        """Do the public columns alone define the groups?"""
         return self.by == "quasi_identifiers" or (
             self.by is None and self.groups != "outputs" and not self.told_by_release
         )
@@ -56,7 +59,7 @@ class SmallestLeaf(_OfGroups, ReleaseAtLeast):
 
     use: Literal["smallest_leaf"] = "smallest_leaf"
 
-    unit = "people"
+    unit = Unit.PEOPLE
     formula = "min over groups g that hold anybody of the people of the table in g"
     plain_failure = "a leaf holds too few people"
     scale = "people, from 1"
@@ -82,7 +85,7 @@ class SmallestLeaf(_OfGroups, ReleaseAtLeast):
 
 
 class ClassDisclosure(_OfGroups, ReleaseAtMost):
-    """The share of people in leaves that tell their class, rule one out, or hold a few people of one."""
+    """The share of people in leaves that disclose their class, rule one out, or hold a few people of one."""
 
     use: Literal["class_disclosure"] = "class_disclosure"
     form: Literal["single", "ruled_out", "few"] = Field(
@@ -93,9 +96,9 @@ class ClassDisclosure(_OfGroups, ReleaseAtMost):
         "composition", description="By the classes people have, or by those the release gives the group."
     )
 
-    unit = "share"
+    unit = Unit.SHARE
     formula = "people in groups of which it is true / people; `each_tree`: in such a leaf of any tree"
-    plain_failure = "too many people stand in leaves that tell too much of their class"
+    plain_failure = "too many people are in leaves that disclose too much of their class"
     scale = "from 0 to 1"
     interpretation = "0: nobody; a leaf of two classes or more rules one out as well if there are three"
 
@@ -112,21 +115,22 @@ class ClassDisclosure(_OfGroups, ReleaseAtMost):
         return self
 
     def must_hide(self, case: ScoringContext) -> bool:
-        """True classes that no leaf tells exactly are for auditors, and so are groups that no leaf counts."""
+        """Show true classes to auditors only unless leaves publish them exactly; the same for sizes of groups."""
         from leafgate_structure.evidence import classes_known, sizes_known
 
         result = sizes_known if self.told_by_release else classes_known
         return not result(case, self.groups, self.by_public)
 
     def score(self, case: ScoringContext) -> float:
-        from leafgate_structure.metrics import disclosed
-
-        return disclosed(self, case).share
+        return self._disclosed(case).share
 
     def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
+        return self._disclosed(case).evidence
+
+    def _disclosed(self, case: ScoringContext) -> Disclosed:
         from leafgate_structure.metrics import disclosed
 
-        return disclosed(self, case).evidence
+        return disclosed(case, self.groups, self.by_public, self.form, self.k, derived=self.told_by_release)
 
 
 class ResidualDegreesOfFreedom(ReleaseAtLeast):
@@ -134,7 +138,7 @@ class ResidualDegreesOfFreedom(ReleaseAtLeast):
 
     use: Literal["residual_degrees_of_freedom"] = "residual_degrees_of_freedom"
 
-    unit = "people left"
+    unit = Unit.PEOPLE_LEFT
     threat_model = "None: a rule of thumb from the disclosure control of regressions."
     formula = "people - (2 for each cut, m for each test of m ways, classes - 1 for each leaf)"
     plain_failure = "the model has too many parameters for so few people"
@@ -158,7 +162,7 @@ class RiskySettings(ReleaseAtMost):
 
     use: Literal["risky_settings"] = "risky_settings"
 
-    unit = "table"
+    unit = Unit.TABLE
     threat_model = "None: settings whose models membership inference did best against, in a study of many."
     formula = (
         "the fewest settings to change; those that the release does not declare are measured on its trees, and those "
@@ -170,7 +174,7 @@ class RiskySettings(ReleaseAtMost):
     source = f"{SACRO}; arXiv:2502.09396"
 
     def must_hide(self, case: ScoringContext) -> bool:
-        """People at tests and in leaves are for auditors, where columns that are not public tell how many they are."""
+        """Show people at tests and in leaves to auditors only, if columns that are not public define their numbers."""
         from leafgate_structure.evidence import sizes_known
         from leafgate_structure.hyperparameters import counts_people
 

@@ -1,4 +1,4 @@
-"""The smallest groups told in words: the way to their leaves, and for auditors who is in them."""
+"""Evidence about the smallest groups: the path to their leaves and, for auditors, who is in them."""
 
 from __future__ import annotations
 
@@ -16,24 +16,26 @@ from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit
 from leafgate_structure.partitions import Division
 
-SHOWN = 3
-"""How many groups a finding shows."""
+MAX_GROUPS = 3
+"""Groups that a finding lists."""
 
 Marked = tuple[Division, NDArray[np.bool_]]
-"""A division, and which of its groups are to be told."""
+"""A partition, and which of its groups are to be listed."""
 
 
 def worst_groups(case: ScoringContext, groups: Sequence[Marked], by_public: bool) -> list[dict[str, Any]]:
-    """The smallest of the marked groups: how many people, the way to them, and their classes as they are."""
+    """The smallest of the marked groups: their people, the path to them, and their true classes."""
     ranked = [
         (int(division.sizes[group]), place, int(group))
         for place, (division, marked) in enumerate(groups)
         for group in np.flatnonzero(marked)
     ]
-    return [_told(case, groups[place][0], group, by_public) for _, place, group in sorted(ranked)[:SHOWN]]
+    return [
+        _describe_group(case, groups[place][0], group, by_public) for _, place, group in sorted(ranked)[:MAX_GROUPS]
+    ]
 
 
-def _told(case: ScoringContext, division: Division, group: int, by_public: bool) -> dict[str, Any]:
+def _describe_group(case: ScoringContext, division: Division, group: int, by_public: bool) -> dict[str, Any]:
     row = int(division.first[group])
     schema = case.table.schema
     document: dict[str, Any] = {"people": PeopleCount(int(division.sizes[group]))}
@@ -51,17 +53,17 @@ def _told(case: ScoringContext, division: Division, group: int, by_public: bool)
 
 
 def _met(case: ScoringContext, trees: Sequence[Node], row: int, by_public: bool) -> Possible:
-    """What the tests on one row's way, or on all its possible ways, leave of the columns that tell people apart."""
+    """The values that lead to one row's leaf, or to all its possible leaves, of the columns that define groups."""
     met: dict[str, Domain] = {}
     for tree in trees:
-        for possible in _ways(case, tree, row, by_public):
+        for possible in _possible_paths(case, tree, row, by_public):
             for name, rest in possible.items():
                 if case.table.schema[name].public or not by_public:
                     met[name] = intersect(met[name], rest) if name in met else rest
     return met
 
 
-def _ways(case: ScoringContext, tree: Node, row: int, by_public: bool) -> list[Possible]:
+def _possible_paths(case: ScoringContext, tree: Node, row: int, by_public: bool) -> list[Possible]:
     """For each leaf the row can reach, what the tests above it leave of each column."""
     schema, ends = case.table.schema, list[Possible]()
     waiting: list[tuple[Node, Possible]] = [(tree, {})]
@@ -80,32 +82,31 @@ def _ways(case: ScoringContext, tree: Node, row: int, by_public: bool) -> list[P
 
 
 def _taken(case: ScoringContext, node: NumericSplit | CategoricalSplit, row: int, open_: bool) -> list[bool]:
-    """Which ways out of a test the row may take; any where its cell is not known."""
-    ways = list(split_rows(node, case.table, np.array([row])))
-    return [open_ or len(mine) > 0 for _, mine in ways]
-
-
-# --- Are the groups' sizes, or their classes, told by the release? It and the public columns decide, nobody's
-#     secrets ---
+    """Which branches of a test the row may take; every one if its cell is not known."""
+    branches = split_rows(node, case.table, np.array([row]))
+    return [open_ or len(rows) > 0 for _, rows in branches]
 
 
 def sizes_known(case: ScoringContext, groups: str, by_public: bool) -> bool:
-    """Does anyone know how many people each group has: by public columns, or by exact counts of whole leaves?"""
+    """Do the sizes of groups follow from public columns, or from exact counts of whole leaves?
+
+    The release and the schema alone decide that, never anyone's secret.
+    """
     if _by_public(case, by_public) or asks_public(case.release, case.table):
         return True
     if case.table.weighted:
-        return False  # leaves count weights, and tell nobody how many rows they are
+        return False  # leaves count weights, from which the number of rows does not follow
     return _of_whole_leaves(case, groups) and leaf_counts_derivable(case)
 
 
 def classes_known(case: ScoringContext, groups: str, by_public: bool) -> bool:
-    """Does anyone know how many people of each class each group has?"""
+    """Does each group's number of people by class follow from the release?"""
     spans = _by_public(case, by_public) and not asks_public(case.release, case.table)
     return not spans and not case.table.weighted and _of_whole_leaves(case, groups) and leaf_classes_derivable(case)
 
 
 def _by_public(case: ScoringContext, by_public: bool) -> bool:
-    """People whom no public column tells apart are told apart by all."""
+    """Are groups defined by public columns? Where there are none, all columns define them."""
     return by_public and bool(case.table.schema.public)
 
 

@@ -1,10 +1,10 @@
-"""The share of people in groups that give away something of their class."""
+"""The mathematics of the structure metrics: disclosed classes, generalisation gap, parameters, smallest group."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,31 +15,29 @@ from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.table import Table
 from leafgate.types.tree import Leaf, Node, children
 from leafgate_structure.evidence import worst_groups
-from leafgate_structure.partitions import Division, chances, divisions
+from leafgate_structure.partitions import Division, class_probabilities, divisions
 
-if TYPE_CHECKING:
-    from leafgate_structure import ClassDisclosure
-
-
-NEAR = 1e-8
-"""A share as small as this is none, as for numpy's `isclose`."""
+ZERO_SHARE = 1e-8
+"""Shares up to this count as 0, as for numpy's `isclose`."""
 
 
 @dataclass(frozen=True)
 class Disclosed:
-    """The share of people in such groups, and what is to be told of it."""
+    """The share of people in such groups, and the evidence for it."""
 
     share: float
     evidence: dict[str, Any]
 
 
-def disclosed(metric: ClassDisclosure, case: ScoringContext) -> Disclosed:
-    """Who is in a group of one class, in one that lacks a class, or in one with a few people of a class."""
+def disclosed(
+    case: ScoringContext, groups: str, by_public: bool, form: str, k: int | None, *, derived: bool
+) -> Disclosed:
+    """The share of people in groups of one class, in groups that lack a class, or with a few people of a class."""
     release, table = case.release, case.table
     if release.target not in table.schema:
         raise InconclusiveError("the table has no class")
-    found = divisions(case, metric.groups, metric.by_public)
-    marks = [flagged(_people(metric, case, division), metric.form, metric.k) for division in found]
+    found = divisions(case, groups, by_public)
+    marks = [flagged(_people(case, division, derived=derived), form, k) for division in found]
     beyond = np.zeros(len(table), dtype=bool)
     for division, marked in zip(found, marks, strict=True):
         beyond |= marked[division.group]
@@ -47,18 +45,21 @@ def disclosed(metric: ClassDisclosure, case: ScoringContext) -> Disclosed:
     people = int(table.persons[beyond].sum())
     document["people_beyond"] = AuditorOnly(PeopleCount(people))
     if people:
-        document["worst"] = worst_groups(case, list(zip(found, marks, strict=True)), metric.by_public)
+        document["worst"] = worst_groups(case, list(zip(found, marks, strict=True)), by_public)
     return Disclosed(people / int(table.persons.sum()), document)
 
 
 def flagged(people: NDArray[np.float64], form: str, k: int | None) -> NDArray[np.bool_]:
-    """Which groups give their class away, `people` being each group's by class.
+    """Which groups disclose their class.
 
-    `single`: nobody has another class than one; `ruled_out`: nobody has some class; `few`: somebody has some class,
-    and fewer than k do.
+    Args:
+        people: People of each class in each group, shape (n_groups, n_classes).
+        form: `single`: all have one class; `ruled_out`: nobody has some class; `few`: some class has 1 to k - 1 people.
+        k: Of `few`.
+
     """
     size = people.sum(axis=1, keepdims=True)
-    absent = people <= NEAR * size
+    absent = people <= ZERO_SHARE * size
     if form == "single":
         return np.asarray((~absent).sum(axis=1) == 1)
     if form == "ruled_out":
@@ -66,19 +67,17 @@ def flagged(people: NDArray[np.float64], form: str, k: int | None) -> NDArray[np
     return np.asarray(((people > 0) & (people < (k or 0))).any(axis=1))
 
 
-def _people(metric: ClassDisclosure, case: ScoringContext, division: Division) -> NDArray[np.float64]:
+def _people(case: ScoringContext, division: Division, *, derived: bool) -> NDArray[np.float64]:
     """Each group's people by class: as they are, or as many as the release's shares make of them."""
-    if not metric.told_by_release:
+    if not derived:
         target = case.release.target
         return division.counts(case.table.codes(target), len(case.release.classes))
-    result = chances(case.release, case.table)[division.first]
+    result = class_probabilities(case.release, case.table)[division.first]
     return np.asarray(np.where(np.isnan(result), 1 / result.shape[1], result) * division.sizes[:, None])
 
 
-# --- How much better a model does on the people it was learned from than on others ---
-
-DIGITS = 12
-"""So many decimals of two losses are compared."""
+DECIMALS = 12
+"""Decimals to which losses are compared."""
 
 
 def test_people(case: ScoringContext) -> Table:
@@ -115,10 +114,10 @@ def largest_difference(
     first: NDArray[np.float64], weight: NDArray[np.int64], second: NDArray[np.float64], others: NDArray[np.int64]
 ) -> float:
     """The largest difference between two samples' shares of numbers up to some number."""
-    values, place = np.unique(np.round(np.concatenate([first, second]), DIGITS), return_inverse=True)
-    mine = np.bincount(place[: len(first)], weights=weight, minlength=len(values)) / weight.sum()
-    theirs = np.bincount(place[len(first) :], weights=others, minlength=len(values)) / others.sum()
-    return float(np.abs(np.cumsum(mine - theirs)).max())
+    values, place = np.unique(np.round(np.concatenate([first, second]), DECIMALS), return_inverse=True)
+    first_shares = np.bincount(place[: len(first)], weights=weight, minlength=len(values)) / weight.sum()
+    second_shares = np.bincount(place[len(first) :], weights=others, minlength=len(values)) / others.sum()
+    return float(np.abs(np.cumsum(first_shares - second_shares)).max())
 
 
 def by_chance(distance: float, people: int, others: int) -> float:
@@ -129,12 +128,9 @@ def by_chance(distance: float, people: int, others: int) -> float:
 
 
 def _losses(case: ScoringContext, table: Table) -> NDArray[np.float64]:
-    result = chances(case.release, table)
+    result = class_probabilities(case.release, table)
     result = np.where(np.isnan(result), 0, result)
     return np.asarray(1 - result[np.arange(len(table)), table.codes(case.release.target)])
-
-
-# --- How many numbers a model has learned ---
 
 
 def residual(case: ScoringContext) -> float:
@@ -169,9 +165,6 @@ def _of_leaf(node: Node, release: Release) -> int:
     if node.scores is None:
         return free
     return min(free, max(1, sum(score != 0 for score in node.scores.values())))
-
-
-# --- The fewest people in a leaf ---
 
 
 def smallest(case: ScoringContext, groups: str, by_public: bool) -> float:

@@ -1,4 +1,4 @@
-"""One way of generalising a table: for every public column, which values are told as one."""
+"""A generalisation of a table: for every public column, the groups in which its values are published."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Generalisation:
         )
 
     def _cell(self, feature: Feature, group: int) -> Any:
-        """A group as a record tells it: one value, several, or the numbers just above one cut and up to the next."""
+        """A group as a record publishes it: one value, several, or the numbers above one cut and up to the next."""
         document: Any = self.columns[feature.column.name]
         if feature.numbers is None:
             return document[group][0] if len(document[group]) == 1 else {"in": list(document[group])}
@@ -103,9 +103,6 @@ def _numbered(feature: Feature, size: int) -> Feature:
     if feature.numeric:
         return Feature(feature.column, levels, numbers=np.arange(size, dtype=np.float64))
     return Feature(feature.column, levels, values=tuple(map(str, range(size))))
-
-
-# --- What the builders that generalise first have in common: their release, and when there is none ---
 
 
 def refuse_small(coded: EncodedTable, groups: NDArray[np.int64], k: int) -> None:

@@ -48,7 +48,7 @@ def cut_into_boxes(coded: EncodedTable, root: GrowingNode, k: int, groups: Codes
 
     The widest column goes first: a number's range over its range in the whole table, a
     categorical column's values over its domain. Numbers are cut at the median, categorical columns
-    into the groups of the coarsest hierarchy level that tells the box's people apart.
+    into the groups of the coarsest hierarchy level that separates the box's people.
 
     Source: LeFevre, DeWitt, Ramakrishnan, "Mondrian Multidimensional K-Anonymity", ICDE 2006,
     section 4 (strict partitioning).
@@ -93,7 +93,7 @@ def _width(feature: Feature, codes: Codes) -> float:
 
 
 def _choice(coded: EncodedTable, node: GrowingNode, i: int) -> Choice:
-    """The cut of a column: at the median, or into the coarsest groups that tell the people apart."""
+    """The cut of a column: at the median, or into the coarsest groups that separate the people."""
     feature, codes = coded.features[i], coded.codes[node.rows, i]
     if feature.numeric:
         return Choice((0, 0.0, i, 0), i, 0, _median(codes, coded.weight[node.rows]))
@@ -119,7 +119,7 @@ def _records(coded: EncodedTable, table: Table, boxes: list[GrowingNode]) -> Rec
     """One record for each box, private cells and class; a box's public cells are what its cuts leave."""
     refuse_gaps((feature for feature in coded.features if feature.column.public), "build.release")
     items = []
-    left = [conditions(coded, box, public=True) for box in boxes]
+    box_conditions = [conditions(coded, box, public=True) for box in boxes]
     of = np.empty(len(coded.classes), dtype=np.int64)
     for number, box in enumerate(boxes):
         of[box.rows] = number
@@ -127,5 +127,5 @@ def _records(coded: EncodedTable, table: Table, boxes: list[GrowingNode]) -> Rec
         if not feature.column.public:
             items.append(as_they_are(coded, i))
             continue
-        items.append(PublishedColumn(feature.column, [cell_of(feature, each.get(i)) for each in left], of))
+        items.append(PublishedColumn(feature.column, [cell_of(feature, each.get(i)) for each in box_conditions], of))
     return records_of([*items, class_column(coded, table.schema)], coded.weight)

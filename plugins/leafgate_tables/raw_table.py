@@ -1,4 +1,4 @@
-"""Published records from columns of told cells."""
+"""Make published records from columns of cells."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def records_of(published: Sequence[PublishedColumn], weight: NDArray[Any]) -> Re
 
 
 def as_they_are(coded: EncodedTable, feature: int) -> PublishedColumn:
-    """A feature's cells, each told as it is."""
+    """A feature's cells, published unchanged."""
     chosen = coded.features[feature]
     if chosen.numbers is None:
         return PublishedColumn(chosen.column, chosen.values, coded.codes[:, feature])
@@ -55,9 +55,6 @@ def as_they_are(coded: EncodedTable, feature: int) -> PublishedColumn:
 def class_column(coded: EncodedTable, schema: Schema) -> PublishedColumn:
     """The class of everyone."""
     return PublishedColumn(schema.target, schema.classes, coded.classes)
-
-
-# --- The table itself as a release ---
 
 
 def build(options: PublishedTable, table: Table) -> Release:

@@ -132,7 +132,7 @@ def specialise(coded: EncodedTable, k: int, groups: Codes) -> Generalisation:
 
 
 def _finer(feature: Feature, codes: Codes) -> list[Codes]:
-    """The parts of a categorical group on the coarsest level that tells some of its values apart."""
+    """The parts of a categorical group on the coarsest level that separates some of its values."""
     for level in reversed(feature.levels):
         names = level[codes]
         if len(np.unique(names)) > 1:
@@ -152,9 +152,6 @@ def _halves(codes: Codes, cells: Floats) -> list[Codes]:
     return [codes[: after + 1], codes[after + 1 :]]
 
 
-# --- From options and a table to what top-down specialisation releases ---
-
-
 def build(options: Tds, table: Table, test: Table | None) -> Release:
     """The tree, the generalised table, or both; NoReleaseError when even one group would be too small.
 
@@ -166,14 +163,14 @@ def build(options: Tds, table: Table, test: Table | None) -> Release:
     public_class = table.schema.target.public
     groups = chosen_from.classes if public_class else np.zeros(len(chosen_from.classes), dtype=np.int64)
     refuse_small(chosen_from, groups, options.k)
-    found = specialise(chosen_from, options.k, np.unique(groups, return_inverse=True)[1].reshape(-1))
-    coarse = found.coarse(coded)
+    generalisation = specialise(chosen_from, options.k, np.unique(groups, return_inverse=True)[1].reshape(-1))
+    coarse = generalisation.coarse(coded)
     ratio = options.measure == "gain_ratio"
     root = grow(coarse, options.measure, average_gain=ratio, min_leaf=2 if ratio else 1)
     if options.prune:
         prune(root, options.confidence)
-    tree = found.translated(finished(coarse, root, table.schema))
-    records = _records(coded, table, found) if options.release != "tree" else None
+    tree = generalisation.translated(finished(coarse, root, table.schema))
+    records = _records(coded, table, generalisation) if options.release != "tree" else None
     return release_of(options, table, tree, records, {"k": options.k} if test is None else {})
 
 
@@ -182,11 +179,11 @@ def _together(table: Table, test: Table) -> Table:
     return make_table(table.schema, frame, np.concatenate([table.weight, test.weight]))
 
 
-def _records(coded: EncodedTable, table: Table, found: Generalisation) -> Records:
+def _records(coded: EncodedTable, table: Table, generalisation: Generalisation) -> Records:
     """One record for each combination of generalised public cells, private cells and class."""
     refuse_gaps((feature for feature in coded.features if feature.column.public), "build.release")
     items = [
-        found.published_column(coded, i) if feature.column.public else as_they_are(coded, i)
+        generalisation.published_column(coded, i) if feature.column.public else as_they_are(coded, i)
         for i, feature in enumerate(coded.features)
     ]
     return records_of([*items, class_column(coded, table.schema)], coded.weight)

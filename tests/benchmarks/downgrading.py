@@ -18,7 +18,7 @@ from leafgate.types.schema import Column
 from leafgate_downgrading import Conditioning, NaiveBayes, Restoration, TreeInference
 from leafgate_downgrading.c45_missing import Node
 from leafgate_downgrading.grid import Cells
-from leafgate_downgrading.search import Aim, Search, downgraded
+from leafgate_downgrading.search import Objective, Search, search_cells_to_withhold
 from timing import command
 
 START, END = "<!-- downgrading -->", "<!-- /downgrading -->"
@@ -68,9 +68,9 @@ def timed(frame: pd.DataFrame, secret: str, people: int, kept: Forgetful | None)
     protected = np.zeros(frame.shape, dtype=np.bool_)
     protected[np.random.default_rng(0).choice(len(frame), people, replace=False), list(frame).index(secret)] = True
     columns = frame.shape[1]
-    aim = Aim(AGAINST, 0.7, 0.7, 0.05, np.ones(columns), np.ones(columns, dtype=np.bool_))
+    aim = Objective(AGAINST, 0.7, 0.7, 0.05, np.ones(columns), np.ones(columns, dtype=np.bool_))
     start = time.perf_counter()
-    search = downgraded(cells, protected, aim, kept)
+    search = search_cells_to_withhold(cells, protected, aim, kept)
     seconds = time.perf_counter() - start
     return seconds, search, float((search.hidden & ~protected).sum() / (people * (columns - 1)))
 

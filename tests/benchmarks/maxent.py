@@ -27,8 +27,8 @@ from leafgate.types.release import Level, Publish, Release, published
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table
 from leafgate_baselines import Id3
-from leafgate_maxent.problem.build import model_of
-from leafgate_maxent.problem.problem import Settings
+from leafgate_maxent.problem.build import build_model
+from leafgate_maxent.problem.problem import SolveSettings
 from leafgate_maxent.solve.active_set import solve
 from timing import command
 
@@ -85,18 +85,18 @@ def child(root: Path, work: dict[str, Any]) -> dict[str, Any]:
     numbers = bool(work.get("numbers"))
     table = people_of(root, int(work.get("people", 0)), numbers)
     release, known = released(table, work["measure"], work["level"], numbers)
-    settings = Settings(work.get("solver", "auto"), starts=1, time_limit=3600)
+    settings = SolveSettings(work.get("solver", "auto"), starts=1, time_limit=3600)
     times = []
     for _ in range(work.get("rounds", 3)):
         start = time.perf_counter()
-        problem = model_of(release, known, internal=work.get("internal", True)).problem
+        problem = build_model(release, known, internal=work.get("internal", True)).problem
         outcome = solve(problem, settings)
         times.append(time.perf_counter() - start)
     return {
         "seconds": min(times),
         "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "gap": outcome.gap,
-        "internal": sum(map(len, problem.choices)),
+        "internal": sum(map(len, problem.split_constraints)),
         "rows": len(problem.weight),
     }
 

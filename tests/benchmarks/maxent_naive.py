@@ -29,7 +29,7 @@ from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Level, Publish, Release, published
 from leafgate.types.table import make_table
 from leafgate_baselines import Id3
-from leafgate_maxent.problem.build import model_of
+from leafgate_maxent.problem.build import build_model
 from naive_maxent import solve_naively
 from reduced_maxent import solve_reduced
 from timing import write_between
@@ -73,12 +73,12 @@ def measured(root: Path, people: int, level: Level, naive: bool) -> Measured:
     """One solution in this process."""
     release, known = released(root, people, level)
     start = time.perf_counter()
-    problem = model_of(release, known, internal=True).problem
+    problem = build_model(release, known, internal=True).problem
     found = solve_naively(problem, LIMIT) if naive else solve_reduced(problem, LIMIT)
     seconds = time.perf_counter() - start
     used = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    missed = max(problem.broken(found).values())
-    constraints = sum(map(len, problem.linear)) + sum(map(len, problem.choices))
+    missed = max(problem.violations(found).values())
+    constraints = sum(map(len, problem.linear)) + sum(map(len, problem.split_constraints))
     return Measured(found.size, constraints, seconds, max(used) / 1024, problem.entropy(found), missed)
 
 

@@ -15,7 +15,7 @@ from scipy import sparse as sp
 
 from leafgate_maxent.presolve.fixed_cells import fixed_cells
 from leafgate_maxent.problem.problem import Problem
-from leafgate_maxent.problem.split_constraints import Choices
+from leafgate_maxent.problem.split_constraints import SplitConstraints
 from leafgate_maxent.problem.tree_index import Floats
 from leafgate_maxent.solve.closed_form import closed_form
 
@@ -34,7 +34,7 @@ def solve_naively(problem: Problem, time_limit: float) -> Floats:
         shares = {int(i): model.Var(value=max(float(start[i]), LEAST), lb=LEAST, ub=1) for i in filled}
         cells = {i: float(people[i]) * share for i, share in shares.items()}
         _linear(model, problem, cells)
-        for choices in problem.choices:
+        for choices in problem.split_constraints:
             _internal(model, choices, cells, problem)
         for i, p in shares.items():
             model.Minimize(float(people[i] / problem.weight.sum()) * p * model.log(p))
@@ -64,7 +64,7 @@ def _linear(model: Any, problem: Problem, cells: dict[int, Any]) -> None:
                 model.Equation(total == bound if linear.equal else total >= bound)
 
 
-def _internal(model: Any, choices: Choices, cells: dict[int, Any], problem: Problem) -> None:
+def _internal(model: Any, choices: SplitConstraints, cells: dict[int, Any], problem: Problem) -> None:
     """E(N, T) <= E(N, W), each side the sum of its branches' people x entropy."""
     blocks, coefficients = choices.blocks(np.arange(len(choices)))
     worth = []

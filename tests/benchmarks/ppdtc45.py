@@ -18,8 +18,8 @@ from leafgate.types.table import Table
 from leafgate_baselines import C45
 from leafgate_ppdtc45.deconvolved_c45 import deconvolved_tree
 from leafgate_ppdtc45.options import NoiseOptions
-from leafgate_ppdtc45.shared import Shared, laws, share
-from leafgate_ppdtc45.split_methods import Learner, matched_tree, plain_tree, threshold_tree
+from leafgate_ppdtc45.shared import SharedRecords, noise_laws, share_table
+from leafgate_ppdtc45.split_methods import Learner, direct_tree, matched_tree, threshold_tree
 from timing import Pair, command, markdown, paired
 
 START, END = "<!-- ppdtc45 -->", "<!-- /ppdtc45 -->"
@@ -27,14 +27,14 @@ PEOPLE = 10_000
 LEARNER = Learner()
 
 
-def ways(shared: Shared) -> dict[str, tuple[Callable[[], Any], str]]:
+def ways(shared: SharedRecords) -> dict[str, tuple[Callable[[], Any], str]]:
     """Each way of learning, from the shared numbers to a tree."""
 
     def threshold() -> Any:
-        return threshold_tree(plain_tree(shared, LEARNER), shared.noise, 0.3)
+        return threshold_tree(direct_tree(shared, LEARNER), shared.noise, 0.3)
 
     def matched() -> Any:
-        return matched_tree(plain_tree(shared, LEARNER), shared)
+        return matched_tree(direct_tree(shared, LEARNER), shared)
 
     def deconvolved() -> Any:
         return deconvolved_tree(shared, LEARNER, "auto", np.random.default_rng(0))
@@ -51,8 +51,8 @@ def pairs(root: Path) -> Iterator[Pair]:
     table: Table = open_session(POLICIES / "adult-shared.yaml", root=root).table
     for snr in (1.7, 0.5):
         rng = np.random.default_rng(1)
-        shared, _ = share(table, laws(NoiseOptions(snr=snr), table), rng)
-        shared = shared.taken(rng.choice(len(shared.classes), PEOPLE, replace=False))
+        shared, _ = share_table(table, noise_laws(NoiseOptions(snr=snr), table), rng)
+        shared = shared.select(rng.choice(len(shared.classes), PEOPLE, replace=False))
         peer = partial(C45().build, shared.table, rng)
         for name, (learn, target) in ways(shared).items():
             yield paired(f"{name}, SNR {snr}", learn, peer, 5, target)

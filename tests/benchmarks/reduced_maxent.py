@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from leafgate_maxent.problem.problem import Problem, Settings
+from leafgate_maxent.problem.problem import Problem, SolveSettings
 from leafgate_maxent.problem.tree_index import Floats
 from leafgate_maxent.solve.active_set import solve
 
 
 def solve_reduced(problem: Problem, time_limit: float) -> Floats:
     """People by stratum and class, by the engine that the attack takes unless told otherwise."""
-    return solve(problem, Settings(time_limit=time_limit)).people
+    return solve(problem, SolveSettings(time_limit=time_limit)).people

@@ -82,7 +82,7 @@ def test_what_it_writes_has_types_that_hold(
 
 def test_its_readme_says_which_releases_the_attack_cannot_read(tmp_path: Path) -> None:
     made = package(newcomer("acme-spies", ("attack",), load_plugins()))
-    assert "so of `leafgate demo`" in made["README.md"].decode()
+    assert "for example that of `leafgate demo`" in made["README.md"].decode()
     assert b"the paper it comes from" not in b"".join(made.values())
 
 

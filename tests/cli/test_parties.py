@@ -15,9 +15,9 @@ from leafgate.io.json import parse_json
 from leafgate.types.noise import Noise
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table
-from leafgate_ppdtc45.party import file_of, pooled
-from leafgate_ppdtc45.shared import Shared, SharedFile, read_shared, share
-from leafgate_ppdtc45.shared import written as as_bytes
+from leafgate_ppdtc45.party import make_shared_file, pool_files
+from leafgate_ppdtc45.shared import SharedFile, SharedRecords, read_shared, share_table
+from leafgate_ppdtc45.shared import encode_shared as as_bytes
 from random_tables import table_of
 from shared_people import schema_of
 
@@ -222,26 +222,26 @@ def survey(seed: int, number: int) -> Table:
     return table_of(schema_of(1).columns, cells)
 
 
-def through_files(folder: Path, noise: Noise, seed: int) -> Shared:
+def through_files(folder: Path, noise: Noise, seed: int) -> SharedRecords:
     """What two parties share of their halves of a survey, and the miner pools."""
     schema: Schema = schema_of(1)
     rng = np.random.default_rng(seed)
     files = []
     for half in (0, 1):
         path = folder / f"{seed}-{half}.csv"
-        path.write_bytes(as_bytes(file_of(survey(half, 2000), {"x0": noise}, rng, path.name)))
+        path.write_bytes(as_bytes(make_shared_file(survey(half, 2000), {"x0": noise}, rng, path.name)))
         files.append(read_shared(path, schema))
-    return pooled(files, schema, {"x0": noise})
+    return pool_files(files, schema, {"x0": noise})
 
 
-def one_run(noise: Noise, seed: int) -> Shared:
+def one_run(noise: Noise, seed: int) -> SharedRecords:
     """The same survey shared in one go."""
     both = [row for half in (0, 1) for row in survey(half, 2000).frame.to_numpy().tolist()]
     table = table_of(schema_of(1).columns, both)
-    return share(table, {"x0": noise}, np.random.default_rng(seed))[0]
+    return share_table(table, {"x0": noise}, np.random.default_rng(seed))[0]
 
 
-def differ(one: Shared, other: Shared) -> float:
+def differ(one: SharedRecords, other: SharedRecords) -> float:
     """The p-value of a two-sample test on the numbers of each class, the smaller of both."""
     return min(
         float(stats.ks_2samp(one.numbers[one.classes == c, 0], other.numbers[other.classes == c, 0]).pvalue)
@@ -359,7 +359,7 @@ def test_columns_are_joined_by_the_key_whatever_the_order_of_the_files() -> None
     noise = {"x0": Noise("gaussian", 4.0), "x1": Noise("gaussian", 4.0)}
     one = SharedFile("one", ("id", "x0", "class"), [("a", "1", "no"), ("b", "2", "yes")], {"x0": noise["x0"]})
     two = SharedFile("two", ("id", "x1"), [("b", "20"), ("a", "10")], {"x1": noise["x1"]})
-    joined = pooled([one, two], schema, noise)
+    joined = pool_files([one, two], schema, noise)
     assert joined.numbers.tolist() == [[1, 10], [2, 20]]
     assert joined.classes.tolist() == [0, 1]
 

@@ -166,7 +166,7 @@ def test_nothing_that_passes_is_exit_1_and_nothing_that_could_be_told_is_exit_3(
     ended = swept(tmp_path, "--over", "build.max_spans=1", changes={"data.columns.smoker.role": "private"})
     assert ended.code == 3
     assert rows(tmp_path)[0]["verdict"] == "inconclusive"
-    assert "tells more than 1 groups apart" in rows(tmp_path)[0]["problem"]
+    assert "separates more than 1 groups" in rows(tmp_path)[0]["problem"]
     assert "No release passes" in ended.out
 
 

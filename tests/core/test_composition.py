@@ -21,11 +21,10 @@ from leafgate.api.metrics import Metric
 from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary
-from leafgate.engine.audit import audit
 from leafgate.engine.build import grant_knowledge
 from leafgate.io.release_codec import serialize
 from leafgate.policy.load import policy_of
-from leafgate.session.run import open_session
+from leafgate.session.run import audit_policy, open_session
 from leafgate.types.evidence import AuditorOnly
 from leafgate.types.release import Level, Publish, published
 from leafgate.types.report import Finding, Report, SecondaryScore
@@ -146,7 +145,7 @@ def of_mortgage(folder: Path, *metrics: Mapping[str, Any], smallest_cell: int = 
         "report": {"smallest_cell": smallest_cell},
     }
     loaded = policy_of(fields, folder)
-    return audit(loaded.policy, loaded.plugins, table).report
+    return audit_policy(loaded.policy, loaded.plugins, table).report
 
 
 def first(report: Report) -> Finding:
@@ -261,7 +260,7 @@ def test_a_number_of_people_that_is_derived_is_shown_like_any_other_count(tmp_pa
 def test_the_public_report_says_nothing_that_only_the_composition_tells(table: Table, k: int, most: float) -> None:
     metrics = [{"use": "confidence", "scored": "composition", "at_most": most, "name": "hidden"}]
     policy = policy_for_any_table(metrics).model_copy(update={"build": Kadet(k=k, prune=False)})
-    done = audit(policy, PLUGINS, table)
+    done = audit_policy(policy, PLUGINS, table)
     if done.sealed is None:
         return
     shown = {result["id"]: result for result in document(done.report, "public")["findings"]}

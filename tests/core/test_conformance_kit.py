@@ -69,7 +69,7 @@ class Useful(ReleaseAtLeast):
 
 
 def test_a_known_exception_is_listed_with_its_reason_and_with_what_was_found() -> None:
-    with pytest.raises(KnownException, match=r"knows nobody \(a tree of public columns gives somebody away"):
+    with pytest.raises(KnownException, match=r"knows nobody \(a tree of public columns isolates somebody"):
         check_named(Blind(), "catches_a_leak", expected={"catches_a_leak": "knows nobody"})()
 
 

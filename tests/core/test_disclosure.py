@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leafgate.api.components import Unit
 from leafgate.disclosure.document import document
 from leafgate.disclosure.histograms import Bar, suppress_secondary
 from leafgate.disclosure.text import summary
 from leafgate.io.json import readable
 from leafgate.session.run import open_session
 from leafgate.types.evidence import AuditorOnly, PeopleCount
-from leafgate.types.report import Finding, Report, ScoredPeople
+from leafgate.types.report import Finding, Report, ScoredPeople, Unit
+from standins import people_limit
 from survey import PEOPLE, survey
 
 POLICY = {"name": "p", "sha256": "0" * 64}
@@ -41,22 +41,26 @@ def found(people: int, beyond: int | None = None, **facts: Any) -> Finding:
 
 def averaged(people: int, past: int) -> Finding:
     """A share of the people, and how large it may be."""
-    return found(people, value=past / people, unit="share", limit={"at_most": 0.5, "average": True}, passed=True)
+    return found(
+        people, value=past / people, unit=Unit.SHARE, limit=people_limit(at_most=0.5, average=True), passed=True
+    )
 
 
 def shared(people: int, past: int) -> Finding:
     """A share of people that is a score of the release."""
-    return replace(averaged(people, past), attack=None, limit={"at_most": 0.5})
+    return replace(averaged(people, past), attack=None, limit=people_limit(at_most=0.5))
 
 
 def left(people: int, known: int) -> Finding:
     """Everybody less a number that anyone knows."""
-    return found(people, value=people - known, unit="people left", attack=None, limit={"at_least": 9}, passed=True)
+    return found(
+        people, value=people - known, unit=Unit.PEOPLE_LEFT, attack=None, limit=people_limit(at_least=9), passed=True
+    )
 
 
 def sized(people: int, size: float, *, average: bool = False) -> Finding:
     """A number of people, and how large it must be."""
-    return found(people, value=size, unit="people", limit={"at_least": 9, "average": average}, passed=False)
+    return found(people, value=size, unit=Unit.PEOPLE, limit=people_limit(at_least=9, average=average), passed=False)
 
 
 def group_finding(people: int, size: int) -> Finding:
@@ -103,7 +107,7 @@ def exact_counts(of: Report) -> set[int]:
     for shown, finding in zip(public["findings"], of.findings, strict=True):
         counts |= set(exact_in([shown["people"], shown["beyond"], shown["evidence"]]))
         value = shown["value"]
-        if finding.unit == "people" and not isinstance(value, Mapping) and not finding.limit.get("average"):
+        if finding.unit == "people" and not isinstance(value, Mapping) and not finding.average:
             counts.add(int(value))
         if finding.unit == "people left" and not isinstance(value, Mapping):
             counts.add(of.data["people"].count)
@@ -208,11 +212,13 @@ def test_where_differential_privacy_is_claimed_the_public_learns_no_total() -> N
     assert "outside" in public["notes"][-1]
 
 
-@pytest.mark.parametrize("unit", ["", "people", "share", "people left", "table"])
+@pytest.mark.parametrize("unit", [unit for unit in Unit if unit != Unit.ONE_OVER_PEOPLE])
 def test_of_a_private_release_the_public_sees_numbers_that_follow_from_the_release_alone(unit: Unit) -> None:
     evidence = {"claim": 1, "derived": 2, "problem": "p", "further": 3}
-    whole = found(100040, value=0.25, unit=unit, attack=None, limit={"at_most": 1}, passed=True, evidence=evidence)
-    of = replace(PRIVATE_RELEASE, findings=[whole, replace(whole, unit="", of_release=True)])
+    whole = found(
+        100040, value=0.25, unit=unit, attack=None, limit=people_limit(at_most=1), passed=True, evidence=evidence
+    )
+    of = replace(PRIVATE_RELEASE, findings=[whole, replace(whole, unit=Unit.NONE, of_release=True)])
     findings = document(of, "public")["findings"]
     assert [finding["value"] for finding in findings] == [None, 0.25]
     assert [finding["evidence"] for finding in findings] == [{"claim": 1, "problem": "p"}, evidence]
@@ -236,7 +242,7 @@ def test_nothing_else_is_kept_back_without_such_a_claim() -> None:
 
 def test_how_many_are_distinct_changes_nothing_that_the_public_sees() -> None:
     """It counts rows with their secrets: 80 people in 40 distinct records are pairs who share theirs."""
-    some = found(80, 40, unit="people", value=40.0, limit={"at_least": 2})
+    some = found(80, 40, unit=Unit.PEOPLE, value=40.0, limit=people_limit(at_least=2))
     seen = {readable(document(report(some, people=80, distinct=n), "public")) for n in (40, 41, 75, 80)}
     assert len(seen) == 1
     assert document(report(some, people=80, distinct=41), "auditor")["data"]["distinct"] == 41
@@ -256,7 +262,7 @@ def test_how_many_are_distinct_changes_nothing_that_the_public_sees() -> None:
 def test_a_score_that_single_people_move_is_told_in_steps_that_fewer_than_the_smallest_cell_cannot_move(
     moved: float, smallest: int, value: float | None, step: float | None
 ) -> None:
-    whole = Finding("accuracy", "accuracy", True, value=0.673333, limit={"at_least": 0.673}, sensitivity=moved)
+    whole = Finding("accuracy", "accuracy", True, value=0.673333, limit=people_limit(at_least=0.673), sensitivity=moved)
     of = report(whole, people=400, smallest=smallest)
     [public], [auditor] = (document(of, audience)["findings"] for audience in ("public", "auditor"))
     assert (public["value"], public.get("step"), public["passed"]) == (value, step, True)
@@ -266,7 +272,7 @@ def test_a_score_that_single_people_move_is_told_in_steps_that_fewer_than_the_sm
 def risky(people: int, risk: float, **limit: Any) -> Finding:
     """One over a number of people."""
     return found(
-        people, value=risk, unit="one over people", limit={"at_most": 1, "average": False} | limit, passed=True
+        people, value=risk, unit=Unit.ONE_OVER_PEOPLE, limit=people_limit(**{"at_most": 1} | limit), passed=True
     )
 
 
@@ -308,7 +314,7 @@ def test_one_person_more_moves_no_count_but_the_total() -> None:
 
 @pytest.mark.parametrize(("smallest", "value"), [(10, 1.99), (1, 1.985), (100, 2.0)])
 def test_an_average_is_told_in_steps_that_the_smallest_cell_makes(smallest: int, value: float) -> None:
-    average = found(1000, value=1.985, score_range=1.0, limit={"at_least": 1, "average": True}, passed=True)
+    average = found(1000, value=1.985, score_range=1.0, limit=people_limit(at_least=1, average=True), passed=True)
     assert value_told(report(average, people=1000, smallest=smallest)) == pytest.approx(value, abs=0.006)
     if smallest == 1:
         assert value_told(report(average, people=1000, smallest=1)) == 1.985
@@ -318,8 +324,8 @@ def test_an_average_is_told_in_steps_that_the_smallest_cell_makes(smallest: int,
 def test_bars_say_that_everyone_is_past_the_limit_only_where_the_count_does(smallest: int, beyond: Any) -> None:
     scores, weight = np.array([1.0, 2.0, 4.0]), np.array([10, 20, 30])
     scored = ScoredPeople(scores, weight, np.ones(3, dtype=bool), everyone=True)
-    limit = {"at_least": 10.0}
-    finding = found(60, 60, passed=False, limit=limit, unit="people", value=1.0, scored=scored)
+    limit = people_limit(at_least=10.0)
+    finding = found(60, 60, passed=False, limit=limit, unit=Unit.PEOPLE, value=1.0, scored=scored)
     result = document(report(finding, people=60, smallest=smallest), "public")["findings"][0]
     assert result["beyond"] == beyond
     assert {bar["past"] for bar in result["distribution"]} == (set() if smallest > 1 else {True})
@@ -327,7 +333,9 @@ def test_bars_say_that_everyone_is_past_the_limit_only_where_the_count_does(smal
 
 def test_of_a_private_finding_the_public_hears_of_no_group() -> None:
     worst = {"people": PeopleCount(40), "possible_values": 1}
-    hidden = found(400, 95, private=True, limit={"at_least": 1}, evidence={"worst": [worst], "problem": "none"})
+    hidden = found(
+        400, 95, private=True, limit=people_limit(at_least=1), evidence={"worst": [worst], "problem": "none"}
+    )
     public, auditor = (
         document(report(hidden, people=400), audience)["findings"][0] for audience in ("public", "auditor")
     )

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.disclosure.histograms import Bar, distribution, published_counts, suppress_secondary
-from leafgate.types.report import Finding, ScoredPeople
+from leafgate.types.report import Finding, ScoredPeople, Unit
+from standins import people_limit
 
 
 def scored(scores: list[float], weight: list[int], limit: dict[str, Any], unit: str = "") -> Finding:
@@ -20,7 +21,7 @@ def scored(scores: list[float], weight: list[int], limit: dict[str, Any], unit: 
     if limit.get("average"):
         past = np.zeros(len(numbers), dtype=bool)
     people = ScoredPeople(numbers, np.array(weight), past, everyone=True)
-    return Finding("m@a", "m", passed=True, limit=limit, unit=unit, scored=people)
+    return Finding("m@a", "m", passed=True, limit=people_limit(**limit), unit=Unit(unit), scored=people)
 
 
 def test_bars_are_cut_at_the_limit_and_hold_it_on_the_safe_side() -> None:

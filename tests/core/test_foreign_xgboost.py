@@ -459,6 +459,34 @@ def test_what_is_not_xgboosts_own_under_its_keys_is_told(path: tuple[str | int, 
     assert "36" not in found[0].says
 
 
+NOTE = "36, ill"
+CATS = ("learner", "gradient_booster", "model", "cats")
+OF_ANOTHER_KIND: dict[str, tuple[str, ...]] = {
+    "version": ("version",),
+    "attributes": ("learner", "attributes"),
+    "types of features": ("learner", "feature_types"),
+    "categories": CATS,
+    "the first categories": (*CATS, "feature_segments"),
+    "the order of categories": (*CATS, "sorted_idx"),
+    "the lists of categories": (*CATS, "enc"),
+    "parameters of the trees": ("learner", "gradient_booster", "model", "gbtree_model_param"),
+}
+
+
+@pytest.mark.parametrize("value", [NOTE, [NOTE], {"note": NOTE}, {NOTE: 1}], ids=["text", "list", "table", "key"])
+@pytest.mark.parametrize("path", OF_ANOTHER_KIND.values(), ids=OF_ANOTHER_KIND)
+def test_a_text_in_place_of_another_kind_of_content_is_other_content(path: tuple[str, ...], value: Any) -> None:
+    document = json.loads(bytes(fitted(random_rows(), 1).save_raw(raw_format="json")))
+    here = document
+    for key in path[:-1]:
+        here = here[key]
+    here[path[-1]] = value
+    discloses = read_foreign(json.dumps(document).encode(), "model").discloses
+    (item,) = [item for item in discloses if item.kind == "other_content"]
+    assert item.severity == "high"
+    assert NOTE not in item.says
+
+
 @pytest.mark.parametrize("key", ["parents", "default_left", "loss_changes", "right_children"])
 def test_numbers_of_the_right_length_that_do_not_agree_with_the_tree_are_told(key: str) -> None:
     document = json.loads(bytes(fitted(random_rows(), 1).save_raw(raw_format="json")))

@@ -11,9 +11,9 @@ from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, ScoringCo
 from leafgate.cli import run
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary
-from leafgate.engine.audit import audit
 from leafgate.io.release_codec import serialize
 from leafgate.policy.load import policy_of
+from leafgate.session.run import audit_policy
 from leafgate.types.report import Report
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf
 from random_tables import table_of
@@ -54,7 +54,7 @@ def claiming(folder: Path, **claims: Any) -> Report:
     file.write_text(json.dumps(json.loads(file.read_text()) | {"guarantee": claims}))
     loaded = policy_of(POLICY, folder)
     columns = loaded.policy.data.meaning().columns
-    return audit(loaded.policy, loaded.plugins, table_of(columns, [("1", "flu"), ("2", "cold")], (4, 2))).report
+    return audit_policy(loaded.policy, loaded.plugins, table_of(columns, [("1", "flu"), ("2", "cold")], (4, 2))).report
 
 
 def test_a_release_that_claims_nothing_is_judged_by_the_policy_alone(folder: Path) -> None:
@@ -184,10 +184,10 @@ def test_a_claim_whose_attack_is_no_help_is_inconclusive_and_the_rest_stands(off
 
 
 def test_a_metric_that_cannot_make_sense_of_a_claim_is_inconclusive() -> None:
-    def of_claim(claim: Any) -> Any:
+    def from_claim(claim: Any) -> Any:
         raise KeyError("depth")
 
-    odd = metric_that(sure, checks="calm", of_claim=of_claim)
+    odd = metric_that(sure, checks="calm", from_claim=from_claim)
     assert finding(audited(odd, **CLAIMS), "guarantee:calm").passed is None
 
 
@@ -197,7 +197,7 @@ def test_leaves_that_count_other_people_make_the_audit_inconclusive(folder: Path
     document["trees"][0]["branches"][0]["node"]["counts"] = {"flu": 3, "cold": 1}
     file.write_text(json.dumps(document))
     report = claiming(folder)
-    assert "leaves tell numbers" in finding(report, "counted").evidence["problem"]
+    assert "leaves have numbers" in finding(report, "counted").evidence["problem"]
     assert report.exit_code == 3
     file.write_text(json.dumps(document | {"counted": "noisy"}))
     assert "counted" not in [found.id for found in claiming(folder).findings]

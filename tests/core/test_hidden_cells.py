@@ -13,11 +13,11 @@ from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, Table, Tr
 from leafgate.api.components import Component
 from leafgate.cli.attack import belief_file
 from leafgate.disclosure.document import document
-from leafgate.engine.audit import audit
 from leafgate.engine.build import grant_knowledge
 from leafgate.policy.protection import protected
+from leafgate.session.run import audit_policy
 from leafgate.types.release import Records
-from leafgate.types.report import Report
+from leafgate.types.report import Limit, Report
 from leafgate_protection import Confidence, Exposure, KAnonymity
 from random_tables import table_of
 from standins import COLUMNS, ROWS, attack_that, finding, plugins_with, policy_with
@@ -57,7 +57,7 @@ def report_of(attack: type[AttackModel], *metrics: dict[str, Any], **build: Any)
     plugins = plugins_with(*offers)
     said = {"build": {"use": "withholding", **build}, "attacks": [{"use": "nosy"}], "metrics": list(metrics)}
     policy = policy_with(plugins, **said)
-    return audit(policy, plugins, table_of(policy.data.meaning().columns, ROWS, (3, 1, 2, 2))).report
+    return audit_policy(policy, plugins, table_of(policy.data.meaning().columns, ROWS, (3, 1, 2, 2))).report
 
 
 EXPOSURE = {"use": "exposure", "at_most": 0, "average": True}
@@ -72,7 +72,7 @@ def test_a_belief_about_hidden_cells_is_held_against_the_people_behind_them() ->
     assert exposed.value == pytest.approx(1 / 3)
     assert (sure.people, sure.violations, sure.value) == (3, 1, 1.0)
     for found in (exposed, sure):  # there is no group whose composition could be judged
-        assert found.limit["scored"] == "derived"
+        assert found.limit == Limit("at_most", found.bound, found.average, scored="derived")
         assert found.evidence["scored_because"] == "the belief is about hidden cells of published records"
 
 
@@ -158,7 +158,7 @@ def status_report(columns: dict[str, Any], protect: list[dict[str, Any]], cells:
     said = {"build": {"use": "hiding"}, "attacks": [{"use": "nosy"}], "metrics": [SURE]}
     policy = policy_with(plugins, data={"columns": columns, "protect": protect}, **said)
     table = table_of(policy.data.meaning().columns, ROWS, (3, 1, 2, 2))
-    return audit(policy, plugins, protected(policy.data.protect, table)).report
+    return audit_policy(policy, plugins, protected(policy.data.protect, table)).report
 
 
 def test_the_people_behind_cells_stand_in_the_order_of_the_cells() -> None:

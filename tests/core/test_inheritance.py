@@ -256,14 +256,15 @@ def test_lines_follow_what_is_merged(tmp_path: Path) -> None:
     own, parents = (
         json.loads(json.dumps((tmp_path / name).read_text())).splitlines() for name in ("policy.yaml", "org.yaml")
     )
-    for place, file, text in [
-        ("metrics[0].at_most", parents, '"at_most": 1'),
-        ("metrics[1].at_least", own, '"at_least": 3'),
-        ("metrics[1].allow", own, '"allow": 0'),
-        ("data.columns.age.role", own, '"role": "quasi_identifier"'),
-    ]:
-        assert text in file[lines[place].number - 1]
-        assert lines[place].file == ("policy.yaml" if file is own else "org.yaml")
+    entries: list[tuple[tuple[str | int, ...], list[str], str]] = [
+        (("metrics", 0, "at_most"), parents, '"at_most": 1'),
+        (("metrics", 1, "at_least"), own, '"at_least": 3'),
+        (("metrics", 1, "allow"), own, '"allow": 0'),
+        (("data", "columns", "age", "role"), own, '"role": "quasi_identifier"'),
+    ]
+    for path, file, text in entries:
+        assert text in file[lines[path].number - 1]
+        assert lines[path].file == ("policy.yaml" if file is own else "org.yaml")
 
 
 def test_mistakes_of_the_parent_say_in_which_file_they_are(tmp_path: Path) -> None:
@@ -327,7 +328,7 @@ def test_a_parent_in_a_folder_below_is_called_by_its_path_from_the_policy(tmp_pa
     (tmp_path / "below" / "org.yaml").write_text("leafgate: 1\nextends: far.yaml\n")
     loaded = load_policy(survey(tmp_path, {"extends": "below/org.yaml"}))
     assert loaded.source.extends == ("below/org.yaml", "below/far.yaml")
-    assert loaded.source.lines["seed"].file == "below/far.yaml"
+    assert loaded.source.lines["seed",].file == "below/far.yaml"
 
 
 def test_code_that_the_parent_does_not_trust_is_never_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

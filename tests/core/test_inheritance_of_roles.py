@@ -225,7 +225,7 @@ def test_a_policy_that_keeps_to_the_strictest_of_several_is_fine_in_any_order(tm
     assert extends(child(tmp_path, {}), strict, lax) == ("lax.yaml", "strict.yaml")
     assert extends(child(tmp_path, {}), lax, strict) == ("strict.yaml", "lax.yaml")
     silent = child(tmp_path, {}, {"metrics": [{"use": "exposure", "at_most": 1}]})
-    assert load_policy(silent, org=[lax, strict]).policy.metrics[0].limit == 3
+    assert load_policy(silent, org=[lax, strict]).policy.metrics[0].bound == 3
     assert "3 became 2; strict.yaml:1:" in str(refusal(silent, strict, lax))  # the last would have won
 
 

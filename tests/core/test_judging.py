@@ -11,7 +11,7 @@ from leafgate.api.metrics import Metric
 from leafgate.api.registry import Plugins
 from leafgate.disclosure.document import document
 from leafgate.io.json import readable
-from leafgate.types.report import Report
+from leafgate.types.report import Limit, Report
 from standins import ORIGIN, attack_that, audited, finding, metric_that, release_metric_that
 
 SIZES = {"use": "sizes", "at_least": 4}
@@ -113,7 +113,7 @@ def test_a_limit_holds_for_the_worst_off_or_most_or_on_average(
 ) -> None:
     found = finding(with_odd(metric_that(people), **said), "odd@calm#ill")
     assert (found.value, found.passed, found.people) == (value, passed, 8)
-    assert found.limit == {"at_least": 1.0, "average": False, "allow": 0.0, "scored": "worst"} | said
+    assert found.limit == Limit.from_document({"at_least": 1.0, "scored": "worst"} | said)
 
 
 @pytest.mark.parametrize("percent", [29, 57, 58])
@@ -128,7 +128,7 @@ def test_a_release_metric_has_no_attack_and_no_people() -> None:
     report = audited(release_metric_that(lambda case: 2), metrics=[{"use": "whole", "at_least": 1}])
     (found,) = report.findings
     assert (found.id, found.attack, found.secret, found.people, found.violations) == ("whole", None, None, None, None)
-    assert (found.value, found.passed, found.limit) == (2.0, True, {"at_least": 1.0})
+    assert (found.value, found.passed, found.limit) == (2.0, True, Limit("at_least", 1.0))
 
 
 @pytest.mark.parametrize("option", [{"of": "calm"}, {"average": True}, {"allow": 0.1}, {"secret": "ill"}])

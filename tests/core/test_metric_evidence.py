@@ -101,7 +101,7 @@ def test_the_worst_groups_of_a_metric_of_the_release_are_told_in_words() -> None
 
 @pytest.mark.parametrize("hidden", [True, False])
 def test_a_metric_may_hide_its_score_in_some_cases(hidden: bool) -> None:
-    kind = release_metric_that(lambda case: 2, hidden=lambda self, case: hidden)
+    kind = release_metric_that(lambda case: 2, must_hide=lambda self, case: hidden)
     report = audited(kind, metrics=[{"use": "whole", "at_least": 1}])
     assert finding(report, "whole").private is hidden
 

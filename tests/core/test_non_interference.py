@@ -17,10 +17,10 @@ from example_counts import examples
 from leafgate.algorithms.routing import route
 from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
-from leafgate.engine.audit import audit
 from leafgate.io.release_codec import serialize
 from leafgate.policy.knowledge import Knows
 from leafgate.policy.models import Policy
+from leafgate.session.run import audit_policy
 from leafgate.types.release import Counted, Level, Publish, Release, published
 from leafgate.types.table import Table
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf
@@ -139,7 +139,7 @@ def policy_on(release: Release, folder: Path, smallest: int, **changes: Any) -> 
 
 def public_report(policy: Policy, table: Table) -> dict[str, Any]:
     """What everybody may read, without what stands for the whole file: its digest and its distinct records."""
-    fields = document(audit(policy, PLUGINS, table).report, "public")
+    fields = document(audit_policy(policy, PLUGINS, table).report, "public")
     fields["data"] = {key: what for key, what in fields["data"].items() if key not in {"sha256", "distinct"}}
     return fields
 
@@ -198,7 +198,7 @@ def test_a_belief_about_a_tested_column_rests_on_how_often_labels_are_right(tmp_
     pair = tuple(table_of(columns, each) for each in (rows, mixed))
     release = Release({"use": "x"}, pair[0].schema, (tree,), publish=Publish("labels", measure=False))
     policy = policy_on(release, tmp_path, 3, attacks=(Linking(), MaxEnt(internal=False)))
-    beliefs = [audit(policy, PLUGINS, table).report for table in pair]
+    beliefs = [audit_policy(policy, PLUGINS, table).report for table in pair]
     values = [[f.value for f in report.findings if f.attack == "maxent" and f.secret == "ill"] for report in beliefs]
     assert values[0] != values[1]
     assert interfering(*(public_report(policy, table) for table in pair)) == []

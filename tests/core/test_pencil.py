@@ -12,8 +12,9 @@ import pytest
 from leafgate.disclosure.document import document
 from leafgate.reports import Format, view
 from leafgate.types.evidence import PeopleCount
-from leafgate.types.report import Finding, Report, ScoredPeople
+from leafgate.types.report import Finding, Report, ScoredPeople, Unit
 from planted import of_planted
+from standins import people_limit
 from subtraction import exact_counts, given_away
 
 POLICY = {"name": "p", "sha256": "0" * 64}
@@ -46,8 +47,9 @@ def _finding(rng: np.random.Generator, groups: np.ndarray, place: int) -> Findin
     allow = float(rng.choice([0, rng.random() / 10])) if beyond is not None else 0.0
     passed = passed if beyond is None else beyond / people <= allow
     return Finding(
-        f"m{place}@a", "m", passed, "a", value=worst, limit={direction: limit, "average": average, "allow": allow},
-        people=people, violations=beyond, unit=unit, scored=result, score_range=float(np.ptp(scores)),
+        f"m{place}@a", "m", passed, "a", value=worst,
+        limit=people_limit(**{direction: limit, "average": average, "allow": allow}),
+        people=people, violations=beyond, unit=Unit(unit), scored=result, score_range=float(np.ptp(scores)),
     )  # fmt: skip
 
 
@@ -79,8 +81,8 @@ def test_a_verdict_that_pins_a_veiled_number_is_declared_and_the_pencil_sees_wha
     keeps = scores >= limit["at_least"] if "at_least" in limit else scores <= limit["at_most"]
     beyond, worst = int(groups[~keeps].sum()), scores[0]
     finding = Finding(
-        "m@a", "m", beyond / 100 <= allow, "a", value=float(worst), limit=limit | {"allow": allow}, people=100,
-        violations=beyond, unit=unit,
+        "m@a", "m", beyond / 100 <= allow, "a", value=float(worst), limit=people_limit(**limit, allow=allow),
+        people=100, violations=beyond, unit=Unit(unit),
     )  # fmt: skip
     fields = document(Report(POLICY, {"people": PeopleCount(100)}, RELEASE, [finding], {}, 10), "public")
     assert len(fields["notes"]) == 1
@@ -93,14 +95,14 @@ def test_a_verdict_that_pins_a_veiled_number_is_declared_and_the_pencil_sees_wha
 
 def test_a_limit_that_the_shown_numbers_decide_is_not_declared() -> None:
     for size, limit in ((9, 10.0), (9, 1.0), (15, 5.0), (15, 20.0)):
-        finding = Finding("m@a", "m", size >= limit, "a", value=size, limit={"at_least": limit}, people=100,
-                          violations=0 if size >= limit else size, unit="people")  # fmt: skip
+        finding = Finding("m@a", "m", size >= limit, "a", value=size, limit=people_limit(at_least=limit), people=100,
+                          violations=0 if size >= limit else size, unit=Unit.PEOPLE)  # fmt: skip
         assert not document(Report(POLICY, {"people": PeopleCount(100)}, RELEASE, [finding], {}, 10), "public")["notes"]
 
 
 def test_a_waivers_weaker_limit_below_the_smallest_cell_is_declared() -> None:
     finding = Finding(
-        "k@a", "k", False, "a", value=6.0, limit={"at_least": 20.0}, people=100, violations=6, unit="people"
+        "k@a", "k", False, "a", value=6.0, limit=people_limit(at_least=20.0), people=100, violations=6, unit=Unit.PEOPLE
     )
     names = {"id": "W-1", "finding": "k@a", "release": "0" * 64, "owner": "a", "approved_by": "b", "reason": "c"}
     days = {"issued": "2026-01-01", "expires": "2026-01-02"}
@@ -113,7 +115,7 @@ def test_a_waivers_weaker_limit_below_the_smallest_cell_is_declared() -> None:
 
 def test_the_pencil_finds_what_a_careless_report_gives_away() -> None:
     people = ScoredPeople(np.array([0.0, 1.0]), np.array([97, 3]), np.array([False, True]), everyone=True)
-    careless = Finding("m@a", "m", False, "a", people=100, violations=3, limit={"at_most": 0.5}, scored=people)
+    careless = Finding("m@a", "m", False, "a", people=100, violations=3, limit=people_limit(at_most=0.5), scored=people)
     fields = document(Report(POLICY, {"people": PeopleCount(100)}, RELEASE, [careless], {}, 10), "public")
     assert fields["findings"][0]["beyond"] == {"fewer_than": 10}
     assert len(fields["findings"][0]["distribution"]) == 1
@@ -140,17 +142,19 @@ def test_the_outer_edge_of_a_histogram_does_not_tell_how_small_the_smallest_grou
     unit: str, edge: int, size: int
 ) -> None:
     groups = np.array([size] * 20 + [50] * 4)
-    scores, limit = (groups, {"at_least": 20.0}) if unit == "people" else (1 / groups, {"at_most": 0.05})
+    scores, limit = (
+        (groups, people_limit(at_least=20.0)) if unit == "people" else (1 / groups, people_limit(at_most=0.05))
+    )
     past = groups < 20
     result = ScoredPeople(scores.astype(float), groups, past, everyone=True)
     worst = float(scores.min() if unit == "people" else scores.max())
     people, beyond = int(groups.sum()), int(groups[past].sum())
-    finding = Finding("m@a", "m", False, "a", "s", worst, limit, people, beyond, unit=unit, scored=result)
+    finding = Finding("m@a", "m", False, "a", "s", worst, limit, people, beyond, unit=Unit(unit), scored=result)
     public = document(Report(POLICY, {"people": PeopleCount(people)}, RELEASE, [finding], {}, 10), "public")
     outer, inner = ("to", "from") if edge else ("from", "to")
     bar = public["findings"][0]["distribution"][edge]
     assert bar[outer] == 1.0
-    finding = replace(finding, limit={"at_most": 1.0} if edge else {"at_least": 1.0}, passed=True)
+    finding = replace(finding, limit=people_limit(at_most=1.0) if edge else people_limit(at_least=1.0), passed=True)
     finding = replace(finding, violations=0, scored=replace(result, past=past & False))
     public = document(Report(POLICY, {"people": PeopleCount(people)}, RELEASE, [finding], {}, 10), "public")
     bar = public["findings"][0]["distribution"][edge]
@@ -162,7 +166,14 @@ def test_a_few_people_in_small_groups_are_not_told_group_by_group(sizes: tuple[i
     worst = [{"people": PeopleCount(size)} for size in sizes]
     for beyond in (sum(sizes), 70):
         finding = Finding(
-            "m@a", "m", False, "a", people=100, violations=beyond, limit={"at_least": 3}, evidence={"worst": worst}
+            "m@a",
+            "m",
+            False,
+            "a",
+            people=100,
+            violations=beyond,
+            limit=people_limit(at_least=3),
+            evidence={"worst": worst},
         )
         public = document(Report(POLICY, {"people": PeopleCount(100)}, RELEASE, [finding], {}, 3), "public")
         assert len(public["findings"][0]["evidence"]["worst"]) == value

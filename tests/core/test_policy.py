@@ -29,7 +29,7 @@ def test_a_policy_reads_as_it_is_written(tmp_path: Path) -> None:
     assert policy.data.path == (tmp_path / "people.csv").resolve()
     assert policy.data.columns["ill"].role == ("class", "sensitive")
     assert [attack.called for attack in policy.attacks] == ["linking"]
-    assert policy.metrics[0].limit == 3
+    assert policy.metrics[0].bound == 3
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leafgate.api.plan import Lines, SourceLine
 from leafgate.disclosure.document import document
 from leafgate.policy.load import load_policy
-from leafgate.policy.sources import LONGEST, read_lines, read_policy
+from leafgate.policy.sources import MAX_LINE_LENGTH, read_lines, read_policy
 from leafgate.session.run import open_session
+from leafgate.types.paths import format_path
 from survey import PEOPLE, survey
 
 LETTERS = st.characters(min_codepoint=32, exclude_categories=["C", "Zl", "Zp"])
@@ -46,6 +48,10 @@ def written(folder: Path, text: str = POLICY) -> Path:
     return path
 
 
+def by_place(lines: Lines) -> dict[str, SourceLine]:
+    return {format_path(path): line for path, line in lines.items()}
+
+
 @pytest.mark.parametrize(
     ("place", "number", "text"),
     [
@@ -59,14 +65,14 @@ def written(folder: Path, text: str = POLICY) -> Path:
     ],
 )
 def test_every_place_has_its_line(tmp_path: Path, place: str, number: int, text: str) -> None:
-    line = load_policy(written(tmp_path)).source.lines[place]
+    line = by_place(load_policy(written(tmp_path)).source.lines)[place]
     assert (line.file, line.number, line.text) == ("survey.yaml", number, text)
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
 def test_lines_are_counted_by_any_ending(ending: str) -> None:
     _, lines = read_lines(POLICY.replace("\n", ending).encode(), "p.yaml")
-    assert lines["metrics[1].at_most"].number == 19
+    assert lines["metrics", 1, "at_most"].number == 19
 
 
 @given(DOCUMENTS)
@@ -76,18 +82,18 @@ def test_a_key_written_on_a_line_of_its_own_is_found_there(document: dict[str, A
     text = "".join(f"{key}: {value}\n" for key, value in words)
     found, lines = read_lines(text.encode(), "p.yaml")
     assert found == document
-    assert [lines[key].number for key in keys] == list(range(1, len(keys) + 1))
+    assert [lines[key,].number for key in keys] == list(range(1, len(keys) + 1))
 
 
 def test_what_is_quoted_is_short_and_moves_no_cursor() -> None:
     _, lines = read_lines(f"name: \N{RIGHT-TO-LEFT OVERRIDE}{'x' * 10_000}\n".encode(), "p.yaml")
-    assert len(lines["name"].text) == LONGEST
-    assert lines["name"].text.isprintable()
+    assert len(lines["name",].text) == MAX_LINE_LENGTH
+    assert lines["name",].text.isprintable()
 
 
 def test_a_mark_at_the_end_of_the_text_is_on_a_line_that_is_there() -> None:
     _, lines = read_lines(b"a:\n- \n-", "p.yaml")
-    assert (lines["a[0]"].number, lines["a[1]"].number) == (2, 3)
+    assert (lines["a", 0].number, lines["a", 1].number) == (2, 3)
 
 
 def test_findings_say_which_line_asked_for_them(tmp_path: Path) -> None:
@@ -101,7 +107,7 @@ def test_findings_say_which_line_asked_for_them(tmp_path: Path) -> None:
 def test_what_a_builder_claims_or_cannot_build_points_at_the_builder(tmp_path: Path) -> None:
     fields = {"build": {"use": "kadet", "k": 3}, "metrics.0.at_least": 2}
     (claimed,) = [f for f in open_session(survey(tmp_path, fields)).audit().report.findings if f.id == "guarantee:k"]
-    line = read_policy(tmp_path / "policy.yaml").lines["build"].number
+    line = read_policy(tmp_path / "policy.yaml").lines["build",].number
     assert claimed.where == {"file": "policy.yaml", "line": line}
     (none,) = open_session(survey(tmp_path, {"build": {"use": "kadet", "k": 30}})).audit().report.findings
     assert (none.id, none.where) == ("build", {"file": "policy.yaml", "line": line})
@@ -115,4 +121,4 @@ def test_a_policy_in_another_folder_is_called_by_its_name_alone(tmp_path: Path) 
 @given(st.integers(min_value=0, max_value=30))
 def test_comments_above_move_every_line_by_as_many(comments: int) -> None:
     _, lines = read_lines(b"# a word\n" * comments + POLICY.encode(), "p.yaml")
-    assert lines["metrics[1].at_most"].number == 19 + comments
+    assert lines["metrics", 1, "at_most"].number == 19 + comments

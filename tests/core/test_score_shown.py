@@ -16,6 +16,7 @@ from leafgate.disclosure.masking import mask_score
 from leafgate.disclosure.schema import FromTo
 from leafgate.types.evidence import PeopleCount
 from leafgate.types.report import Finding, Report, ScoredPeople, SecondaryScore
+from standins import people_limit
 
 POLICY = {"name": "p", "sha256": "0" * 64}
 CELL = 10
@@ -28,7 +29,7 @@ def sure(sizes: list[int], scores: list[float], limit: float) -> Finding:
     worst = float(numbers.max())
     fewest = int(weight[numbers == worst].min())
     return Finding(
-        "confidence@a", "confidence", not past.any(), "a", "ill", worst, {"at_most": limit}, int(weight.sum()),
+        "confidence@a", "confidence", not past.any(), "a", "ill", worst, people_limit(at_most=limit), int(weight.sum()),
         int(weight[past].sum()), scored=ScoredPeople(numbers, weight, past, everyone=True), people_at_value=fewest,
         smallest_group=int(weight.min()),
     )  # fmt: skip

@@ -31,7 +31,7 @@ from leafgate.policy.strictness import compared
 from leafgate.policy.waivers import Waiver
 from leafgate.session.run import open_session
 from leafgate.types.evidence import AuditorOnly, PeopleCount
-from leafgate.types.report import Finding, Report, ScoredPeople, SecondaryScore
+from leafgate.types.report import Finding, Limit, Report, ScoredPeople, SecondaryScore
 from standins import attack_that, audited, finding, metric_that, plugins_with, policy_with, release_metric_that
 
 POLICY = {"name": "p", "sha256": "0" * 64}
@@ -64,6 +64,12 @@ def judged(
     return finding(report, "odd@nosy#ill")
 
 
+def judged_by(found: Finding) -> str | None:
+    """The distribution that the finding's limit judges."""
+    assert found.limit is not None
+    return found.limit.scored
+
+
 def values(found: Finding) -> dict[str, Any]:
     """The scores beside the judged one."""
     fields = {key: found.evidence.get(key) for key in ("derived", "composition")}
@@ -90,8 +96,8 @@ def test_of_each_person_the_worse_score_counts_and_then_the_mean_or_those_beyond
     found = judged(0.5, 0.9, **said)
     assert found.value == pytest.approx(value)
     assert (found.violations, found.passed) == (beyond, passed)
-    assert found.limit["scored"] == said.get("scored", "worst")
-    if found.limit["scored"] == "worst":
+    assert judged_by(found) == said.get("scored", "worst")
+    if judged_by(found) == "worst":
         average = said.get("average", False)
         expected = {"derived": 0.3, "composition": 0.375} if average else {"derived": 0.1, "composition": 0.25}
         assert values(found) == pytest.approx(expected)
@@ -159,7 +165,7 @@ EXPOSING: list[dict[str, Any]] = [
 def test_a_pure_group_fails_though_labels_alone_are_published(tmp_path: Path, metric: dict[str, Any]) -> None:
     report = open_session(with_a_pure_leaf(tmp_path, metric)).audit().report
     (found,) = (found for found in report.findings if found.metric == metric["use"])
-    assert (found.passed, found.violations, found.limit["scored"]) == (False, 20, "worst")
+    assert (found.passed, found.violations, judged_by(found)) == (False, 20, "worst")
     public, auditor = (document(report, audience) for audience in ("public", "auditor"))
     (shown,) = (result for result in public["findings"] if result["metric"] == metric["use"])
     assert (shown["value"], shown["beyond"]) == (None, None)
@@ -186,9 +192,9 @@ def test_a_column_that_the_release_says_nothing_of_is_judged_by_what_is_derived(
     # The tree predicts who is ill and asks the zip code alone; nobody of zip 1 is rich.
     report = audited(metric_that(doubt), metrics=[{"use": "odd", "at_least": 0.5}])
     rich, ill = finding(report, "odd@calm#rich"), finding(report, "odd@calm#ill")
-    assert (rich.passed, rich.limit["scored"]) == (True, "derived")
+    assert (rich.passed, judged_by(rich)) == (True, "derived")
     assert rich.evidence["scored_because"] == "the release neither predicts nor tests nor publishes this column"
-    assert (ill.passed, ill.limit["scored"]) == (False, "worst")
+    assert (ill.passed, judged_by(ill)) == (False, "worst")
     assert f"judged is what is derived: {rich.evidence['scored_because']}" in summary(document(report, "public"))
 
 
@@ -203,7 +209,7 @@ def test_a_claim_of_differential_privacy_keeps_a_limit_on_what_is_derived_once_i
     asked = [{"use": "odd", "at_least": 0.3, "secret": "ill"}]
     report = audited(kept, metric_that(doubt), metrics=asked, **CLAIM)
     found = finding(report, "odd@calm#ill")
-    assert (found.limit["scored"], found.passed) == (scored, scored == "derived")
+    assert (judged_by(found), found.passed) == (scored, scored == "derived")
     assert ("scored_because" in found.evidence) == (scored == "derived")
     assert [each.id for each in report.findings] == ["odd@calm#ill", "guarantee:epsilon"]
     (shown,) = (each for each in document(report, "public")["findings"] if each["id"] == found.id)
@@ -230,14 +236,14 @@ def test_a_promise_that_nearly_everything_keeps_bounds_no_belief(claim: Any, bou
 
 def test_a_claim_of_differential_privacy_that_nobody_can_check_is_none() -> None:
     report = audited(metric_that(doubt), metrics=[{"use": "odd", "at_least": 0.3, "secret": "ill"}], **CLAIM)
-    assert finding(report, "odd@calm#ill").limit["scored"] == "worst"
+    assert judged_by(finding(report, "odd@calm#ill")) == "worst"
     assert report.exit_code == 1
 
 
 def test_a_metric_that_can_only_score_what_is_derived_says_so_and_refuses_anything_else() -> None:
     kind = metric_that(doubt, scorable=ONLY_DERIVED)
     found = finding(audited(kind, metrics=[{"use": "odd", "at_least": 0.3, "secret": "ill"}]), "odd@calm#ill")
-    assert (found.passed, found.limit["scored"], values(found)) == (True, "derived", {})
+    assert (found.passed, judged_by(found), values(found)) == (True, "derived", {})
     assert found.evidence["scored_because"] == "the metric can only score what is derived"
     for scored in ("worst", "composition"):
         with pytest.raises(Exception, match=f"it cannot score `{scored}`; leave `scored` out, or choose derived"):
@@ -313,7 +319,7 @@ def test_on_half_of_the_evidence_a_limit_fails_or_is_inconclusive_and_never_hold
     scored: str, limit: float, passed: bool | None
 ) -> None:
     found = judged(0.5, 0.9, score=only(scored), at_least=limit)
-    assert (found.passed, found.limit["scored"]) == (passed, "worst")
+    assert (found.passed, judged_by(found)) == (passed, "worst")
     other = {"derived": "the group's true composition", "composition": "what the adversary derives"}[scored]
     assert found.evidence["problem"] == f"{other} could not be scored: this one has no score"
 
@@ -338,7 +344,7 @@ def test_a_composition_that_alone_breaks_a_limit_fails_whatever_the_attack_canno
 
 def average(value: float, secondary: SecondaryScore, *, scores: Sequence[float] = (0.5, 0.6)) -> dict[str, Any]:
     people = ScoredPeople(np.array(scores), np.array([600, 400]), np.array([False, False]), everyone=True)
-    limit = {"at_most": 0.9, "average": True, "allow": 0.0, "scored": "worst"}
+    limit = Limit("at_most", 0.9, average=True, scored="worst")
     found = Finding(
         "confidence@a", "confidence", True, value=value, attack="a", secret="ill", limit=limit, people=1000,
         scored=people, score_range=0.1, smallest_group=400, private=True, evidence={"derived": secondary},
@@ -511,7 +517,7 @@ def test_a_waiver_with_a_limit_of_its_own_is_judged_by_the_same_distribution() -
     metric = metric_that(doubt).model_validate({"use": "odd", "at_least": 0.3, "scored": "composition"})
     weaker = Waiver.model_validate_json(json.dumps(said)).weaker(metric)
     assert isinstance(weaker, RecordMetric)
-    assert (weaker.limit, weaker.scored) == (0.2, "composition")
+    assert (weaker.bound, weaker.scored) == (0.2, "composition")
 
 
 def test_a_policy_in_memory_takes_the_same_default(tmp_path: Path) -> None:

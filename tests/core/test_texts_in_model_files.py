@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from command_line import leafgate
 from leafgate.errors import ReleaseError
 from leafgate.io.release_codec import KINDS, OWN_TEXTS
-from leafgate.models.exposure.disclosures import has_known_words, text_size
+from leafgate.models.exposure.unread import has_known_words, text_size
 from leafgate.models.formats.native import written
 from leafgate.models.reader import read_foreign
 from leafgate.models.scrub.scrub import minimise as scrubbed_model
@@ -310,6 +310,7 @@ def test_a_text_in_a_lightgbm_file_is_told(tmp_path: Path, old: str, new: str) -
     assert_told(tmp_path, text.replace(old, new, 1).encode(), "shares", state={"codes": {"well": 0, "ill": 1}})
 
 
+@pytest.mark.filterwarnings("ignore:Skipping features without any observed values")
 def test_nothing_in_files_of_random_pipelines_is_told() -> None:
     """Whole, as `leafgate convert` writes it, and scrubbed: texts of known programs are no other content."""
     pytest.importorskip("skops")

@@ -17,12 +17,12 @@ from leafgate.demo import run_demo
 from leafgate.disclosure.document import document
 from leafgate.disclosure.schema import NodeDocument
 from leafgate.engine.audit import Audit
-from leafgate.engine.figures import TreeView, first_asking
+from leafgate.engine.figures import first_asking
 from leafgate.engine.tree_layout import ROWS, Drawn, layout_of, unfolded
 from leafgate.reports import Format, view
 from leafgate.session.run import Session, open_session
 from leafgate.types.release import Release
-from leafgate.types.report import Finding, Report
+from leafgate.types.report import Finding, Limit, Report, TreeView
 from leafgate.types.schema import Column, Schema
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
 from patience import ends_soon
@@ -180,7 +180,7 @@ def test_a_test_with_very_many_answers_is_drawn_soon() -> None:
 
 POLICY = {"name": "p", "sha256": "0" * 64}
 RELEASE = {"sha256": "0" * 64, "builder": {"use": "c45"}, "trees": 1, "leaves": 2}
-LIMIT = {"at_least": 5, "average": False}
+LIMIT = Limit("at_least", 5, scored="derived")
 
 
 def marked(
@@ -196,7 +196,7 @@ def marked(
     """The public document of a tree with people past a limit in some of its leaves."""
     root = {"parent": None, "kind": "leaf", "leaves": 9, "risk": risk}
     view = TreeView(1, [root], [{**root, "risk": None}], {"m@a": leaves} if leaves else {})
-    finding = Finding("m@a", "m", passed, "a", people=1000, violations=beyond, limit={**LIMIT, "allow": allow})
+    finding = Finding("m@a", "m", passed, "a", people=1000, violations=beyond, limit=replace(LIMIT, allow=allow))
     report = Report(POLICY, {}, RELEASE, [finding], {}, smallest, tree=view, **facts)
     return document(report, "public")
 

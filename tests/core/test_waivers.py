@@ -15,13 +15,12 @@ from leafgate.disclosure.document import document
 from leafgate.disclosure.stored import parse_report
 from leafgate.disclosure.text import summary
 from leafgate.engine import waivers as waiving
-from leafgate.engine.audit import audit
 from leafgate.engine.waivers import never
 from leafgate.errors import PolicyError
 from leafgate.io.json import readable
-from leafgate.policy.load import load_policy
+from leafgate.policy.load import load_policy, waiver_terms
 from leafgate.policy.waivers import Waiver, metric_of
-from leafgate.session.run import Session, open_session
+from leafgate.session.run import Session, audit_policy, open_session
 from leafgate.types.report import Finding
 from leafgate_protection import KAnonymity
 from random_tables import table_of
@@ -173,7 +172,7 @@ def test_only_a_finding_that_is_a_limits_alone_is_waived(
     limits: list[Finding], others: list[Finding], status: str, message: str
 ) -> None:
     waiver = Waiver.model_validate_json(json.dumps(WAIVER | {"release": "0" * 64}))
-    _, (result,) = waiving.Waiving([waiver], [], TODAY, "0" * 64, limits, others, never).judged()
+    _, (result,) = waiving.Waiving([waiver_terms(waiver, ())], TODAY, "0" * 64, limits, others, never).judged()
     assert result["status"] == status
     assert message in result["message"]
 
@@ -501,9 +500,11 @@ def test_a_weaker_limit_must_hold_for_every_belief_an_attack_found() -> None:
     said = {"attacks": [{"use": "nosy"}], "metrics": [{"use": "odd", "at_least": 0.6}]}
     policy = policy_with(plugins, **said)
     table = table_of(policy.data.meaning().columns, ROWS, (3, 1, 2, 2))
-    sealed = audit(policy, plugins, table).sealed
+    sealed = audit_policy(policy, plugins, table).sealed
     assert sealed is not None
     for limit, status in ((0.4, "broken_limit"), (0.1, "applied")):
         waiver = WAIVER | {"finding": "odd@nosy#ill", "release": sealed.sha256, "limit": {"at_least": limit}}
         waived = policy_with(plugins, **said, waivers=[waiver])
-        assert [result["status"] for result in audit(waived, plugins, table, today=TODAY).report.waivers] == [status]
+        assert [result["status"] for result in audit_policy(waived, plugins, table, today=TODAY).report.waivers] == [
+            status
+        ]

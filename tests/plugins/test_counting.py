@@ -16,11 +16,11 @@ from leafgate.types.release import Level, Publish, Release
 from leafgate.types.table import Table
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf
 from leafgate_baselines import Id3
-from leafgate_maxent.counting import Counted, counted
+from leafgate_maxent.counting import CountingPosterior, counting_posterior
 from leafgate_maxent.counting import diagnostics as sampling
 from leafgate_maxent.counting import initial_state as starting
 from leafgate_maxent.counting.closed_form import log_ways
-from leafgate_maxent.counting.diagnostics import mixing_of
+from leafgate_maxent.counting.diagnostics import convergence_of
 from leafgate_maxent.problem import build as modelling
 from leafgate_maxent.problem.problem import Problem
 from literal_counting import count
@@ -36,11 +36,11 @@ TOWN = categorical("town", "quasi_identifier", values=("here", "there"))
 
 
 def problem_of(release: Release, known: AdversaryKnowledge, *, internal: bool = True) -> Problem:
-    return modelling.model_of(release, known, internal=internal).problem
+    return modelling.build_model(release, known, internal=internal).problem
 
 
-def answer(problem: Problem, *, seed: int = 0, seconds: float = 60, most_states: int = 2_000_000) -> Counted:
-    return counted(problem, seed=seed, deadline=time.monotonic() + seconds, most_states=most_states)
+def answer(problem: Problem, *, seed: int = 0, seconds: float = 60, most_states: int = 2_000_000) -> CountingPosterior:
+    return counting_posterior(problem, seed=seed, deadline=time.monotonic() + seconds, most_states=most_states)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -138,7 +138,9 @@ def leaf(stated: Leaf, level: Level = "counts") -> Release:
     return Release(builder={"use": "id3"}, schema=PLACES.schema, trees=(stated,), publish=Publish(level, False))
 
 
-def of_leaf(stated: Leaf, level: Level = "counts", facts: Sequence[Fact] = (), people: Table | None = None) -> Counted:
+def of_leaf(
+    stated: Leaf, level: Level = "counts", facts: Sequence[Fact] = (), people: Table | None = None
+) -> CountingPosterior:
     return answer(problem_of(leaf(stated, level), grant_knowledge(PLACES, facts=facts, people=people)))
 
 
@@ -213,11 +215,11 @@ def test_trees_that_ask_unknown_columns_are_not_read() -> None:
 def test_chains_apart_have_a_large_r_hat() -> None:
     draws = np.random.default_rng(0).integers(0, 2, size=(8, 16, 50, 1)).astype(float)
     people = np.ones(1)
-    together = mixing_of(draws.sum(axis=2), (draws**2).sum(axis=2), 50, people)
+    together = convergence_of(draws.sum(axis=2), (draws**2).sum(axis=2), 50, people)
     assert together.r_hat < 1.005
     assert together.draws > 0.6 * 8 * 16 * 50
     assert together.error == pytest.approx(0.5 / np.sqrt(8 * 16 * 50), rel=0.3)
     draws[:4] += 2
-    apart = mixing_of(draws.sum(axis=2), (draws**2).sum(axis=2), 50, people)
+    apart = convergence_of(draws.sum(axis=2), (draws**2).sum(axis=2), 50, people)
     assert apart.r_hat > 2
     assert apart.draws < 200

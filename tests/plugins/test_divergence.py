@@ -17,11 +17,11 @@ from leafgate import AdversaryKnowledge, AttackModel, Belief, Metric, Release, S
 from leafgate.api.registry import Plugin, Plugins, load_plugins
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary
-from leafgate.engine.audit import audit
 from leafgate.engine.build import grant_knowledge
 from leafgate.errors import UnreadableError
 from leafgate.io.json import readable
 from leafgate.policy.load import policy_model
+from leafgate.session.run import audit_policy
 from leafgate.testing.scenarios.contexts import cells_case
 from leafgate.types.evidence import PeopleCount
 from leafgate.types.report import Finding, Report
@@ -59,7 +59,7 @@ def audited(nosy: type[AttackModel], *metrics: Mapping[str, Any], **said: Any) -
     asked = {"data": {"columns": COLUMNS}, "build": {"use": "id3"}, "attacks": [{"use": "nosy"}]}
     result = policy_document(**asked | {"metrics": list(metrics)} | said)
     policy = policy_model(plugins).model_validate(result, context={"beside": Path(), "root": Path()}, strict=False)
-    return audit(policy, plugins, table_of(policy.data.meaning().columns, PEOPLE, COUNTS)).report
+    return audit_policy(policy, plugins, table_of(policy.data.meaning().columns, PEOPLE, COUNTS)).report
 
 
 def only(report: Report) -> Finding:
@@ -362,5 +362,5 @@ def test_own_records_of_an_attack_are_found_by_their_public_cells() -> None:
 def test_cells_of_single_records_are_no_public_records() -> None:
     case = cells_case("everything")
     assert len(case.table.public[0]) < len(case.table)
-    with pytest.raises(UnreadableError, match="speaks of single cells"):
+    with pytest.raises(UnreadableError, match="is about single cells"):
         Divergence(at_least=0).score(case)

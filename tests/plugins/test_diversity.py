@@ -18,10 +18,10 @@ from leafgate import Belief, Example, InconclusiveError, Metric, Release, Scorin
 from leafgate.api.registry import load_plugins, use_of
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary
-from leafgate.engine.audit import audit
 from leafgate.engine.build import grant_knowledge
 from leafgate.errors import UnreadableError
 from leafgate.policy.load import policy_of
+from leafgate.session.run import audit_policy
 from leafgate.types.hierarchy import Hierarchy
 from leafgate.types.report import Finding, Report
 from leafgate.types.schema import Column
@@ -443,7 +443,7 @@ def report(said: dict[str, Any], scores: Mapping[str, Any] | None = None, tmp_pa
     loaded = policy_of(fields, tmp_path)
     rows = [("Rome", "flu"), ("Bonn", "flu"), ("Bonn", "cold")]
     table = table_of(loaded.policy.data.meaning().columns, rows, [4, 1, 3])
-    return audit(loaded.policy, loaded.plugins, table).report
+    return audit_policy(loaded.policy, loaded.plugins, table).report
 
 
 def only(found: Report) -> Finding:

@@ -20,8 +20,8 @@ from leafgate.engine.audit import Audit
 from leafgate.session.run import open_session
 from leafgate_downgrading import Conditioning, Downgrading, NaiveBayes, Restoration, TreeInference
 from leafgate_downgrading.grid import HIDDEN, WITHHELD, Grid
-from leafgate_downgrading.metrics import errors
-from leafgate_downgrading.search import Aim, Search, downgraded
+from leafgate_downgrading.metrics import class_errors
+from leafgate_downgrading.search import Objective, Search, search_cells_to_withhold
 
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 PAPERS = {"use": "tree_inference", "train_on": "complete", "least": 1}
@@ -251,7 +251,7 @@ def test_the_judges_share_nothing_with_the_search(tmp_path: Path, monkeypatch: p
     """With a search that withholds nothing but what is secret the audit fails, whatever the builder may claim."""
     from leafgate_downgrading import builder as module
 
-    monkeypatch.setattr(module, "downgraded", lambda cells, protected, aim: Search(protected.copy()))
+    monkeypatch.setattr(module, "search_cells_to_withhold", lambda cells, protected, aim: Search(protected.copy()))
     audit = open_session(written(tmp_path)).audit()
     assert audit.report.verdict == "fail"
     assert values(audit)["confidence@conditioning#range"] == 1
@@ -261,14 +261,14 @@ EVERY = (TreeInference(), Conditioning(), NaiveBayes(), Restoration())
 AGAINST = (EVERY, EVERY[:1], EVERY[1:2], EVERY[2:], EVERY[:2])
 
 
-def aim_of(seed: int, columns: int) -> Aim:
+def aim_of(seed: int, columns: int) -> Objective:
     tau, rho = (0.75, 0.66, 0.85)[(seed // 3) % 3], (1.0, 0.8, 0.7)[seed % 3]
-    return Aim(AGAINST[seed % 5], tau, rho, 1.0, np.ones(columns), np.ones(columns, dtype=np.bool_))
+    return Objective(AGAINST[seed % 5], tau, rho, 1.0, np.ones(columns), np.ones(columns, dtype=np.bool_))
 
 
-def searched(table: Tiny, aim: Aim) -> int | None:
+def searched(table: Tiny, aim: Objective) -> int | None:
     """Further cells withheld; None where the search fails."""
-    found = downgraded(table.cells, table.protected, aim)
+    found = search_cells_to_withhold(table.cells, table.protected, aim)
     return None if found.given_up else int((found.hidden & ~table.protected).sum())
 
 
@@ -309,8 +309,8 @@ def test_it_ends_hides_every_secret_cell_and_claims_no_more_than_holds(seed: int
     columns = table.protected.shape[1]
     aim = aim_of(seed, columns)
     allowed = np.arange(columns) != seed % columns
-    aim = Aim(aim.against, aim.tau, aim.rho, 1.0, aim.weights, allowed, allow)
-    found = downgraded(table.cells, table.protected, aim)
+    aim = Objective(aim.against, aim.tau, aim.rho, 1.0, aim.weights, allowed, allow)
+    found = search_cells_to_withhold(table.cells, table.protected, aim)
     further = found.hidden & ~table.protected
     assert (found.hidden >= table.protected).all()
     assert visible(table, found.hidden)
@@ -327,9 +327,13 @@ def test_the_loss_of_function_stays_within_its_bound(seed: int) -> None:
     table = tiny(seed, 12)
     columns = table.protected.shape[1]
     every = np.ones(columns, dtype=np.bool_)
-    least = downgraded(table.cells, table.protected, Aim(EVERY[:1], 1, 1, 1, np.ones(columns), every)).loss
+    least = search_cells_to_withhold(
+        table.cells, table.protected, Objective(EVERY[:1], 1, 1, 1, np.ones(columns), every)
+    ).loss
     bound = least + 0.02
-    found = downgraded(table.cells, table.protected, Aim(EVERY[:1], 0.7, 0.8, bound, np.ones(columns), every))
+    found = search_cells_to_withhold(
+        table.cells, table.protected, Objective(EVERY[:1], 0.7, 0.8, bound, np.ones(columns), every)
+    )
     assert found.loss <= bound + 1e-9
 
 
@@ -385,7 +389,7 @@ def test_to_lose_function_is_to_err_more() -> None:
     rng = np.random.default_rng(1)
     codes = np.repeat(rng.integers(0, 2, 200)[:, None], 2, axis=1)
     whole = Grid(codes, (2, 2), (False, False), np.ones(200))
-    seen = whole.showing(np.where(np.arange(400).reshape(200, 2) % 2 == 1, HIDDEN, codes))
-    rise = errors(seen, whole) - errors(whole, whole)
+    seen = whole.with_codes(np.where(np.arange(400).reshape(200, 2) % 2 == 1, HIDDEN, codes))
+    rise = class_errors(seen, whole) - class_errors(whole, whole)
     assert rise[0] > 0.2
-    assert errors(whole, whole).max() == 0
+    assert class_errors(whole, whole).max() == 0

@@ -10,11 +10,11 @@ from leafgate.algorithms.induction.greedy import grow
 from leafgate.algorithms.induction.growth import finished
 from leafgate.algorithms.induction.pruning import prune
 from leafgate.algorithms.routing import route
-from leafgate_downgrading.c45_missing import Growing, best_split, class_posterior, grown
-from leafgate_downgrading.conditioning import ConditioningLearned
+from leafgate_downgrading.c45_missing import TreeOptions, best_split, class_posterior, grow_tree
+from leafgate_downgrading.conditioning import ConditioningAdversary
 from leafgate_downgrading.grid import HIDDEN, Codes, Grid, indicators
-from leafgate_downgrading.naive_bayes import NaiveBayesLearned, information, pair_counts, recounted
-from leafgate_downgrading.tree_adversaries import RestorationLearned, TreesLearned
+from leafgate_downgrading.naive_bayes import NaiveBayesAdversary, mutual_information, pair_counts, update_pair_counts
+from leafgate_downgrading.tree_adversaries import RestorationAdversary, TreeAdversary
 from literal_cells import asked, bits_told, completed, conditioned, naively
 from random_tables import categorical, table_of
 
@@ -40,22 +40,22 @@ SEEDS = range(12)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_information_is_that_of_the_visible_pairs(seed: int) -> None:
     grid = random_grid(seed)
-    result = information(pair_counts(grid), grid, 0)
+    result = mutual_information(pair_counts(grid), grid, 0)
     assert result[1:] == pytest.approx([bits_told(grid, 0, other) for other in (1, 2, 3)], abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_counts_brought_up_to_date_are_those_counted_anew(seed: int) -> None:
     grid = random_grid(seed)
-    fewer = grid.showing(np.where(np.random.default_rng(seed).random(grid.codes.shape) < 0.2, HIDDEN, grid.codes))
-    assert recounted(pair_counts(grid), grid, fewer) == pytest.approx(pair_counts(fewer))
+    fewer = grid.with_codes(np.where(np.random.default_rng(seed).random(grid.codes.shape) < 0.2, HIDDEN, grid.codes))
+    assert update_pair_counts(pair_counts(grid), grid, fewer) == pytest.approx(pair_counts(fewer))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("least", [1.0, 4.0])
 def test_conditioning_counts_who_agrees_on_the_most_telling_visible_cells(seed: int, least: float) -> None:
     grid = random_grid(seed)
-    for column, (rows, chances) in ConditioningLearned(grid, least).posterior(grid.codes, every_row(grid)).items():
+    for column, (rows, chances) in ConditioningAdversary(grid, least).posterior(grid.codes, every_row(grid)).items():
         for row, mine in zip(rows.tolist(), chances, strict=True):
             assert mine == pytest.approx(conditioned(grid, row, grid.codes[row].tolist(), column, least))
 
@@ -66,7 +66,7 @@ def test_conditioning_on_a_record_that_hides_more_is_conditioning_on_what_it_sti
     grid = random_grid(seed)
     records = grid.codes.copy()
     records[:, 0] = HIDDEN
-    rows, chances = ConditioningLearned(grid).posterior(records, every_row(grid))[0]
+    rows, chances = ConditioningAdversary(grid).posterior(records, every_row(grid))[0]
     for row, mine in zip(rows.tolist(), chances, strict=True):
         assert mine == pytest.approx(conditioned(grid, row, records[row].tolist(), 0, 1))
 
@@ -74,7 +74,7 @@ def test_conditioning_on_a_record_that_hides_more_is_conditioning_on_what_it_sti
 @pytest.mark.parametrize("seed", SEEDS)
 def test_naive_bayes_multiplies_the_evidence_of_visible_cells(seed: int) -> None:
     grid = random_grid(seed)
-    for column, (rows, chances) in NaiveBayesLearned(grid).posterior(grid.codes, every_row(grid)).items():
+    for column, (rows, chances) in NaiveBayesAdversary(grid).posterior(grid.codes, every_row(grid)).items():
         for row, mine in zip(rows.tolist(), chances, strict=True):
             assert mine == pytest.approx(naively(grid, grid.codes[row].tolist(), column))
 
@@ -82,7 +82,7 @@ def test_naive_bayes_multiplies_the_evidence_of_visible_cells(seed: int) -> None
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_tree_mixes_the_branches_a_hidden_cell_could_take(seed: int) -> None:
     grid = random_grid(seed)
-    learned = TreesLearned(grid, Growing(least=1, confidence=None))
+    learned = TreeAdversary(grid, TreeOptions(least=1, confidence=None))
     shown = indicators(grid.codes, grid)
     for column, (rows, chances) in learned.posterior(grid.codes, every_row(grid)).items():
         for row, mine in zip(rows.tolist(), chances, strict=True):
@@ -94,8 +94,8 @@ def test_a_tree_mixes_the_branches_a_hidden_cell_could_take(seed: int) -> None:
 def test_filling_in_beliefs_is_the_mean_over_every_completion(seed: int) -> None:
     """No column is asked twice on a path of a tree of categorical columns, so they may be drawn on their own."""
     grid = random_grid(seed)
-    trees = TreesLearned(grid, Growing(least=1, confidence=None))
-    restoration = RestorationLearned(trees, rounds=1)
+    trees = TreeAdversary(grid, TreeOptions(least=1, confidence=None))
+    restoration = RestorationAdversary(trees, rounds=1)
     fill = trees.from_known_cells(grid.codes, indicators(grid.codes, grid), grid.codes == HIDDEN, restoration.without)
     for column, (rows, chances) in restoration.posterior(grid.codes, every_row(grid)).items():
         for row, mine in zip(rows.tolist(), chances, strict=True):
@@ -125,7 +125,7 @@ def test_where_nothing_is_withheld_the_tree_is_that_of_the_other_c45(seed: int, 
     counts = [routed.leaves[leaf].counts or {} for leaf in routed.leaf]
     expected = np.array([[c["d0"], c["d1"]] for c in counts], dtype=float)
     seen = np.stack([table.codes(name) for name in names], axis=1)
-    mine = grown(grid, 3, Growing(2, confidence))
+    mine = grow_tree(grid, 3, TreeOptions(2, confidence))
     chances = class_posterior(mine, grid, indicators(seen, grid), np.zeros(seen.shape, dtype=np.bool_))
     total = expected.sum(axis=1, keepdims=True)
     assert chances[total[:, 0] > 0] == pytest.approx((expected / total)[total[:, 0] > 0])
@@ -150,7 +150,7 @@ def golf() -> tuple[Grid, list[list[str]]]:
 def test_quinlans_example_of_an_unknown_cell_asks_for_the_outlook_and_sends_the_case_everywhere() -> None:
     """C4.5, chapter 3: the unknown case goes to sunny, overcast and rain with 5/13, 3/13 and 5/13."""
     grid, _ = golf()
-    root = grown(grid, 4, Growing(2, None))
+    root = grow_tree(grid, 4, TreeOptions(2, None))
     assert root.column == 0
     assert root.share == pytest.approx([5 / 13, 3 / 13, 5 / 13])
     sunny = root.children[0]
@@ -161,7 +161,7 @@ def test_quinlans_example_of_an_unknown_cell_asks_for_the_outlook_and_sends_the_
 def test_quinlans_case_with_an_unknown_humidity_is_play_with_44_percent() -> None:
     """Outlook sunny, temperature 70, humidity unknown, no wind: 2.0 / 5.4 x 100 % + 3.4 / 5.4 x 12 % = 44 %."""
     grid, domains = golf()
-    root = grown(grid, 4, Growing(2, None))
+    root = grow_tree(grid, 4, TreeOptions(2, None))
     case = np.array([[0, domains[1].index("70"), HIDDEN, 1, HIDDEN]])
     chances = class_posterior(root, grid, indicators(case, grid), case == HIDDEN)
     assert chances[0] == pytest.approx([0.44, 0.56], abs=0.005)
@@ -169,10 +169,10 @@ def test_quinlans_case_with_an_unknown_humidity_is_play_with_44_percent() -> Non
 
 def test_the_unknown_outlook_lowers_its_gain_ratio_as_quinlan_computes() -> None:
     """Gain 13/14 (0.961 - 0.747) = 0.199 bits, split information 1.809."""
-    from leafgate_downgrading.c45_missing import _counted, _tests
+    from leafgate_downgrading.c45_missing import _class_counts, _tests
 
     grid, _ = golf()
-    tests = _tests(grid, _counted(grid, 4, np.arange(14), grid.weight), 14.0, 2.0)
+    tests = _tests(grid, _class_counts(grid, 4, np.arange(14), grid.weight), 14.0, 2.0)
     assert tests.gain[0] == pytest.approx(0.199, abs=0.001)
     assert tests.split[0] == pytest.approx(1.809, abs=0.001)
 
@@ -190,13 +190,13 @@ def test_restoration_undoes_the_withholding_of_a_copy() -> None:
     codes[0] = [H, H, 0]
     codes[1] = [H, H, 1]
     grid = Grid(codes, (2, 2, 2), (False,) * 3, np.ones(12))
-    trees = TreesLearned(grid, Growing())
+    trees = TreeAdversary(grid, TreeOptions())
     assert trees.posterior(codes, np.arange(12))[0][1] == pytest.approx(0.5)
-    restored = RestorationLearned(trees, 1).posterior(codes, np.arange(12))[0][1]
+    restored = RestorationAdversary(trees, 1).posterior(codes, np.arange(12))[0][1]
     assert restored == pytest.approx(np.eye(2))
 
 
 def test_without_anything_to_learn_from_every_value_is_as_likely() -> None:
     grid = Grid(np.array([[H, 0], [H, 1]]), (4, 2), (False, False), np.ones(2))
-    for learned in (ConditioningLearned(grid), NaiveBayesLearned(grid), TreesLearned(grid, Growing())):
+    for learned in (ConditioningAdversary(grid), NaiveBayesAdversary(grid), TreeAdversary(grid, TreeOptions())):
         assert learned.posterior(grid.codes, np.arange(2))[0][1] == pytest.approx(0.25)

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from command_line import leafgate
 from leafgate.errors import InvalidError
-from leafgate_dp_random_trees.accounting import RATES, Forest, at_delta, at_epsilon, reached
-from leafgate_dp_random_trees.accounting.pld import chances_of, profile
+from leafgate_dp_random_trees.accounting import SAMPLING_RATES, Forest, at_delta, at_epsilon, feasible_parameters
+from leafgate_dp_random_trees.accounting.pld import counter_distribution, profile
 from leafgate_dp_random_trees.accounting.theorem import delta_of, epsilon_of, one_tree_delta
 
 EPSILONS = np.array([0.0, 0.02, 0.1, 0.3, 0.7, 1.5, 3.0])
@@ -88,7 +88,7 @@ def test_the_theorems_epsilon_is_the_smallest_with_this_delta(trees: int) -> Non
 
 @given(st.integers(1, 7), st.integers(1, 5), st.sampled_from([Fraction(1, 10), Fraction(1, 3), Fraction(1, 2)]))
 def test_a_counter_is_distributed_as_all_its_samples_say(n: int, k: int, beta: Fraction) -> None:
-    found = chances_of(n, float(beta), k)
+    found = counter_distribution(n, float(beta), k)
     for count, chance in shown(n, beta, k).items():
         assert found[count] == pytest.approx(float(chance), abs=1e-12)
     assert found.sum() == pytest.approx(1, abs=1e-12)
@@ -155,15 +155,15 @@ def test_more_trees_more_sampling_and_smaller_counters_tell_more() -> None:
 
 
 def test_what_is_reached_keeps_the_promise_and_a_little_more_sampling_does_not() -> None:
-    for one in reached(1.0, 1e-6, [10], [1, 32]):
+    for one in feasible_parameters(1.0, 1e-6, [10], [1, 32]):
         assert one.beta is not None
         assert at_epsilon(Forest(one.k, one.beta, one.trees), 1.0).delta <= 1e-6
-        more = RATES[RATES.index(one.beta) + 1]
+        more = SAMPLING_RATES[SAMPLING_RATES.index(one.beta) + 1]
         assert at_epsilon(Forest(one.k, more + 0.01, one.trees), 1.0).delta > 1e-6
 
 
 def test_where_no_rate_is_small_enough_none_is_told() -> None:
-    (one,) = reached(0.001, 1e-12, [2], [64])
+    (one,) = feasible_parameters(0.001, 1e-12, [2], [64])
     assert one.beta is None
 
 

@@ -126,7 +126,7 @@ def test_a_claim_for_half_of_the_trees_is_refuted() -> None:
     half = released(dp_trees(trees=4), TABLE).guarantee["epsilon"]
     twin = saying(replace(RELEASE, guarantee={"epsilon": half}), trees=4)
     metric = DifferentialPrivacy.from_claim(half)
-    assert epsilon(twin, TABLE) > metric.limit
+    assert epsilon(twin, TABLE) > metric.bound
     assert not metric.holds(epsilon(twin, TABLE))
     assert metric.holds(epsilon(released(dp_trees(trees=4), TABLE), TABLE))
 

@@ -21,15 +21,15 @@ from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 from leafgate_dp_random_trees import Distinguish, RandomTrees
 from leafgate_dp_random_trees.distinguish.attack import (
-    chosen_test,
+    choose_test,
     claim_of,
     estimate_epsilon,
-    planned,
+    plan_runs,
     seconds_of_a_run,
 )
 from leafgate_dp_random_trees.distinguish.epsilon_bounds import clopper_pearson, from_errors, from_one_run
-from leafgate_dp_random_trees.distinguish.neighbours import worlds
-from leafgate_dp_random_trees.mechanisms import Ids, Key, kept
+from leafgate_dp_random_trees.distinguish.neighbours import neighbouring_tables
+from leafgate_dp_random_trees.mechanisms import Ids, Key, sample_counts
 from random_tables import categorical, table_of
 
 TABLE = survey(people=200)
@@ -76,7 +76,7 @@ def from_the_data(schema: Schema, table: Table) -> Schema:
 
 
 def test_a_sample_of_a_fixed_size_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leafgate_dp_random_trees.builder.kept", fixed_size)
+    monkeypatch.setattr("leafgate_dp_random_trees.builder.sample_counts", fixed_size)
     assert refuted(dp_trees())
 
 
@@ -106,12 +106,12 @@ def test_one_sample_for_all_trees_is_refuted(monkeypatch: pytest.MonkeyPatch, sh
     table = table_of((*asked, TRUTH), [(*"a" * 24, "no")])
     claim = released(builder, table).guarantee["epsilon"]
     if shared:
-        monkeypatch.setattr("leafgate_dp_random_trees.builder.kept", SharedSample(150))
-    world = next(w for w in worlds(table.schema, 5, 0.1, 2, replaced=False) if w.name == "alike in part")
+        monkeypatch.setattr("leafgate_dp_random_trees.builder.sample_counts", SharedSample(150))
+    world = next(w for w in neighbouring_tables(table.schema, 5, 0.1, 2, replaced=False) if w.name == "alike in part")
     mechanism = attacked(builder, table).mechanism
     assert mechanism is not None
     rng = np.random.default_rng(0)
-    test = chosen_test(world, mechanism, 1_000, claim["delta"], rng)
+    test = choose_test(world, mechanism, 1_000, claim["delta"], rng)
     epsilon = estimate_epsilon(test, mechanism, 1_000, claim["delta"], 0.95, rng)
     assert (epsilon > claim["at_most"]) == shared
 
@@ -124,7 +124,7 @@ class SharedSample:
 
     def __call__(self, weight: Ids, beta: float, key: Key) -> Ids:
         if self.calls % self.trees == 0:
-            self.sample = kept(weight, beta, key)
+            self.sample = sample_counts(weight, beta, key)
         self.calls += 1
         return self.sample
 
@@ -217,8 +217,8 @@ def test_delta_counts_whichever_way_the_test_goes(caught: tuple[int, int], alarm
 
 def test_the_worlds_differ_by_one_person() -> None:
     for replaced in (False, True):
-        for world in worlds(TABLE.schema, 10, 0.1, 2, replaced=replaced):
-            assert world.along.people - world.without.people == (0 if replaced else 1)
+        for world in neighbouring_tables(TABLE.schema, 10, 0.1, 2, replaced=replaced):
+            assert world.with_person.people - world.without_person.people == (0 if replaced else 1)
             assert world.person.people == 1
 
 
@@ -237,7 +237,7 @@ def test_runs_that_could_not_refute_the_claim_are_inconclusive_and_say_what_coul
 
 def test_the_budget_says_how_many_runs_are_done_and_no_clock_does() -> None:
     release, known = released(dp_trees(), TABLE), attacked(dp_trees(), TABLE)
-    each = planned(Distinguish(), release, known, claim_of(release)).seconds_each
+    each = plan_runs(Distinguish(), release, known, claim_of(release)).seconds_each
     attack = Distinguish(seconds=40.5 * each)
     items = [attack.infer(release, known)[0].evidence for _ in range(2)]
     assert items[0] == items[1]
@@ -250,9 +250,9 @@ def test_without_a_number_of_runs_there_are_as_many_as_could_refute_the_claim() 
     builder = dp_trees()
     release, known = released(builder, TABLE), attacked(builder, TABLE)
     attack = Distinguish(seconds=1e6)
-    assert planned(attack, release, known, claim_of(release)).runs == 100
+    assert plan_runs(attack, release, known, claim_of(release)).runs == 100
     strong = replace(claim_of(release), epsilon=4.0)
-    plan = planned(attack, release, known, strong)
+    plan = plan_runs(attack, release, known, strong)
     assert plan.runs > 100
     assert plan.at_best > 4.0
 

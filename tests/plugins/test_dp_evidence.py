@@ -20,8 +20,8 @@ from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, leaves
 from leafgate_dp_random_trees import RandomTrees
-from leafgate_dp_random_trees.leaf_scores import completed, leaf_scores
-from leafgate_dp_random_trees.structure import CUTS, balanced_forest, deal, undealt
+from leafgate_dp_random_trees.leaf_scores import impute_suppressed, leaf_scores
+from leafgate_dp_random_trees.structure import CUTS, assign_columns, balanced_structure_violations, draw_balanced_trees
 from random_tables import categorical, numeric, table_of
 
 SCHEMA = Schema(COLUMNS)
@@ -31,7 +31,7 @@ TABLE = survey()
 @pytest.mark.parametrize("trees", [6, 16, 26, 96])
 def test_every_column_and_every_pair_of_columns_is_asked_about_equally_often(trees: int) -> None:
     names = [column.name for column in SCHEMA.features]
-    dealt = deal(SCHEMA, 2, trees, np.random.default_rng(0))
+    dealt = assign_columns(SCHEMA, 2, trees, np.random.default_rng(0))
     assert len(dealt) == trees
     assert dealt[:6] == [(), *((name,) for name in names)]
     pairs = Counter(frozenset(asked) for asked in dealt[6:])
@@ -41,16 +41,18 @@ def test_every_column_and_every_pair_of_columns_is_asked_about_equally_often(tre
 
 @given(st.integers(0, 3), st.integers(1, 30), st.integers(0, 2**32))
 def test_every_forest_that_is_dealt_is_recognised(depth: int, trees: int, seed: int) -> None:
-    found = list(balanced_forest(SCHEMA, depth, trees, np.random.default_rng(seed)))
+    found = list(draw_balanced_trees(SCHEMA, depth, trees, np.random.default_rng(seed)))
     assert len(found) == trees
-    assert not list(undealt(found, SCHEMA, depth))
+    assert not list(balanced_structure_violations(found, SCHEMA, depth))
     if any(not isinstance(tree, Leaf) for tree in found):
-        assert list(undealt(found, SCHEMA, 0))
+        assert list(balanced_structure_violations(found, SCHEMA, 0))
 
 
 def test_what_cannot_have_been_dealt_is_seen() -> None:
-    (asked,) = (t for t in balanced_forest(SCHEMA, 1, 6, np.random.default_rng(0)) if isinstance(t, NumericSplit))
-    (fan, *_) = (t for t in balanced_forest(SCHEMA, 1, 6, np.random.default_rng(0)) if isinstance(t, CategoricalSplit))
+    (asked,) = (t for t in draw_balanced_trees(SCHEMA, 1, 6, np.random.default_rng(0)) if isinstance(t, NumericSplit))
+    (fan, *_) = (
+        t for t in draw_balanced_trees(SCHEMA, 1, 6, np.random.default_rng(0)) if isinstance(t, CategoricalSplit)
+    )
     uneven = replace(fan, branches=(replace(fan.branches[0], node=asked), *fan.branches[1:]))
     for strange in (
         replace(asked, at=101.0),
@@ -59,7 +61,7 @@ def test_what_cannot_have_been_dealt_is_seen() -> None:
         replace(fan, branches=fan.branches[:2], default=Leaf()),
         replace(fan, branches=fan.branches[::-1]),
     ):
-        assert list(undealt([strange], SCHEMA, 2))
+        assert list(balanced_structure_violations([strange], SCHEMA, 2))
     assert sum(1 for _ in leaves(asked)) == CUTS + 1
 
 
@@ -69,7 +71,7 @@ def test_a_hidden_number_is_taken_for_the_mean_of_those_below_k(expected: float,
     if chances.sum() < 1e-9:
         return
     mean = (np.arange(k) * chances).sum() / chances.sum()
-    found = completed(np.array([[0.0, 50.0]]), np.array([[expected, 3.0]]), k)
+    found = impute_suppressed(np.array([[0.0, 50.0]]), np.array([[expected, 3.0]]), k)
     assert found[0].tolist() == pytest.approx([mean, 50.0], abs=1e-6)
 
 

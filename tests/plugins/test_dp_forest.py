@@ -25,10 +25,10 @@ from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 from leafgate.types.tree import Leaf, columns_asked, leaves
 from leafgate_dp_random_trees import DpRandomTrees, RandomTrees
-from leafgate_dp_random_trees.accounting import at_delta, settled
+from leafgate_dp_random_trees.accounting import at_delta, choose_forest
 from leafgate_dp_random_trees.leaf_scores import with_statistics
-from leafgate_dp_random_trees.mechanisms import Key, discrete_laplace, kept
-from leafgate_dp_random_trees.structure import drawn, undrawn
+from leafgate_dp_random_trees.mechanisms import Key, discrete_laplace, sample_counts
+from leafgate_dp_random_trees.structure import draw_random_tree, random_structure_violations
 from random_tables import table_of
 
 TABLE = survey()
@@ -48,7 +48,7 @@ def test_without_sampling_and_threshold_every_tree_counts_everybody() -> None:
 
 def test_a_sample_keeps_every_person_with_the_same_chance() -> None:
     weight = np.array([1, 2, 5, 1000], dtype=np.int64)
-    drawn = np.array([kept(weight, 0.3, Key.drawn(np.random.default_rng(seed))) for seed in range(4000)])
+    drawn = np.array([sample_counts(weight, 0.3, Key.drawn(np.random.default_rng(seed))) for seed in range(4000)])
     assert (drawn <= weight).all()
     for people, column in zip(weight, drawn.T, strict=True):
         expected = stats.binom(people, 0.3)
@@ -60,7 +60,7 @@ def test_a_sample_keeps_every_person_with_the_same_chance() -> None:
 def test_two_trees_have_samples_of_their_own() -> None:
     key = Key.drawn(np.random.default_rng(0))
     weight = np.ones(10_000, dtype=np.int64)
-    first, second = (kept(weight, 0.5, key.for_use(name)) for name in ("tree 0", "tree 1"))
+    first, second = (sample_counts(weight, 0.5, key.for_use(name)) for name in ("tree 0", "tree 1"))
     assert abs((first & second).mean() - 0.25) < 0.02
 
 
@@ -97,9 +97,9 @@ def stripped(tree: Any) -> Any:
 @given(st.integers(0, 3), st.integers(0, 2**32))
 def test_every_structure_that_is_drawn_is_recognised(depth: int, seed: int) -> None:
     schema = Schema(COLUMNS)
-    tree = drawn(schema, depth, np.random.default_rng(seed))
-    assert not list(undrawn([tree], schema, depth))
-    assert list(undrawn([tree], schema, depth + 1))
+    tree = draw_random_tree(schema, depth, np.random.default_rng(seed))
+    assert not list(random_structure_violations([tree], schema, depth))
+    assert list(random_structure_violations([tree], schema, depth + 1))
 
 
 def test_a_claim_is_the_tight_account_with_the_theorem_beside_it() -> None:
@@ -114,16 +114,16 @@ def test_a_wanted_promise_says_how_many_trees(beta: float) -> None:
     builder = DpRandomTrees(epsilon=0.5, beta=beta)
     release = released(builder, TABLE)
     assert release.guarantee["epsilon"]["at_most"] <= 0.5
-    assert len(release.trees) == settled(builder).trees == release.builder["trees"]
+    assert len(release.trees) == choose_forest(builder).trees == release.builder["trees"]
     more = builder.model_copy(update={"trees": len(release.trees) + 1})
     with pytest.raises(PolicyError, match="so many trees cannot keep it"):
-        settled(more)
+        choose_forest(more)
 
 
 @pytest.mark.parametrize(("epsilon", "trees"), [pytest.param(0.25, 64, marks=pytest.mark.slow), (1.0, 147), (3.0, 256)])
 def test_a_promise_alone_says_everything_and_is_kept(epsilon: float, trees: int) -> None:
     builder = DpRandomTrees(epsilon=epsilon)
-    found = settled(builder)
+    found = choose_forest(builder)
     assert found.trees == trees
     assert (found.beta == 0.075) == (trees == 147)
     assert at_delta(found, 1e-6).epsilon <= epsilon
@@ -133,15 +133,18 @@ def test_a_promise_alone_says_everything_and_is_kept(epsilon: float, trees: int)
 
 def test_a_promise_with_trees_says_the_rate_and_the_release_tells_it() -> None:
     release = released(DpRandomTrees(epsilon=1.0, trees=16), TABLE)
-    assert (len(release.trees), release.builder["beta"]) == (16, settled(DpRandomTrees(epsilon=1.0, trees=16)).beta)
+    assert (len(release.trees), release.builder["beta"]) == (
+        16,
+        choose_forest(DpRandomTrees(epsilon=1.0, trees=16)).beta,
+    )
     assert release.guarantee["epsilon"]["at_most"] <= 1
 
 
 def test_what_cannot_be_promised_is_refused() -> None:
     with pytest.raises(PolicyError, match="not even one tree"):
-        settled(DpRandomTrees(k=2, beta=0.5, epsilon=1.0))
+        choose_forest(DpRandomTrees(k=2, beta=0.5, epsilon=1.0))
     with pytest.raises(PolicyError, match="no rate lets"):
-        settled(DpRandomTrees(k=1, epsilon=1.0))
+        choose_forest(DpRandomTrees(k=1, epsilon=1.0))
 
 
 @pytest.mark.parametrize("builder", [dp_trees(), laplace_trees()])
@@ -223,7 +226,7 @@ def test_every_tree_of_a_forest_has_a_sample_of_its_own() -> None:
 
 
 def test_k_people_are_shown_and_fewer_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leafgate_dp_random_trees.builder.kept", lambda weight, beta, key: weight)
+    monkeypatch.setattr("leafgate_dp_random_trees.builder.sample_counts", lambda weight, beta, key: weight)
     table = table_of(COLUMNS, [("a", "a", "a", "a", 1.0, "no"), ("a", "a", "a", "a", 1.0, "yes")], [10, 9])
     (tree,) = released(dp_trees(depth=0, trees=1, combine="sum"), table).trees
     assert isinstance(tree, Leaf)

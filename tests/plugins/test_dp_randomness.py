@@ -27,7 +27,7 @@ from leafgate.types.release import Release, map_leaves
 from leafgate.types.table import Table
 from leafgate.types.tree import Leaf, leaves
 from leafgate_dp_random_trees import DifferentialPrivacy
-from leafgate_dp_random_trees.mechanisms import Ids, Key, kept
+from leafgate_dp_random_trees.mechanisms import Ids, Key, sample_counts
 from leafgate_dp_random_trees.randomness import (
     LEVEL,
     LOG_LIMIT,
@@ -105,10 +105,10 @@ def test_samples_that_are_not_each_trees_own_coins_are_refused(kind: str, monkey
 
     def drawn(weight: Ids, beta: float, key: Key) -> Ids:
         if kind == "one sample for all trees":
-            return first.setdefault("sample", kept(weight, beta, key))
+            return first.setdefault("sample", sample_counts(weight, beta, key))
         return np.asarray(key.generator().multivariate_hypergeometric(weight, int(beta * weight.sum())))
 
-    monkeypatch.setattr("leafgate_dp_random_trees.builder.kept", drawn)
+    monkeypatch.setattr("leafgate_dp_random_trees.builder.sample_counts", drawn)
     table, builder = survey(people=10_000), dp_trees(trees=16, combine="sum")
     twin = released(builder, table)
     assert log_evidence_against_sampling(counters_of(twin, table), 10, 0.1) >= LOG_LIMIT
@@ -277,10 +277,10 @@ def test_exact_counts_called_sampled_without_a_claim_are_inconclusive(tmp_path: 
 
 
 def test_a_leaf_short_of_everybody_may_be_a_sample() -> None:
-    from leafgate.algorithms.consistency import is_mislabelled
+    from leafgate.algorithms.consistency import is_exact_despite_label
 
     exact = replace(with_numbers(RELEASE, TABLE, FALSE["everybody"], k=0), guarantee={})
-    assert is_mislabelled(exact, TABLE)
-    assert not is_mislabelled(replace(RELEASE, guarantee={}), TABLE)
-    assert not is_mislabelled(replace(exact, count_semantics="exact"), TABLE)
+    assert is_exact_despite_label(exact, TABLE)
+    assert not is_exact_despite_label(replace(RELEASE, guarantee={}), TABLE)
+    assert not is_exact_despite_label(replace(exact, count_semantics="exact"), TABLE)
     assert sum(sum((leaf.counts or {}).values()) for leaf in leaves(exact.trees[0])) == TABLE.people

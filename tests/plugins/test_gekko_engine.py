@@ -15,14 +15,13 @@ import pytest
 from scipy import sparse as sp
 
 from leafgate.errors import InconclusiveError
-from leafgate_maxent.presolve.fixed_cells import independent
+from leafgate_maxent.presolve.fixed_cells import independent_rows
 from leafgate_maxent.problem.split_constraints import impurity
 from leafgate_maxent.solve import gekko as gekko_engine
 from leafgate_maxent.solve import interior_point as structured
-from leafgate_maxent.solve.certificate import duals_at
+from leafgate_maxent.solve.certificate import estimate_duals
 from leafgate_maxent.solve.gekko import OPTIONS, solver_of
-from leafgate_maxent.solve.lifting import elastic, lifted
-from leafgate_maxent.solve.linear_system import batches
+from leafgate_maxent.solve.lifting import decompose_blocks, lift, make_elastic
 from leafgate_maxent.solve.subproblem import Subproblem
 from maxent_parts import crossed_leaves, parts
 
@@ -35,9 +34,9 @@ def solved(part: Subproblem, time_limit: float = 60.0) -> gekko_engine.SolvedByG
 
 def agree(part: Subproblem) -> None:
     one, other = solved(part), structured.solve(part)
-    assert one.done
-    assert other.done
-    assert part.missed(one.x) < 1e-8
+    assert one.converged
+    assert other.converged
+    assert part.max_violation(one.x) < 1e-8
     assert part.entropy(one.x) == pytest.approx(part.entropy(other.x), rel=1e-8, abs=1e-8)
     assert one.x == pytest.approx(other.x, abs=1e-5)
     assert one.duals == pytest.approx(other.duals, abs=1e-5)
@@ -78,7 +77,7 @@ def test_they_agree_where_a_constraint_may_be_bought_off(gini: bool) -> None:
     part = crossed_leaves(4, gini=gini)
     price = structured.solve(part).duals[0]
     for cost in (price / 2, price * 2):
-        wide = elastic(part, sp.eye_array(1, format="csr"), np.array([cost]))
+        wide = make_elastic(part, sp.eye_array(1, format="csr"), np.array([cost]))
         agree(wide)
         assert solved(wide).duals[0] == pytest.approx(min(cost, price), rel=1e-4)
 
@@ -99,7 +98,7 @@ def test_without_inequalities_a_leaf_has_its_own_distribution() -> None:
     nothing = replace(part.curved, coefficients=sp.csr_array((0, part.curved.coefficients.shape[1])))
     part = replace(part, curved=nothing)
     one = solved(part)
-    assert one.done
+    assert one.converged
     assert one.x == pytest.approx(part.start, abs=1e-7)
 
 
@@ -108,13 +107,13 @@ def test_at_an_optimum_the_prices_make_everything_flat() -> None:
     one = solved(part)
     uphill = part.gradient(one.x) + part.curved.jacobian(one.x).T @ one.duals + part.equality.T @ one.equality_duals
     assert uphill == pytest.approx(np.zeros(len(part)), abs=1e-6)
-    assert duals_at(part, part.start).missed > 0.1 or part.missed(part.start) > 1e-3
+    assert estimate_duals(part, part.start).residual > 0.1 or part.max_violation(part.start) > 1e-3
 
 
 def test_an_expression_too_long_for_gekko_is_split(models: list[Any]) -> None:
     part = crossed_leaves(200, gini=False)
-    names = [f"v{i}" for i in range(len(lifted(part).start))]
-    assert max(len("+".join(terms)) for terms in lifted(part).curved(names, np.arange(1))) > 15_000
+    names = [f"v{i}" for i in range(len(lift(part).start))]
+    assert max(len("+".join(terms)) for terms in lift(part).curved(names, np.arange(1))) > 15_000
     agree(part)
     items = [*models[0]._equations, *models[0]._objectives, *models[0]._inter_equations]
     assert len(models[0]._intermediates) > 1
@@ -149,7 +148,7 @@ def test_no_network_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for name in ("connect", "connect_ex"):
         monkeypatch.setattr(socket.socket, name, refused)
-    assert solved(crossed_leaves(3, gini=False)).done
+    assert solved(crossed_leaves(3, gini=False)).converged
 
 
 def test_ipopt_is_asked_and_named(models: list[Any]) -> None:
@@ -194,7 +193,7 @@ def test_where_gekko_is_not_installed_it_says_what_to_do(monkeypatch: pytest.Mon
 @pytest.mark.parametrize("time_limit", [-1.0, 0.0, 0.003])
 def test_too_little_time_is_not_done(time_limit: float, folder: Path) -> None:
     one = solved(crossed_leaves(30, gini=False), time_limit)
-    assert not one.done
+    assert not one.converged
     assert np.isfinite(one.x).all()
     assert list(folder.iterdir()) == []
 
@@ -208,12 +207,12 @@ def test_what_cannot_be_is_not_done_whatever_the_solver_says() -> None:
     part = crossed_leaves(3, gini=False)
     offset = part.curved.offset.copy()
     offset[-part.curved.classes :] = 1e3  # more impurity than the people of the part can have
-    assert not solved(replace(part, curved=replace(part.curved, offset=offset))).done
+    assert not solved(replace(part, curved=replace(part.curved, offset=offset))).converged
 
 
 def test_equations_that_follow_from_others_are_left_out() -> None:
     rows = np.array([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1.0], [2, 2, 2, 2]])
-    kept = independent(sp.csr_array(rows))
+    kept = independent_rows(sp.csr_array(rows))
     assert len(kept) == np.linalg.matrix_rank(rows[kept]) == 3
 
 
@@ -243,15 +242,15 @@ def test_what_nothing_joins_is_solved_apart_unless_it_is_small(classes: int, run
     part = crossed_leaves(classes, gini=True)
     one = solved(twice(part))
     assert len(models) == runs
-    assert one.done
+    assert one.converged
     alone = solved(part)
     assert one.x == pytest.approx(np.tile(alone.x, 2), abs=1e-6)
     assert one.duals == pytest.approx(np.tile(alone.duals, 2), abs=1e-6)
 
 
 def test_batches_are_all_there_is() -> None:
-    problem = lifted(twice(crossed_leaves(60, gini=True)))
-    found = list(batches(problem))
+    problem = lift(twice(crossed_leaves(60, gini=True)))
+    found = list(decompose_blocks(problem))
     for whole, name in ((problem.start, "variables"), (problem.right, "rows"), (problem.part.curved, "curved")):
         numbers = np.concatenate([getattr(batch, name) for batch in found])
         assert sorted(numbers.tolist()) == list(range(len(whole)))
@@ -262,4 +261,4 @@ def test_settled_blocks_leave_nothing_to_tell() -> None:
     settled = sp.csr_array(part.curved.matrix.shape)
     blocks = replace(part.curved, matrix=settled, offset=np.ones(settled.shape[0]))
     assert impurity(blocks.counts(part.start), gini=False) == pytest.approx(3 * np.log(3))
-    assert lifted(replace(part, curved=blocks)).curved([], np.arange(1)) == []
+    assert lift(replace(part, curved=blocks)).curved([], np.arange(1)) == []

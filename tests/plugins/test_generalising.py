@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from command_line import leafgate
 from leafgate.algorithms.induction.encoding import encode
 from leafgate.api.registry import Plugin, Plugins
-from leafgate.engine.audit import audit
 from leafgate.engine.build import grant_knowledge
 from leafgate.errors import NoReleaseError
 from leafgate.io.release_codec import serialize
+from leafgate.session.run import audit_policy
 from leafgate.types.hierarchy import Hierarchy
 from leafgate.types.release import Publish, Records, Release, published
 from leafgate.types.schema import Column, Schema
@@ -258,7 +258,7 @@ def test_an_audit_confirms_the_promise_and_every_count(table: Table, options: Td
     policy = policy_with(
         TOOLS, build=said, attacks=[{"use": "linking"}], metrics=[{"use": "k_anonymity", "at_least": options.k}]
     )
-    found = {finding.id: finding.passed for finding in audit(policy, TOOLS, table).report.findings}
+    found = {finding.id: finding.passed for finding in audit_policy(policy, TOOLS, table).report.findings}
     assert found["guarantee:k"] is True
     assert "counted" not in found
     assert set(found.values()) == {True}

@@ -13,9 +13,9 @@ from scipy.special import ndtri
 from leafgate import Release, Table, TreeBuilder
 from leafgate.api.context import ScoringContext
 from leafgate.disclosure.document import document
-from leafgate.engine.audit import audit
 from leafgate.engine.build import grant_knowledge
 from leafgate.errors import InconclusiveError, PolicyError, UnreadableError
+from leafgate.session.run import audit_policy
 from leafgate.types.noise import Law, Noise, noise_with
 from leafgate.types.report import Report
 from leafgate.types.schema import Column
@@ -180,7 +180,7 @@ def report_of(*metrics: dict[str, Any], **build: Any) -> Report:
     said = {"data": {"columns": columns}, "build": {"use": "sharing", **build}, "metrics": list(metrics)}
     said |= {"attacks": [{"use": attack.model_fields["use"].default} for attack in attacks]}
     policy = policy_with(plugins, **said)
-    return audit(policy, plugins, table_of(policy.data.meaning().columns, WAGES)).report
+    return audit_policy(policy, plugins, table_of(policy.data.meaning().columns, WAGES)).report
 
 
 ALL = (

@@ -25,7 +25,7 @@ def grown(table: Table, k: int, measure: Measure, *, in_order: bool, pruned: boo
     people = encode(table)
     root = growing_node(people, np.arange(len(people.classes)))
     spans = Spans(people, 100_000)
-    spans.start(root, table.schema.target.public)
+    spans.initial(root, table.schema.target.public)
     grower = Grower(people, admissible_of(people, table.schema, k, ()), measure, measure == "gain_ratio", spans)
     grower.order_matters = in_order
     grower.grow(root)

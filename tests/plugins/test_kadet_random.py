@@ -18,7 +18,7 @@ from leafgate.types.table import Table
 from leafgate.types.tree import Node
 from leafgate_kadet.grow import grow
 from leafgate_kadet.requirements import admissible_of
-from leafgate_kadet.spans import Span, Spans, merged
+from leafgate_kadet.spans import Span, Spans, merge_spans
 from leafgate_linking.attack import link
 from literal_kadet import LiteralKadet
 from oracles import group_sizes, numbered, people_of, spans
@@ -92,7 +92,7 @@ def test_pruning_merges_spans_as_definition_4_would(table: Table, k: int, confid
     before = group_sizes(by_spans(table, found.all()), table.weight)
     prune(root, confidence)
     tree, known = tree_of(table, root), grant_knowledge(table)
-    groups = by_spans(table, merged(found.all()))
+    groups = by_spans(table, merge_spans(found.all()))
     assert groups == by_linking(table, tree, known) == by_definition(table, tree, known)
     assert min(group_sizes(groups, table.weight).values()) >= min(before.values()) >= k
 

@@ -19,8 +19,9 @@ from leafgate import Belief, Release, ScoringContext
 from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.induction.growth import finished
 from leafgate.api.registry import load_plugins
-from leafgate.engine.audit import Audit, audit
+from leafgate.engine.audit import Audit
 from leafgate.engine.build import grant_knowledge
+from leafgate.session.run import audit_policy
 from leafgate.types.hierarchy import Hierarchy
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table
@@ -35,7 +36,7 @@ from leafgate_kadet.options import (
     Required,
     TClosenessRequired,
 )
-from leafgate_kadet.requirements import admissible_of, requirement
+from leafgate_kadet.requirements import admissible_of, make_requirement
 from leafgate_protection import Confidence
 from literal_kadet import LiteralKadet
 from mortgage import MARITAL_STATUS, RISK, SPORTS_CAR, fan, leaf, mortgage
@@ -181,7 +182,7 @@ POLICY = policy_for_any_table([{"use": "k_anonymity", "at_least": 1}])
 
 def audited(table: Table, **options: Any) -> Audit:
     """The audit of the tree that these options grow."""
-    return audit(POLICY.model_copy(update={"build": Kadet(**options)}), PLUGINS, table)
+    return audit_policy(POLICY.model_copy(update={"build": Kadet(**options)}), PLUGINS, table)
 
 
 def first_groups(table: Table) -> list[People]:
@@ -280,7 +281,7 @@ def together(several: Sequence[Counts]) -> Counts:
 
 def holds(wanted: Required, column: Column, everyone: Counts, counts: Counts) -> bool:
     """What kADET's own requirement says of a group."""
-    made = requirement(wanted, column, np.array(everyone, dtype=float))
+    made = make_requirement(wanted, column, np.array(everyone, dtype=float))
     return bool(made.holds(np.array(counts, dtype=float)))
 
 
@@ -307,7 +308,7 @@ def test_a_requirement_is_what_exact_arithmetic_makes_of_its_definition(
 @given(crowds(4), one_required())
 def test_groups_are_judged_together_as_one_by_one(asked: tuple[Column, list[Counts]], wanted: Required) -> None:
     column, several = asked
-    made = requirement(wanted, column, np.array(together(several), dtype=float))
+    made = make_requirement(wanted, column, np.array(together(several), dtype=float))
     table = np.array(several, dtype=float).reshape(2, 2, -1)
     one_by_one = [holds(wanted, column, together(several), counts) for counts in several]
     assert made.holds(table).reshape(-1).tolist() == one_by_one
@@ -371,7 +372,7 @@ def test_a_limit_the_groups_keep_is_not_what_an_adversary_derives_from_pooled_le
     table = table_of((MARITAL_STATUS, SPORTS_CAR, RISK), rows)
     metrics = (Confidence(at_most=0.5), Confidence(name="true", scored="composition", at_most=0.5))
     building = {"build": Kadet(k=2, prune=False, require=(ConfidenceRequired(at_most=0.5),)), "metrics": metrics}
-    done = audit(POLICY.model_copy(update=building), PLUGINS, table)
+    done = audit_policy(POLICY.model_copy(update=building), PLUGINS, table)
     assert done.sealed is not None
     assert done.sealed.release.trees == (
         fan("sports_car", yes=fan("marital_status", Unmarried=leaf(1, 1), Married=leaf(1, 0)), no=leaf(0, 1)),

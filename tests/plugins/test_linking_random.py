@@ -69,7 +69,7 @@ def test_values_without_a_way_out_are_a_bin_of_their_own(plant: tuple[Table, tup
 
 @given(planted(most=3))
 def test_the_groups_of_a_forest_are_those_of_the_joint_definition_4(plant: tuple[Table, tuple[Node, ...]]) -> None:
-    # A tree's leaves in reach follow from the joint ones, and its remainder from its leaves in reach.
+    # A tree's leaves in reach follow from the joint ones, and its residual tree from its leaves in reach.
     table, forest = plant
     known = grant_knowledge(table)
     assert numbered(link(release_of(table, forest), known).groups) == numbered(spans(forest, known))

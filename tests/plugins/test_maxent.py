@@ -12,7 +12,7 @@ from leafgate.types.release import Level, Release
 from leafgate.types.tree import CategoricalSplit
 from leafgate_baselines import Id3
 from leafgate_maxent import MaxEnt
-from leafgate_maxent.attack import choice_words
+from leafgate_maxent.attack import describe_split_constraint
 from leafgate_maxent.problem.problem import Problem
 from maxent_examples import FIGURE_1, example_1, mixed
 from maxent_parts import random_table
@@ -59,10 +59,10 @@ def figure_1(level: Level = "counts") -> tuple[Release, AdversaryKnowledge]:
 def slack_at_masters(release: Release, known: AdversaryKnowledge, poor: dict[tuple[str, ...], float]) -> float:
     """The only constraint there, in people, where `poor` is believed and all doctors are rich."""
     problem = problem_of(release, known)
-    (choices,), (tree,) = problem.choices, problem.trees
+    (choices,), (tree,) = problem.split_constraints, problem.trees
     share = np.array([poor.get(tuple(map(str, person.values())), 0.0) for person in persons(known.records)])
     people = known.weight[:, None] * np.stack([share, 1 - share], axis=1)
-    words = [choice_words(choices, i, tree) for i in range(len(choices))]
+    words = [describe_split_constraint(choices, i, tree) for i in range(len(choices))]
     slack = choices.slack(people)[words.index("education = Masters: the tree asks country and not gender")]
     return float(slack)
 
@@ -70,8 +70,8 @@ def slack_at_masters(release: Release, known: AdversaryKnowledge, poor: dict[tup
 @pytest.mark.parametrize("level", LEVELS)
 def test_figure_1_has_a_constraint_for_every_other_column_at_every_node(level: Level) -> None:
     problem = problem_of(*figure_1(level))
-    assert [len(choices) for choices in problem.choices] == [2 + 1 + 1]  # the root, Masters and Doctorate
-    assert max(problem.broken(true_people(problem)).values()) < 1e-12
+    assert [len(choices) for choices in problem.split_constraints] == [2 + 1 + 1]  # the root, Masters and Doctorate
+    assert max(problem.violations(true_people(problem)).values()) < 1e-12
 
 
 def true_people(problem: Problem) -> Floats:
@@ -106,7 +106,7 @@ def test_example_1_leaves_two_people_in_doubt(level: Level, internal: bool) -> N
 def test_in_example_1_education_is_the_only_rival_and_tells_h_of_x_thirds(x: float) -> None:
     release, known = example_1()
     problem = problem_of(release, known)
-    ((slack,),) = (choices.slack(known.weight[:, None] * mixed(known, x)) for choices in problem.choices)
+    ((slack,),) = (choices.slack(known.weight[:, None] * mixed(known, x)) for choices in problem.split_constraints)
     age = 2 * np.log(2)  # a bit for each of the two of 30 to 40
     poor = (2 + 1 - x) / 3, x / 3  # of the three doctors, of the three masters
     education = -3 * sum(p * np.log(p) + (1 - p) * np.log(1 - p) for p in poor if 0 < p < 1)
@@ -143,4 +143,4 @@ def test_a_tree_that_lets_people_fall_through_is_no_tree_of_a_learner() -> None:
     asked = release.trees[0]
     assert isinstance(asked, CategoricalSplit)
     bare = replace(release, trees=(replace(asked, branches=asked.branches[:2]),))
-    assert not problem_of(bare, known).choices
+    assert not problem_of(bare, known).split_constraints

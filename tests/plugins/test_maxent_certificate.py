@@ -13,9 +13,9 @@ from leafgate.engine.build import grant_knowledge
 from leafgate.types.release import Level
 from leafgate_baselines import Id3
 from leafgate_maxent.presolve.fixed_cells import fixed_cells
-from leafgate_maxent.presolve.reduce import Active, Reduced, reduced
-from leafgate_maxent.solve.active_set import broken, nothing
-from leafgate_maxent.solve.certificate import capped, caps_of, upper_bound
+from leafgate_maxent.presolve.reduce import ActiveSet, ReducedProblem, reduce_problem
+from leafgate_maxent.solve.active_set import empty_active_set, violated
+from leafgate_maxent.solve.certificate import cap_duals, dual_caps, upper_bound
 from leafgate_maxent.solve.closed_form import closed_form
 from leafgate_maxent.solve.subproblem import Solution, Subproblem
 from maxent_parts import random_table
@@ -26,25 +26,27 @@ SEEDS = range(12)
 
 
 @cache
-def everything(seed: int, measure: str, level: Level) -> tuple[Reduced, list[np.ndarray]]:
+def everything(seed: int, measure: str, level: Level) -> tuple[ReducedProblem, list[np.ndarray]]:
     """A problem with all inequalities imposed, and points that keep them: the truth, and what the attack finds."""
     table = random_table(seed, rows=14, values=2)
     release = release_of(Id3.model_validate({"use": "id3", "measure": measure, "min_split": 8}), table, level)
     known = grant_knowledge(table)
     problem = problem_of(release, known)
-    choices = [np.arange(len(each)) for each in problem.choices]
+    choices = [np.arange(len(each)) for each in problem.split_constraints]
     linear = [np.arange(0 if each.equal else len(each)) for each in problem.linear]
-    left = reduced(problem, Active(choices, linear), closed_form(problem)[0], fixed_cells(problem))
+    left = reduce_problem(problem, ActiveSet(choices, linear), closed_form(problem)[0], fixed_cells(problem))
     found = [truth_in(problem, release, table), answer(release, known, starts=2).people]
-    kept = [people for people in found if max(problem.broken(people).values()) < 1e-7]
-    assert not len(broken(problem, kept[0], nothing(problem)))
+    kept = [people for people in found if max(problem.violations(people).values()) < 1e-7]
+    assert not len(violated(problem, kept[0], empty_active_set(problem)))
     return left, [left.variables(people) for people in kept]
 
 
 def priced(part: Subproblem, x: np.ndarray, rng: np.random.Generator, size: float) -> Solution:
     """Prices drawn at random, of the size that is asked for; those that must be are not negative."""
     curved, least, equal = len(part.curved), len(part.inequality_bound), len(part.equality_bound)
-    return Solution(x, size * rng.random(curved), size * rng.random(least), size * rng.normal(size=equal), done=True)
+    return Solution(
+        x, size * rng.random(curved), size * rng.random(least), size * rng.normal(size=equal), converged=True
+    )
 
 
 def points(part: Subproblem, inside: list[np.ndarray], rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -63,10 +65,10 @@ def test_capped_prices_bound_every_belief_that_keeps_the_constraints(measure: st
         part = left.part
         if not len(part) or not len(part.curved):
             continue
-        caps, most = caps_of(part)
+        caps, most = dual_caps(part)
         for x in points(part, inside, rng):
             for size in (0.1, 1.0, 10.0):
-                solved = capped(priced(part, x, rng, size), caps, most)
+                solved = cap_duals(priced(part, x, rng, size), caps, most)
                 bound = upper_bound(part, solved)
                 assert all(part.entropy(y) <= bound + 1e-7 for y in inside)
                 tried += 1
@@ -82,9 +84,9 @@ def test_capped_prices_make_the_lagrangian_concave(measure: str) -> None:
         part = left.part
         if len(inside) < 2 or not len(part.curved):
             continue
-        caps, most = caps_of(part)
+        caps, most = dual_caps(part)
         for size in (1.0, 10.0, 100.0):
-            prices = capped(priced(part, inside[0], rng, size), caps, most).duals
+            prices = cap_duals(priced(part, inside[0], rng, size), caps, most).duals
 
             def lagrangian(x: np.ndarray, prices: np.ndarray = prices, part: Subproblem = part) -> float:
                 return part.entropy(x) + float(prices @ part.curved.values(x))
@@ -100,11 +102,11 @@ def test_capped_prices_make_the_lagrangian_concave(measure: str) -> None:
 def test_prices_that_are_too_high_are_lowered_and_others_are_not() -> None:
     left, inside = everything(1, "gini", "error_rates")
     part = left.part
-    caps, most = caps_of(part)
+    caps, most = dual_caps(part)
     rng = np.random.default_rng(2)
     for size in (1e-6, 50.0):
         solved = priced(part, inside[0], rng, size)
-        lowered = capped(solved, caps, most).duals
+        lowered = cap_duals(solved, caps, most).duals
         assert (caps.T @ lowered <= most + 1e-9).all()
         assert (lowered <= solved.duals + 1e-12).all()
         assert (lowered == solved.duals).all() == (size < 1e-3)
@@ -150,10 +152,10 @@ def test_at_the_caps_the_lagrangian_bends_nowhere_upwards(measure: str) -> None:
         part = left.part
         if not len(part) or not len(part.curved):
             continue
-        caps, most = caps_of(part)
+        caps, most = dual_caps(part)
         free = null_space(part.equality.toarray()) if len(part.equality_bound) else np.eye(len(part))
         for x in points(part, inside, rng):
-            prices = capped(priced(part, x, rng, 1e4), caps, most).duals
+            prices = cap_duals(priced(part, x, rng, 1e4), caps, most).duals
             here = np.maximum(x, 1e-9)
             curved = [
                 part.curved.hessian_product(part.curved.counts(here), along, prices) for along in np.eye(len(part))

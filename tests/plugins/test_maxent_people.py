@@ -20,7 +20,7 @@ from leafgate.types.table import Table
 from leafgate_baselines import Id3
 from leafgate_linking import Linking
 from leafgate_maxent import MaxEnt
-from leafgate_maxent.problem.problem import Settings
+from leafgate_maxent.problem.problem import SolveSettings
 from leafgate_maxent.solve.active_set import solve
 from literal_maxent import Floats
 from maxent_questions import answer, problem_of, truth_in
@@ -100,8 +100,8 @@ def test_the_truth_about_a_population_is_possible(
     known = grant_knowledge(members, population=everyone.public[0])
     problem = problem_of(release, known, members=False)
     truth = truth_in(problem, release, everyone, members)
-    assert max(problem.broken(truth).values()) < 1e-9
-    outcome = solve(problem, Settings("structured", 2, 60.0))
+    assert max(problem.violations(truth).values()) < 1e-9
+    outcome = solve(problem, SolveSettings("structured", 2, 60.0))
     assert problem.entropy(truth) <= outcome.bound + 1e-8
 
 
@@ -124,9 +124,9 @@ def test_of_a_sample_the_truth_about_everyone_is_possible(
     release, known = replace(release_of(builder, drawn, level), count_semantics=counted), grant_knowledge(everyone)
     problem = problem_of(release, known)
     assert not any(linear.equal for linear in problem.linear if linear.kind != "row")
-    assert not problem.choices
+    assert not problem.split_constraints
     truth = truth_in(problem, release, everyone)
-    assert max(problem.broken(truth).values()) < 1e-9
+    assert max(problem.violations(truth).values()) < 1e-9
     assert problem.entropy(truth) <= answer(release, known).entropy + 1e-8
 
 

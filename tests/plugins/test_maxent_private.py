@@ -66,7 +66,7 @@ def share_of(joint: Joint, p: Floats, known: AdversaryKnowledge, name: str) -> F
 
 def agrees_with_the_full_problem(release: Release, known: AdversaryKnowledge, *, internal: bool) -> bool:
     """Is each secret's belief that of the joint? False where its solver is not content."""
-    result = bool(problem_of(release, known, internal=internal).choices)
+    result = bool(problem_of(release, known, internal=internal).split_constraints)
     joint = joint_of(release, known, internal=result)
     p = solve_joint(joint) if np.prod(joint.shape) <= 150 else None
     if p is None:
@@ -122,7 +122,7 @@ def test_the_truth_is_possible_and_surer(table: Table, k: int, prune: bool) -> N
     assert release is not None
     problem = problem_of(release, known)
     truth = truth_in(problem, release, table)
-    assert max(problem.broken(truth).values()) < 1e-9
+    assert max(problem.violations(truth).values()) < 1e-9
     outcome = answer(release, known)
     assert problem.entropy(truth) <= outcome.entropy + 1e-8
 

@@ -102,12 +102,12 @@ def test_one_process_and_two_find_the_same(monkeypatch: pytest.MonkeyPatch) -> N
     release, known = case(*SEARCHED[0])
     alone = answer(release, known)
     assert len(alone.optima) == 2
-    monkeypatch.setattr(processes, "LARGE", 0)
+    monkeypatch.setattr(processes, "MIN_CELLS_FOR_PROCESSES", 0)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     together = answer(release, known)
     assert together.optima == alone.optima
     assert (together.people == alone.people).all()
-    assert all((one == other).all() for one, other in zip(together.others, alone.others, strict=True))
+    assert all((one == other).all() for one, other in zip(together.alternatives, alone.alternatives, strict=True))
 
 
 def test_more_starts_find_no_less_and_hold_what_fewer_found() -> None:

@@ -49,7 +49,7 @@ def builders(draw: st.DrawFn) -> TreeBuilder:
 def broken(release: Release, table: Table, known: AdversaryKnowledge) -> float:
     """By how much the truth misses a constraint."""
     problem = problem_of(release, known)
-    return max(problem.broken(truth_in(problem, release, table)).values())
+    return max(problem.violations(truth_in(problem, release, table)).values())
 
 
 @given(secret_tables() | tables(most=12), builders(), st.sampled_from(LEVELS), st.booleans())
@@ -69,14 +69,17 @@ def test_so_it_does_of_scikit_learns_trees(case: Case) -> None:
 @given(cases() | sklearn_cases())
 def test_there_are_as_many_internal_constraints_as_in_the_literal_problem(case: Case) -> None:
     _, release, known = case
-    assert sum(map(len, problem_of(release, known).choices)) == len(model_of(release, known).comparisons)
+    assert sum(map(len, problem_of(release, known).split_constraints)) == len(model_of(release, known).comparisons)
 
 
 @given(cases() | sklearn_cases(), st.integers(0, 10))
 def test_any_belief_breaks_the_same_constraints_as_in_the_literal_problem(case: Case, seed: int) -> None:
     _, release, known = case
     p = np.random.default_rng(seed).dirichlet(np.ones(len(release.classes)), size=len(known.weight))
-    theirs, ours = violation(model_of(release, known), p), problem_of(release, known).broken(known.weight[:, None] * p)
+    theirs, ours = (
+        violation(model_of(release, known), p),
+        problem_of(release, known).violations(known.weight[:, None] * p),
+    )
     named = {
         "internal": "internal",
         "label": "label",
@@ -93,7 +96,7 @@ def test_any_belief_breaks_the_same_constraints_as_in_the_literal_problem(case: 
 def test_a_single_leaf_by_gain_ratio_has_no_internal_constraints() -> None:
     table = table_of((A, SICK), [("0", "no"), ("0", "yes")], [4, 1])
     release = release_of(C45(average_gain=False), table, "counts")
-    assert problem_of(release, grant_knowledge(table)).choices == []
+    assert problem_of(release, grant_knowledge(table)).split_constraints == []
 
 
 def test_a_requirement_may_have_refused_any_test_at_k_1_too() -> None:
@@ -114,4 +117,4 @@ def test_by_gain_ratio_cuts_of_other_columns_compete_at_their_largest_split_info
         grant_knowledge(table),
     )
     assert {one.candidate.column for one in model_of(release, known).comparisons} == {"n"}
-    assert sum(map(len, problem_of(release, known).choices)) == len(model_of(release, known).comparisons)
+    assert sum(map(len, problem_of(release, known).split_constraints)) == len(model_of(release, known).comparisons)

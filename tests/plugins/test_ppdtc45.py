@@ -22,21 +22,27 @@ from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table
 from leafgate.types.tree import Leaf, Node, NumericSplit, leaves
 from leafgate_ppdtc45 import Ppdtc45
-from leafgate_ppdtc45.builder import FLOOR, build, learned, naive_bayes
-from leafgate_ppdtc45.deconvolved_c45 import deconvolved_tree, laws_of
-from leafgate_ppdtc45.em import axis_of, raised
-from leafgate_ppdtc45.growing import below_chance, grown
+from leafgate_ppdtc45.builder import FLOOR, build, learn, naive_bayes
+from leafgate_ppdtc45.deconvolved_c45 import deconvolved_tree, reconstruct_distributions
+from leafgate_ppdtc45.em import em_rounds, noisy_column
+from leafgate_ppdtc45.growing import grow_by_probability, probability_below
 from leafgate_ppdtc45.options import NoiseOptions
 from leafgate_ppdtc45.party import SystemCoins
-from leafgate_ppdtc45.scoring import along_random_paths, expected_accuracy, judges_of, perturbed, widened
-from leafgate_ppdtc45.shared import Shared, agreed, laws
+from leafgate_ppdtc45.scoring import (
+    classify_along_random_paths,
+    expected_accuracy,
+    perturb_test_table,
+    reconstruct_records,
+    with_noise_variance,
+)
+from leafgate_ppdtc45.shared import SharedRecords, agreed_noise, noise_laws
 from leafgate_ppdtc45.split_methods import (
     THETAS,
     Learner,
     best_split,
-    chosen_theta,
+    choose_theta,
+    direct_tree,
     matched_tree,
-    plain_tree,
     probable_counts,
     threshold_tree,
 )
@@ -53,7 +59,7 @@ THETA = st.sampled_from([0.1, 0.3, 0.5, 0.62, 0.9])
 
 
 @st.composite
-def small(draw: st.DrawFn, m: int = 2) -> Shared:
+def small(draw: st.DrawFn, m: int = 2) -> SharedRecords:
     """Up to 12 people with whole numbers, so that ties abound."""
     people = draw(st.lists(st.tuples(*[st.integers(0, 9)] * m, st.integers(0, 2)), min_size=2, max_size=12))
     noise = draw(st.lists(NOISES, min_size=m, max_size=m))
@@ -73,20 +79,22 @@ def same(tree: Node, literal: LiteralNode, classes: tuple[str, ...]) -> bool:
     return True
 
 
-def persons(shared: Shared) -> list[Person]:
+def persons(shared: SharedRecords) -> list[Person]:
     return [(tuple(row), int(label)) for row, label in zip(shared.numbers.tolist(), shared.classes, strict=True)]
 
 
 @given(small(), THETA, st.booleans())
-def test_the_papers_procedure_and_c45_with_moved_cuts_are_one(shared: Shared, theta: float, average: bool) -> None:
+def test_the_papers_procedure_and_c45_with_moved_cuts_are_one(
+    shared: SharedRecords, theta: float, average: bool
+) -> None:
     learner = Learner(average_gain=average, min_leaf=1, confidence=None, penalty=False)
-    ours = threshold_tree(plain_tree(shared, learner), shared.noise, theta)
+    ours = threshold_tree(direct_tree(shared, learner), shared.noise, theta)
     literal = literal_tree(persons(shared), shared.laws, theta, average_gain=average)
     assert same(ours, literal, shared.schema.classes)
 
 
 @given(small(m=1), THETA)
-def test_the_gain_ratio_of_a_split_does_not_depend_on_theta(shared: Shared, theta: float) -> None:
+def test_the_gain_ratio_of_a_split_does_not_depend_on_theta(shared: SharedRecords, theta: float) -> None:
     one, half = (literal_tree(persons(shared), shared.laws, t, average_gain=True) for t in (theta, 0.5))
     if isinstance(one, LiteralCut) and isinstance(half, LiteralCut):
         assert one.ratio == pytest.approx(half.ratio)
@@ -94,13 +102,13 @@ def test_the_gain_ratio_of_a_split_does_not_depend_on_theta(shared: Shared, thet
 
 
 @given(small())
-def test_theta_of_one_half_is_plain_c45(shared: Shared) -> None:
-    tree = plain_tree(shared, Learner())
+def test_theta_of_one_half_is_plain_c45(shared: SharedRecords) -> None:
+    tree = direct_tree(shared, Learner())
     assert threshold_tree(tree, shared.noise, 0.5) == tree
 
 
 @given(small(m=1))
-def test_probable_counts_add_up_everyones_chance_of_being_below(shared: Shared) -> None:
+def test_probable_counts_add_up_everyones_chance_of_being_below(shared: SharedRecords) -> None:
     weight = np.linspace(0.2, 1, len(shared.classes))
     law = shared.laws[0]
     at, low, total = probable_counts(shared.numbers[:, 0], shared.classes, weight, law, 3)
@@ -120,7 +128,7 @@ def test_a_weighted_split_with_hardly_any_noise_is_that_of_plain_c45() -> None:
     classes = (numbers[:, 1] + rng.normal(0, 2, 300) > 9).astype(int)
     shared = shared_of(numbers, classes, [Noise("uniform", 0.01)] * 2)
     split = best_split(shared.numbers, shared.classes, np.ones(300), shared.laws, 2, UNPRUNED)
-    plain = plain_tree(shared, UNPRUNED)
+    plain = direct_tree(shared, UNPRUNED)
     assert split is not None
     assert isinstance(plain, NumericSplit)
     assert (f"x{split.column}", np.floor(split.at)) == (plain.column, np.floor(plain.at))
@@ -134,7 +142,7 @@ def test_the_chance_of_being_below_is_that_of_even_originals_between_the_cuts(la
     shared = noise.added(original, rng)
     seen = np.abs(shared - 12) < 0.25
     inside = original[seen & (original > 8) & (original <= 15)]
-    result = below_chance(np.array([12.0]), 11.0, noise, (8.0, 15.0))
+    result = probability_below(np.array([12.0]), 11.0, noise, (8.0, 15.0))
     assert result[0] == pytest.approx((inside <= 11).mean(), abs=0.02)
 
 
@@ -144,7 +152,7 @@ def test_random_paths_end_at_a_leaf_as_often_as_the_noise_says() -> None:
     people = 40_000
     numbers = {"x0": np.full(people, 8.5), "x1": np.full(people, 5.0)}
     classes = ("no", "yes", "maybe")
-    found = along_random_paths(tree, numbers, noise, classes, np.random.default_rng(3))
+    found = classify_along_random_paths(tree, numbers, noise, classes, np.random.default_rng(3))
     low, below = p_s1(8.5, 10.0, noise["x0"]), p_s1(5.0, 4.0, noise["x1"])
     expected = [low, (1 - low) * below, (1 - low) * (1 - below)]
     assert np.bincount(found, minlength=3) / people == pytest.approx(expected, abs=0.01)
@@ -156,7 +164,7 @@ def test_trees_of_probable_sides_find_a_cut_that_noise_blurs(split: str) -> None
     original = rng.uniform(0, 100, size=(4000, 2))
     noise = [Noise("gaussian", 15.0)] * 2
     shared = np.stack([law.added(original[:, i], rng) for i, law in enumerate(noise)], axis=1)
-    tree = grown(
+    tree = grow_by_probability(
         shared_of(shared, original[:, 0] > 60, noise), Learner(), "random" if split == "random_path" else "both", rng
     )
     assert isinstance(tree, NumericSplit)
@@ -187,7 +195,7 @@ def test_naive_bayes_predicts_what_a_peer_does_from_the_same_normals() -> None:
     numbers = rng.normal(50, 20, size=(400, 2))
     classes = (numbers @ [1, 2] + rng.normal(0, 30, 400) > 150).astype(int)
     shared = shared_of(numbers, classes, [Noise("gaussian", 3.0)] * 2)
-    release = learned(options({"deviation": 3.0}, model="naive_bayes"), shared, rng)
+    release = learn(options({"deviation": 3.0}, model="naive_bayes"), shared, rng)
     assert release.bayes is not None
     peer = GaussianNB().fit(numbers, classes)
     normals = release.bayes.normals
@@ -196,7 +204,7 @@ def test_naive_bayes_predicts_what_a_peer_does_from_the_same_normals() -> None:
     table = shared.table
     chances = release.bayes.chances(table, CLASSES)
     assert chances == pytest.approx(peer.predict_proba(table.frame[["x0", "x1"]].to_numpy()))
-    shared_side = widened(release.bayes, release).normals["x0"]["no"][1]
+    shared_side = with_noise_variance(release.bayes, release).normals["x0"]["no"][1]
     assert shared_side == pytest.approx(normals["x0"]["no"][1] + 9)
 
 
@@ -239,14 +247,14 @@ def test_the_tree_for_shared_numbers_follows_from_the_shared_records(leaves: Lev
 def test_noise_by_snr_deviation_half_width_and_privacy_has_the_scale_that_says() -> None:
     table, numbers = people(), np.repeat([20, 40, 80], [4, 2, 4])
     by = {"deviation": {"x0": 4.0, "x1": 1.0}}
-    assert laws(NoiseOptions.model_validate(by), table)["x0"] == Noise("gaussian", 4.0)
-    snr = laws(NoiseOptions.model_validate({"snr": 0.5}), people_without_x1())
+    assert noise_laws(NoiseOptions.model_validate(by), table)["x0"] == Noise("gaussian", 4.0)
+    snr = noise_laws(NoiseOptions.model_validate({"snr": 0.5}), people_without_x1())
     assert snr["x0"].variance == pytest.approx(numbers.var() / 0.5, rel=0.1)
     assert snr["x0"].scale == float(f"{snr['x0'].scale:.2g}")
-    half = laws(NoiseOptions.model_validate({"law": "uniform", "half_width": 3.0}), table)
+    half = noise_laws(NoiseOptions.model_validate({"law": "uniform", "half_width": 3.0}), table)
     assert half["x1"] == Noise("uniform", 3.0)
     for law in LAW_NAMES:
-        wanted = laws(NoiseOptions.model_validate({"law": law, "privacy": 8.0}), table)["x0"]
+        wanted = noise_laws(NoiseOptions.model_validate({"law": law, "privacy": 8.0}), table)["x0"]
         assert 2**wanted.entropy == pytest.approx(8.0)
 
 
@@ -265,7 +273,7 @@ def people_without_x1() -> Table:
 )
 def test_noise_that_does_not_fit_the_table_is_refused(noise: dict[str, Any], text: str) -> None:
     with pytest.raises(PolicyError, match=text):
-        laws(NoiseOptions.model_validate(noise), people())
+        noise_laws(NoiseOptions.model_validate(noise), people())
 
 
 @pytest.mark.parametrize(
@@ -281,7 +289,7 @@ def test_noise_that_does_not_fit_the_table_is_refused(noise: dict[str, Any], tex
 def test_columns_that_noise_cannot_hide_are_refused(column: Column, text: str) -> None:
     others = [c for c in schema_of(1).columns if "class" not in c.roles or "class" not in column.roles]
     with pytest.raises(PolicyError, match=text):
-        agreed(NoiseOptions.model_validate({"deviation": 1.0}), Schema((*others, column)))
+        agreed_noise(NoiseOptions.model_validate({"deviation": 1.0}), Schema((*others, column)))
 
 
 @pytest.mark.parametrize(
@@ -307,7 +315,7 @@ def test_theta_is_for_the_threshold_method_alone() -> None:
         options({"snr": 1.0}, split="weighted", theta=0.5)
 
 
-def noisy_stairs(law: Law, seed: int = 0) -> tuple[Shared, np.ndarray]:
+def noisy_stairs(law: Law, seed: int = 0) -> tuple[SharedRecords, np.ndarray]:
     """People whose class turns at 30, most of them far below: the best cut on shared numbers is not at 30."""
     rng = np.random.default_rng(seed)
     original = np.concatenate([rng.uniform(0, 30, 5000), rng.uniform(30, 100, 1000)])
@@ -318,7 +326,7 @@ def noisy_stairs(law: Law, seed: int = 0) -> tuple[Shared, np.ndarray]:
 @pytest.mark.parametrize("law", LAW_NAMES)
 def test_the_expected_accuracy_of_a_tree_is_that_on_the_originals(law: Law) -> None:
     shared, original = noisy_stairs(law)
-    judges = judges_of(shared)
+    judges = reconstruct_records(shared)
     for at in (15.0, 30.0, 60.0):
         tree = NumericSplit("x0", at, Leaf("no"), Leaf("yes"))
         true = ((original > at) == (original > 30)).mean()
@@ -329,15 +337,15 @@ def test_the_expected_accuracy_of_a_tree_is_that_on_the_originals(law: Law) -> N
 def test_the_theta_that_is_chosen_does_better_on_originals_than_one_half(law: Law) -> None:
     shared, original = noisy_stairs(law)
     learner = Learner()
-    tree = plain_tree(shared, learner)
-    theta = chosen_theta(shared, learner, np.random.default_rng(0))
+    tree = direct_tree(shared, learner)
+    theta = choose_theta(shared, learner, np.random.default_rng(0))
 
     assert theta in THETAS
     chosen, half = (right(threshold_tree(tree, shared.noise, each), shared, original) for each in (theta, 0.5))
     assert chosen > half + 0.02
 
 
-def right(tree: Node, shared: Shared, original: np.ndarray) -> float:
+def right(tree: Node, shared: SharedRecords, original: np.ndarray) -> float:
     """How many of the originals a tree says the class of."""
     table = replace(shared, numbers=original.reshape(len(shared.classes), -1)).table
     found = predict(Release({}, shared.schema, (tree,)), table) == table.codes("class")
@@ -347,7 +355,7 @@ def right(tree: Node, shared: Shared, original: np.ndarray) -> float:
 @pytest.mark.parametrize("law", LAW_NAMES)
 def test_quantiles_and_distributions_put_the_cut_where_the_class_turns(law: Law) -> None:
     shared, original = noisy_stairs(law)
-    plain = plain_tree(shared, Learner())
+    plain = direct_tree(shared, Learner())
     for tree in (matched_tree(plain, shared), deconvolved_tree(shared, Learner(), 1, np.random.default_rng(0))):
         assert right(tree, shared, original) > right(plain, shared, original) + 0.005
     assert right(deconvolved_tree(shared, Learner(), 1, np.random.default_rng(0)), shared, original) > 0.97
@@ -369,7 +377,7 @@ def test_the_cuts_of_a_path_keep_their_order_when_they_are_matched() -> None:
     rng, noise = np.random.default_rng(3), Noise("uniform", 30.0)
     original = rng.choice([0.0, 10.0, 40.0, 90.0], 6000)
     shared = shared_of(noise.added(original, rng)[:, None], rng.integers(0, 2, 6000), [noise])
-    assert nested(matched_tree(plain_tree(shared, Learner(min_leaf=150, confidence=None, penalty=False)), shared), {})
+    assert nested(matched_tree(direct_tree(shared, Learner(min_leaf=150, confidence=None, penalty=False)), shared), {})
 
 
 def nested(node: Node, box: dict[str, tuple[float, float]]) -> bool:
@@ -383,7 +391,7 @@ def nested(node: Node, box: dict[str, tuple[float, float]]) -> bool:
 
 def test_densities_within_each_class_are_those_of_its_originals() -> None:
     shared, original = noisy_stairs("gaussian")
-    found = laws_of(shared, 1, np.random.default_rng(0))
+    found = reconstruct_distributions(shared, 1, np.random.default_rng(0))
     for code in (0, 1):
         true = (
             np.searchsorted(np.sort(original[shared.classes == code]), found.edges[0]) / (shared.classes == code).sum()
@@ -406,7 +414,7 @@ def test_the_leaves_of_a_tree_of_distributions_count_everybody() -> None:
     assert sum(sum(counts.values()) for counts in items) == pytest.approx(6000, abs=len(items))
 
 
-def crossed(seed: int) -> tuple[Shared, np.ndarray]:
+def crossed(seed: int) -> tuple[SharedRecords, np.ndarray]:
     """The class turns with either of two columns, and back with both: within a class they depend on each other."""
     rng = np.random.default_rng(seed)
     original = rng.uniform(0, 100, size=(4000, 3))
@@ -434,13 +442,13 @@ def test_where_columns_are_independent_one_group_a_class_is_enough() -> None:
 def test_rounds_of_em_on_an_axis_are_those_of_the_core() -> None:
     rng, noise = np.random.default_rng(5), Noise("gaussian", 9.0)
     numbers = noise.added(rng.gamma(3, 12, 500), rng)
-    axis = axis_of(numbers, noise, (0.0, 100.0))
+    axis = noisy_column(numbers, noise, (0.0, 100.0))
     start = np.full((1, len(axis.edges) - 1), 1 / (len(axis.edges) - 1))
     seen = axis.expected_shared(np.ones((500, 1)))
     result, law = start[0], axis.table / axis.table.max(axis=1, keepdims=True)
     for _ in range(7):
         result = result * (law.T @ (seen[0] / (law @ result))) / seen.sum()
-    assert raised(start, seen, axis.table, 7)[0] == pytest.approx(result, abs=1e-9)
+    assert em_rounds(start, seen, axis.table, 7)[0] == pytest.approx(result, abs=1e-9)
 
 
 def test_the_expected_accuracy_of_a_tree_of_three_columns_is_that_of_drawn_originals() -> None:
@@ -450,7 +458,7 @@ def test_the_expected_accuracy_of_a_tree_of_three_columns_is_that_of_drawn_origi
     corner = NumericSplit("x1", 50.0, Leaf("no"), NumericSplit("x2", 30.0, Leaf("yes"), Leaf("no")))
     tree = NumericSplit("x0", 60.0, corner, Leaf("yes"))
     classes = (original[:, 0] > 60) | ((original[:, 1] > 50) & (original[:, 2] <= 30))
-    judges = judges_of(shared_of(shared, classes, laws))
+    judges = reconstruct_records(shared_of(shared, classes, laws))
     assert expected_accuracy(tree, judges) == pytest.approx(1, abs=0.12)
     assert expected_accuracy(replace(tree, high=Leaf("no")), judges) == pytest.approx(0.6, abs=0.06)
 
@@ -458,14 +466,14 @@ def test_the_expected_accuracy_of_a_tree_of_three_columns_is_that_of_drawn_origi
 def test_where_every_theta_is_as_good_one_half_is_chosen() -> None:
     rng, noise = np.random.default_rng(2), Noise("gaussian", 5.0)
     shared = shared_of(noise.added(rng.uniform(0, 100, 300), rng)[:, None], rng.random(300) > 0.9, [noise])
-    assert chosen_theta(shared, Learner(), rng) == 0.5
+    assert choose_theta(shared, Learner(), rng) == 0.5
 
 
 def test_test_people_share_themselves_under_the_noise_of_the_release() -> None:
     table = table_of(schema_of(1).columns, [[float(n % 90), CLASSES[n % 2]] for n in range(4000)])
     noise = {"x0": Noise("gaussian", 6.0)}
     release = Release({}, table.schema, model="none", noise=noise)
-    numbers = perturbed(table, release, np.random.default_rng(4)).numbers("x0")
+    numbers = perturb_test_table(table, release, np.random.default_rng(4)).numbers("x0")
     assert numbers.var() == pytest.approx(table.numbers("x0").var() + 36, rel=0.05)
 
 

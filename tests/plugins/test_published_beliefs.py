@@ -18,9 +18,10 @@ from any_table import policy_for_any_table
 from leafgate import AttackModel, Belief
 from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
-from leafgate.engine.audit import Audit, audit
+from leafgate.engine.audit import Audit
 from leafgate.engine.build import grant_knowledge
 from leafgate.io.release_codec import serialize
+from leafgate.session.run import audit_policy
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Combine, Counted, Level, Publish, Records, Release, published
 from leafgate.types.table import Table
@@ -73,7 +74,7 @@ def audited(release: Release, table: Table, folder: Path, *metrics: dict[str, An
     path.write_bytes(serialize(release).content)
     policy = policy_for_any_table([{"scored": "derived", **metric} for metric in metrics])
     changes = {"build": Published.model_construct(path=path), "publish": None, "attacks": (attack,)}
-    return audit(policy.model_copy(update=changes), PLUGINS, table)
+    return audit_policy(policy.model_copy(update=changes), PLUGINS, table)
 
 
 def exposed(release: Release, table: Table, folder: Path, attack: AttackModel) -> bool | None:

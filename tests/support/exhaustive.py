@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from leafgate.types.schema import Column
-from leafgate_downgrading.adversaries import learned
-from leafgate_downgrading.grid import HIDDEN, Cells, Mask, coded
+from leafgate_downgrading.grid import HIDDEN, Cells, Mask, encode_cells
 from leafgate_downgrading.naive_bayes import pair_counts
-from leafgate_downgrading.search import Aim, restoration_limits
+from leafgate_downgrading.search import Objective, restoration_limits
 
 
 @dataclass(frozen=True)
@@ -43,19 +42,19 @@ def tiny(seed: int, cells: int) -> Tiny:
     return Tiny(Cells(items, tuple(codes.T.astype(np.int64)), np.ones(rows)), protected)
 
 
-def holds(table: Tiny, hidden: Mask, aim: Aim) -> bool:
+def holds(table: Tiny, hidden: Mask, aim: Objective) -> bool:
     """Does every adversary, starting from nothing, stay within the limits?"""
-    grid, _ = coded(table.cells, hidden)
+    grid, _ = encode_cells(table.cells, hidden)
     limits = np.where(table.protected, aim.tau, restoration_limits(pair_counts(grid), grid, aim.rho))
     every = np.arange(len(grid.codes))
     for options in aim.against:
-        for column, (rows, chances) in learned(options, grid).posterior(grid.codes, every).items():
+        for column, (rows, chances) in options.fit(grid).posterior(grid.codes, every).items():
             if (chances.max(axis=1) > limits[rows, column] + 1e-9).any():
                 return False
     return True
 
 
-def fewest(table: Tiny, aim: Aim) -> int | None:
+def fewest(table: Tiny, aim: Objective) -> int | None:
     """The least number of cells that will do; None where no set does."""
     for size in range(len(table.free) + 1):
         if any(holds(table, with_hidden(table, some), aim) for some in itertools.combinations(table.free, size)):
@@ -72,5 +71,5 @@ def with_hidden(table: Tiny, some: Sequence[tuple[int, int]]) -> Mask:
 
 def visible(table: Tiny, hidden: Mask) -> bool:
     """Do all cells that are not hidden show what they are?"""
-    grid, truth = coded(table.cells, hidden)
+    grid, truth = encode_cells(table.cells, hidden)
     return bool((np.where(hidden, HIDDEN, truth) == grid.codes).all())

@@ -12,8 +12,8 @@ from leafgate.types.release import Publish, published
 from leafgate.types.table import Table
 from leafgate_baselines import Id3
 from leafgate_maxent.presolve.fixed_cells import fixed_cells
-from leafgate_maxent.presolve.reduce import Active, reduced
-from leafgate_maxent.problem.build import model_of
+from leafgate_maxent.presolve.reduce import ActiveSet, reduce_problem
+from leafgate_maxent.problem.build import build_model
 from leafgate_maxent.problem.split_constraints import impurity
 from leafgate_maxent.solve.closed_form import closed_form
 from leafgate_maxent.solve.subproblem import NonlinearConstraints, Subproblem
@@ -37,12 +37,12 @@ def parts(seed: int, *, gini: bool) -> Iterator[Subproblem]:
     builder = Id3.model_validate({"measure": "gini" if gini else "gain", "min_split": 12})
     draft = builder.build(table, np.random.default_rng(0))
     release = published(draft, Publish("counts", True), builder.measure_options)
-    problem = model_of(release, grant_knowledge(table), internal=True).problem
+    problem = build_model(release, grant_knowledge(table), internal=True).problem
     people, _ = closed_form(problem)
-    broken = [np.flatnonzero(choices.slack(people) < -1e-7) for choices in problem.choices]
+    broken = [np.flatnonzero(choices.slack(people) < -1e-7) for choices in problem.split_constraints]
     if sum(map(len, broken)):
-        active = Active(broken, [np.zeros(0, dtype=np.int64) for _ in problem.linear])
-        yield reduced(problem, active, people, fixed_cells(problem)).part
+        active = ActiveSet(broken, [np.zeros(0, dtype=np.int64) for _ in problem.linear])
+        yield reduce_problem(problem, active, people, fixed_cells(problem)).part
 
 
 def crossed_leaves(classes: int, *, gini: bool) -> Subproblem:

@@ -16,7 +16,7 @@ from leafgate.types.release import Level, Publish, Release, published
 from leafgate.types.table import Table
 from leafgate.types.tree import Leaf, Node, children
 from leafgate_maxent.problem import build as modelling
-from leafgate_maxent.problem.problem import Outcome, Problem, Settings
+from leafgate_maxent.problem.problem import Outcome, Problem, SolveSettings
 from leafgate_maxent.solve.active_set import solve
 from oracles import Path, path_of, persons
 
@@ -33,14 +33,14 @@ def built(builder: TreeBuilder, table: Table, level: Level = "counts") -> Releas
 
 
 def problem_of(release: Release, known: AdversaryKnowledge, *, internal: bool = True, members: bool = True) -> Problem:
-    return modelling.model_of(release, known, internal=internal, members=members).problem
+    return modelling.build_model(release, known, internal=internal, members=members).problem
 
 
 def answer(
     release: Release, known: AdversaryKnowledge, *, internal: bool = True, solver: str = "structured", starts: int = 2
 ) -> Outcome:
     """The attack's solution, by one engine."""
-    return solve(problem_of(release, known, internal=internal), Settings(solver, starts, 120.0))
+    return solve(problem_of(release, known, internal=internal), SolveSettings(solver, starts, 120.0))
 
 
 def believed(problem: Problem, people: Floats) -> Floats:

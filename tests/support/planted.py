@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from leafgate.engine.audit import audit
 from leafgate.policy.load import policy_of
+from leafgate.session.run import audit_policy
 from leafgate.types.report import Report
 from random_tables import table_of
 
@@ -36,4 +36,4 @@ def of_planted(tmp_path: Path, **said: Any) -> Report:
         "metrics": METRICS,
     }
     loaded = policy_of(fields | said, tmp_path)
-    return audit(loaded.policy, loaded.plugins, table_of(loaded.policy.data.meaning().columns, ROWS)).report
+    return audit_policy(loaded.policy, loaded.plugins, table_of(loaded.policy.data.meaning().columns, ROWS)).report

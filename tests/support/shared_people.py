@@ -8,7 +8,7 @@ import numpy as np
 
 from leafgate.types.noise import Noise
 from leafgate.types.schema import Column, Schema
-from leafgate_ppdtc45.shared import Shared
+from leafgate_ppdtc45.shared import SharedRecords
 
 CLASSES = ("no", "yes")
 
@@ -21,9 +21,9 @@ def schema_of(m: int, n_classes: int = 2) -> Schema:
     return Schema((*features, Column("class", frozenset({"class"}), values=names)))
 
 
-def shared_of(numbers: Any, classes: Any, noise: list[Noise], n_classes: int = 2) -> Shared:
+def shared_of(numbers: Any, classes: Any, noise: list[Noise], n_classes: int = 2) -> SharedRecords:
     """Shared numbers (a row a person) and classes by code, under one law a column."""
     matrix = np.asarray(numbers, dtype=np.float64)
     schema = schema_of(matrix.shape[1], n_classes)
     named = {column.name: law for column, law in zip(schema.features, noise, strict=True)}
-    return Shared(schema, matrix, np.asarray(classes, dtype=np.int64), named)
+    return SharedRecords(schema, matrix, np.asarray(classes, dtype=np.int64), named)

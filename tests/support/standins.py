@@ -24,11 +24,11 @@ from leafgate import (
 )
 from leafgate.api.components import Component
 from leafgate.api.registry import Plugin, Plugins
-from leafgate.engine.audit import audit
 from leafgate.policy.load import policy_model
 from leafgate.policy.models import Policy
+from leafgate.session.run import audit_policy
 from leafgate.types.release import Counted
-from leafgate.types.report import Finding, Report
+from leafgate.types.report import Finding, Limit, Report, Unit
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf
 from random_tables import table_of
 
@@ -78,7 +78,7 @@ class Sizes(AtLeast):
     """People in each group."""
 
     use: Literal["sizes"] = "sizes"
-    unit = "people"
+    unit = Unit.PEOPLE
 
     def score(self, case: ScoringContext) -> pd.Series:
         return case.weight.groupby(case.equivalence_class).transform("sum")
@@ -161,10 +161,15 @@ def audited(*offers: type[Component], weight: Sequence[int] = WEIGHT, **said: An
     """The report on eight people (or others, by weight), with a stranger's classes at hand."""
     plugins = plugins_with(*offers)
     policy = policy_with(plugins, **said)
-    return audit(policy, plugins, table_of(policy.data.meaning().columns, ROWS, weight)).report
+    return audit_policy(policy, plugins, table_of(policy.data.meaning().columns, ROWS, weight)).report
 
 
 def finding(report: Report, id: str) -> Finding:
     """The one finding with this id."""
     (found,) = (finding for finding in report.findings if finding.id == id)
     return found
+
+
+def people_limit(**limit: Any) -> Limit:
+    """A limit on people's scores, by the names that reports have; of what is derived unless it says otherwise."""
+    return Limit.from_document({"scored": "derived"} | limit)

@@ -1,4 +1,8 @@
-"""Are the numbers on a tree's leaves those of this table's people?"""
+"""Consistency of what a release publishes with the table: counts, shares and error rates on leaves, and records.
+
+Every audit asks `inconsistent_leaves` and `inconsistent_records`: numbers that do not belong to the table's people
+would make every score meaningless.
+"""
 
 from __future__ import annotations
 
@@ -19,49 +23,55 @@ from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table, typed_column
 from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, columns_asked, leaves
 
-# --- How many digits shares are told with ---
+MAX_DECIMAL_PLACES = 3
+"""Shares with more decimal places are taken to be unrounded."""
 
-MOST = 3
-"""Shares of more digits are taken for shares to the last digit."""
-
-CLOSE_SHARES = 1e-7
-"""What single precision keeps of a decimal is this near to it."""
+SINGLE_PRECISION = 1e-7
+"""A decimal number differs from its single precision value by at most this."""
 
 
-def decimal_places(shares: NDArray[np.float64], most: int = MOST) -> int | None:
-    """The fewest digits that tell all of the shares; None where they need more than `most`.
+def decimal_places(shares: NDArray[np.float64], most: int = MAX_DECIMAL_PLACES) -> int | None:
+    """Return the number of decimal places to which the shares are rounded.
+
+    Args:
+        shares: any number of shares from 0 to 1, in single or double precision.
+        most: the largest number of places to try.
+
+    Returns:
+        The smallest number of places, at least 1, that represents all shares; None where more than `most` are needed.
 
     >>> decimal_places(np.array([0.25, 0.7, 1.0])), decimal_places(np.array([1 / 3]))
     (2, None)
     """
-    fitting = (n for n in range(1, most + 1) if (abs(shares - np.round(shares, n)) <= CLOSE_SHARES).all())
+    fitting = (n for n in range(1, most + 1) if (abs(shares - np.round(shares, n)) <= SINGLE_PRECISION).all())
     return next(fitting, None)
 
-
-# --- Are published records those of this table's people, and is the noise on them as much as the release says? ---
 
 Ids = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 MAX_PAIRS = 300_000
-"""Pairs of a record and a person it could be, up to which it is decided whether the records can be the people."""
+"""Up to so many agreeing pairs of a record and a person, a maximum flow decides whether the records fit the people."""
 
 CHUNK_CELLS = 4_000_000
-"""Pairs of a record and a person that are compared at once."""
+"""Pairs of a record and a person that are compared in one array."""
 
 MAX_PEOPLE = 2**31
-"""A maximum flow is computed in whole numbers of 32 bits."""
+"""The maximum flow is computed in 32-bit integers."""
 
 STANDARD_DEVIATIONS = 5.0
-"""So far below its expectation the variance of shared numbers happens to lie once in three million honest releases."""
+"""The variance of an honest release's noisy numbers lies this far below its expectation once in three million cases."""
 
 
 def inconsistent_records(release: Release, table: Table) -> str:
-    """What is wrong with published records that claim to be the table's people; empty where nothing is.
+    """Return how published records contradict the table.
 
-    `exact` records must be the people, each once; so must those labelled `unknown` if no noise is on them, for
-    nothing else can be learned from them. Of a sample somebody must match each record.
+    Records with `exact` semantics must be the table's people, each once. So must records with `unknown` semantics and
+    without noise, because attacks could not use them otherwise. Each record of a sample must match a person.
+
+    Returns:
+        A sentence that describes the first contradiction and quotes no cell; empty where there is none.
     """
     if release.records is None:
         return ""
@@ -74,17 +84,21 @@ def inconsistent_records(release: Release, table: Table) -> str:
     if release.count_semantics == "sampled" and not records_fit(release.records, table, sample=True):
         return "some records match nobody in this table: are they other people's?"
     if any(_has_less_noise(name, noise, release.records, table) for name, noise in release.noise.items()):
-        return "numbers that are said to have noise on them have less than is said"
+        return "the noise on some published numbers has a smaller variance than the release states"
     return ""
 
 
 def records_fit(records: Records, table: Table, *, sample: bool = False) -> bool:
-    """Can each of the table's people be exactly one of the records, all published cells agreeing?
+    """Return whether the people of the table can be assigned to the records so that all published cells agree.
 
-    Columns in which every value agrees with one cell alone are joined like keys, and the people of each key counted.
-    Where cells overlap (`in`, `from` and `to`, withheld), each record must have as many people as it counts among
-    those who agree with it, and each person a record; up to MAX_PAIRS pairs a maximum flow decides it. Of a `sample`
-    people may be left out.
+    Columns in which each value agrees with only one cell are joined like keys, and the people of each key are counted.
+    Where cells overlap (`in`, `from` and `to`, withheld), each record must agree with at least as many people as it
+    counts, and each person with a record; up to MAX_PAIRS pairs a maximum flow decides it exactly.
+
+    Args:
+        records: the published records with their weights.
+        table: the table of the audit; only the columns of the records are compared.
+        sample: whether people may have no record.
     """
     names = [name for name in records.columns if name in table.schema]
     people, _ = table.project(names)
@@ -109,7 +123,11 @@ def records_fit(records: Records, table: Table, *, sample: bool = False) -> bool
 
 @dataclass(frozen=True)
 class _Published:
-    """A column as published: the cell of each record, the value of each person, and which values agree with a cell."""
+    """One published column.
+
+    `cell` has the number of each record's cell, `value` that of each person's value, `agreeing` for each cell the
+    values that agree with it.
+    """
 
     cell: Ids
     value: Ids
@@ -118,16 +136,16 @@ class _Published:
 
     @cached_property
     def only_cell(self) -> Ids | None:
-        """The cell that each value agrees with, -1 where there is none; None where some value agrees with several."""
+        """The one cell that each value agrees with, -1 where there is none; None where a value agrees with several."""
         values = np.concatenate(self.agreeing)
         if len(np.unique(values)) < len(values):
             return None
-        found = np.full(self.n_values, -1, dtype=np.int64)
-        found[values] = np.repeat(np.arange(len(self.agreeing)), [len(each) for each in self.agreeing])
-        return found
+        cell_of = np.full(self.n_values, -1, dtype=np.int64)
+        cell_of[values] = np.repeat(np.arange(len(self.agreeing)), [len(each) for each in self.agreeing])
+        return cell_of
 
     def agree(self, records: Ids, people: Ids) -> Mask:
-        """Which of the records and people agree in this column: a row for each record."""
+        """Which records (rows) and people (columns) agree in this column."""
         cells, which = np.unique(self.cell[records], return_inverse=True)
         fits = np.zeros((len(cells), self.n_values), dtype=bool)
         for row, cell in enumerate(cells.tolist()):
@@ -147,7 +165,7 @@ def _column(records: Records, name: str, people: Table) -> _Published:
 
 
 def _values(column: Column, people: Table) -> tuple[list[Any], Ids]:
-    """The different values there are, None for a missing one, and which of them each row has."""
+    """The distinct values, None for a missing one, and the number of each row's value."""
     cells = people.frame[column.name].astype(object).to_numpy()
     plain = [None if isinstance(cell, float) and math.isnan(cell) else cell for cell in cells]
     number = {cell: i for i, cell in enumerate(dict.fromkeys(plain))}
@@ -172,30 +190,30 @@ def _agreeing(cell: Any, position: Mapping[Any, int], numbers: Floats | None) ->
 
 
 def _blocks(keys: list[Ids], columns: list[_Published], n_records: int, n_people: int) -> tuple[Ids, Ids]:
-    """The number of each record's key and each person's; those of people with a key that no record has come last."""
+    """The number of each record's key and of each person's key; keys that no record has come last."""
     record, person = np.zeros(n_records, dtype=np.int64), np.zeros(n_people, dtype=np.int64)
     for only, column in zip(keys, columns, strict=True):
         both = np.concatenate([record, person]) * (len(column.agreeing) + 1)
         both += np.concatenate([column.cell, only[column.value]]) + 1
         numbers = np.unique(both, return_inverse=True)[1].reshape(-1)
         record, person = numbers[:n_records], numbers[n_records:]
-    found = {number: i for i, number in enumerate(dict.fromkeys(record.tolist()))}
-    named = [found.setdefault(number, len(found)) for number in [*record.tolist(), *person.tolist()]]
-    return np.array(named[:n_records]), np.array(named[n_records:])
+    position = {number: i for i, number in enumerate(dict.fromkeys(record.tolist()))}
+    renumbered = [position.setdefault(number, len(position)) for number in [*record.tolist(), *person.tolist()]]
+    return np.array(renumbered[:n_records]), np.array(renumbered[n_records:])
 
 
 def _agree(
     columns: list[_Published], weight: Ids, record_block: Ids, people: Ids, person_block: Ids, *, sample: bool
 ) -> bool:
-    """The same of columns whose cells overlap, among records and people of one key."""
+    """Decide the same for columns whose cells overlap, among the records and people of each key."""
     records_of, people_of = np.zeros(len(people)), np.zeros(len(weight))
     pairs, n_pairs = [np.zeros((2, 0), dtype=np.int64)], 0
     for records, persons in _chunks(record_block, person_block):
         agree = np.ones((len(records), len(persons)), dtype=bool)
         for column in columns:
             agree &= column.agree(records, persons)
-        mine, theirs = np.nonzero(agree)
-        record, person = records[mine], persons[theirs]
+        row, column_index = np.nonzero(agree)
+        record, person = records[row], persons[column_index]
         people_of += np.bincount(record, weights=people[person], minlength=len(weight))
         records_of += np.bincount(person, weights=weight[record], minlength=len(people))
         n_pairs += len(record)
@@ -210,7 +228,7 @@ def _agree(
 
 
 def _chunks(record_block: Ids, person_block: Ids) -> Iterator[tuple[Ids, Ids]]:
-    """Records and all people of one key, so many records at once that the pairs fit into memory."""
+    """Yield records and all people of one key, with at most about CHUNK_CELLS pairs at a time."""
     by_record, by_person = np.argsort(record_block, kind="stable"), np.argsort(person_block, kind="stable")
     blocks = np.arange(int(record_block.max()) + 2)
     first = np.searchsorted(record_block[by_record], blocks)
@@ -223,7 +241,7 @@ def _chunks(record_block: Ids, person_block: Ids) -> Iterator[tuple[Ids, Ids]]:
 
 
 def _flow(record: Ids, person: Ids, weight: Ids, people: Ids) -> int:
-    """How many people can be given a record that agrees with them, no record to more than it counts.
+    """The largest number of people who can be assigned to agreeing records, none to more people than it counts.
 
     Source: Ford, Fulkerson, "Maximal Flow Through a Network", Canadian Journal of Mathematics 8, 1956.
     """
@@ -239,11 +257,11 @@ def _flow(record: Ids, person: Ids, weight: Ids, people: Ids) -> int:
 
 
 def _has_less_noise(name: str, noise: Noise, records: Records, table: Table) -> bool:
-    """Do shared numbers vary by less than the table's numbers under such noise could?
+    """Is the variance of the published numbers too small for the table's numbers with this noise?
 
-    The variance of x + R is that of x, and 2 cov(x, R) + var(R) more, whatever the numbers x are: of standard
-    deviation sqrt(4 var(x) s^2 / n + (kurtosis - 1) s^4 / n) around s^2, s^2 the variance of the noise. Numbers of
-    few people, or under little noise, are never said to have less.
+    The variance of x + R exceeds that of x by 2 cov(x, R) + var(R), whatever the numbers x are. This difference has
+    the expectation s^2, the variance of the noise, and the standard deviation
+    sqrt(4 var(x) s^2 / n + (kurtosis - 1) s^4 / n). With few people or little noise the test never rejects.
     """
     if name not in records.columns or name not in table.schema or not table.schema[name].numeric:
         return False
@@ -266,24 +284,25 @@ def _is_number(cell: Any) -> bool:
     return isinstance(cell, int | float) and not isinstance(cell, bool)
 
 
-CLOSE = 1e-6
-"""Shares and error rates may differ by this much, rounded shares of a model's file by a unit; counts not at all."""
-
+TOLERANCE = 1e-6
+"""Shares and error rates may differ by this much, rounded shares of a model file by one unit of the last place."""
 
 MAX_CHANCE = 0.02
-"""Honest draws are taken for mislabelled exact numbers no more often than this, and only in very small tables."""
+"""Largest probability that honestly drawn numbers are taken for exact ones; only very small tables come near it."""
 
 SAMPLE_RATE = 0.9
-"""Of how many of the table's people a sample is taken to be; smaller ones have its own numbers less often."""
+"""Assumed share of the people in a sample; smaller samples have the table's own numbers less often."""
 
 
-def is_mislabelled(release: Release, table: Table) -> bool:
-    """Are the numbers the table's own in every leaf and record, though the release says that they count something else?
+def is_exact_despite_label(release: Release, table: Table) -> bool:
+    """Return whether all published numbers are exact although the release labels them as drawn or unknown.
 
-    Such a label keeps attacks from believing what is so. False for releases with noise or a claim of differential
-    privacy, whose checks look at how the numbers were drawn; for model files, whose readers choose the label; for a
-    sample with the records it was taken from; and for bootstraps and samples that may agree with the table by chance,
-    as the shares of leaves do whose people all have one class.
+    Such a label keeps attacks from using the numbers as the exact counts that they are.
+
+    Returns:
+        False also for releases with noise or a claim of differential privacy, whose checks look at how the numbers were
+        drawn; for model files, whose readers choose the label; for a sample with records; and for bootstraps and
+        samples that agree with the table by chance, as shares do on leaves whose people all have one class.
     """
     records = release.records is not None
     excused = bool(release.noise) or "epsilon" in release.guarantee or release.file is not None
@@ -303,12 +322,12 @@ def is_mislabelled(release: Release, table: Table) -> bool:
 
 
 def _chance_of_agreement(release: Release, table: Table) -> float:
-    """The probability that draws from the table, as the release says that they are, have its own numbers in all leaves.
+    """The probability that numbers drawn as the release states equal the table's own numbers in all leaves.
 
-    Of bootstraps, one a tree: counts of a tree are one multinomial draw at its mean; shares and error rates are one for
-    each leaf, given how many are drawn there. Of samples of `SAMPLE_RATE` of the people, which trees may have in
-    common: the shares or error rates of the tree that agrees most seldom. 0 where nothing was drawn, and for counts of
-    a sample, which would have left nobody out.
+    Each tree of a bootstrap has its own draw: its counts are one multinomial draw at its mean; its shares and error
+    rates are one draw for each leaf, given the number drawn there. A sample of SAMPLE_RATE of the people may be common
+    to all trees, so the least probable tree decides. The result is 0 where nothing was drawn, and for counts of a
+    sample, which would have to contain everybody.
     """
     if release.count_semantics not in DRAWN or (
         release.count_semantics == "sampled" and release.publish.leaves == "counts"
@@ -333,7 +352,7 @@ def _chance_of_agreement(release: Release, table: Table) -> float:
 
 
 def _log_sample_in_proportion(counts: NDArray[np.int64]) -> float:
-    """The log probability that a sample of `SAMPLE_RATE` of these people has somebody, in the same proportions."""
+    """The log probability that a sample of SAMPLE_RATE of these people is not empty and keeps their proportions."""
     there = counts[counts > 0]
     if not len(there):
         return 0.0
@@ -348,7 +367,7 @@ def _log_sample_in_proportion(counts: NDArray[np.int64]) -> float:
 
 
 def _log_multinomial_at_mean(counts: NDArray[np.int64]) -> float:
-    """The log probability that as many draws as there are people have just these counts, if these are the mean."""
+    """The log probability of these counts in a multinomial draw of as many people whose mean they are."""
     people = int(counts.sum())
     there = [count for count in counts.tolist() if count]
     log_chance: float = sum(c * math.log(c / people) - math.lgamma(c + 1) for c in there)
@@ -356,9 +375,9 @@ def _log_multinomial_at_mean(counts: NDArray[np.int64]) -> float:
 
 
 def _counts_people(release: Release) -> bool:
-    """Does a release file of leafgate's own publish whole numbers, though it says not what they count?
+    """Does a release of leafgate's own format publish whole numbers with unknown semantics?
 
-    Weights, which need not be people, come from models of others.
+    Weights, which need not count people, occur only in model files of other libraries.
     """
     if release.count_semantics != "unknown" or release.file is not None or release.publish.leaves != "counts":
         return False
@@ -367,16 +386,19 @@ def _counts_people(release: Release) -> bool:
 
 
 def inconsistent_leaves(release: Release, table: Table) -> int:
-    """How many leaves tell counts, shares or error rates that are not those of the table's people.
+    """Return the number of leaves whose counts, shares or error rates contradict the table.
 
-    Of a sample there must be as many people of each class as it counts, of a bootstrap somebody. Whole numbers of a
-    release file that says not what they count must be the people. 0 for releases whose numbers claim neither, and for
-    trees that ask about columns the table does not have.
+    Exact numbers must be those of the people in the leaf. For a sample the leaf must hold at least as many people of
+    each class as it counts; for a bootstrap at least one. Whole numbers with unknown semantics in a release of
+    leafgate's own format must be exact.
+
+    Returns:
+        0 also for releases whose numbers claim neither, and for trees that test columns the table does not have.
     """
     compared = release.count_semantics in {"exact", *DRAWN} or _counts_people(release)
     if not compared or release.model != "trees" or release.target not in table.schema:
         return 0
-    strange, close = 0, _close(release)
+    inconsistent, tolerance = 0, _share_tolerance(release)
     for tree in (*release.trees, *release.alternatives.values()):
         if not all(name in table.schema for name in columns_asked(tree)):
             continue
@@ -387,15 +409,15 @@ def inconsistent_leaves(release: Release, table: Table) -> int:
             people = dict(zip(release.classes, row, strict=True))
             drawn = DRAWN.get(release.count_semantics)
             empty = release.is_empty(leaf) and any(row)
-            strange += not (_fits(leaf, people, close) and not empty if drawn is None else drawn(leaf, people))
-    return strange
+            inconsistent += not (_fits(leaf, people, tolerance) and not empty if drawn is None else drawn(leaf, people))
+    return inconsistent
 
 
 def follows_from_records(tree: Node, release: Release) -> bool:
-    """Does the tree tell no more than the release's records, sent down it, count on its leaves?
+    """Return whether the tree discloses nothing that the release's records, routed through it, do not give.
 
-    Each leaf must have the statistic of the records that reach it, and the label of most of them; a leaf that no record
-    reaches tells something else. Cells that the tree asks for must be published as values.
+    Each leaf must have the statistic of the records that reach it, and the label of most of them. False for a tree with
+    a leaf that no record reaches, and where a tested cell is published as a set or a range.
     """
     records, names = release.records, sorted({*columns_asked(tree), release.target})
     if records is None or not set(names) <= set(records.columns):
@@ -409,20 +431,22 @@ def follows_from_records(tree: Node, release: Release) -> bool:
     routed = route(tree, table)
     counts = _counts(table, release.target, routed.leaf, len(routed.leaves)).tolist()
     leaf_counts = (dict(zip(release.classes, row, strict=True)) for row in counts)
-    return all(_tells_only(leaf, people) for leaf, people in zip(routed.leaves, leaf_counts, strict=True))
+    return all(_has_only(leaf, people) for leaf, people in zip(routed.leaves, leaf_counts, strict=True))
 
 
-def _tells_only(leaf: Leaf, counts: dict[str, int]) -> bool:
-    """Does the leaf tell the statistic and the majority of these counts, and nothing else?"""
+def _has_only(leaf: Leaf, counts: dict[str, int]) -> bool:
+    """Does the leaf publish the statistic and the majority of these counts, and nothing else?"""
     most = max(counts.values())
     plain = leaf.value is None and leaf.scores is None
-    return most > 0 and plain and leaf.label is not None and counts[leaf.label] == most and _fits(leaf, counts, CLOSE)
+    return (
+        most > 0 and plain and leaf.label is not None and counts[leaf.label] == most and _fits(leaf, counts, TOLERANCE)
+    )
 
 
 def counts_missing_cells(release: Release, table: Table) -> bool:
-    """Does a leaf with numbers, where nobody of the table ends, take people with a missing cell?
+    """Return whether a leaf with numbers that nobody in the table reaches takes people with a missing cell.
 
-    If people were left out of the table for missing cells, such numbers may be theirs.
+    If people were dropped from the table for missing cells, such numbers may be theirs.
     """
     for tree in (*release.trees, *release.alternatives.values()):
         if not all(name in table.schema for name in columns_asked(tree)):
@@ -442,22 +466,22 @@ def _has_numbers(leaf: Leaf, release: Release) -> bool:
 
 
 def _take_missing(tree: Node) -> list[bool]:
-    """For each leaf from left to right: does a missing cell take one of the ways that lead there?"""
-    found: list[bool] = []
+    """For each leaf from left to right: does a missing cell take one of the branches that lead there?"""
+    takes_missing: list[bool] = []
     waiting: list[tuple[Node, bool]] = [(tree, False)]
     while waiting:
         node, missing = waiting.pop()
         match node:
             case Leaf():
-                found.append(missing)
+                takes_missing.append(missing)
             case NumericSplit():
                 low = node.missing == "low"
                 waiting += [(node.high, missing or not low), (node.low, missing or low)]
             case CategoricalSplit():
-                ways = [(branch.node, missing or None in branch.values) for branch in node.branches]
-                ways += [] if node.default is None else [(node.default, True)]
-                waiting += reversed(ways)
-    return found
+                children = [(branch.node, missing or None in branch.values) for branch in node.branches]
+                children += [] if node.default is None else [(node.default, True)]
+                waiting += reversed(children)
+    return takes_missing
 
 
 def _counts(table: Table, target: str, leaf: NDArray[np.int64], n_leaves: int) -> NDArray[np.int64]:
@@ -467,41 +491,42 @@ def _counts(table: Table, target: str, leaf: NDArray[np.int64], n_leaves: int) -
     return counts
 
 
-def _close(release: Release) -> float:
-    """How near to the people's own shares those of the leaves must be."""
+def _share_tolerance(release: Release) -> float:
+    """The largest difference of a published share from the share of the people."""
     items = [list(leaf.shares.values()) for tree in release.trees for leaf in leaves(tree) if leaf.shares is not None]
     digits = decimal_places(np.array(items)) if release.file is not None and items else None
-    return CLOSE if digits is None else 10.0**-digits + CLOSE
+    return TOLERANCE if digits is None else 10.0**-digits + TOLERANCE
 
 
 def _sampled(leaf: Leaf, counts: dict[str, int]) -> bool:
-    """Are at least so many people there as the leaf counts?"""
+    """Does the leaf count at most the people of each class who are there?"""
     return all(count <= counts[name] for name, count in (leaf.counts or {}).items())
 
 
 def _drawn(leaf: Leaf, counts: dict[str, int]) -> bool:
-    """Is somebody of each class there whom the leaf counts, however often?"""
-    result = leaf.counts or leaf.shares or {}
-    return all(counts[name] > 0 for name, number in result.items() if number > 0)
+    """Is somebody of each class there that the leaf counts?"""
+    numbers = leaf.counts or leaf.shares or {}
+    return all(counts[name] > 0 for name, number in numbers.items() if number > 0)
 
 
 DRAWN: Mapping[str, Callable[[Leaf, dict[str, int]], bool]] = {"sampled": _sampled, "bootstrap": _drawn}
+"""For each semantics of drawn numbers: can a leaf have its numbers with these people?"""
 
 
-def _near(share: float, value: float, close: float) -> bool:
-    """Is the share told as it is, or rounded, where nobody who is there is said to be missing?"""
-    return abs(share - value) <= (close if (share > 0) == (value > 0) else CLOSE)
+def _near(share: float, value: float, tolerance: float) -> bool:
+    """Is the published share within the tolerance? Rounding must not turn a positive share into 0 or 0 into one."""
+    return abs(share - value) <= (tolerance if (share > 0) == (value > 0) else TOLERANCE)
 
 
-def _fits(leaf: Leaf, counts: dict[str, int], close: float) -> bool:
-    """Does the leaf tell what it would tell if these were its people?"""
+def _fits(leaf: Leaf, counts: dict[str, int], tolerance: float) -> bool:
+    """Does the leaf publish the numbers that a leaf with these people has?"""
     full = Leaf(leaf.label, counts)
     if leaf.counts is not None:
         return dict(leaf.counts) == counts
     if leaf.shares is not None:
         shares = at_level(full, "shares").shares
-        return shares is not None and all(_near(shares[name], share, close) for name, share in leaf.shares.items())
+        return shares is not None and all(_near(shares[name], share, tolerance) for name, share in leaf.shares.items())
     if leaf.error_rate is not None:
         rate = at_level(full, "error_rates").error_rate
-        return rate is not None and abs(rate - leaf.error_rate) <= CLOSE
+        return rate is not None and abs(rate - leaf.error_rate) <= TOLERANCE
     return True

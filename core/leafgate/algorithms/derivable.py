@@ -1,20 +1,22 @@
-"""What a release itself tells of true secrets: decided by it and by what is public, never by anybody's secret.
+"""What follows from what is published: which true numbers anyone can compute from a release and the public columns.
 
-A number that compares with the truth may be shown to the public where the release tells as much, and nowhere else. If
-it were shown where it happens to come out the same, that it is shown would tell what the release does not.
+A public report may contain a number that depends on true secrets only where that number is derivable. Each answer here
+depends on the release and the public columns alone, never on a secret: otherwise the presence of the number in a report
+would itself disclose something.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.algorithms.routing import NOWHERE, route
-from leafgate.api.context import ScoringContext
+from leafgate.api.context import Observation, ScoringContext
 from leafgate.types.belief import Belief
 from leafgate.types.release import Release
 from leafgate.types.schema import Column
@@ -24,39 +26,46 @@ from leafgate.types.tree import Leaf, Node, columns_asked, leaves
 if TYPE_CHECKING:
     import pandas as pd
 
+    from leafgate.api.components import AttackModel
     from leafgate.api.metrics import Metric
-    from leafgate.engine.attack import AttackResult
 
 
 Ids = NDArray[np.int64]
 
 
+class RanAttack(Protocol):
+    """The result of running an attack: here only which attack it was."""
+
+    @property
+    def attack(self) -> AttackModel: ...
+
+
 def asks_public(release: Release, table: Table) -> bool:
-    """Do the trees ask for public columns alone, so that anyone knows who is in which leaf?"""
+    """Return whether the trees test public columns only, so that anyone knows who is in which leaf."""
     asked = {name for tree in release.fitted_trees for name in columns_asked(tree)}
     return asked <= {column.name for column in table.schema.public}
 
 
 def leaf_counts_derivable(case: ScoringContext) -> bool:
-    """Do the leaves of each tree count exactly the people who are in them, and leave out nobody?"""
+    """Return whether the leaves of each tree count exactly the people in them, and together everybody."""
     return bool(case.release.fitted_trees) and all(_counts_all(tree, case) for tree in case.release.fitted_trees)
 
 
 def leaf_classes_derivable(case: ScoringContext) -> bool:
-    """Do the leaves tell their people's classes: by counts, or by shares of people whom anyone knows to be there?"""
+    """Return whether the leaves disclose their people's classes, by counts or by shares of publicly known people."""
     release, table = case.release, case.table
     if case.inconsistency or release.count_semantics != "exact" or release.target not in table.schema:
         return False
     if leaf_counts_derivable(case):
         return True
-    result = all(_tells_shares(leaf, release) for tree in release.fitted_trees for leaf in leaves(tree))
-    if not (result and asks_public(release, table)):
+    with_shares = all(_has_shares(leaf, release) for tree in release.fitted_trees for leaf in leaves(tree))
+    if not (with_shares and asks_public(release, table)):
         return False
     return all((_leaf(tree, table) != NOWHERE).all() for tree in release.fitted_trees)
 
 
 def overall_shares_derivable(case: ScoringContext) -> bool:
-    """Are the secret's shares among everyone told?"""
+    """Return whether the shares of the secret's values among all people are derivable."""
     if case.inconsistency or case.release.count_semantics != "exact":
         return False
     by_leaves = "class" in case.secret.roles and any(_counts_all(tree, case) for tree in case.release.trees)
@@ -64,7 +73,12 @@ def overall_shares_derivable(case: ScoringContext) -> bool:
 
 
 def group_shares_derivable(case: ScoringContext, *, alike: bool = False) -> bool:
-    """Are the secret's true shares in each group told? Where `alike`, among those in it who are believed alike."""
+    """Return whether the true shares of the secret's values in each equivalence class are derivable.
+
+    Args:
+        case: the belief, the release and the table.
+        alike: whether an equivalence class is divided further, into people with the same posterior.
+    """
     belief = case.belief
     if (
         belief is None
@@ -88,13 +102,13 @@ def _counts_all(tree: Node, case: ScoringContext) -> bool:
 
 
 def _in_records(secret: Column, case: ScoringContext) -> bool:
-    """Do the published records show the secret of everyone, as it is?"""
+    """Do the published records contain everybody's secret unchanged?"""
     records = case.release.records
     return records is not None and case.release.shows_exactly(secret.name) and sum(records.weight) == case.table.people
 
 
 def _by_leaves(case: ScoringContext, parts: Ids) -> bool:
-    """Is each part all people of some leaves, whom anyone knows, and do these tell the secret's shares?"""
+    """Is each part the union of publicly known leaves that publish the shares of the secret's values?"""
     trees, table = case.release.fitted_trees, case.table
     if len(trees) != 1 or "class" not in case.secret.roles or not asks_public(case.release, table):
         return False
@@ -105,34 +119,36 @@ def _by_leaves(case: ScoringContext, parts: Ids) -> bool:
 
 
 def _leaf(tree: Node, table: Table) -> Ids:
-    """The leaf of each row of the table, of a tree that asks for public columns alone."""
-    public, mine = table.public
-    return route(tree, public).leaf[mine]
+    """The leaf of each row of the table, in a tree that tests public columns only."""
+    public, row_of = table.public
+    return route(tree, public).leaf[row_of]
 
 
-def _tells_shares(leaf: Leaf, release: Release) -> bool:
-    result = leaf.counts is not None or leaf.shares is not None
-    return result or (leaf.error_rate is not None and len(release.classes) == 2)
+def _has_shares(leaf: Leaf, release: Release) -> bool:
+    has_classes = leaf.counts is not None or leaf.shares is not None
+    return has_classes or (leaf.error_rate is not None and len(release.classes) == 2)
 
 
 def _believed_alike(case: ScoringContext) -> Ids:
-    """Parts of the people: those of one group of whom the same is believed."""
-    believed = np.column_stack([case.equivalence_class.to_numpy(), case.posterior.to_numpy(dtype=float).round(12)])
+    """The number of each row's part: people of one equivalence class with the same posterior are one part."""
+    posterior = case.with_own_record().posterior
+    believed = np.column_stack([case.equivalence_class.to_numpy(), posterior.to_numpy(dtype=float).round(12)])
     return np.unique(believed, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def undisclosed_reads(case: ScoringContext) -> Iterator[str]:
-    """What a metric has read of this case that neither the release nor the public columns tell."""
-    read = set(vars(case))  # asking here reads more
-    if "overall" in read and not overall_shares_derivable(case):
-        yield "overall"
-    if "truth" in read and not group_shares_derivable(case, alike=True):
-        yield "truth"
-    if case.scored == "composition" and "posterior" in read and not group_shares_derivable(case):
-        yield "composition"
+def undisclosed_reads(case: ScoringContext) -> frozenset[Observation]:
+    """What a metric has read of this context that follows neither from the release nor from the public columns."""
+    derivable: dict[Observation, Callable[[ScoringContext], bool]] = {
+        Observation.OVERALL: overall_shares_derivable,
+        Observation.TRUTH: partial(group_shares_derivable, alike=True),
+        Observation.COMPOSITION: group_shares_derivable,
+    }
+    return frozenset(
+        read for read, is_derivable in derivable.items() if read in case.observed and not is_derivable(case)
+    )
 
 
-def uses_background_knowledge(case: ScoringContext, attempt: AttackResult | None) -> bool:
+def uses_background_knowledge(case: ScoringContext, attempt: RanAttack | None) -> bool:
     """Does an attack take in what the policy grants it, and the release does not tell?"""
     known, belief = case.known, case.belief
     shares = bool(known.distribution) and not (
@@ -145,7 +161,7 @@ def uses_background_knowledge(case: ScoringContext, attempt: AttackResult | None
 
 
 def _may_use_label_accuracies(case: ScoringContext) -> bool:
-    """Can a belief rest on how often labels are right?
+    """Can a belief depend on the accuracies of labels?
 
     It can where the secret is the class or a column that a tree tests (people are more likely in the leaf whose class
     is less certain), or where the class of people is known.
@@ -154,14 +170,17 @@ def _may_use_label_accuracies(case: ScoringContext) -> bool:
     return secret is not None and (secret in columns_spoken_of(case.release) or case.table.schema.target.public)
 
 
-def must_hide(metric: Metric, case: ScoringContext, attempt: AttackResult | None) -> bool:
-    """Would the numbers of a score tell what neither the release nor the public columns do? A matter of these alone."""
-    granted = "posterior" in vars(case) and uses_background_knowledge(case, attempt)
-    return metric.private or metric.must_hide(case) or granted or any(undisclosed_reads(case))
+def must_hide(metric: Metric, case: ScoringContext, attempt: RanAttack | None) -> bool:
+    """Would the numbers of a score disclose what follows neither from the release nor from the public columns?
+
+    These and the record of what the metric has read decide, and nobody's secrets. Asking adds nothing to the record.
+    """
+    granted = Observation.POSTERIOR in case.observed and uses_background_knowledge(case, attempt)
+    return metric.private or metric.must_hide(case.with_own_record()) or granted or bool(undisclosed_reads(case))
 
 
 def columns_spoken_of(release: Release) -> frozenset[str]:
-    """The columns that a release says something of: its target, those it tests or models, and published ones."""
+    """Return the columns that a release has information on: its target, those it tests or models, published ones."""
     trees = (*release.trees, *release.alternatives.values())
     predicts = bool(trees) or release.bayes is not None
     target = {column.name for column in release.schema.having("class")} if predicts else set[str]()
@@ -170,7 +189,7 @@ def columns_spoken_of(release: Release) -> frozenset[str]:
 
 
 def _columns_published(release: Release) -> list[str]:
-    """The columns of the published records, but those withheld in every record: these tell nothing of the column."""
+    """The columns of the published records without those that are withheld in every record."""
     records = release.records
     if records is None:
         return []
@@ -178,13 +197,14 @@ def _columns_published(release: Release) -> list[str]:
     return [name for i, name in enumerate(records.columns) if any(row[i] != withheld for row in records.rows)]
 
 
-# --- Scores of boosted trees and means of regression trees tell of the class what attacks do not work out ---
-
-UNREAD = "what the leaves say tells of the class what this attack does not work out: any belief is possible"
+UNREAD = "the leaves publish numbers on the class that this attack does not evaluate: any belief is possible"
 
 
 def mark_unmodelled_scores(belief: Belief, release: Release) -> Belief:
-    """The belief, open about the class where scores were not read: a limit that it might break cannot be told."""
+    """Return the belief, marked as incomplete where leaf scores or means disclose more of the class than it uses.
+
+    A limit on such a belief is inconclusive unless it holds for every certain class.
+    """
     scored = _has_unverified_scores(release)
     unread = (scored or release.discloses_numbers) and belief.secret == release.target
     if not unread or belief.posterior is None:
@@ -196,9 +216,9 @@ def mark_unmodelled_scores(belief: Belief, release: Release) -> Belief:
 
 
 def _has_unverified_scores(release: Release) -> bool:
-    """Do leaves have scores of the classes that nothing in the audit holds against the table?
+    """Do leaves have scores of the classes that no part of the audit verifies against the table?
 
-    Scores beside exact counts are made of these counts, which every audit compares with the table; those beside a
+    Scores next to exact counts follow from these counts, which every audit compares with the table. Scores next to a
     claim of differential privacy are recomputed by the check of the claim.
     """
     if release.combine != "boost" and not release.discloses_scores:
@@ -207,6 +227,6 @@ def _has_unverified_scores(release: Release) -> bool:
     return release.file is not None or release.publish.leaves != "counts" or not verified
 
 
-def _certain(chances: pd.DataFrame) -> tuple[pd.DataFrame, ...]:
-    """Everyone's class for certain, once for each class."""
-    return tuple((chances * 0).assign(**{str(name): 1.0}) for name in chances.columns)
+def _certain(posterior: pd.DataFrame) -> tuple[pd.DataFrame, ...]:
+    """For each class the posterior in which everybody certainly has it."""
+    return tuple((posterior * 0).assign(**{str(name): 1.0}) for name in posterior.columns)

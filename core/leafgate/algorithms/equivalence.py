@@ -1,11 +1,12 @@
-"""Which people a tree cannot tell apart by their public cells.
+"""Equivalence classes of people whom a tree cannot distinguish by their public cells.
 
-Fill a person's public cells into a tree: public tests vanish, private tests stay, and branches no
-private value can reach go. People with equal remainders are in one group. For one tree that is the
-paper's span (Definition 4): the remainder and the set of its leaves determine each other. Forests
-are grouped by the vector of remainders, never coarser than the joint Definition 4.
+Evaluate a tree partially, on a person's public cells: tests of public columns are resolved, tests of private columns
+stay, and branches that no private value can reach are dropped. What stays is the person's residual tree. People with
+equal residual trees are in one class. For one tree that is the paper's span (Definition 4): a residual tree and the
+set of its leaves determine each other. People of a forest are classed by the vector of their residual trees, which is
+never coarser than the joint Definition 4.
 
-This shares no code with kADET's bookkeeping of spans: it is the independent check of it.
+This shares no code with kADET's bookkeeping of spans, so that each can verify the other.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.algorithms.feasible import Possible, branch_domains, has_unrouted_value
+from leafgate.algorithms.feasible import Possible, branch_domains, unrouted_values
 from leafgate.algorithms.routing import Cells, Rows, split_rows
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
@@ -25,22 +26,22 @@ from leafgate.types.tree import Leaf, Node
 
 Ids = NDArray[np.int64]
 NOWHERE = (-1,)
-"""What is left where no branch takes a value: a bin of its own."""
+"""The residual tree of people whose value no branch takes: a class of their own."""
 
 
 @dataclass(frozen=True)
 class Reached:
-    """A leaf somebody can reach, and what the tests on the way leave of each column they asked."""
+    """A leaf that somebody can reach, and the values of each tested column that lead to it."""
 
     leaf: Leaf
     possible: Possible
 
 
 @dataclass
-class Remainders:
-    """The different remainders of one tree, numbered; each is a leaf or a private test over others.
+class ResidualTrees:
+    """The different residual trees of one tree, numbered; each is a leaf, or a private test over others.
 
-    `untaken` says of a private test what is left of each column on those of its ways that end in no leaf.
+    `untaken` has, for a private test, the values of each column that lead to no leaf.
     """
 
     public: Table
@@ -55,13 +56,13 @@ class Remainders:
     _ends: dict[int, list[Possible]] = field(default_factory=dict)
 
     def leaves(self, number: int) -> list[Reached]:
-        """The leaves a remainder can end in, from left to right; the same list at every call."""
+        """The leaves of a residual tree, from left to right; the same list at every call."""
         if number not in self._leaves:
-            self._leaves[number] = self._found(number)
+            self._leaves[number] = self._collect_leaves(number)
         return self._leaves[number]
 
     def ends_nowhere(self, number: int) -> list[Possible]:
-        """What the tests leave of each column where a remainder's private tests lead to no leaf."""
+        """The values of each column that lead a residual tree's private tests to no leaf."""
         if number not in self._ends:
             below = [self.ends_nowhere(child) for child in self.asked.get(number, ())]
             self._ends[number] = [*self.untaken.get(number, ()), *(each for ends in below for each in ends)]
@@ -69,21 +70,21 @@ class Remainders:
 
     @property
     def may_end_nowhere(self) -> bool:
-        """Is there a private value, among those a test may be asked for, that no branch takes?"""
+        """Is there a private value, among those that reach a test, that no branch of it takes?"""
         nowhere = self._numbers.get(NOWHERE)
         return any(nowhere in below for below in self.asked.values())
 
-    def _found(self, number: int) -> list[Reached]:
-        found, waiting = [], [number]
+    def _collect_leaves(self, number: int) -> list[Reached]:
+        leaves, waiting = [], [number]
         while waiting:
             here = waiting.pop()
             if here in self.reached:
-                found.append(self.reached[here])
+                leaves.append(self.reached[here])
             waiting.extend(reversed(self.asked.get(here, ())))
-        return found
+        return leaves
 
-    def fill_in(self, node: Node, rows: Rows, possible: Possible, ids: Ids) -> None:
-        """Write into `ids`, at each of `rows`, the number of the remainder of the tree below `node`."""
+    def evaluate(self, node: Node, rows: Rows, possible: Possible, ids: Ids) -> None:
+        """Write into `ids`, at each of `rows`, the number of the residual tree below `node`."""
         self._nodes += 1
         name = self._nodes
         if isinstance(node, Leaf):
@@ -95,30 +96,32 @@ class Remainders:
             for child, rest in branch_domains(node, possible, self.schema)
         ]
         if not self.schema[node.column].public:
-            below = [(self._apart(child, rows, left), left) for child, left, rest in ways if rest]
-            if untaken := has_unrouted_value(node, possible, self.schema):
+            below = [(self._branch(child, rows, remaining), remaining) for child, remaining, rest in ways if rest]
+            if untaken := unrouted_values(node, possible, self.schema):
                 below.append((np.full(len(rows), self._number(NOWHERE)), {**possible, node.column: untaken}))
             ids[rows] = self._join(name, *zip(*below, strict=True))
             return
         ids[rows] = self._number(NOWHERE)
-        for (child, left, _), (_, mine) in zip(ways, split_rows(node, self.public, rows, self._cells), strict=True):
-            if len(mine):
-                self.fill_in(child, mine, left, ids)
+        for (child, remaining, _), (_, taken) in zip(
+            ways, split_rows(node, self.public, rows, self._cells), strict=True
+        ):
+            if len(taken):
+                self.evaluate(child, taken, remaining, ids)
 
-    def _apart(self, child: Node, rows: Rows, possible: Possible) -> Ids:
-        """The remainders of one way out of a private test, for each of `rows`."""
+    def _branch(self, child: Node, rows: Rows, possible: Possible) -> Ids:
+        """The residual trees below one branch of a private test, for each of `rows`."""
         ids = np.empty(len(self.public), dtype=np.int64)
-        self.fill_in(child, rows, possible, ids)
+        self.evaluate(child, rows, possible, ids)
         return ids[rows]
 
     def _join(self, name: int, below: Sequence[Ids], possible: Sequence[Possible]) -> Ids:
-        """Number a private test's remainders: one for each combination of its children's.
+        """Number a private test's residual trees: one for each combination of its children's.
 
-        `possible` is what the tests leave of each column on the way to each child.
+        `possible` has the values of each column that lead to each child.
         """
         if len(below) == 1:
             return below[0]
-        which, first = grouped(below)
+        which, first = group_by_keys(below)
         keys = [tuple(int(ids[position]) for ids in below) for position in first]
         nowhere = self._number(NOWHERE)
         numbers = [nowhere if set(key) == {nowhere} else self._number((name, *key)) for key in keys]
@@ -132,16 +135,16 @@ class Remainders:
         return self._numbers.setdefault(key, len(self._numbers))
 
 
-def remainders(tree: Node, public: Table, schema: Schema) -> tuple[Ids, Remainders]:
-    """For each row of `public` the number of its remainder of the tree, and what the numbers mean."""
-    found = Remainders(public, schema)
+def residual_trees(tree: Node, public: Table, schema: Schema) -> tuple[Ids, ResidualTrees]:
+    """For each row of `public` the number of its residual tree, and the trees that the numbers stand for."""
+    residuals = ResidualTrees(public, schema)
     ids = np.empty(len(public), dtype=np.int64)
-    found.fill_in(tree, np.arange(len(public)), {}, ids)
-    return ids, found
+    residuals.evaluate(tree, np.arange(len(public)), {}, ids)
+    return ids, residuals
 
 
-def grouped(keys: Sequence[Ids]) -> tuple[Ids, Ids]:
-    """Groups of rows that agree on every key, numbered as they appear: each row's, and each one's first row."""
+def group_by_keys(keys: Sequence[Ids]) -> tuple[Ids, Ids]:
+    """Number the groups of rows that agree on every key: each row's group, and each group's first row."""
     group, _ = pd.factorize(keys[0])
     for ids in keys[1:]:
         other, distinct = pd.factorize(ids)

@@ -1,4 +1,4 @@
-"""What the columns the adversary does not know can still be, after the tests above a node."""
+"""Domains that remain of a tree's columns after the tests on the path to a node."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from leafgate.types.tree import CategoricalSplit, Node, NumericSplit
 
 @dataclass(frozen=True)
 class Interval:
-    """Numbers above `low` and up to `high`, and perhaps a missing cell."""
+    """The numbers in (`low`, `high`], and a missing cell where `missing`; false where it is empty."""
 
     low: float
     high: float
@@ -23,14 +23,14 @@ class Interval:
 
 
 Domain = frozenset[Value] | Interval
-"""What is left of one column's domain."""
+"""The values or numbers that a column can have."""
 
 Possible = Mapping[str, Domain]
-"""What is left of the columns that were asked about; all others can be anything."""
+"""The remaining domain of each column that was tested; all other columns keep their full domain."""
 
 
 def rest_of(column: Column, possible: Possible) -> Domain:
-    """What a column can still be."""
+    """Return the remaining domain of a column: the full one where no test was on it."""
     if column.name in possible:
         return possible[column.name]
     if column.values is not None:
@@ -40,7 +40,7 @@ def rest_of(column: Column, possible: Possible) -> Domain:
 
 
 def intersect(first: Domain, second: Domain) -> Domain:
-    """What two sets of tests on the same column leave of it together."""
+    """Return the intersection of two domains of the same column."""
     if isinstance(first, Interval) and isinstance(second, Interval):
         low, high = max(first.low, second.low), min(first.high, second.high)
         return Interval(low, high, first.missing and second.missing)
@@ -52,19 +52,19 @@ def intersect(first: Domain, second: Domain) -> Domain:
 def branch_domains(
     node: NumericSplit | CategoricalSplit, possible: Possible, schema: Schema
 ) -> list[tuple[Node, Domain]]:
-    """Each child, and what the tested column can still be there: empty where no value goes."""
+    """Return each child with the remaining domain of the tested column there, empty where no value goes."""
     rest = rest_of(schema[node.column], possible)
     if isinstance(node, NumericSplit):
         return _sides(node, rest)
     assert isinstance(rest, frozenset)
-    ways: list[tuple[Node, Domain]] = [(b.node, rest & frozenset(b.values)) for b in node.branches]
+    children: list[tuple[Node, Domain]] = [(b.node, rest & frozenset(b.values)) for b in node.branches]
     if node.default is not None:
         named = {value for branch in node.branches for value in branch.values}
-        ways.append((node.default, rest - named))
-    return ways
+        children.append((node.default, rest - named))
+    return children
 
 
-def has_unrouted_value(node: NumericSplit | CategoricalSplit, possible: Possible, schema: Schema) -> frozenset[Value]:
+def unrouted_values(node: NumericSplit | CategoricalSplit, possible: Possible, schema: Schema) -> frozenset[Value]:
     """The values that the tested column can still have and no branch takes."""
     if isinstance(node, NumericSplit) or node.default is not None:
         return frozenset()
@@ -78,7 +78,7 @@ BEYOND_FLOAT32 = 2.0**128
 
 
 def largest_value_going_low(cut: NumericSplit) -> float:
-    """The largest number that goes low; a float32 cut rounds the number first, not the threshold."""
+    """Return the largest number that takes the low branch; a float32 split rounds the number, not the threshold."""
     if not cut.float32:
         return math.nextafter(cut.at, -math.inf) if cut.strict else cut.at
     import numpy as np
@@ -103,15 +103,12 @@ def _sides(cut: NumericSplit, rest: Domain) -> list[tuple[Node, Domain]]:
     return [(cut.low, low), (cut.high, high)]
 
 
-# --- What tests leave of columns, told in words ---
-
-
 def conditions(possible: Possible, schema: Schema) -> list[str]:
-    """What is left of each column that was asked about."""
-    return [_rest(schema[name], rest) for name, rest in possible.items()]
+    """Return the remaining domain of each tested column in words, such as `age <= 30`."""
+    return [_condition(schema[name], rest) for name, rest in possible.items()]
 
 
-def _rest(column: Column, rest: Domain) -> str:
+def _condition(column: Column, rest: Domain) -> str:
     if isinstance(rest, Interval):
         return _range(column, rest)
     values = [str(value) if value is not None else "missing" for value in column.domain if value in rest]

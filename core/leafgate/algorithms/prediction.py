@@ -1,4 +1,4 @@
-"""Where the rows of a table end up in a tree, and what the trees then predict."""
+"""Predictions of a release for the rows of a table, and how accurate they are."""
 
 from __future__ import annotations
 
@@ -18,26 +18,35 @@ from leafgate.types.tree import Leaf
 
 
 def predict(release: Release, table: Table) -> NDArray[np.int64]:
-    """Each row's class as a position in the release's classes, -1 where no leaf speaks.
+    """Predict the class of each row.
 
-    Naive Bayes says the likeliest. One tree says its leaf's label; `vote` counts labels, `sum` adds the leaves'
-    counts, `mean_per_tree` their shares and `boost` their scores; a tie goes to the first class. Numbers are
-    predicted by the interval they lie in, beyond the intervals by the outermost. Raises
-    InconclusiveError for what cannot be combined from what is published.
+    Naive Bayes predicts the most probable class. One tree predicts its leaf's label; `vote` counts labels, `sum` adds
+    the leaves' counts, `mean_per_tree` their shares and `boost` their scores; a tie goes to the first class. A
+    predicted number counts as the interval in which it lies, beyond all intervals as the outermost.
+
+    Returns:
+        Positions in the release's classes, shape (n_rows,); -1 where no tree has a leaf for the row.
+
+    Raises:
+        InconclusiveError: the release does not publish the numbers that its trees are combined by.
     """
     votes = class_votes(release, table)
     return np.where(np.isnan(votes[:, 0]), NOWHERE, np.nan_to_num(votes).argmax(axis=1))
 
 
 def class_votes(release: Release, table: Table) -> NDArray[np.float64]:
-    """What all trees together say for each class, a row for each of the table; NaN where no leaf speaks.
+    """Return the combined votes of all trees, or the probabilities of naive Bayes.
 
-    Raises InconclusiveError for what cannot be combined from what is published.
+    Returns:
+        Shape (n_rows, n_classes); a row of NaN where no tree has a leaf for the row.
+
+    Raises:
+        InconclusiveError: the release does not publish the numbers that its trees are combined by.
     """
     if release.bayes is not None:
         return release.bayes.chances(table, release.classes)
     votes = np.zeros((len(table), len(release.classes)))
-    spoken = np.zeros(len(table), dtype=bool)
+    has_vote = np.zeros(len(table), dtype=bool)
     if release.predicts_numbers:
         return _number_votes(release, table)
     for tree in release.trees:
@@ -46,13 +55,13 @@ def class_votes(release: Release, table: Table) -> NDArray[np.float64]:
         if np.isnan(added).any():
             raise InconclusiveError(f"cannot combine trees by {release.combine!r} from what is published")
         votes += added
-        spoken |= (routed.leaf != NOWHERE) if release.combine == "boost" else added.sum(axis=1) > 0
-    votes[~spoken] = np.nan
+        has_vote |= (routed.leaf != NOWHERE) if release.combine == "boost" else added.sum(axis=1) > 0
+    votes[~has_vote] = np.nan
     return votes
 
 
 def predicted_numbers(release: Release, table: Table) -> NDArray[np.float64]:
-    """The number that regression trees predict for each row: their sum, or their mean with `mean_per_tree`."""
+    """Return the number that regression trees predict for each row: their sum, or their mean with `mean_per_tree`."""
     total = np.zeros(len(table))
     for tree in release.trees:
         routed = route(tree, table)
@@ -71,10 +80,12 @@ def _number_votes(release: Release, table: Table) -> NDArray[np.float64]:
 
 
 def leaf_votes(release: Release, tree_leaves: Sequence[Leaf]) -> NDArray[np.float64]:
-    """What each leaf adds to each class, and a last row of zeros, which NOWHERE picks.
+    """Return what each leaf adds to the votes for each class.
 
-    A row of NaN belongs to a leaf that does not publish the numbers which `release.combine` needs, such as a leaf of
-    nobody among leaves with shares. It matters only if a record is routed there.
+    Returns:
+        Shape (n_leaves + 1, n_classes). The last row is zero, for rows without a leaf (NOWHERE is -1). A row of NaN
+        belongs to a leaf that does not publish the numbers which `release.combine` needs, such as an empty leaf among
+        leaves with shares; it matters only if a record is routed there.
     """
     votes = [_leaf_vote(leaf, release) for leaf in tree_leaves]
     return np.array([*votes, [0.0] * len(release.classes)])
@@ -92,18 +103,22 @@ def _leaf_vote(leaf: Leaf, release: Release) -> list[float]:
 
 
 def label_accuracies(release: Release, table: Table) -> dict[str, float]:
-    """For each class that is predicted for somebody in the table, the share of these people who have it.
+    """Return the precision of each label: the share of the people it is predicted for who have it.
 
-    This is the precision of each label. Where the published leaves cannot be combined as the model combines
-    them, the labels of the trees are counted as votes, as somebody who sees the labels alone would do.
+    Where the published leaves cannot be combined as the model combines them, the labels of the trees are counted as
+    votes, which is all that somebody who sees only the labels can do. Classes that nobody is predicted to have are
+    left out.
     """
     return _precisions(predicted_classes(release, table), release, table)
 
 
 def vote_accuracies(release: Release, table: Table) -> dict[str, float] | None:
-    """As `label_accuracies`, of the class that most trees' labels say; None where the trees vote to predict.
+    """Return the precision of each label when the labels of the trees are counted as votes.
 
-    Whoever sees labels beside the numbers that the model adds up can count the labels as votes all the same.
+    Somebody who sees labels next to the numbers that the model adds up can count the labels as votes as well.
+
+    Returns:
+        As `label_accuracies`; None where the model itself predicts by votes.
     """
     if not release.votes_beside_prediction:
         return None
@@ -122,7 +137,7 @@ def _precisions(predicted: NDArray[np.int64], release: Release, table: Table) ->
 
 
 def predicted_classes(release: Release, table: Table) -> NDArray[np.int64]:
-    """As `predict`; by a vote of the trees' labels where what the model adds up is not published."""
+    """Return the same as `predict`, by votes of the trees' labels where the numbers to combine are not published."""
     try:
         return predict(release, table)
     except InconclusiveError:

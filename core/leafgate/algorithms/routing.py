@@ -1,4 +1,4 @@
-"""Where the rows of a table end up in a tree, and what the trees then predict."""
+"""Routing: which leaf of a tree each row of a table reaches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOWHERE = -1
 
 
 def goes_low(cut: NumericSplit, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which numbers take the low side; missing ones (NaN) go where the cut says, else high."""
+    """Return which numbers take the low branch; missing ones (NaN) take the branch that the split names, else high."""
     return _low(cut, _single(numbers) if cut.float32 else numbers)
 
 
@@ -26,34 +26,34 @@ def _single(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         return numbers.astype(np.float32).astype(np.float64)
 
 
-def _low(cut: NumericSplit, seen: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """The same of numbers as the test sees them; what is missing is not smaller than anything."""
-    low = seen < cut.at if cut.strict else seen <= cut.at
-    return low | np.isnan(seen) if cut.missing == "low" else low
+def _low(cut: NumericSplit, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """The same for numbers that are already in the precision of the test."""
+    low = numbers < cut.at if cut.strict else numbers <= cut.at
+    return low | np.isnan(numbers) if cut.missing == "low" else low
 
 
 def branch_of_code(fan: CategoricalSplit, table: Table) -> NDArray[np.int64]:
-    """For each code of the column's domain the child that takes it, NOWHERE if none does."""
+    """Return for each code of the column's domain the position of the child that takes it, NOWHERE if none does."""
     position = {value: i for i, branch in enumerate(fan.branches) for value in branch.values}
     elsewhere = NOWHERE if fan.default is None else len(fan.branches)
     return np.array([position.get(value, elsewhere) for value in table.schema[fan.column].domain])
 
 
 Cells = dict[tuple[str, bool], NDArray[np.float64]]
-"""Columns of numbers, in single precision or not, that were looked up before: who asks many nodes keeps them."""
+"""Numeric columns, in single precision or not, cached over the nodes of a tree."""
 
 
 def split_rows(
     node: NumericSplit | CategoricalSplit, table: Table, rows: Rows, cells: Cells | None = None
 ) -> Iterator[tuple[Node, Rows]]:
-    """Each child with the rows that go there; rows that no branch names go nowhere."""
+    """Yield each child with the rows that take its branch; rows that no branch names are in none."""
     if isinstance(node, NumericSplit):
         cells = {} if cells is None else cells
-        seen = node.column, node.float32
-        if seen not in cells:
+        key = node.column, node.float32
+        if key not in cells:
             numbers = table.numbers(node.column)
-            cells[seen] = _single(numbers) if node.float32 else numbers
-        low = _low(node, cells[seen].take(rows))
+            cells[key] = _single(numbers) if node.float32 else numbers
+        low = _low(node, cells[key].take(rows))
         yield node.low, rows.compress(low)
         yield node.high, rows.compress(~low)
         return
@@ -75,21 +75,21 @@ class Routed:
 def route(tree: Node, table: Table) -> Routed:
     """Send every row of the table down the tree."""
     where = np.full(len(table), NOWHERE, dtype=np.int64)
-    found: list[Leaf] = []
+    tree_leaves: list[Leaf] = []
     waiting: list[tuple[Node, Rows]] = [(tree, np.arange(len(table)))]
     cells: Cells = {}
     while waiting:
         node, rows = waiting.pop()
         if isinstance(node, Leaf):
-            where[rows] = len(found)
-            found.append(node)
+            where[rows] = len(tree_leaves)
+            tree_leaves.append(node)
         elif not len(rows):
-            found.extend(leaves(node))
+            tree_leaves.extend(leaves(node))
         else:
             waiting.extend(reversed(list(split_rows(node, table, rows, cells))))
-    return Routed(tuple(found), where)
+    return Routed(tuple(tree_leaves), where)
 
 
 def count_leaves(release: Release) -> int:
-    """How many leaves the release has over all its trees."""
+    """Return the number of leaves of all trees of the release."""
     return sum(1 for tree in release.trees for _ in leaves(tree))

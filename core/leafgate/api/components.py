@@ -1,7 +1,7 @@
-"""What a plugin is: a tree builder, an attack model or a privacy metric.
+"""Components: the base classes of tree builders and attack models, and what these have in common with metrics.
 
-A class is its own options: its fields are what a policy may write beside `use:`, checked before
-anything runs. Class variables say what `leafgate explain` prints and what the core must know.
+A component's fields are its options in a policy, checked before anything runs. Its class variables are the text that
+`leafgate explain` prints and the facts that the core needs.
 """
 
 from __future__ import annotations
@@ -12,29 +12,26 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from leafgate.types.report import Scored
+
 if TYPE_CHECKING:
     import numpy as np
 
-    from leafgate.policy.models import Policy
+    from leafgate.api.declarations import Declarations
     from leafgate.types.adversary import AdversaryKnowledge
     from leafgate.types.belief import Belief
     from leafgate.types.release import Release
     from leafgate.types.table import Table
 
 
-Limit = Annotated[float, Field(allow_inf_nan=False)]
+FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
-Unit = Literal["", "people", "one over people", "share", "people left", "table"]
 Distribution = Literal["derived", "composition"]
 """A distribution of a secret: what the adversary derives, or the true composition of each person's group."""
-Scored = Literal["worst", "derived", "composition"]
-"""By which distribution a limit is judged; `worst`: for each person the worse of the two scores."""
 DEFAULT_ORDER: tuple[Scored, ...] = ("worst", "derived", "composition")
 """The first of these that a metric can score is its default."""
 ONLY_DERIVED: frozenset[Scored] = frozenset({"derived"})
-"""The `scorable` of metrics that compare what is believed with the truth."""
-SLACK = 1e-12
-"""By so much (of limits above 1: by such a part of them) a score may miss its limit, for floating point does."""
+"""The `scorable` of metrics that compare a posterior with the truth."""
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True, allow_inf_nan=False)
 
 
@@ -55,18 +52,21 @@ class Component(BaseModel):
     stricter_more: ClassVar[frozenset[str]] = frozenset()
     stricter_less: ClassVar[frozenset[str]] = frozenset()
 
-    def missing_requirements(self, policy: Policy) -> str:
-        """What the policy does not have and this one needs; empty where there is nothing. No data is read."""
+    def missing_requirements(self, plan: Declarations) -> str:
+        """A sentence about what this component needs and the policy does not declare; empty where nothing is missing.
+
+        It is called before any table is read.
+        """
         return ""
 
 
 class TreeBuilder(Component):
     """Makes what the owner would publish.
 
-    `randomness` says where its coins come from: `none`, `seed` (repeatable) or `system` (the
+    `randomness` is the source of its random numbers: `none`, `seed` (repeatable) or `system` (the
     operating system's entropy); a builder with an option `rehearsal` may then take the seed all the same,
-    for a release that must not be published. `measure_options` names the options that give the selection
-    measure away, so that `publish: {measure: false}` can leave them out. `guarantees` names guarantees
+    for a release that must not be published. `measure_options` names the options that disclose the selection
+    measure, so that `publish: {measure: false}` can leave them out. `guarantees` names guarantees
     (`epsilon`) that hold only while nobody chooses among several releases by looking at the data.
     """
 
@@ -77,32 +77,32 @@ class TreeBuilder(Component):
 
     @property
     def is_rehearsal(self) -> bool:
-        """Is this for trying out only, repeatable by the seed though it should not be?"""
+        """Is the release for trying out only, because it repeats by the seed where it should not?"""
         return bool(getattr(self, "rehearsal", False))
 
     @property
     def one_shot(self) -> bool:
-        """Are its coins drawn once, from the operating system?"""
+        """Are its random numbers drawn once, from the operating system?"""
         return self.randomness == "system" and not self.is_rehearsal
 
     @property
     def mechanism_only(self) -> TreeBuilder:
-        """The builder without what anyone could compute from the rest it shows: what attacks on the mechanism run."""
+        """The builder without steps that anyone could compute from the rest: attacks on the mechanism run it."""
         return self
 
     @property
     def noisy_test(self) -> bool:
-        """Are the numbers of `data.test` shared ones, which need not lie within the columns' bounds?"""
+        """Do the numbers of `data.test` have noise on them, so that they may lie outside the columns' bounds?"""
         return False
 
     @property
     def wants_test(self) -> bool:
-        """Is `build` to be given the test table too, as `test`?"""
+        """Does `build` take the test table, as `test`?"""
         return False
 
     @property
     def people_files(self) -> Mapping[str, Path]:
-        """The files about people that it reads beside the table: their digests are told with the data's."""
+        """The files about people that it reads besides the table: reports state their digests."""
         return {}
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
@@ -118,7 +118,7 @@ class TreeBuilder(Component):
 
 
 class AttackModel(Component):
-    """Says what an adversary would believe, from the release and what the policy grants it.
+    """Computes an adversary's beliefs from the release and from what the policy grants.
 
     `reads` lists what the release's numbers may count for the attack to understand them, `models`
     the kinds of model it can read;
@@ -140,7 +140,7 @@ class AttackModel(Component):
         return self.name or self.use
 
     def forecast(self, release: Release, known: AdversaryKnowledge) -> str:
-        """What it is about to do and about how long that takes, told before it begins; empty where it is quick."""
+        """What it is going to do and about how long it will take, printed before it begins; empty where it is quick."""
         return ""
 
     def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
@@ -149,6 +149,6 @@ class AttackModel(Component):
 
 
 class Strict(BaseModel):
-    """Unknown keys, other types, NaN: refused; error texts without the input."""
+    """Refuses unknown keys, other types and NaN; error texts leave out the input."""
 
     model_config = STRICT

@@ -1,9 +1,10 @@
-"""Case: everything a metric may look at, with the belief laid out over the table's rows."""
+"""ScoringContext: everything a metric may read, with the belief laid out over the table's rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -22,17 +23,29 @@ if TYPE_CHECKING:
     from leafgate.types.table import Table
 
 
+class Observation(Enum):
+    """What a metric can read of a context that the public may not know; `ScoringContext.observed` records it."""
+
+    POSTERIOR = "the distribution that is scored"
+    COMPOSITION = "each equivalence class's true distribution of the secret"
+    OVERALL = "the secret's distribution in the whole table"
+    TRUTH = "true secrets of single people"
+
+
 @dataclass(frozen=True)
 class ScoringContext:
     """What a metric scores. `belief` is None for metrics of the release alone.
 
     `posterior`, `prior`, `equivalence_class`, `sizes`, `truth` and `weight` have one row for each row of `table`, so
-    that metrics
-    never align anything. `scored` says what `posterior` are: what the adversary believes, or the true
-    composition of each group. Where the belief is about hidden cells, `table` holds the people behind these
-    records, a row for each. `origins` are, where they are known, for each published record its row in
+    that metrics never align anything. `scored` says what `posterior` holds: what the adversary derives, or the true
+    composition of each equivalence class. Where the belief is about hidden cells, `table` holds the people behind
+    these records, one row for each. `origins` gives, where it is known, for each published record its row in
     `table.without_key`. `inconsistency`: the release claims to count the table's people, and does not. `built`:
-    this audit ran the builder, so the coins that it tosses were tossed.
+    this audit ran the builder, so all random numbers of the build were drawn.
+
+    `observed` is the record of what was read. Every property that reads the table's secrets enters an `Observation`
+    before it returns, and `leafgate.algorithms.derivable.must_hide` decides by this record whether the public sees a
+    score. A copy made with `dataclasses.replace` writes into the same record.
     """
 
     table: Table
@@ -44,10 +57,19 @@ class ScoringContext:
     origins: Sequence[int] | None = None
     inconsistency: bool = False
     built: bool = False
+    observed: set[Observation] = field(default_factory=set, repr=False, compare=False, kw_only=True)
+
+    def with_own_record(self, scored: Distribution | None = None) -> ScoringContext:
+        """A copy whose reads are recorded apart from this context's, so that asking the guard adds no observation.
+
+        Args:
+            scored: the distribution that the copy's `posterior` holds; this context's when left out.
+        """
+        return replace(self, scored=self.scored if scored is None else scored, observed=set())
 
     @property
     def noisy_test(self) -> bool:
-        """Has the test table noise on its numbers, as the release's records have?"""
+        """Does the test table have noise on its numbers, as the release's records have?"""
         return self.release.builder.get("test") == "perturbed"
 
     @property
@@ -59,30 +81,30 @@ class ScoringContext:
 
     @cached_property
     def posterior(self) -> pd.DataFrame:
-        """What is scored of each record's secret: probabilities over its domain."""
+        """The distribution of each record's secret that is scored: shape (n_rows, n_values), rows sum to 1."""
         believed = self._belief.posterior
         if believed is None:
-            raise UnreadableError("the attack says nothing of a secret")
-        if self.scored == "composition":
-            return self._composition
-        return believed.iloc[self._position].reset_index(drop=True)
+            raise UnreadableError("the attack gives no posterior of a secret")
+        scored = self._composition if self.scored == "composition" else believed.iloc[self._position]
+        self.observed.add(Observation.POSTERIOR)
+        return scored.reset_index(drop=True)
 
     @cached_property
     def prior(self) -> pd.DataFrame:
-        """What the release says of each record's secret without the attack's further reasoning, whatever is scored."""
+        """The attack's prior of each record's secret: what the release discloses at once, whatever is scored."""
         result = self._belief.prior
         if result is None:
-            raise UnreadableError("the attack gives no baseline")
+            raise UnreadableError("the attack gives no prior")
         return result.iloc[self._position].reset_index(drop=True)
 
     @property
     def certain_is_true(self) -> bool:
-        """Is whatever `posterior` are certain of so, because it follows from what the release counts?"""
+        """Is what `posterior` is certain of also true, because it follows from what the release counts?"""
         return self._belief.certainty != "guess" and self.scored == "derived" and not self.inconsistency
 
     @cached_property
     def _composition(self) -> pd.DataFrame:
-        """The secret's shares among the people of each record's group, as they are in the table."""
+        """The secret's true shares among the people of each record's equivalence class: shape (n_rows, n_values)."""
         import numpy as np
         import pandas as pd
 
@@ -90,23 +112,25 @@ class ScoringContext:
         size = len(self.secret.domain)
         cell = group * size + self.table.codes(self.secret.name)
         counts = np.bincount(cell, weights=self.table.weight, minlength=len(groups) * size).reshape(-1, size)
+        self.observed.add(Observation.COMPOSITION)
         return pd.DataFrame(
             (counts / counts.sum(axis=1, keepdims=True))[group], columns=pd.Index(self.secret.domain, dtype=object)
         )
 
     @property
     def worst_case_posteriors(self) -> tuple[pd.DataFrame, ...]:
-        """What the worst beliefs would be: of each row of the attack's the true shares, and the commonest for certain.
+        """The two worst posteriors of each of the attack's rows: its true shares, and its commonest value for certain.
 
-        Rows of nobody stay as they are.
+        Rows of nobody keep the attack's posterior.
         """
         import numpy as np
 
         believed = self._belief.posterior
         if believed is None:
-            raise UnreadableError("the attack says nothing of a secret")
+            raise UnreadableError("the attack gives no posterior of a secret")
         counts = np.zeros(believed.shape)
         np.add.at(counts, (self._position, self.table.codes(self.secret.name)), self.table.weight)
+        self.observed.add(Observation.TRUTH)
         there = counts.sum(axis=1) > 0
         shares, certain = believed.copy(), believed.copy()
         shares.iloc[there] = counts[there] / counts[there].sum(axis=1, keepdims=True)
@@ -115,19 +139,20 @@ class ScoringContext:
 
     @cached_property
     def overall(self) -> NDArray[np.float64]:
-        """The secret's shares among everyone in the table, over its domain."""
+        """The secret's shares among everyone in the table: shape (n_values,), sums to 1."""
         import numpy as np
 
         codes = self.table.codes(self.secret.name)
         counts = np.bincount(codes, weights=self.table.weight, minlength=len(self.secret.domain))
+        self.observed.add(Observation.OVERALL)
         return np.asarray(counts / self.table.people)
 
     @cached_property
     def population(self) -> pd.Series:
-        """People of the declared population in the group of each record.
+        """People of the declared population in the equivalence class of each record.
 
-        Raises InconclusiveError without a population, where the attack does not speak of it, and when a
-        group has fewer people in it than in the table, who must all be in it.
+        Raises InconclusiveError without a population, where the attack gives no classes of it, and when a
+        class has fewer people in the population than in the table.
         """
         import numpy as np
         import pandas as pd
@@ -138,16 +163,16 @@ class ScoringContext:
         if where is None:
             raise InconclusiveError("the attack does not say where people of the population would be")
         together, _ = pd.factorize(np.concatenate([self.equivalence_class.to_numpy(), where]))
-        mine, theirs = together[: len(self.table)], together[len(self.table) :]
+        own, others = together[: len(self.table)], together[len(self.table) :]
         size = int(together.max()) + 1
-        sizes = np.bincount(theirs, weights=everyone.weight, minlength=size)
-        if (sizes < np.bincount(mine, weights=self.table.weight, minlength=size)).any():
+        sizes = np.bincount(others, weights=everyone.weight, minlength=size)
+        if (sizes < np.bincount(own, weights=self.table.weight, minlength=size)).any():
             raise InconclusiveError(
                 "a group has fewer people in the population than in the table",
                 place="data.population",
                 remedy="name a population that holds everyone in the table",
             )
-        return pd.Series(np.bincount(theirs, weights=everyone.persons, minlength=size)[mine])
+        return pd.Series(np.bincount(others, weights=everyone.persons, minlength=size)[own])
 
     @property
     def secret(self) -> Column:
@@ -158,16 +183,16 @@ class ScoringContext:
 
     @cached_property
     def equivalence_class(self) -> pd.Series:
-        """The number of the group each record is in; equal means: cannot be told apart."""
+        """The number of each record's equivalence class: the adversary cannot distinguish the records of one."""
         import pandas as pd
 
         if self._belief.equivalence_class is None:
-            raise UnreadableError("the attack says nothing of groups of people")
+            raise UnreadableError("the attack gives no equivalence classes")
         return pd.Series(self._belief.equivalence_class[self._position])
 
     @cached_property
     def sizes(self) -> pd.Series:
-        """People of the table in the group of each record, its own among them; rows where weights count no people."""
+        """People of the table in each record's equivalence class; rows where weights count no people."""
         import numpy as np
         import pandas as pd
 
@@ -176,10 +201,11 @@ class ScoringContext:
 
     @cached_property
     def truth(self) -> pd.Series:
-        """The secret of each record, as it is in the table; of a number its bin."""
+        """The secret of each record as the table has it; for a numeric secret the bin."""
         import pandas as pd
 
         column = self.secret
+        self.observed.add(Observation.TRUTH)
         if column.bins is None:
             return self.table.frame[column.name]
         return pd.Series(pd.Categorical.from_codes(self.table.codes(column.name), categories=pd.Index(column.domain)))
@@ -187,12 +213,12 @@ class ScoringContext:
     @property
     def _belief(self) -> Belief:
         if self.belief is None:
-            raise InconclusiveError("there is no attack to judge by")
+            raise InconclusiveError("there is no belief to score")
         return self.belief
 
     @cached_property
     def _position(self) -> NDArray[np.int64]:
-        """For each row of the table, the belief's row that speaks of it."""
+        """For each row of the table, the number of the belief's row about it."""
         import numpy as np
 
         if self._belief.record_positions is not None:

@@ -66,7 +66,7 @@ def explanation(component: type[Component], origin: str) -> str:
         if component.checks:
             lines.append(f"Checks the guarantee {component.checks!r} that a release claims.")
         if component.private:
-            lines.append("The public is told whether the limit holds, and no number.")
+            lines.append("Public reports state whether the limit holds, and no number.")
     if issubclass(component, AttackModel):
         lines.append(f"Reads numbers that are: {', '.join(sorted(component.reads))}.")
     if issubclass(component, TreeBuilder):

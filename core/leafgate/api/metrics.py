@@ -1,7 +1,7 @@
-"""What a plugin is: a tree builder, an attack model or a privacy metric.
+"""Privacy metrics: the base classes of the plugins that score a context against a limit.
 
-A class is its own options: its fields are what a policy may write beside `use:`, checked before
-anything runs. Class variables say what `leafgate explain` prints and what the core must know.
+A metric's fields are its options in a policy, checked before anything runs. Its class variables are the text that
+`leafgate explain` prints and the facts that the core needs.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import Field, GetJsonSchemaHandler, ValidationError, model_validator
 
-from leafgate.api.components import DEFAULT_ORDER, SLACK, Component, Limit, Scored, Share, Unit
+from leafgate.api.components import DEFAULT_ORDER, Component, FiniteFloat, Share
 from leafgate.errors import InconclusiveError
+from leafgate.types.report import Direction, Limit, Scored, Unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,17 +24,13 @@ if TYPE_CHECKING:
     from leafgate.api.context import ScoringContext
 
 
-def lenient(limit: float, sign: int = 1) -> float:
-    """A limit with its slack added, or with `sign` -1 taken away."""
-    return limit + sign * SLACK * max(1.0, abs(limit))
-
-
 @dataclass(frozen=True)
 class Example:
-    """A metric worked out: one group of people among everyone, by their secret, and their score.
+    """A worked example of a metric: one equivalence class, everyone by their secret, and the score of the class.
 
-    `population` is how many people of `data.population` are in the group. `believed` is what an attack
-    believes of them, their own shares when left out; `prior` what it would without its reasoning.
+    `group` and `everyone` map each value of the secret to a number of people. `population` is how many people of
+    `data.population` are in the class. `believed` is an attack's posterior of them, their own shares when left out;
+    `prior` is the attack's prior.
     """
 
     group: Mapping[str, int]
@@ -48,25 +45,22 @@ class Example:
 class Metric(Component):
     """Scores how well each person, or the release as a whole, is protected.
 
-    `unit` tells reports what the score counts: `people` (a group's size, shown to the public only
-    above the smallest cell), `one over people`, `share` (of the people; both likewise), `people left`
-    (everybody less a number that the release tells), `table` (something else that is worked out from the table)
-    or anything else. `scale` says in words what scores there can be,
-    `interpretation` what a good one means, `plain_failure` what a broken limit means, in the words of people who know
-    no metrics (a
-    clause, `{secret}` for the column's name); `examples` are worked out. `private` metrics compare with what is true of
-    single people, so that a score would give it away: the public is told whether the limit holds, and no number.
-    `of_release` metrics look at the release alone, at neither `table` nor `test`: a claim of differential privacy
-    covers what they say, so the public sees their numbers beside one.
-    `is_cost` metrics say what protection takes away: a sweep that knows nothing more useful draws protection against
-    it, and chooses the least.
+    `unit` is what the score counts, by which public reports mask it (`leafgate.types.report.Unit`): the size of an
+    equivalence class (`PEOPLE`), one over it, a share of all people, all people less a number that the release
+    discloses (`PEOPLE_LEFT`), something else that is computed from the table, or nothing. `scale` describes the
+    range of scores, `interpretation` what a good score means, and `plain_failure` what a broken limit means for
+    readers who know no metrics (a clause, `{secret}` for the column's name). `private` metrics compare with what is
+    true of single people, so that a score would disclose it: the public sees whether the limit holds, and no number.
+    `of_release` metrics read the release alone, neither `table` nor `test`: a claim of differential privacy covers
+    their scores, so a public report prints them. `is_cost` metrics measure what protection costs: a sweep without a
+    metric of utility plots protection against the cost, and chooses the least.
     """
 
     name: str = Field(default="", description="What findings call it; default: what it uses. Unique.")
 
     scores: ClassVar[Literal["records", "release"]] = "records"
-    direction: ClassVar[Literal["at_least", "at_most"]]
-    unit: ClassVar[Unit] = ""
+    direction: ClassVar[Direction]
+    unit: ClassVar[Unit] = Unit.NONE
     scale: ClassVar[str] = ""
     interpretation: ClassVar[str] = ""
     plain_failure: ClassVar[str] = ""
@@ -83,32 +77,38 @@ class Metric(Component):
         return self.name or self.use
 
     @property
-    def limit(self) -> float:
+    def bound(self) -> float:
         """The bound of the policy, to be read in the metric's direction."""
         return float(getattr(self, self.direction))
 
+    @property
+    def limit(self) -> Limit:
+        """The limit of the policy."""
+        return Limit(self.direction, self.bound)
+
     @classmethod
     def plain_failure_of(cls, secret: str | None) -> str:
-        """What a broken limit means, of this secret."""
+        """`plain_failure` with the name of this secret."""
         return cls.plain_failure.replace("{secret}", secret or "secret")
 
     def holds(self, score: float) -> bool:
-        """Is this score good enough? What floating point adds or takes away does not count."""
-        return score >= lenient(self.limit, -1) if self.direction == "at_least" else score <= lenient(self.limit)
+        """Does this score keep the limit? Rounding errors of floating point do not count."""
+        return self.limit.is_kept(score)
 
     def must_hide(self, case: ScoringContext) -> bool:
-        """Would its numbers tell what is true of people, and the release does not? The public then sees none.
+        """Would its numbers disclose what is true of people and not in the release? The public then sees no number.
 
-        Policy, release and public columns decide, never the secrets: that numbers are missing would tell these. What is
-        read of `case.truth`, `case.overall` and the composition the core sees to itself.
+        Decide by policy, release and public columns, never by the secrets: missing numbers would disclose these.
+        Reads of `case.truth`, `case.overall` and the composition are recorded in `case.observed`, and the core hides
+        the numbers that follow from them.
         """
         return self.private
 
     def sensitivity(self, case: ScoringContext) -> float:
-        """By how much one person of the tables, say of `case.test`, can move a score of the release; 0: nobody can.
+        """The most by which one person of the tables, say of `case.test`, can change a score of the release, from 0 up.
 
-        The public sees the score so coarse that fewer people than the smallest cell cannot move it by a step, and not
-        at all where that says nothing any more.
+        A public report rounds the score so that fewer people than the smallest cell cannot move it by a step, and
+        leaves it out where the steps would be too wide to mean anything.
         """
         return 0.0
 
@@ -120,10 +120,10 @@ class Metric(Component):
         raise NotImplementedError(type(self).__name__)
 
     def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
-        """What the finding is to say beside the scores, as JSON; what is about single people wrapped in `Private`.
+        """More evidence for the finding, as JSON; what is about single people is wrapped in `AuditorOnly`.
 
-        A metric of the release may tell `worst`, groups as `leafgate.engine.worst_groups` tells them: each with its
-        `people`.
+        A metric of the release may list `worst`, equivalence classes laid out as by `leafgate.engine.worst_groups`,
+        each with its `people`.
         """
         return {}
 
@@ -132,8 +132,8 @@ class Metric(Component):
         """The metric that is broken exactly when the claimed guarantee does not hold.
 
         A claim is a limit, or a mapping of options with the limit among them; a list of mappings is
-        several claims, each given here by itself. A mapping speaks of the groups' true composition, a limit of the
-        metric's default.
+        several claims, each given here by itself. A mapping limits the true composition, a number limits the
+        metric's default distribution.
         Raises InconclusiveError for what it cannot read.
         """
         options = dict(claim) if isinstance(claim, Mapping) else {cls.direction: claim}
@@ -152,10 +152,10 @@ class RecordMetric(Metric):
 
     `of` names the attack it judges (every attack when left out), `secret` the secret (every one).
     `scored` says which distribution of the secret is judged: `derived`, what the adversary derives; `composition`, the
-    true composition of each group, which an adversary with more knowledge could come to know; `worst`, for each person
-    the worse of both scores. `scorable` lists those that the metric can score: one that compares what is believed with
-    the truth, or reads something else of the belief than `case.chances`, can only score `derived`. A metric of
-    `groups_only` reads no distribution, which is `derived` alone, too.
+    true composition of each equivalence class, which an adversary with more knowledge could learn; `worst`, for each
+    person the worse of both scores. `scorable` lists those that the metric can score: a metric that compares the
+    posterior with the truth, or reads the belief otherwise than by `case.posterior`, can only score `derived`. A
+    metric of `groups_only` reads no distribution, and scores `derived` alone, too.
     `average` judges the mean over people, `allow` tolerates a share of people beyond the limit.
     """
 
@@ -171,9 +171,14 @@ class RecordMetric(Metric):
     groups_only: ClassVar[bool] = False
     scorable: ClassVar[frozenset[Scored]] = frozenset({"worst", "derived", "composition"})
 
+    @property
+    def limit(self) -> Limit:
+        """The limit of the policy, and how people's scores are judged by it."""
+        return Limit(self.direction, self.bound, self.average, self.allow, self.scored)
+
     @classmethod
     def can_score(cls, scored: Scored) -> bool:
-        """Can a limit on this metric be judged by that distribution?"""
+        """Can the metric score that distribution?"""
         return scored == "derived" if cls.groups_only else scored in cls.scorable
 
     @classmethod
@@ -215,14 +220,14 @@ class AtLeast(RecordMetric):
     """A record metric where more is safer."""
 
     direction = "at_least"
-    at_least: Limit = Field(description="The score must not be lower.")
+    at_least: FiniteFloat = Field(description="The score must not be lower.")
 
 
 class AtMost(RecordMetric):
     """A record metric where less is safer."""
 
     direction = "at_most"
-    at_most: Limit = Field(description="The score must not be higher.")
+    at_most: FiniteFloat = Field(description="The score must not be higher.")
 
 
 class ReleaseAtLeast(Metric):
@@ -230,7 +235,7 @@ class ReleaseAtLeast(Metric):
 
     scores = "release"
     direction = "at_least"
-    at_least: Limit = Field(description="The score must not be lower.")
+    at_least: FiniteFloat = Field(description="The score must not be lower.")
 
 
 class ReleaseAtMost(Metric):
@@ -238,4 +243,4 @@ class ReleaseAtMost(Metric):
 
     scores = "release"
     direction = "at_most"
-    at_most: Limit = Field(description="The score must not be higher.")
+    at_most: FiniteFloat = Field(description="The score must not be higher.")

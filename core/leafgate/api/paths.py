@@ -38,15 +38,15 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-UNREAD = "files that cannot be read are told as such"
-"""The context in which a policy is told though its files may not be there."""
+UNREAD = "files that cannot be read are marked as such"
+"""The serialization context in which a policy is compared although its files may be missing."""
 
 
 UNREADABLE = "cannot be read"
-"""What stands there instead of such a file's digest."""
+"""What the serialized policy has in place of the digest of a file that cannot be read."""
 
 
-def _told(path: Path, info: SerializationInfo) -> str:
+def _content_digest(path: Path, info: SerializationInfo) -> str:
     try:
         return digest(path)
     except OSError:
@@ -56,16 +56,16 @@ def _told(path: Path, info: SerializationInfo) -> str:
 
 
 ABOUT_PEOPLE = "people "
-"""What the digest of a file about people begins with, where two policies are compared; it is never shown."""
+"""The prefix of the digest of a file about people where two policies are compared; no output contains it."""
 
 
-def _there(path: Path, info: SerializationInfo) -> str:
-    return ABOUT_PEOPLE + _told(path, info) if info.context == UNREAD else "there is one"
+def _presence(path: Path, info: SerializationInfo) -> str:
+    return ABOUT_PEOPLE + _content_digest(path, info) if info.context == UNREAD else "there is one"
 
 
 _NAME = WithJsonSchema({"type": "string"})
-_WRITTEN = (_NAME, PlainSerializer(_told))
-_THERE = (_NAME, PlainSerializer(_there))
+_WRITTEN = (_NAME, PlainSerializer(_content_digest))
+_PRESENT = (_NAME, PlainSerializer(_presence))
 
 DataFile = Annotated[Path, _below("root"), *_WRITTEN]
 """A file below the data's root (the policy's folder, or `--root`); digested by its content."""
@@ -73,8 +73,8 @@ DataFile = Annotated[Path, _below("root"), *_WRITTEN]
 PolicyFile = Annotated[Path, _below("beside"), *_WRITTEN]
 """A file below the policy's own folder, wherever the data is; digested by its content."""
 
-PeopleFile = Annotated[Path, _below("root"), *_THERE]
-"""A file below the data's root that tells of people: a policy's digest says no more than that there is one."""
+PeopleFile = Annotated[Path, _below("root"), *_PRESENT]
+"""A file below the data's root about people: a policy's digest states only that there is one."""
 
-OwnersFile = Annotated[Path, _below("beside"), *_THERE]
+OwnersFile = Annotated[Path, _below("beside"), *_PRESENT]
 """The same, below the policy's own folder."""

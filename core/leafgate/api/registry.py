@@ -14,9 +14,10 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from leafgate.api import hookspecs
-from leafgate.api.components import AttackModel, Component, TreeBuilder, Unit
+from leafgate.api.components import AttackModel, Component, TreeBuilder
 from leafgate.api.metrics import Metric
 from leafgate.errors import PolicyError, Problem
+from leafgate.types.report import Unit
 
 if TYPE_CHECKING:
     import typer
@@ -177,8 +178,10 @@ def _check_offer(component: object, base: type[Component], hook: str) -> None:
     field = component.model_fields["use"]
     if get_args(field.annotation) != (field.default,):
         raise TypeError(f'{component.__name__} needs a name: use: Literal["..."] = "..."')
-    if issubclass(component, Metric) and component.unit not in get_args(Unit):
-        raise TypeError(f"{component.__name__} has a unit that is none of {', '.join(map(repr, get_args(Unit)))}")
+    if issubclass(component, Metric) and component.unit not in set(Unit):
+        raise TypeError(
+            f"{component.__name__} has a unit that is none of {', '.join(repr(str(unit)) for unit in Unit)}"
+        )
     if issubclass(component, Metric) and getattr(component, "direction", None) not in component.model_fields:
         raise TypeError(
             f"{component.__name__} needs a direction, at_least or at_most: derive it from AtLeast or AtMost"

@@ -1,4 +1,7 @@
-"""The command line: the only part of leafgate that prints.
+"""The command line, above all other packages: `app` assembles the commands of core, sweep, diff and plugins.
+
+    audit      audit, build, attack (`attack`: one attack on one release file);  model: convert, scrub
+    policy     validate, init, schema;  report: shows a stored report;  plugins: plugins, explain, demo
 
 Whatever is heavy is imported after the verdicts of earlier runs have been withdrawn (`leafgate.session.stale_results`).
 """
@@ -8,46 +11,45 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from leafgate.errors import ExitCode
 from leafgate.session.stale_results import set_aside, withdraw_verdicts
-
-INTERNAL, INTERRUPTED = 4, 130
 
 
 def main() -> None:
     """The `leafgate` command."""
     if sys.stdout is None:  # closed before we began
-        sys.exit(INTERNAL)
+        sys.exit(ExitCode.INTERNAL)
     sys.exit(run(sys.argv[1:]))
 
 
 def run(words: Sequence[str]) -> int:
-    """Run one command line and return its exit code (design 4.2)."""
+    """Run one command line and return its exit code."""
     try:
         releases = withdraw_verdicts(words)
     except OSError as error:
         return _not_withdrawn(error, as_json="--json" in words)
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return ExitCode.INTERRUPTED
     code = _run(words)
-    if code != INTERRUPTED:  # whoever interrupts a run has not asked for its results
+    if code != ExitCode.INTERRUPTED:  # whoever interrupts a run has not asked for its results
         set_aside(releases)
     return code
 
 
 def _not_withdrawn(error: OSError, *, as_json: bool) -> int:
     """An older verdict stands in a folder that nothing can be written to: the one thing that cannot be withdrawn."""
-    from leafgate.cli.exit_codes import print_problems
+    from leafgate.console.exit_codes import print_problems
     from leafgate.errors import Problem
 
     message = f"an older verdict stands there and cannot be removed: {error.strerror}"
     return print_problems(
-        [Problem(str(error.filename), message, "name another folder: --out")], as_json=as_json, code=2
+        [Problem(str(error.filename), message, "name another folder: --out")], as_json=as_json, code=ExitCode.INVALID
     )
 
 
 def _run(words: Sequence[str]) -> int:
     from leafgate.cli.app import app, names_of, with_plugin_commands
-    from leafgate.cli.exit_codes import print_problems
+    from leafgate.console.exit_codes import print_problems
     from leafgate.errors import LeafgateError
 
     as_json = "--json" in words
@@ -57,7 +59,7 @@ def _run(words: Sequence[str]) -> int:
         code = chosen(args=list(words), prog_name="leafgate", standalone_mode=False)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return ExitCode.INTERRUPTED
     except LeafgateError as error:
         return print_problems(error.problems, as_json=as_json, code=error.exit_code)
     except (Exception, SystemExit) as error:
@@ -67,15 +69,15 @@ def _run(words: Sequence[str]) -> int:
 
 def _ended_by(error: BaseException, *, as_json: bool) -> int:
     """The exit code of what typer raises: wrong usage is 2; a stdout that cannot be written, and bugs, are 4."""
-    from leafgate.cli.exit_codes import print_problems
+    from leafgate.console.exit_codes import print_problems
     from leafgate.errors import Problem
 
     usage = getattr(error, "format_message", None)
     if usage is None:
         closed = isinstance(error, OSError | SystemExit)
         problems = [] if closed else [Problem("", f"internal error: {type(error).__name__}")]
-        return print_problems(problems, as_json=as_json and not closed, code=INTERNAL)
+        return print_problems(problems, as_json=as_json and not closed, code=ExitCode.INTERNAL)
     if not usage() and not as_json:
-        return print_problems([], as_json=False, code=2)
+        return print_problems([], as_json=False, code=ExitCode.INVALID)
     problem = Problem("command line", usage() or "names no command", "see leafgate --help")
-    return print_problems([problem], as_json=as_json, code=2)
+    return print_problems([problem], as_json=as_json, code=ExitCode.INVALID)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from typing import Annotated
 
 import typer
 
-from leafgate import __version__
 from leafgate.api.registry import Plugin, load_plugins
 from leafgate.cli import audit as audits
 from leafgate.cli import model as models
 from leafgate.cli import plugins as looking
 from leafgate.cli import policy as policies
 from leafgate.cli import report as reports
-from leafgate.cli.exit_codes import guarded
+from leafgate.console.exit_codes import guarded
 from leafgate.diff import command as diffs
 from leafgate.sweep import command as sweeps
 
@@ -53,7 +53,7 @@ def names_of(core: typer.Typer) -> set[str]:
 
 def _say_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"leafgate {__version__}")
+        typer.echo(f"leafgate {version('leafgate')}")
         raise typer.Exit
 
 

@@ -12,12 +12,12 @@ from pydantic import ValidationError
 
 from leafgate.api.components import AttackModel
 from leafgate.engine.attack import run_attack
-from leafgate.engine.build import knowledge
+from leafgate.engine.build import with_policy_columns
 from leafgate.errors import InconclusiveError, PolicyError
 from leafgate.io.json import readable
 from leafgate.io.release_codec import serialize
-from leafgate.models.load import check_options, load_release, with_policy_columns
-from leafgate.session.run import Session
+from leafgate.models.load import check_options, load_release
+from leafgate.session.run import Session, granted_knowledge
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.belief import Belief
 from leafgate.types.evidence import AuditorOnly, PeopleCount
@@ -32,7 +32,7 @@ def run_single_attack(run: Session, release: Path, use: str, secret: str | None)
     sealed = serialize(load_release(release, run.table.schema))
     check_options(sealed.release, run.plugins, release.name)
     sealed = replace(sealed, release=with_policy_columns(sealed.release, run.table.schema))
-    known = knowledge(run.policy, run.table, sealed, run.population, run.people)
+    known = granted_knowledge(run.policy, run.table, sealed, run.population, run.people)
     tried = run_attack(_attack(run, use), sealed, known, run.plugins)
     if tried.problem:
         raise InconclusiveError(tried.problem, place=f"attack {use}")

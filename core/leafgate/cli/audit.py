@@ -3,40 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leafgate.cli.output import print_document, say
+from leafgate.console.options import Audience, DataFile, Json, Org, PolicyFile, Root, Test
+from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError, OutputError, PolicyError
 from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, write_file
 from leafgate.reports import Format
 from leafgate.session.results import RESULTS, write_results
-from leafgate.session.run import Session, open_session
+from leafgate.session.run import Session, build_release, open_session
 from leafgate.session.stale_results import RELEASE, is_release_file
 
 if TYPE_CHECKING:
     from leafgate.policy.models import Policy
-
-
-class Audience(StrEnum):
-    """Who will read the report."""
-
-    public = "public"
-    auditor = "auditor"
-
-
-PolicyFile = Annotated[Path, typer.Argument(metavar="POLICY", help="The policy, a YAML file.")]
-DataFile = Annotated[Path | None, typer.Argument(metavar="[DATA]", help="The table; overrides data.path.")]
-Root = Annotated[Path | None, typer.Option(help="The folder the policy's data files are below.")]
-Org = Annotated[
-    list[Path] | None,
-    typer.Option(metavar="POLICY", help="A policy that this one must complete or tighten; again for more."),
-]
-Test = Annotated[Path | None, typer.Option(metavar="FILE", help="The test table; overrides data.test.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, whatever happens.")]
 
 
 def audit(
@@ -80,13 +62,13 @@ def audit(
 
 
 def warn(path: Path, warnings: Iterable[str]) -> None:
-    """Say on stderr what limits tell of groups too small to be shown, for whoever can still choose others."""
+    """Print warnings about a policy on stderr, one line each."""
     for problem in warnings:
         say(f"warning: {path.name}: {problem}", err=True)
 
 
 def warnings_of(policy: Policy) -> list[str]:
-    from leafgate.policy.validation import small_limits
+    from leafgate.session.limit_warnings import small_limits
 
     return [str(problem) for problem in small_limits(policy)]
 
@@ -135,8 +117,6 @@ def build(
 ) -> int:
     """Build the release alone and write it; nothing is attacked, so nothing is said about it."""
     make_folder(out.parent)
-    from leafgate.engine.build import build as build_release
-
     run = open_session(policy, data, root, org=org)
     _keep_what_was_drawn(run.policy, out)
     sealed = build_release(run.policy, run.plugins, run.table, run.test)

@@ -1,4 +1,4 @@
-"""Commands about somebody else's models: convert, scrub."""
+"""Commands for models that other libraries fitted: convert, scrub."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from leafgate.cli.audit import Root
-from leafgate.cli.output import say
+from leafgate.console.options import Root
+from leafgate.console.output import say
 from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, refuse_same, write_file
 
 
-class Left(StrEnum):
-    """What a scrubbed file may tell on its leaves."""
+class ScrubLevel(StrEnum):
+    """What the leaves of a scrubbed file may disclose."""
 
     labels = "labels"
     shares = "shares"
@@ -40,21 +40,21 @@ def convert(
     make_folder(out.parent)
     found = read_any(model, trust=trust)
     write_file(out, written(found), OWNER_ONLY)
-    say(f"{out}: {len(found.trees)} tree(s) of {found.producer or found.format}; it tells {found.level}")
+    say(f"{out}: {len(found.trees)} tree(s) of {found.producer or found.format}; it discloses {found.level}")
     return 0
 
 
 def scrub(
     model: ModelFile,
     out: NewFile,
-    leaves: Annotated[Left, typer.Option(help="What the leaves may still tell.")],
+    leaves: Annotated[ScrubLevel, typer.Option(help="What the leaves may still disclose.")],
     policy: Annotated[
         Path | None, typer.Option(metavar="POLICY", help="A policy with the data that predictions are compared on.")
     ] = None,
     root: Root = None,
-    digits: Annotated[int, typer.Option(min=1, max=3, help="With so many digits shares are told.")] = 2,
+    digits: Annotated[int, typer.Option(min=1, max=3, help="How many digits shares have.")] = 2,
 ) -> int:
-    """Write a neutral file that predicts the same, as is proved on points, and tells on its leaves what is chosen."""
+    """Write a neutral file whose leaves disclose only what is chosen; its predictions are compared on points."""
     from leafgate.models.formats.native import written
     from leafgate.models.formats.objects import printable_name
     from leafgate.models.reader import read_bounded, read_foreign
@@ -68,14 +68,17 @@ def scrub(
     proofs = [("random points", compare_on_random_points(found, less, seed=0))]
     if policy is not None:
         from leafgate.models.scrub.equivalence import on_data
+        from leafgate.session.run import open_session
 
-        proofs.append(("records of the table", on_data(found, less, policy, root, model.name)))
+        session = open_session(policy, None, root)
+        encoding = getattr(session.policy.build, "encoding", {})
+        proofs.append(("records of the table", on_data(found, less, session.table, encoding, model.name)))
     refuse_different(proofs, leaves.value, model.name, digits)
     less = with_unproved(found, less) if policy is None else less
     write_file(out, written(less), EVERYONE)
     same = " and ".join(f"{'all' if proof.of_people else f'{proof.points:,}'} {where}" for where, proof in proofs)
     change = shares_changed(found, leaves.value, digits)
-    say(f"{out}: tells {less.level} on its leaves{change}; predicts the same on {same}")
+    say(f"{out}: discloses {less.level} on its leaves{change}; predicts the same on {same}")
     if names := unproved(less):
         result = ", ".join(repr(printable_name(name)) for name in names)[:200]
         say(

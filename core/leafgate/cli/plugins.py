@@ -1,4 +1,4 @@
-"""Commands to look around: plugins, explain, demo."""
+"""Commands about plugins, and the demonstration: plugins, explain, demo."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from leafgate.cli.audit import Json
-from leafgate.cli.exit_codes import guarded
-from leafgate.cli.output import print_document
-from leafgate.errors import InvalidError, PolicyError
+from leafgate.console.exit_codes import guarded
+from leafgate.console.options import Json
+from leafgate.console.output import print_document
+from leafgate.errors import ExitCode, InvalidError, PolicyError
 from leafgate.io.json import readable
 
 
@@ -89,4 +89,4 @@ def demo(
     make_folder(out)
     text, as_announced = run_demo(out)
     print_document(text)
-    return 0 if as_announced else 4
+    return ExitCode.PASS if as_announced else ExitCode.INTERNAL

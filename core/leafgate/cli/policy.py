@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from leafgate.cli.audit import Json, Org, Root, warn, warnings_of
-from leafgate.cli.output import print_document, say
+from leafgate.cli.audit import warn, warnings_of
+from leafgate.console.options import Json, Org, Root
+from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError, LeafgateError
 from leafgate.io.files import EVERYONE, write_file
 from leafgate.io.json import readable
@@ -47,7 +48,7 @@ def validate(
     if partial and (root or org):
         raise InvalidError("what others extend is looked at by itself", place="--partial", remedy="leave out the rest")
     if as_json and len(policies) > 1:
-        raise InvalidError("one document tells of one policy", place="--json", remedy="name one, or leave it out")
+        raise InvalidError("one document is about one policy", place="--json", remedy="name one, or leave it out")
     wanted = _dependents(policies, org) if depending else [(policy, partial) for policy in policies]
     failed: list[LeafgateError] = []
     for policy, incomplete in wanted:

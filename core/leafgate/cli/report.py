@@ -8,21 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
-from leafgate.cli.output import print_document, say
+from leafgate.console.options import AsOf, ExpectFile, ExpectPolicy, ExpectRelease
+from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError
 from leafgate.io.files import EVERYONE, OWNER_ONLY, clear_file, make_folder, write_file
 from leafgate.reports import Format, view
 from leafgate.session.expected_run import ExpectedRun
 from leafgate.types.report import EXIT_CODES, Verdict
-
-ExpectPolicy = Annotated[
-    str | None, typer.Option(metavar="SHA256|POLICY", help="Refuse a report of another policy, or of other waivers.")
-]
-ExpectRelease = Annotated[str | None, typer.Option(metavar="SHA256|FILE", help="Refuse a report of another release.")]
-ExpectFile = Annotated[str | None, typer.Option(metavar="SHA256|FILE", help="Refuse a report of another model file.")]
-AsOf = Annotated[
-    str | None, typer.Option(metavar="YYYY-MM-DD", help="Judge waivers again on this day; default: today, in UTC.")
-]
 
 
 def report(

@@ -1,4 +1,4 @@
-"""The command diff: two policies, or two reports."""
+"""The command `leafgate diff`: what changed between two policies, or between two reports."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leafgate.cli.audit import Json
-from leafgate.cli.output import print_document
+from leafgate.console.options import Json
+from leafgate.console.output import print_document
 from leafgate.disclosure.text import printable
 from leafgate.errors import InvalidError
 from leafgate.io.files import EVERYONE, OWNER_ONLY, clear_file, write_file
 from leafgate.io.json import readable
 
 if TYPE_CHECKING:
+    from leafgate.api.plan import SourceLine
     from leafgate.diff.policies import ExpectedOutcome
     from leafgate.diff.reports import Moved
-    from leafgate.policy.sources import SourceLine
     from leafgate.policy.strictness import Change
 
 Old = Annotated[Path, typer.Argument(metavar="OLD", help="A policy, or a stored report.")]
@@ -50,7 +50,7 @@ def diff(
     result, lines, code, private = _compared(old, new, base, report, strict=strict)
     if private and out is None:
         remedy = "add --out; the differences go to that file, which is for its owner only"
-        raise InvalidError("an auditor's report is not told on stdout", place="--out", remedy=remedy)
+        raise InvalidError("an auditor's report is not printed on stdout", place="--out", remedy=remedy)
     if out is not None:
         write_file(out, readable(result), OWNER_ONLY if private else EVERYONE)
     if private:
@@ -84,17 +84,17 @@ DiffOutcome = tuple[dict[str, Any], list[str], int, bool]
 
 
 def _is_report(path: Path) -> bool:
-    """Does the file say that it is a report? Whatever cannot be read is told by who reads it."""
+    """Does the file declare that it is a report? The caller reports whatever cannot be read."""
     from leafgate.disclosure.stored import MAX_BYTES
     from leafgate.errors import ReportError
     from leafgate.io.json import parse_json
 
     try:
         with path.open("rb") as file:
-            found = parse_json(file.read(MAX_BYTES + 1), ReportError, str(path))
+            document = parse_json(file.read(MAX_BYTES + 1), ReportError, str(path))
     except (OSError, ReportError):
         return False
-    return isinstance(found, dict) and str(found.get("format", "")).startswith("leafgate/")
+    return isinstance(document, dict) and str(document.get("format", "")).startswith("leafgate/")
 
 
 def _of_policies(old: Path, new: Path, report: Path | None, base: str, *, strict: bool) -> DiffOutcome:
@@ -107,9 +107,9 @@ def _of_policies(old: Path, new: Path, report: Path | None, base: str, *, strict
     document: dict[str, Any] = {"format": "leafgate/diff/1", "of": "policies", "changes": [*map(_change, changes)]}
     if stored is not None:
         document["report"] = [{"finding": f.finding, "outcome": f.outcome, "reason": f.reason} for f in expected]
-    lines = [*_policy_lines(changes), *_foreseen_lines(expected), _counted([one.kind for one in changes])]
+    lines = [*_policy_lines(changes), *_expected_lines(expected), _counted([change.kind for change in changes])]
     private = stored is not None and stored["audience"] == "auditor"
-    return document, lines, int(any(_blocks(one, strict=strict) for one in changes)), private
+    return document, lines, int(any(_blocks(change, strict=strict) for change in changes)), private
 
 
 def _blocks(change: Change, *, strict: bool) -> bool:
@@ -136,11 +136,11 @@ def _policy_lines(changes: Sequence[Change]) -> Iterator[str]:
         yield f"{change.kind:9}  {quoted_value(change.place)}: {was} became {now}{stands}"
 
 
-def _foreseen_lines(expected: Sequence[ExpectedOutcome]) -> Iterator[str]:
+def _expected_lines(expected: Sequence[ExpectedOutcome]) -> Iterator[str]:
     from leafgate.policy.inherit import quoted_value
 
-    for one in expected:
-        yield f"{one.outcome:15}  {quoted_value(one.finding)}" + (f": {one.reason}" if one.reason else "")
+    for each in expected:
+        yield f"{each.outcome:15}  {quoted_value(each.finding)}" + (f": {each.reason}" if each.reason else "")
 
 
 def _of_reports(old: Path, new: Path) -> DiffOutcome:
@@ -148,15 +148,15 @@ def _of_reports(old: Path, new: Path) -> DiffOutcome:
     from leafgate.disclosure.stored import read_report
 
     stored = read_report(old), read_report(new)
-    found = moved(*stored)
+    moves = moved(*stored)
     changes = [
-        {"kind": one.kind, "finding": one.finding or None, "what": one.what, "old": one.old, "new": one.new}
-        for one in found
+        {"kind": move.kind, "finding": move.finding or None, "what": move.what, "old": move.old, "new": move.new}
+        for move in moves
     ]
     fields = {"format": "leafgate/diff/1", "of": "reports", "changes": changes}
-    lines = [*_report_lines(found), _counted([one.kind for one in found])]
+    lines = [*_report_lines(moves), _counted([move.kind for move in moves])]
     private = any(report["audience"] == "auditor" for report in stored)
-    return fields, lines, int(any(one.kind in WORSE for one in found)), private
+    return fields, lines, int(any(move.kind in WORSE for move in moves)), private
 
 
 def _report_lines(found: Sequence[Moved]) -> Iterator[str]:

@@ -1,18 +1,19 @@
-"""What of two policies' digests no change tells yet: the content of files, the order of lists."""
+"""Differences of two policies' digests that no changed line explains: content of files, order of lists."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from leafgate.api.paths import ABOUT_PEOPLE, UNREADABLE
 from leafgate.diff.partial import Compared
 from leafgate.policy.sources import name_of
-from leafgate.policy.strictness import Change, line_at
+from leafgate.policy.strictness import Change, line_of
+from leafgate.types.paths import DocumentPath, format_path
 
 NAMED = ("attacks", "metrics")
-Place = tuple[str, ...]
 
 
 def unexplained_changes(old: Compared, new: Compared, changes: Sequence[Change]) -> Iterator[Change]:
@@ -22,15 +23,14 @@ def unexplained_changes(old: Compared, new: Compared, changes: Sequence[Change])
     """
     if old.digested is None or new.digested is None:
         return
-    result, common = {_key(change) for change in changes}, _names(old.digested) & _names(new.digested)
-    for place, before, after in _apart(_by_name(old.digested, common), _by_name(new.digested, common), ()):
-        key = ".".join(place)
+    reported, common = {_named_path(change) for change in changes}, _names(old.digested) & _names(new.digested)
+    for path, before, after in _apart(_by_name(old.digested, common), _by_name(new.digested, common), ()):
         if ABOUT_PEOPLE + UNREADABLE in (before, after):
             continue
-        if not any(f"{key}.".startswith(f"{one}.") or f"{one}.".startswith(f"{key}.") for one in result):
-            was, now = _place(old, place), _place(new, place)
-            lines = line_at(old.written, was, value=before), line_at(new.written, now, value=after)
-            name = place[1] if place[0] in NAMED and len(place) > 1 else ""
+        if not any(known[: len(path)] == path[: len(known)] for known in reported):
+            was, now = _written_path(old, path), _written_path(new, path)
+            lines = line_of(old.written, was, value=before), line_of(new.written, now, value=after)
+            name = str(path[1]) if path[0] in NAMED and len(path) > 1 else ""
             yield Change("different", was, *_shown(before, after), *lines, name=name)
 
 
@@ -41,33 +41,33 @@ def uncompared(old: Compared, new: Compared) -> Iterator[Change]:
     The people in a file are no part of a policy's digest.
     """
     if old.digested is None or new.digested is None:
-        yield Change("different", "policy", "what cannot be compared", "what cannot be compared")
+        yield Change("different", ("policy",), "what cannot be compared", "what cannot be compared")
         return
     common = _names(old.digested) & _names(new.digested)
     unread = (set(_unread(_by_name(each.digested, common), ())) for each in (old, new) if each.digested is not None)
-    for place in sorted(set.intersection(*unread)):
-        was, now = _place(old, place), _place(new, place)
-        lines = line_at(old.written, was, value=UNREADABLE), line_at(new.written, now, value=UNREADABLE)
+    for path in sorted(set.intersection(*unread), key=format_path):
+        was, now = _written_path(old, path), _written_path(new, path)
+        lines = line_of(old.written, was, value=UNREADABLE), line_of(new.written, now, value=UNREADABLE)
         yield Change("different", was, UNREADABLE, UNREADABLE, *lines)
 
 
-def _unread(digested: Any, place: Place) -> Iterator[Place]:
-    """The places of files that could not be read."""
+def _unread(digested: Any, path: DocumentPath) -> Iterator[DocumentPath]:
+    """The paths of files that could not be read."""
     if isinstance(digested, dict):
         for key, inner in digested.items():
-            yield from _unread(inner, (*place, str(key)))
+            yield from _unread(inner, (*path, str(key)))
     elif isinstance(digested, list):
         for inner in digested:
-            yield from _unread(inner, place)
+            yield from _unread(inner, path)
     elif digested == UNREADABLE:
-        yield place
+        yield path
 
 
-def _key(change: Change) -> str:
-    """The place of a change, by the names of attacks and metrics, and without numbers of items."""
-    head, _, rest = change.place.partition("[")
-    option = rest.partition("]")[2] if change.name else ""
-    return f"{head}.{change.name}{option}" if change.name else head
+def _named_path(change: Change) -> DocumentPath:
+    """The path of a change with the names of attacks and metrics, as digests have it, and up to an item of a list."""
+    if change.name:
+        return (change.path[0], change.name, *change.path[2:])
+    return tuple(takewhile(lambda step: isinstance(step, str), change.path))
 
 
 def _names(digested: Mapping[str, Any]) -> set[str]:
@@ -82,28 +82,27 @@ def _by_name(digested: Mapping[str, Any], common: set[str]) -> dict[str, Any]:
     return {**digested, **{key: {**items, "": list(items)} for key, items in kept.items()}}
 
 
-def _apart(old: Any, new: Any, place: Place) -> Iterator[tuple[Place, Any, Any]]:
-    """The innermost places at which two documents differ."""
+def _apart(old: Any, new: Any, path: DocumentPath) -> Iterator[tuple[DocumentPath, Any, Any]]:
+    """The innermost paths at which two documents differ."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in old | new:
-            yield from _apart(old.get(key), new.get(key), (*place, key))
+            yield from _apart(old.get(key), new.get(key), (*path, key))
     elif old != new:
-        yield place, old, new
+        yield path, old, new
 
 
-def _place(policy: Compared, place: Place) -> str:
-    """A place as it is written in a policy's file."""
-    if place[0] not in NAMED or len(place) < 2 or not place[1]:
-        return ".".join(filter(None, place))
-    items = policy.written.document.get(place[0]) or []
-    number = next((i for i, item in enumerate(items) if str(name_of(item)) == place[1]), 0)
-    return ".".join([f"{place[0]}[{number}]", *place[2:]])
+def _written_path(policy: Compared, path: DocumentPath) -> DocumentPath:
+    """The path in a policy's file of what digests have at `path`."""
+    if path[0] not in NAMED or len(path) < 2 or not path[1]:
+        return tuple(filter(None, path))
+    items = policy.written.document.get(str(path[0])) or []
+    return (path[0], next((i for i, item in enumerate(items) if str(name_of(item)) == path[1]), 0), *path[2:])
 
 
 def _shown(old: Any, new: Any) -> tuple[Any, Any]:
     """Both values; of lists that hold the same, that their order is another; of files, their digests.
 
-    Of files about people it is told that they are others, and no digest: whoever reads it could try a guess on that.
+    Of files about people the output states that they differ, and no digest, on which a reader could test a guess.
     """
     if any(isinstance(result, str) and result.startswith(ABOUT_PEOPLE) for result in (old, new)):
         return old and "people of one file", new and "those of another"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -21,7 +20,7 @@ from leafgate.policy.sources import PolicyDocument, name_of
 from leafgate.policy.strictness import Change, compared
 
 ELSEWHERE = {"build", "publish", "data", "knows", "seed"}
-"""Where a change makes another release, or another adversary: nothing stored tells what would be found."""
+"""Parts of a policy whose change makes another release or adversary: no stored result decides the outcome."""
 SCOPE = {"of": "attack", "secret": "secret"}
 JUDGED = {"at_least", "at_most", "allow", "average", "of", "secret"}
 
@@ -63,7 +62,7 @@ def _of_revision(revision: str, change: Change) -> Change:
 
 @dataclass(frozen=True)
 class ExpectedOutcome:
-    """What would become of one finding: `outcome` is one of OUTCOMES, `reason` why it cannot be told."""
+    """What would become of one finding: `outcome` is one of OUTCOMES, `reason` why it cannot be decided."""
 
     finding: str
     outcome: str
@@ -76,22 +75,20 @@ OUTCOMES = ("would fail", "would pass", "cannot tell", "no longer asked", "still
 def expected_outcomes(
     report: Mapping[str, Any], new: PolicyDocument, changes: Sequence[Change]
 ) -> list[ExpectedOutcome]:
-    """What the newer policy's limits would make of each finding of a stored report, as far as its numbers tell."""
+    """What the newer policy's limits would make of each finding of a stored report, as far as its numbers decide."""
     metrics = {name_of(item): item for item in new.document.get("metrics", ())}
     attacks = {name_of(item) for item in new.document.get("attacks", ())}
     limits = [found for found in report["findings"] if found["limit"] and not found["id"].startswith("guarantee:")]
-    items = [_foresee(found, metrics.get(found["metric"]), attacks, changes, report["audience"]) for found in limits]
+    items = [_predict(found, metrics.get(found["metric"]), attacks, changes, report["audience"]) for found in limits]
     missing = [name for name in metrics if name not in {found["metric"] for found in limits}]
     untried = [
-        one.name
-        for one in changes
-        if one.is_addition_or_removal and one.place.startswith("attacks[") and one.old is None
+        one.name for one in changes if one.is_addition_or_removal and one.path[0] == "attacks" and one.old is None
     ]
     items += [ExpectedOutcome(str(name), "cannot tell", "the report has no finding of this metric") for name in missing]
     return items + [ExpectedOutcome(name, "cannot tell", "the report has not tried this attack") for name in untried]
 
 
-def _foresee(
+def _predict(
     finding: Mapping[str, Any],
     document: Mapping[str, Any] | None,
     attacks: set[Any],
@@ -101,24 +98,24 @@ def _foresee(
     name, asked = finding["id"], document is not None and finding["attack"] in {None, *attacks}
     if document is None or not asked or any(document.get(k) not in {None, finding[w]} for k, w in SCOPE.items()):
         return ExpectedOutcome(name, "no longer asked")
-    other = next(_otherwise(finding, changes), "")
-    if other or finding["passed"] is None:
-        return ExpectedOutcome(name, "cannot tell", other or "the report could not tell either")
+    reason = next(_reasons_of_another_value(finding, changes), "")
+    if reason or finding["passed"] is None:
+        return ExpectedOutcome(name, "cannot tell", reason or "the report was inconclusive, too")
     metric = _metric(document)
-    if _judged_otherwise(finding, metric):
+    if _scores_another_distribution(finding, metric):
         scored = scored_in(finding["limit"])
         return ExpectedOutcome(
             name, "cannot tell", f"the report is by `scored: {scored}`, the policy by another distribution"
         )
     passes = _passes(finding, metric, audience)
     if passes is None:
-        return ExpectedOutcome(name, "cannot tell", "what the report tells of the number does not decide it")
+        return ExpectedOutcome(name, "cannot tell", "what the report states of the number does not decide it")
     if passes == finding["passed"]:
         return ExpectedOutcome(name, "still passes" if passes else "still fails")
     return ExpectedOutcome(name, "would pass" if passes else "would fail")
 
 
-def _judged_otherwise(finding: Mapping[str, Any], metric: Metric) -> bool:
+def _scores_another_distribution(finding: Mapping[str, Any], metric: Metric) -> bool:
     """Is the finding by another distribution of the secret than the metric's limit is?
 
     It is not where an audit judges what is derived although the policy asks for the worse of both, and says why.
@@ -129,17 +126,18 @@ def _judged_otherwise(finding: Mapping[str, Any], metric: Metric) -> bool:
 
 
 def _metric(document: Mapping[str, Any]) -> Metric:
-    found = load_plugins().by_name[str(document["use"])].model_validate_json(as_json(dict(document)))
-    assert isinstance(found, Metric)
-    return found
+    metric = load_plugins().by_name[str(document["use"])].model_validate_json(as_json(dict(document)))
+    assert isinstance(metric, Metric)
+    return metric
 
 
-def _otherwise(finding: Mapping[str, Any], changes: Sequence[Change]) -> Iterator[str]:
-    """Why the stored number would be another."""
+def _reasons_of_another_value(finding: Mapping[str, Any], changes: Sequence[Change]) -> Iterator[str]:
+    """The changes that make the value of a stored finding differ."""
     for change in changes:
-        root, option = re.split(r"[.\[]", change.place)[0], change.place.rpartition(".")[2]
-        mine = change.name in {finding["attack"], finding["metric"]} and not change.is_addition_or_removal
-        if root in ELSEWHERE or (mine and root == "attacks") or (mine and root == "metrics" and option not in JUDGED):
+        root, option = change.path[0], change.path[-1]
+        concerned = change.name in {finding["attack"], finding["metric"]} and not change.is_addition_or_removal
+        is_judged = root == "metrics" and option in JUDGED
+        if root in ELSEWHERE or (concerned and root in {"attacks", "metrics"} and not is_judged):
             yield f"{change.place} is another"
 
 
@@ -148,7 +146,7 @@ def _passes(finding: Mapping[str, Any], metric: Metric, audience: str) -> bool |
     direction, stored = metric.direction, finding["limit"]
     if direction not in stored:
         return None
-    stricter = metric.limit - stored[direction] if direction == "at_least" else stored[direction] - metric.limit
+    stricter = -metric.limit.margin(stored[direction])
     average, allow = getattr(metric, "average", False), getattr(metric, "allow", 0.0)
     was_average, allowed = stored.get("average", False), stored.get("allow", 0.0)
     if average == was_average:
@@ -157,8 +155,8 @@ def _passes(finding: Mapping[str, Any], metric: Metric, audience: str) -> bool |
         if finding["passed"] is True and stricter <= 0 and allow >= allowed:
             return True
     if was_average and audience == "public":
-        return None  # told no finer than it may be
-    worst = _worst(finding, direction, metric.limit)
+        return None  # rounded in the report, and not decidable from it
+    worst = _worst(finding, direction, metric.bound)
     if average != was_average:
         return worst if worst is not None and worst == average and not allow else None
     if not allow or worst:

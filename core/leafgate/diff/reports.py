@@ -25,17 +25,17 @@ class Moved:
 
 
 def moved(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Moved]:
-    """Every difference between two reports, the whole first, then finding by finding in their order."""
+    """Every difference between two reports: first those of the report itself, then each finding's in their order."""
     before = {finding["id"]: finding for finding in old["findings"]}
     after = {finding["id"]: finding for finding in new["findings"]}
-    found = list(_whole(old, new))
+    moves = list(_of_report(old, new))
     for name, finding in before.items():
         if name in after:
-            found += _finding(name, finding, after[name])
+            moves += _finding(name, finding, after[name])
         else:
-            found.append(Moved("vanished", name, "outcome", outcome(finding), None))
-    new_ones = [(name, finding) for name, finding in after.items() if name not in before]
-    return found + [Moved("appeared", name, "outcome", None, outcome(finding)) for name, finding in new_ones]
+            moves.append(Moved("vanished", name, "outcome", outcome(finding), None))
+    appeared = [(name, finding) for name, finding in after.items() if name not in before]
+    return moves + [Moved("appeared", name, "outcome", None, outcome(finding)) for name, finding in appeared]
 
 
 def outcome(finding: Mapping[str, Any]) -> str:
@@ -45,7 +45,7 @@ def outcome(finding: Mapping[str, Any]) -> str:
     return {True: "passed", False: "failed", None: "could not be told"}[finding["passed"]]
 
 
-def _whole(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Moved]:
+def _of_report(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Moved]:
     if old["verdict"] != new["verdict"]:
         kind = {"pass": "worse"}.get(old["verdict"], "better" if new["verdict"] == "pass" else "different")
         yield Moved(kind, "", "verdict", old["verdict"], new["verdict"])
@@ -60,7 +60,7 @@ def _whole(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Moved]:
 
 
 def _digests(what: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """A digest that both have; of the data the keyed one, if that is what both tell, and nothing if there is none."""
+    """A digest that both have; of the data the keyed one, if both state that, and None if there is none."""
     keys = ("sha256", "keyed_sha256") if what == "data" else ("sha256",)
     shared = next((key for key in keys if key in old and key in new), None)
     if shared is None and what == "data":

@@ -121,7 +121,7 @@ def _below(folder: PurePosixPath, name: str) -> PurePosixPath | None:
 
 
 def _document(content: bytes) -> dict[str, Any]:
-    """A policy's document as far as it can be read; what is wrong with it is told by who reads it."""
+    """A policy's document as far as it can be read; the caller reports what is wrong with it."""
     try:
         return read_lines(content, "")[0]
     except PolicyError:

@@ -37,7 +37,7 @@ from leafgate.disclosure.schema import (
 )
 from leafgate.io.json import JsonDocument
 from leafgate.types.evidence import AuditorOnly
-from leafgate.types.report import FORMAT, Finding, Report, SecondaryScore
+from leafgate.types.report import FORMAT, Finding, Report, SecondaryScore, Unit
 
 OUTSIDE_GUARANTEE = (
     "The release claims differential privacy. Whether limits hold was computed from the data: these answers are "
@@ -111,7 +111,7 @@ def _finding_document(
             **({"use": finding.use} if finding.use else {}),
             "value": _rounded_score(finding, base) if base else _masked_value(finding, mask, hide_data),
             **({"step": base} if 0 < base <= MAX_ROUNDING_BASE else {}),
-            "limit": LimitDocument.of(finding.limit),
+            "limit": LimitDocument.of({} if finding.limit is None else finding.limit.document()),
             "passed": finding.passed,
             "people": None if total is None else mask.total_count(total),
             "beyond": None if beyond is None or total is None else mask.part(beyond, total),
@@ -178,15 +178,15 @@ def _masked_value(finding: Finding, mask: CountMask, hide_data: bool) -> Value |
         return value
     if is_individual_score(finding):
         return mask_score(value, finding, mask.smallest)
-    if finding.limit.get("average") and finding.unit != "share":
+    if finding.average and finding.unit != Unit.SHARE:
         return _masked_average(value, finding, mask)
-    if finding.unit == "people":
+    if finding.unit == Unit.PEOPLE:
         size = mask.count(int(value))
         return value if isinstance(size, int) else size
-    if finding.unit == "one over people":
+    if finding.unit == Unit.ONE_OVER_PEOPLE:
         size = mask.count(round(1 / value))
         return value if isinstance(size, int) else _one_over(size)
-    if finding.unit == "people left" and total is not None:
+    if finding.unit == Unit.PEOPLE_LEFT and total is not None:
         everyone, known = mask.total_count(total), total - int(value)
         return value if isinstance(everyone, int) else _transformed(everyone, lambda count: count - known)
     if people is None or total is None:
@@ -204,7 +204,7 @@ def _masked_average(value: float, finding: Finding, mask: CountMask) -> Value:
     """
     if not finding.unit and has_small_groups(finding, mask.smallest):
         return round_to_grid(value)
-    if finding.unit == "people" and 0 < value < mask.smallest:
+    if finding.unit == Unit.PEOPLE and 0 < value < mask.smallest:
         return FewerThan(fewer_than=mask.smallest)
     return round_coarsely(value, mask.smallest * finding.score_range / max(finding.people or 1, 1))
 

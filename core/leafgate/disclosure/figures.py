@@ -79,5 +79,5 @@ def _can_publish_risks(report: Report) -> bool:
     a leaf up. A limit that allows a share of people past it does not disclose whether there are any.
     """
     judged = [finding for finding in report.findings if finding.attack is not None]
-    safe = all(finding.passed and not finding.limit.get("allow") for finding in judged)
+    safe = all(finding.passed and not (finding.limit and finding.limit.allow) for finding in judged)
     return safe and not report.differentially_private

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.disclosure.masking import edge_below, has_small_groups, width_at
-from leafgate.types.report import Finding, ScoredPeople
+from leafgate.types.report import Finding, ScoredPeople, Unit
 
 STEPS = 10
 """About how many bars a histogram of scores has."""
@@ -48,7 +48,7 @@ def distribution(finding: Finding) -> tuple[Bar, ...]:
     if scored is None or not len(scored.scores) or not np.isfinite(scored.scores).any():
         return ()
     limit = finding.bound
-    upper, average = "at_most" in finding.limit, finding.limit.get("average")
+    upper, average = finding.limit is not None and finding.limit.direction == "at_most", finding.average
     edges = _edges(scored.scores[np.isfinite(scored.scores)], limit, finding.unit)
     place = np.searchsorted(edges, scored.scores, side="left" if upper else "right") - 1
     place = np.clip(place, 0, len(edges) - 2)
@@ -72,13 +72,13 @@ def _open_ended(bars: Sequence[Bar], scored: ScoredPeople, upper: bool) -> tuple
     return (*bars[:-1], replace(bars[-1], high=None)) if upper else (replace(bars[0], low=None), *bars[1:])
 
 
-def _edges(scores: NDArray[np.float64], limit: float, unit: str) -> NDArray[np.float64]:
+def _edges(scores: NDArray[np.float64], limit: float, unit: Unit) -> NDArray[np.float64]:
     """Round numbers around all scores; the limit is one of them, and each side of it has at least one."""
     low, high = min(float(scores.min()), limit), max(float(scores.max()), limit)
     step = _nice((high - low) / STEPS or abs(high) / STEPS or 0.1)
-    if unit == "people":
+    if unit == Unit.PEOPLE:
         edges = _powers(low, high)
-    elif unit == "one over people":
+    elif unit == Unit.ONE_OVER_PEOPLE:
         edges = [1 / edge for edge in _powers(1 / high, 1 / max(low, 1e-9))] if high > 0 else [0.0]
     else:
         edges = [i * step for i in range(math.floor(low / step), math.ceil(high / step) + 1)]
@@ -112,10 +112,10 @@ def suppress_small_bins(bars: Sequence[Bar], finding: Finding, smallest: int) ->
     """
     if smallest == 1:
         return list(bars)
-    if finding.unit == "people":
+    if finding.unit == Unit.PEOPLE:
         kept = joined(bars, lambda last, bar: last.past == bar.past and (bar.low or 0) < smallest)
         return [_no_small_edge(bar, finding.bound, smallest) for bar in kept]
-    if finding.unit == "one over people":
+    if finding.unit == Unit.ONE_OVER_PEOPLE:
         kept = joined(bars, lambda last, bar: last.past == bar.past and (last.high or math.inf) > 1 / smallest)
         return [_no_large_edge(bar, finding.bound, 1 / smallest) for bar in kept]
     if finding.unit:

@@ -9,9 +9,9 @@ from typing import Literal
 
 from pydantic import TypeAdapter
 
-from leafgate.api.metrics import lenient
 from leafgate.disclosure.schema import FewerThan, FromTo, MoreThan
 from leafgate.io.json import JsonObject
+from leafgate.types.report import lenient
 
 ROUNDING_ERROR = 1e-6
 """Masked shares are published with six digits."""

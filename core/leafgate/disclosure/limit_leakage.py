@@ -11,11 +11,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from leafgate.api.metrics import lenient
-from leafgate.disclosure.intervals import Direction, range_of, share
+from leafgate.disclosure.intervals import range_of, share
 from leafgate.disclosure.schema import FewerThan, FindingDocument, MoreThan, Value
-from leafgate.io.json import JsonObject
-from leafgate.types.report import Finding, Report
+from leafgate.types.report import Finding, Limit, Report, Unit, lenient
 
 SMALL = (
     "whether {metric} is {limit} discloses groups of fewer than {cell} people, which public reports do not show: "
@@ -38,31 +36,24 @@ class LimitQuery:
     Attributes:
         metric: the metric's name.
         unit: the unit of its scores.
-        limit: the limit, by the keys of the report document.
+        limit: the bound, and how scores are judged by it.
         sensitivity: by how much one person can move a score of the release.
     """
 
     metric: str
-    unit: str
-    limit: JsonObject
+    unit: Unit
+    limit: Limit
     sensitivity: float = 0.0
-
-    @property
-    def direction(self) -> Direction:
-        return "at_least" if "at_least" in self.limit else "at_most"
-
-    @property
-    def bound(self) -> float:
-        return float(self.limit[self.direction])
 
     @property
     def people(self) -> int | None:
         """The least number of people that a group must have; None where the limit is not about the size of groups."""
-        if self.limit.get("average"):
+        if self.limit.average:
             return None
-        if self.unit == "people":
-            return math.ceil(lenient(self.bound, -1))
-        return math.ceil(1 / lenient(self.bound)) if self.unit == "one over people" and self.bound > 0 else None
+        if self.unit == Unit.PEOPLE:
+            return math.ceil(lenient(self.limit.bound, -1))
+        above_zero = self.unit == Unit.ONE_OVER_PEOPLE and self.limit.bound > 0
+        return math.ceil(1 / lenient(self.limit.bound)) if above_zero else None
 
     def small(self, cell: int) -> bool:
         """Is it a limit on groups that are smaller than the smallest cell?"""
@@ -72,26 +63,29 @@ class LimitQuery:
         """One of the messages of this module about this limit."""
         from leafgate.disclosure.text import wanted
 
-        limit = wanted({"limit": dict(self.limit)})
+        limit = wanted({"limit": self.limit.document()})
         return words.format(metric=self.metric, limit=limit, cell=cell, people=self.people)
 
 
 def leakage_notes(report: Report, published: Sequence[FindingDocument]) -> list[str]:
     """Notes of a public report on limits and waived limits whose verdict discloses more than what is `published`."""
-    pairs = [
-        pair for pair in zip(report.findings, published, strict=True) if {"at_least", "at_most"} & set(pair[0].limit)
+    limits = [
+        (found, found.limit, public)
+        for found, public in zip(report.findings, published, strict=True)
+        if found.limit is not None
     ]
-    queries = [(_query(finding, finding.limit), public) for finding, public in pairs if finding.passed is not None]
-    by_id = {finding.id: (finding, public) for finding, public in pairs}
+    queries = [(_query(found, limit), public) for found, limit, public in limits if found.passed is not None]
+    by_id = {found.id: (found, limit, public) for found, limit, public in limits}
     for waiver in report.waivers:
         if waiver.get("limit") and waiver["finding"] in by_id:
-            finding, public = by_id[waiver["finding"]]
-            queries.append((_query(finding, {**finding.limit, **waiver["limit"]}), public))
+            found, limit, public = by_id[waiver["finding"]]
+            weaker = Limit.from_document(limit.document() | waiver["limit"])
+            queries.append((_query(found, weaker), public))
     notes = (_note(query, public, report.smallest_cell) for query, public in queries)
     return list(dict.fromkeys(f"{note[0].upper()}{note[1:]}." for note in notes if note))
 
 
-def _query(finding: Finding, limit: JsonObject) -> LimitQuery:
+def _query(finding: Finding, limit: Limit) -> LimitQuery:
     return LimitQuery(finding.metric, finding.unit, limit, finding.sensitivity)
 
 
@@ -108,16 +102,16 @@ def _narrows(query: LimitQuery, public: FindingDocument) -> bool:
 
     A number from the smallest cell up may be narrowed: it might be published.
     """
-    if not query.limit.get("average") and _is_below_cell(public.value) and query.people != 1:
+    if not query.limit.average and _is_below_cell(public.value) and query.people != 1:
         result = range_of(public.value)
         if result is not None and isinstance(public.value, FewerThan):  # a masked count is positive
             whole = isinstance(public.value.fewer_than, int)
             result = replace(result, low=1 if whole else 0, above=not whole)
-        if result is not None and result.holds(query.direction, query.bound) is None:
+        if result is not None and result.holds(query.limit.direction, query.limit.bound) is None:
             return True
-    allowed = query.limit.get("allow")
+    allowed = query.limit.allow
     beyond = share(public.beyond, public.people) if allowed and _is_below_cell(public.beyond) else None
-    return beyond is not None and beyond.holds("at_most", float(query.limit["allow"])) is None
+    return beyond is not None and beyond.holds("at_most", allowed) is None
 
 
 def _is_below_cell(value: Value | None) -> bool:

@@ -19,7 +19,7 @@ from pydantic import JsonValue
 from leafgate.disclosure.schema import Count, FewerThan, FromTo, MoreThan
 from leafgate.io.json import JsonDocument
 from leafgate.types.evidence import AuditorOnly, PeopleCount, ReleaseOnly
-from leafgate.types.report import Finding, Report
+from leafgate.types.report import Finding, Report, Unit
 
 Audience = Literal["public", "auditor"]
 MAX_ROUNDING_BASE = 0.1
@@ -83,8 +83,8 @@ class CountMask:
 
 def count_behind_share(finding: Finding) -> int | None:
     """The number of people that a score is the share of; None where the score is no share of people."""
-    of_people = finding.limit.get("average", finding.attack is None)
-    if finding.unit != "share" or finding.value is None or finding.people is None or not of_people:
+    of_people = finding.average or finding.attack is None
+    if finding.unit != Unit.SHARE or finding.value is None or finding.people is None or not of_people:
         return None
     return round(finding.value * finding.people)
 
@@ -109,7 +109,7 @@ def rounding_base(finding: Finding, smallest: int) -> float:
 
 def is_individual_score(finding: Finding) -> bool:
     """Is the score one person's, and no count, no share of people and no average?"""
-    return finding.scored is not None and not finding.unit and not finding.limit.get("average")
+    return finding.scored is not None and not finding.unit and not finding.average
 
 
 def has_small_groups(finding: Finding, smallest: int) -> bool:

@@ -9,13 +9,13 @@ from pathlib import Path
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from leafgate.api.plan import MOST_DAYS
 from leafgate.disclosure.intervals import Direction, range_of_value, share
 from leafgate.disclosure.schema import ReportDocument, WaiverDocument
 from leafgate.errors import Problem, ReportError, plain
 from leafgate.io.contacts import same_person
 from leafgate.io.json import JsonDocument, JsonObject, canonical, parse_json
 from leafgate.io.release_codec import FORMAT as RELEASE_FORMAT
-from leafgate.policy.waivers import MOST_DAYS
 
 MAX_BYTES = 64 * 1024 * 1024
 MESSAGES = {

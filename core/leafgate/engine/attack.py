@@ -33,7 +33,7 @@ def announce_attack(
     plugins: Plugins,
     announce: Callable[[str], None],
 ) -> None:
-    """Pass on what an attack forecasts of its run; what goes wrong with that is told by the attack itself."""
+    """Pass on what an attack forecasts of its run; an error of the forecast is left to the attack itself."""
     try:
         with isolate_plugin_errors(attack, plugins):
             text = attack.forecast(sealed.release, defensive_copy(known))
@@ -71,7 +71,7 @@ def isolate_plugin_errors(component: Component | type[Component], plugins: Plugi
     """Turn whatever a plugin raises into an InconclusiveError that names the plugin; what it prints goes to stderr.
 
     Errors about the policy, a release file, or that it could not be told, are passed on. Of any other
-    only type and place are told: its own text may hold a cell of the data.
+    only type and place are reported: its own text may hold a cell of the data.
     """
     kind = component if isinstance(component, type) else type(component)
     try:

@@ -13,6 +13,7 @@ from typing import Any
 
 from leafgate.algorithms.routing import count_leaves
 from leafgate.api.components import Component
+from leafgate.api.plan import AuditPlan, ReleaseFileChecks
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import announce_attack, run_attack
 from leafgate.engine.build import build, knowledge
@@ -23,11 +24,6 @@ from leafgate.engine.score import AuditState, Consistency, judge
 from leafgate.engine.waivers import SourceLocations, Waivers, never, passes, waived
 from leafgate.errors import NoReleaseError
 from leafgate.io.release_codec import ReleaseArtifact
-from leafgate.models.checks import file_disclosure_check
-from leafgate.policy.knowledge import facts_of
-from leafgate.policy.models import Policy
-from leafgate.policy.sources import IN_MEMORY, PolicyOrigin
-from leafgate.policy.waivers import waivers_sha256
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.report import Finding, Report
 from leafgate.types.table import Table
@@ -61,48 +57,40 @@ class Audit:
     def __repr__(self) -> str:
         return f"Audit(verdict={self.report.verdict!r})"
 
-    def _repr_html_(self) -> str:
-        """The public report, for notebooks: these are passed on."""
-        from leafgate.disclosure.document import document
-        from leafgate.reports.notebook import report_frame
-
-        return report_frame(document(self.report, "public"))
-
 
 def audit(
-    policy: Policy,
+    plan: AuditPlan,
     plugins: Plugins,
     table: Table,
     test: Table | None = None,
     population: Table | None = None,
     people: Table | None = None,
     *,
-    source: PolicyOrigin = IN_MEMORY,
+    file_checks: ReleaseFileChecks,
     today: date | None = None,
     announce: Callable[[str], None] = lambda line: None,
 ) -> Audit:
     """Build or load the release, attack it, and hold the scores against the policy's limits.
 
-    `source` says where the policy stands, if it is in a file.
+    `file_checks` are made of a release that was read from a file.
     `announce` is given a line before an attack that forecasts how long it will take.
     `today` is the day its waivers are judged on, the one it is in UTC when left out; without waivers no clock is read.
     Raises InvalidError for what the policy or data get wrong and InconclusiveError when the builder
     itself fails; a failing attack or metric is a finding and takes nothing else down.
     """
     seconds: dict[str, float] = {}
-    places = SourceLocations(policy, source.lines, source.elsewhere)
-    facts_of(policy.knows, table)  # what is wrong with them is told before the work begins
-    files = files_of(policy, table, {"test": test, "population": population, "people": people})
+    places = SourceLocations(plan)
+    files = files_of(plan, table, {"test": test, "population": population, "people": people})
     try:
         with _timed(seconds, "build"):
-            sealed = build(policy, plugins, table, test)
+            sealed = build(plan, plugins, table, test, file_checks=file_checks)
     except NoReleaseError as error:
-        refused = places.of_build([_no_release(policy, plugins, error)])
-        limits, waivers = waived(policy, None, [], refused, never, places, today)
-        return Audit(_report(policy, plugins, table, files, None, refused, source, waivers))
-    known = knowledge(policy, table, sealed, population, people)
+        refused = places.of_build([_no_release(plan, plugins, error)])
+        limits, waivers = waived(plan, None, [], refused, never, today)
+        return Audit(_report(plan, plugins, table, files, None, refused, waivers))
+    known = knowledge(plan, table, sealed, population, people)
     attempts = []
-    for attack in policy.attacks:
+    for attack in plan.attacks:
         announce_attack(attack, sealed, known, plugins, announce)
         with _timed(seconds, f"attack {attack.called}"):
             attempts.append(run_attack(attack, sealed, known, plugins))
@@ -118,18 +106,16 @@ def audit(
             sealed.origins,
             built=sealed.built,
         )
-        doubtful = places.of_build(soundness_checks(policy, plugins, judged))
+        doubtful = places.of_build(soundness_checks(plan, plugins, judged))
         claims = places.of_build(check_claims(judged, lambda attack: run_attack(attack, sealed, known, plugins)))
         judged = replace(judged, verified_claims=verified(claims))
-        limits = places.of_limits(judge(policy.metrics, judged))
-        disclosed = places.of_build(file_disclosure_check(policy, plugins, judged))
-        limits, waivers = waived(
-            policy, sealed, limits, [*doubtful, *disclosed, *claims], passes(judged), places, today
-        )
+        limits = places.of_limits(judge(plan.metrics, judged))
+        disclosed = places.of_build(file_checks.findings(plan, plugins, sealed.release))
+        limits, waivers = waived(plan, sealed, limits, [*doubtful, *disclosed, *claims], passes(judged), today)
     findings = [*doubtful, *disclosed, *limits, *claims]
     with _timed(seconds, "draw"):
         tree, guessed = tree_view(judged, findings), guesses(judged)
-    report = _report(policy, plugins, table, files, sealed, findings, source, waivers)
+    report = _report(plan, plugins, table, files, sealed, findings, waivers)
     return Audit(replace(report, tree=tree, guesses=guessed), sealed, seconds)
 
 
@@ -140,42 +126,41 @@ def _timed(seconds: dict[str, float], step: str) -> Iterator[None]:
     seconds[step] = time.perf_counter() - start
 
 
-def _no_release(policy: Policy, plugins: Plugins, error: NoReleaseError) -> Finding:
+def _no_release(plan: AuditPlan, plugins: Plugins, error: NoReleaseError) -> Finding:
     evidence: dict[str, Any] = {"reason": error.problems[0].message, "remedy": error.problems[0].hint}
     if error.people is not None:
         evidence["people"] = PeopleCount(error.people)
     if error.details:
         evidence["reason_in_full"] = AuditorOnly(error.details)
-    origin = plugins.origin(policy.build)
+    origin = plugins.origin(plan.builder)
     return Finding(
         "build", "build", passed=False, evidence=evidence, plugin=origin, plain_failure="no release could be built"
     )
 
 
 def _report(
-    policy: Policy,
+    plan: AuditPlan,
     plugins: Plugins,
     table: Table,
     files: DataFiles,
     sealed: ReleaseArtifact | None,
     findings: Sequence[Finding],
-    source: PolicyOrigin,
     waivers: Waivers,
 ) -> Report:
-    private = "epsilon" in (policy.build.guarantees if sealed is None else sealed.release.guarantee)
+    private = "epsilon" in (plan.builder.guarantees if sealed is None else sealed.release.guarantee)
     repeated = [f"Some values of the identifier {name!r} {REPEATED}" for name in table.repeated_identifiers]
     open_domains = [column.name for column in table.schema.columns if not column.declared and "key" not in column.roles]
     return Report(
-        policy={**_policy_facts(policy), **source.facts},
+        policy={**plan.identify(), **plan.origin.facts},
         data=data_facts(table, files, differentially_private=private),
-        release=None if sealed is None else _release_facts(policy, sealed),
+        release=None if sealed is None else _release_facts(plan, sealed),
         findings=findings,
-        versions=versions_of(policy, plugins),
-        smallest_cell=policy.report.smallest_cell,
+        versions=versions_of(plan, plugins),
+        smallest_cell=plan.smallest_cell,
         differentially_private=private,
-        method=describe_threat_model(policy, None if sealed is None else sealed.release, table.schema),
+        method=describe_threat_model(plan, None if sealed is None else sealed.release, table.schema),
         notes=[
-            *_weights_declared(policy),
+            *_weights_declared(plan),
             *_drawn_once(sealed),
             *_training_declared(sealed),
             *([SAME] if files.same_test else []),
@@ -204,20 +189,13 @@ def _extremes_declared(table: Table) -> Iterator[str]:
             yield f"The declared {what} of {column.name!r} end at the {reached} number that {EXTREME}"
 
 
-def _policy_facts(policy: Policy) -> dict[str, Any]:
-    fields = {"name": policy.name, "sha256": policy.sha256}
-    return fields | ({"waivers_sha256": waivers_sha256(policy.waivers)} if policy.waivers else {})
-
-
-def _weights_declared(policy: Policy) -> Iterator[str]:
+def _weights_declared(plan: AuditPlan) -> Iterator[str]:
     """What a column of weights means for limits on people: the first note of a report."""
-    if policy.data.weight is None:
-        return
-    name, spec = policy.data.weight
-    if spec.counts == "people":
-        yield f"Each row is as many people as {name!r} says, all of them in the table: {spec.reason}"
-    else:
-        yield f"{name!r} {WEIGHTED}"
+    for name, column in plan.columns.items():
+        if "weight" in column.roles and column.counts == "people":
+            yield f"Each row is as many people as {name!r} says, all of them in the table: {column.reason}"
+        elif "weight" in column.roles:
+            yield f"{name!r} {WEIGHTED}"
 
 
 def _drawn_once(sealed: ReleaseArtifact | None) -> list[str]:
@@ -235,18 +213,18 @@ def _training_declared(sealed: ReleaseArtifact | None) -> list[str]:
     return [f"The policy says of the model's training, and nobody can check, {' and '.join(said)}."] if said else []
 
 
-def _release_facts(policy: Policy, sealed: ReleaseArtifact) -> dict[str, Any]:
+def _release_facts(plan: AuditPlan, sealed: ReleaseArtifact) -> dict[str, Any]:
     release = sealed.release
     document: dict[str, Any] = {} if sealed.audited_file is None else {"file": sealed.audited_file.described()}
     document |= {"sha256": sealed.sha256, "builder": dict(release.builder)}
     document |= {"trees": len(release.trees), "leaves": count_leaves(release)}
-    document |= {"drawn_once": True} if policy.build.one_shot else {}
+    document |= {"drawn_once": True} if plan.builder.one_shot else {}
     return document | ({} if release.records is None else {"records": PeopleCount(len(release.records.rows))})
 
 
-def versions_of(policy: Policy, plugins: Plugins) -> dict[str, str]:
+def versions_of(plan: AuditPlan, plugins: Plugins) -> dict[str, str]:
     """Of Python, leafgate, and every distribution the policy's plugins come from."""
-    components: list[Component] = [policy.build, *policy.attacks, *policy.metrics]
+    components: list[Component] = [plan.builder, *plan.attacks, *plan.metrics]
     names = dict.fromkeys([*USED, *(plugins.origin(component).split(" ")[0] for component in components)])
     found = {"python": ".".join(map(str, sys.version_info[:3]))}
     for name in names:

@@ -10,16 +10,15 @@ import numpy as np
 
 from leafgate.algorithms.sampling import sampled
 from leafgate.api.components import TreeBuilder
+from leafgate.api.plan import AuditPlan, ReleaseFileChecks
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import isolate_plugin_errors
 from leafgate.errors import InconclusiveError, PolicyError, ReleaseError
 from leafgate.io.release_codec import ReleaseArtifact, serialize
-from leafgate.models.load import check_options, with_policy_columns
-from leafgate.policy.knowledge import facts_of
-from leafgate.policy.models import Policy
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.evidence import is_json_encodable
 from leafgate.types.release import Publish, Release, published
+from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 
 if TYPE_CHECKING:
@@ -61,14 +60,16 @@ def grant_knowledge(
     )
 
 
-def build(policy: Policy, plugins: Plugins, table: Table, test: Table | None = None) -> ReleaseArtifact:
+def build(
+    plan: AuditPlan, plugins: Plugins, table: Table, test: Table | None = None, *, file_checks: ReleaseFileChecks
+) -> ReleaseArtifact:
     """The release as its file says it: built, cut down to what is published, written and read back.
 
     Raises PolicyError when the release tells more than the policy publishes and cannot be cut down,
     InconclusiveError when the builder fails or makes what no file can hold.
     """
-    builder = policy.build
-    rng = np.random.default_rng(None if builder.one_shot else policy.seed)
+    builder = plan.builder
+    rng = np.random.default_rng(None if builder.one_shot else plan.seed)
     origin = f"{builder.use} ({plugins.origin(builder)})"
     with isolate_plugin_errors(builder, plugins):
         draft = builder.build(table.without_key.defensive_copy(), rng, **_more(builder, test))
@@ -78,14 +79,19 @@ def build(policy: Policy, plugins: Plugins, table: Table, test: Table | None = N
         _check_trail(draft, origin)
     from_file = draft.sealed is not None
     if from_file:
-        check_options(draft, plugins)
-    sealed = publish(policy, plugins, draft)
+        file_checks.refuse_unaudited(draft, plugins)
+    sealed = publish(plan, plugins, draft)
     return replace(sealed, release=with_policy_columns(sealed.release, table.schema)) if from_file else sealed
 
 
-def publish(policy: Policy, plugins: Plugins, draft: Release) -> ReleaseArtifact:
+def with_policy_columns(release: Release, schema: Schema) -> Release:
+    """The release with the roles and domains that the policy declares: those that a file states are not trusted."""
+    return replace(release, schema=Schema(tuple(schema[column.name] for column in release.schema.columns)))
+
+
+def publish(plan: AuditPlan, plugins: Plugins, draft: Release) -> ReleaseArtifact:
     """A builder's draft cut down to what the policy publishes, written and read back; raises as `build` does."""
-    builder, level = policy.build, _level(policy, draft)
+    builder, level = plan.builder, _level(plan, draft)
     try:
         with isolate_plugin_errors(builder, plugins):
             return serialize(published(draft, level, builder.measure_options))
@@ -118,11 +124,11 @@ def _more(builder: TreeBuilder, test: Table | None) -> dict[str, Table]:
     return {"test": test.without_key.defensive_copy()}
 
 
-def _level(policy: Policy, draft: Release) -> Publish:
+def _level(plan: AuditPlan, draft: Release) -> Publish:
     """What the policy publishes of this draft; of a file, and unless it says otherwise, all there is."""
-    if policy.publish is None or draft.file is not None:
+    if plan.publish is None or draft.file is not None:
         return draft.publish  # what a model's file tells is told, whatever is claimed; see leafgate.models.checks
-    wanted = Publish(policy.publish.leaves, policy.publish.measure)
+    wanted = plan.publish
     if draft.sealed is not None and wanted.leaves != draft.publish.leaves:
         raise PolicyError(
             f"the release file publishes {draft.publish.leaves}, the policy says {wanted.leaves}",
@@ -148,13 +154,13 @@ def _tells_classes(draft: Release) -> bool:
 
 
 def knowledge(
-    policy: Policy, table: Table, sealed: ReleaseArtifact, population: Table | None = None, people: Table | None = None
+    plan: AuditPlan, table: Table, sealed: ReleaseArtifact, population: Table | None = None, people: Table | None = None
 ) -> AdversaryKnowledge:
     """What the policy grants the adversary; the algorithm too, cut down like the release, where it is public.
 
     `people` are those whose secrets a file tells, all of them in `table`; a policy may have them drawn instead.
     """
-    builder, level, share = policy.build, sealed.release.publish, policy.knows.sample
+    builder, level, share = plan.builder, sealed.release.publish, plan.grants.sample
 
     def mechanism(own: Table, rng: np.random.Generator) -> Release:
         return published(builder.mechanism_only.build(own, rng), level, builder.measure_options)
@@ -162,12 +168,12 @@ def knowledge(
     public = builder.public_algorithm and level.measure and not builder.wants_test
     return grant_knowledge(
         table,
-        distribution=policy.knows.distribution,
+        distribution=plan.grants.distribution,
         mechanism=mechanism if public else None,
-        seed=_own_seed(policy.seed, 0),
+        seed=_own_seed(plan.seed, 0),
         population=population,
-        people=people if share is None else sampled(table, share, _own_seed(policy.seed, 1)),
-        facts=facts_of(policy.knows, table),
+        people=people if share is None else sampled(table, share, _own_seed(plan.seed, 1)),
+        facts=plan.facts,
         release=sealed.release,
     )
 

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from leafgate.algorithms.consistency import counts_missing_cells, follows_from_records, is_mislabelled
+from leafgate.algorithms.consistency import counts_missing_cells, follows_from_records, is_exact_despite_label
 from leafgate.algorithms.node_counts import REMEDY
 from leafgate.api.components import AttackModel
 from leafgate.api.metrics import Metric, RecordMetric
+from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
 from leafgate.engine.score import AuditState, inconclusive, score_beliefs, score_one
 from leafgate.errors import InconclusiveError, LeafgateError
-from leafgate.policy.models import Policy
 from leafgate.types.evidence import AuditorOnly
 from leafgate.types.report import Finding
 
@@ -73,11 +73,9 @@ def _slack(finding: Finding) -> float:
 
     Nor where there is none for the public: which of several is the worst would tell of it.
     """
-    limits = {key: limit for key, limit in finding.limit.items() if key in {"at_least", "at_most"}}
-    if finding.value is None or finding.private or not limits:
+    if finding.value is None or finding.private or finding.limit is None:
         return -math.inf
-    (direction, limit), *_ = limits.items()
-    return float(finding.value - limit if direction == "at_least" else limit - finding.value)
+    return finding.limit.margin(finding.value)
 
 
 def _each(promised: Any) -> list[Any]:
@@ -145,10 +143,10 @@ def _attempts(checker: type[Metric], judged: AuditState, attack: Attack) -> list
 # --- What leaves an audit inconclusive whatever its limits say ---
 
 
-def soundness_checks(policy: Policy, plugins: Plugins, judged: AuditState) -> list[Finding]:
+def soundness_checks(plan: AuditPlan, plugins: Plugins, judged: AuditState) -> list[Finding]:
     """A finding for each reason why a pass would prove nothing."""
-    origin = plugins.origin(policy.build)
-    items = [*_rehearsed(policy, judged), *_counted(judged), *_unread_parts(judged), *_unattacked(judged)]
+    origin = plugins.origin(plan.builder)
+    items = [*_rehearsed(plan, judged), *_counted(judged), *_unread_parts(judged), *_unattacked(judged)]
     evidence = _evidence(judged)
     return [
         Finding(
@@ -168,9 +166,9 @@ SoundnessProblem = tuple[str, str | None, str]
 """A finding's id, the secret it is about, and what is doubtful."""
 
 
-def _rehearsed(policy: Policy, judged: AuditState) -> Iterator[SoundnessProblem]:
+def _rehearsed(plan: AuditPlan, judged: AuditState) -> Iterator[SoundnessProblem]:
     """Coins that a seed repeats, which others may know."""
-    if policy.build.is_rehearsal or judged.release.builder.get("rehearsal") is True:
+    if plan.builder.is_rehearsal or judged.release.builder.get("rehearsal") is True:
         problem = "a rehearsal repeats by a seed that others may know, so it is not fit to be published"
         yield "rehearsal", None, problem
 
@@ -179,7 +177,7 @@ def _counted(judged: AuditState) -> Iterator[SoundnessProblem]:
     """Leaves or records that claim to count this table's people and do not, or do and claim to count others."""
     if judged.inconsistency:
         yield "counted", None, judged.inconsistency
-    elif is_mislabelled(judged.release, judged.table):
+    elif is_exact_despite_label(judged.release, judged.table):
         label = judged.release.count_semantics
         problem = f"the numbers are this table's own, and the release calls them {label}: `counted` must say exact"
         yield "counted", None, problem

@@ -20,26 +20,11 @@ from leafgate.errors import InconclusiveError, UnreadableError
 from leafgate.types.belief import Belief
 from leafgate.types.evidence import AuditorOnly, PeopleCount, ReleaseOnly
 from leafgate.types.release import Release
-from leafgate.types.report import AttackAccuracy, Finding
+from leafgate.types.report import AttackAccuracy, Finding, TreeView
 from leafgate.types.tree import Leaf
 
 Risk = Literal["past", "allowed", "within", "nobody"]
 ORDER: Sequence[Risk] = ("past", "allowed", "within", "nobody")
-
-
-@dataclass(frozen=True, repr=False)
-class TreeView:
-    """The first tree of the release that asks anything, drawn twice.
-
-    `coloured` by risk, unfolded where it is, and `plain`, by shape alone; `number` is the tree's, from 1.
-    `leaves_past` says for each finding with people past its limit in how many leaves of this tree they are.
-    """
-
-    trees: int
-    coloured: Sequence[Mapping[str, Any]]
-    plain: Sequence[Mapping[str, Any]]
-    leaves_past: Mapping[str, int]
-    number: int = 1
 
 
 @dataclass(frozen=True)
@@ -51,22 +36,22 @@ class Risks:
     level: NDArray[np.int64]
 
 
-def tree_view(judged: AuditState, findings: Sequence[Finding]) -> TreeView | None:
+def tree_view(state: AuditState, findings: Sequence[Finding]) -> TreeView | None:
     """The release's first tree with what was found about the people in its leaves; None without a tree."""
-    if not judged.release.trees:
+    if not state.release.trees:
         return None
-    number = first_asking(judged.release)
-    tree = judged.release.trees[number - 1]
-    leaf = route(tree, judged.table).leaf
-    laid = layout_of(tree, judged.release.schema)
-    risks = _risks(leaf, laid.leaves, findings, judged)
+    number = first_asking(state.release)
+    tree = state.release.trees[number - 1]
+    leaf = route(tree, state.table).leaf
+    laid = layout_of(tree, state.release.schema)
+    risks = _risks(leaf, laid.leaves, findings, state)
     drawn = unfolded(laid, _by_urgency(risks, laid))
     shown = {laid.number[one.nodes[0]] for one in drawn if not one.is_folded} - {-1}
-    beliefs, classes = _beliefs(judged, leaf, shown), _larger_classes(judged, leaf, laid, risks, shown)
-    coloured = _nodes(laid, drawn, risks, beliefs, classes, open_=_private(judged.release))
-    plain = _bare(laid, judged.release)
+    beliefs, classes = _beliefs(state, leaf, shown), _larger_classes(state, leaf, laid, risks, shown)
+    coloured = _nodes(laid, drawn, risks, beliefs, classes, open_=_private(state.release))
+    plain = _bare(laid, state.release)
     leaves_past = {name: int((past > 0).sum()) for name, past in risks.past.items()}
-    return TreeView(len(judged.release.trees), coloured, plain, leaves_past, number)
+    return TreeView(len(state.release.trees), coloured, plain, leaves_past, number)
 
 
 def first_asking(release: Release) -> int:
@@ -88,19 +73,19 @@ def _private(release: Release) -> bool:
     return "epsilon" in release.guarantee
 
 
-def _risks(leaf: NDArray[np.int64], leaves: int, findings: Sequence[Finding], judged: AuditState) -> Risks:
+def _risks(leaf: NDArray[np.int64], leaves: int, findings: Sequence[Finding], state: AuditState) -> Risks:
     reached = leaf != NOWHERE
 
     def count(weight: NDArray[Any]) -> NDArray[np.int64]:
         return np.bincount(leaf[reached], weights=weight[reached], minlength=leaves).astype(np.int64)
 
-    people = count(judged.table.persons)
+    people = count(state.table.persons)
     level = np.where(people > 0, ORDER.index("within"), ORDER.index("nobody"))
     past: dict[str, NDArray[np.int64]] = {}
     for finding in findings:
         if finding.scored is None or not finding.scored.everyone or not finding.scored.past.any():
             continue
-        past[finding.id] = count(np.where(finding.scored.past, judged.table.persons, 0))
+        past[finding.id] = count(np.where(finding.scored.past, state.table.persons, 0))
         level = np.where(past[finding.id] > 0, np.minimum(level, int(finding.passed is not False)), level)
     return Risks(people, past, level)
 
@@ -161,16 +146,16 @@ def _risk_facts(risks: Risks, spans: Sequence[tuple[int, int]]) -> dict[str, Any
     }
 
 
-def _beliefs(judged: AuditState, leaf: NDArray[np.int64], numbers: set[int]) -> dict[int, list[dict[str, Any]]]:
+def _beliefs(state: AuditState, leaf: NDArray[np.int64], numbers: set[int]) -> dict[int, list[dict[str, Any]]]:
     """For each of these leaves what every attack believes of its people's secrets on average, and what is true."""
     document: dict[int, list[dict[str, Any]]] = {number: [] for number in numbers}
-    for name, case in _about_everyone(judged):
-        chances, truth = case.posterior.to_numpy(dtype=float), judged.table.codes(case.secret.name)
+    for name, case in _about_everyone(state):
+        chances, truth = case.posterior.to_numpy(dtype=float), state.table.codes(case.secret.name)
         for number in sorted(numbers):
             rows = leaf == number
             if not rows.any():
                 continue
-            weight = judged.table.persons[rows]
+            weight = state.table.persons[rows]
             mean = weight @ chances[rows] / weight.sum()
             true = np.bincount(truth[rows], weights=weight, minlength=len(case.secret.domain))
             top, domain = int(mean.argmax()), case.secret.domain
@@ -186,24 +171,24 @@ def _beliefs(judged: AuditState, leaf: NDArray[np.int64], numbers: set[int]) -> 
 
 
 def _larger_classes(
-    judged: AuditState, leaf: NDArray[np.int64], laid: TreeLayout, risks: Risks, numbers: set[int]
+    state: AuditState, leaf: NDArray[np.int64], laid: TreeLayout, risks: Risks, numbers: set[int]
 ) -> dict[int, dict[str, Any]]:
     """The leaves that fewer people reach than share an equivalence class, which is what limits on groups are about.
 
     For each of them the people of the smallest class that any of its people is in, and the columns of the tests above
-    it that the adversary does not know: who would have to know them to tell these people from the rest of their class.
+    it that the adversary does not know: only who knows them could single these people out of their class.
     """
     smallest: dict[int, int] = {}
-    for attempt in judged.attempts:
+    for attempt in state.attempts:
         for belief in attempt.beliefs:
             if belief.equivalence_class is None or belief.record_positions is not None:
                 continue
-            sizes = judged.case(belief).sizes.to_numpy()
+            sizes = state.case(belief).sizes.to_numpy()
             for number in numbers:
                 if (leaf == number).any():
                     size = int(sizes[leaf == number].min())
                     smallest[number] = min(size, smallest.get(number, size))
-    schema = judged.release.schema
+    schema = state.release.schema
     fields = {}
     for number in sorted(number for number, size in smallest.items() if size > risks.people[number]):
         asked = dict.fromkeys(laid.words[node] for node in laid.path(laid.place_of_leaf[number]))
@@ -213,31 +198,31 @@ def _larger_classes(
     return fields
 
 
-def _about_everyone(judged: AuditState) -> Iterator[tuple[str, ScoringContext]]:
-    for attempt in judged.attempts:
+def _about_everyone(state: AuditState) -> Iterator[tuple[str, ScoringContext]]:
+    for attempt in state.attempts:
         for belief in attempt.beliefs:
             if belief.posterior is not None and belief.record_positions is None and not belief.incomplete:
-                yield attempt.attack.called, judged.case(belief)
+                yield attempt.attack.called, state.case(belief)
 
 
-def guesses(judged: AuditState) -> list[AttackAccuracy]:
+def guesses(state: AuditState) -> list[AttackAccuracy]:
     """One for each attack and secret it has chances of, about everyone or about the people behind hidden cells."""
     found = []
-    for attempt, belief in _told(judged):
+    for attempt, belief in _with_posteriors(state):
         with suppress(InconclusiveError, UnreadableError):  # whose the cells are is unknown, or none is secret
-            found.append(_guess(judged, attempt, belief))
+            found.append(_guess(state, attempt, belief))
     return found
 
 
-def _told(judged: AuditState) -> Iterator[tuple[AttackResult, Belief]]:
-    for attempt in judged.attempts:
+def _with_posteriors(state: AuditState) -> Iterator[tuple[AttackResult, Belief]]:
+    for attempt in state.attempts:
         for belief in attempt.beliefs:
             if belief.posterior is not None and not belief.incomplete:
                 yield attempt, belief
 
 
-def _guess(judged: AuditState, attempt: AttackResult, belief: Belief) -> AttackAccuracy:
-    case = judged.case(belief)
+def _guess(state: AuditState, attempt: AttackResult, belief: Belief) -> AttackAccuracy:
+    case = state.case(belief)
     chances, truth = case.posterior.to_numpy(dtype=float), case.table.codes(case.secret.name)
     best = np.isclose(chances, chances.max(axis=1, keepdims=True), rtol=0, atol=1e-9)
     right = best[np.arange(len(truth)), truth] / best.sum(axis=1)

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from leafgate.api.declarations import Grants
 from leafgate.api.paths import digest
+from leafgate.api.plan import AuditPlan
 from leafgate.errors import PolicyError
-from leafgate.policy.models import Policy
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.release import Release
 from leafgate.types.schema import Schema
@@ -55,11 +56,11 @@ class DataFiles:
         return hmac.new(key, "\n".join(lines).encode(), hashlib.sha256).hexdigest()
 
 
-def files_of(policy: Policy, table: Table, others: Mapping[str, Table | None]) -> DataFiles:
+def files_of(plan: AuditPlan, table: Table, others: Mapping[str, Table | None]) -> DataFiles:
     """The files that an audit reads people from; PolicyError for a key that is none."""
-    key = None if policy.report.digest_key is None else read_key(policy.report.digest_key)
+    key = None if plan.digest_key is None else read_key(plan.digest_key)
     fields = {name: other.sha256 for name, other in others.items() if other is not None and other.sha256}
-    fields |= {name: digest(path) for name, path in policy.build.people_files.items()}
+    fields |= {name: digest(path) for name, path in plan.builder.people_files.items()}
     return DataFiles(table.sha256, fields, key)
 
 
@@ -96,7 +97,7 @@ def data_facts(table: Table, files: DataFiles, *, differentially_private: bool) 
 #     knowledge ---
 
 
-def describe_threat_model(policy: Policy, release: Release | None, schema: Schema) -> dict[str, Any]:
+def describe_threat_model(plan: AuditPlan, release: Release | None, schema: Schema) -> dict[str, Any]:
     """The columns by what the adversary knows of them, what else it is granted, its attacks, and what is published.
 
     Nothing in it comes from the data: it follows from the policy, its plugins and what the release claims.
@@ -107,8 +108,8 @@ def describe_threat_model(policy: Policy, release: Release | None, schema: Schem
         "known": known,
         "secret": secrets,
         "unknown": [column.name for column in schema.columns if _unknown(column.roles, column.name, known, secrets)],
-        "granted": list(_granted(policy)),
-        "attacks": [{"name": attack.called, "assumes": attack.threat_model} for attack in policy.attacks],
+        "granted": list(_granted(plan.grants)),
+        "attacks": [{"name": attack.called, "assumes": attack.threat_model} for attack in plan.attacks],
     }
     if release is not None:
         document |= {
@@ -123,17 +124,16 @@ def _unknown(roles: frozenset[str], name: str, known: list[str], secrets: list[s
     return name not in known and name not in secrets and "private" in roles
 
 
-def _granted(policy: Policy) -> Iterator[str]:
+def _granted(grants: Grants) -> Iterator[str]:
     """What the policy grants the adversary beside the public columns."""
-    knows = policy.knows
-    if knows.distribution:
+    if grants.distribution:
         yield "how common each value of the secrets is"
-    if knows.people is not None:
+    if grants.people:
         yield "some people's secrets, from a file"
-    if knows.sample:
-        yield f"the secrets of {100 * knows.sample:g} % of the people"
-    rules = len(knows.facts) if knows.facts_known is None else knows.facts_known
+    if grants.sample:
+        yield f"the secrets of {100 * grants.sample:g} % of the people"
+    rules = grants.fact_count
     if rules:
         yield f"{rules} {'rule' if rules == 1 else 'rules'} about people"
-    if policy.data.population is not None:
+    if grants.population:
         yield "the public columns of the population that the people come from"

@@ -9,10 +9,9 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from leafgate.api.metrics import Metric
+from leafgate.api.plan import AuditPlan, Lines, WaiverTerms
 from leafgate.io.release_codec import ReleaseArtifact
-from leafgate.policy.models import Policy
-from leafgate.policy.sources import SourceLine
-from leafgate.policy.waivers import Waiver, metric_of
+from leafgate.types.paths import DocumentPath
 from leafgate.types.report import Finding
 
 if TYPE_CHECKING:
@@ -37,19 +36,18 @@ class Waiving:
     None where it was read from no file.
     """
 
-    waivers: Sequence[Waiver]
-    metrics: Sequence[Metric]
+    waivers: Sequence[WaiverTerms]
     today: date
     release: str | None
     limits: Sequence[Finding]
     others: Sequence[Finding]
     holds: Holds
     file: str | None = None
-    lines: Mapping[str, SourceLine] = field(default_factory=dict)
+    lines: Lines = field(default_factory=dict)
 
     def judged(self) -> tuple[list[Finding], list[dict[str, Any]]]:
         """The limits' findings with the waivers that apply, and what became of every waiver."""
-        applied: dict[str, Waiver] = {}
+        applied: dict[str, WaiverTerms] = {}
         items = []
         for i, waiver in enumerate(self.waivers):
             status, message = self._status(waiver)
@@ -62,15 +60,15 @@ class Waiving:
         return findings, items
 
     def _where(self, number: int) -> dict[str, Any]:
-        line = self.lines.get(f"waivers[{number}]")
+        line = self.lines.get(("waivers", number))
         return {} if line is None else {"where": {"file": line.file, "line": line.number}}
 
-    def _status(self, waiver: Waiver) -> tuple[str, str]:
+    def _status(self, waiver: WaiverTerms) -> tuple[str, str]:
         """The first reason why it does not apply, or that it does."""
         reasons = (*self._about_the_audit(waiver), *self._about_the_finding(waiver))
         return next(iter(reasons), ("applied", f"the finding is waived until {waiver.expires}"))
 
-    def _about_the_audit(self, waiver: Waiver) -> Iterator[tuple[str, str]]:
+    def _about_the_audit(self, waiver: WaiverTerms) -> Iterator[tuple[str, str]]:
         if self.release is None and waiver.finding != "build":
             yield "unused", "no release could be built, so there is nothing it could be for"
         if waiver.release is not None and self.release not in {None, waiver.release}:
@@ -82,7 +80,7 @@ class Waiving:
         if reason is not None:
             yield reason
 
-    def _about_the_finding(self, waiver: Waiver) -> Iterator[tuple[str, str]]:
+    def _about_the_finding(self, waiver: WaiverTerms) -> Iterator[tuple[str, str]]:
         mine = [found for found in self.limits if found.id == waiver.finding]
         named = [found for found in mine if found.metric]
         others = len(named) < len(mine) or any(found.id == waiver.finding for found in self.others)
@@ -96,17 +94,13 @@ class Waiving:
         else:
             yield from self._about_the_limit(waiver, named[0])
 
-    def _about_the_limit(self, waiver: Waiver, found: Finding) -> Iterator[tuple[str, str]]:
+    def _about_the_limit(self, waiver: WaiverTerms, found: Finding) -> Iterator[tuple[str, str]]:
         if found.passed is None:
             yield "not_waivable", "it could not be told whether the limit holds, which cannot be waived"
         if found.passed:
             yield "unused", "the limit holds without it; take it out"
-        if waiver.limit is not None and not self._keeps(waiver):
+        if waiver.has_limit and not (waiver.weaker is not None and self.holds(waiver.weaker, waiver.finding)):
             yield "broken_limit", "the weaker limit that it asks for is broken too"
-
-    def _keeps(self, waiver: Waiver) -> bool:
-        metric = metric_of(waiver, self.metrics)
-        return metric is not None and self.holds(waiver.weaker(metric), waiver.finding)
 
 
 def outside_days(issued: date, expires: date, today: date) -> tuple[str, str] | None:
@@ -118,16 +112,15 @@ def outside_days(issued: date, expires: date, today: date) -> tuple[str, str] | 
     return None
 
 
-def _facts(waiver: Waiver) -> dict[str, Any]:
+def _facts(waiver: WaiverTerms) -> dict[str, Any]:
     """What stands beside a finding that is waived."""
     keys = ("id", "owner", "approved_by", "reason", "issued", "expires")
-    document = waiver.model_dump(mode="json", exclude_none=True)
-    return {key: document[key] for key in keys}
+    return {key: waiver.document[key] for key in keys}
 
 
-def _told(waiver: Waiver, status: str, message: str) -> dict[str, Any]:
+def _told(waiver: WaiverTerms, status: str, message: str) -> dict[str, Any]:
     """Everything a report says of a waiver."""
-    return waiver.model_dump(mode="json", exclude_none=True) | {"status": status, "message": message}
+    return {**waiver.document, "status": status, "message": message}
 
 
 # --- Findings with the line of the policy that asked for them, so that who reads one can go there ---
@@ -135,30 +128,25 @@ def _told(waiver: Waiver, status: str, message: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class SourceLocations:
-    """Where a policy's file has what findings are about; nothing is told of a policy that is in no file.
+    """The line of the policy that each finding comes from; findings of a policy in memory have none."""
 
-    `elsewhere` are the folders of files that do not lie below the policy's.
-    """
-
-    policy: Policy
-    lines: Mapping[str, SourceLine] = field(default_factory=dict)
-    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    plan: AuditPlan
 
     def of_limits(self, findings: Iterable[Finding]) -> list[Finding]:
         """What the judge found, each with the line of its metric, or of the attack that failed."""
-        metrics = {metric.called: f"metrics[{i}]" for i, metric in enumerate(self.policy.metrics)}
-        attacks = {attack.called: f"attacks[{i}]" for i, attack in enumerate(self.policy.attacks)}
-        return [self._at(metrics.get(found.metric) or attacks.get(found.attack or "", ""), found) for found in findings]
+        attacks: dict[str, DocumentPath] = {each.called: ("attacks", i) for i, each in enumerate(self.plan.attacks)}
+        metrics: dict[str, DocumentPath] = {each.called: ("metrics", i) for i, each in enumerate(self.plan.metrics)}
+        return [self._at(metrics.get(f.metric) or attacks.get(f.attack or "", ()), f) for f in findings]
 
     def of_build(self, findings: Iterable[Finding]) -> list[Finding]:
         """What was found about the release itself, its claims and its making, with the line of the builder."""
-        return [self._at("build", found) for found in findings]
+        return [self._at(("build",), found) for found in findings]
 
-    def _at(self, place: str, finding: Finding) -> Finding:
-        line = self.lines.get(place)
+    def _at(self, path: DocumentPath, finding: Finding) -> Finding:
+        line, elsewhere = self.plan.origin.lines.get(path), self.plan.origin.elsewhere
         if line is None:
             return finding
-        folder = {"folder": self.elsewhere[line.file]} if line.file in self.elsewhere else {}
+        folder = {"folder": elsewhere[line.file]} if line.file in elsewhere else {}
         return replace(finding, where={"file": line.file, "line": line.number, **folder})
 
 
@@ -169,20 +157,19 @@ Waivers = Mapping[str, Any]
 
 
 def waived(
-    policy: Policy,
+    plan: AuditPlan,
     sealed: ReleaseArtifact | None,
     limits: list[Finding],
     others: Sequence[Finding],
     holds: Holds,
-    places: SourceLocations,
     today: date | None,
 ) -> tuple[list[Finding], Waivers]:
     """The limits' findings as the policy's waivers leave them, and what the report says of these."""
-    if not policy.waivers:
+    if not plan.waivers:
         return limits, {}
     day, release = today or utc_today(), None if sealed is None else sealed.sha256
     file = None if sealed is None or sealed.audited_file is None else sealed.audited_file.sha256
-    waiving = Waiving(policy.waivers, policy.metrics, day, release, limits, others, holds, file, places.lines)
+    waiving = Waiving(plan.waivers, day, release, limits, others, holds, file, plan.origin.lines)
     findings, result = waiving.judged()
     return findings, {"waivers": result, "judged_on": day.isoformat()}
 

@@ -7,7 +7,7 @@ import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -15,8 +15,23 @@ import pandas as pd
 from leafgate.errors import DataError
 from leafgate.io.cells import Codes, as_cells, check_header, check_width, refuse_wide
 
-if TYPE_CHECKING:
-    from leafgate.policy.models import CsvOptions
+
+class CsvOptions(Protocol):
+    """How a CSV file is to be read, as `data.csv` of a policy states it."""
+
+    @property
+    def header(self) -> bool: ...
+    @property
+    def delimiter(self) -> str: ...
+    @property
+    def quote(self) -> str: ...
+    @property
+    def skip_initial_space(self) -> bool: ...
+    @property
+    def comment(self) -> str | None: ...
+    @property
+    def encoding(self) -> str: ...
+
 
 _ENCODING = "set `data.csv.encoding`, or save it as UTF-8"
 

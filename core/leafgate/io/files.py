@@ -1,4 +1,4 @@
-"""Writing files whole or not at all: beside the target first, then renamed."""
+"""Writing files whole or not at all: to a temporary file in the same folder, which is then renamed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def make_folder(folder: Path) -> None:
 
 
 def remove_files(folder: Path, names: Iterable[str]) -> None:
-    """Take away what an earlier run left, so that nothing stale stands beside new results."""
+    """Delete files of an earlier run, so that no stale file lies among new results."""
     try:
         for name in names:
             (folder / name).unlink(missing_ok=True)
@@ -49,8 +49,8 @@ def write_files(folder: Path, contents: Mapping[str, bytes], mode: int, private:
     waiting: list[tuple[Path, Path]] = []
     try:
         for name, content in contents.items():
-            beside = _write_beside(folder, content, OWNER_ONLY if name in private else mode)
-            waiting.append((beside, folder / name))
+            temporary = _write_temporary(folder, content, OWNER_ONLY if name in private else mode)
+            waiting.append((temporary, folder / name))
         for written, target in waiting:
             os.replace(written, target)
     except OSError as error:
@@ -60,7 +60,7 @@ def write_files(folder: Path, contents: Mapping[str, bytes], mode: int, private:
             written.unlink(missing_ok=True)
 
 
-def _write_beside(folder: Path, content: bytes, mode: int) -> Path:
+def _write_temporary(folder: Path, content: bytes, mode: int) -> Path:
     handle, name = tempfile.mkstemp(prefix=".leafgate-", dir=folder)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -92,7 +92,7 @@ def refuse_same(given: Path, out: Path) -> None:
 
 
 def clear_file(out: Path, given: Iterable[Path]) -> None:
-    """Take away what stands where a result will, so that no older one is left whatever happens; not what was given."""
+    """Delete an older result, so that none is left whatever happens; OutputError where it is a file that was given."""
     for path in given:
         refuse_same(path, out)
     if out.is_file():

@@ -114,9 +114,6 @@ def _write(thing: Any, line: str, pieces: list[str]) -> None:
         pieces.append(text.replace("\n", line))
 
 
-# --- Parts of a release file: objects and lists, checked ---
-
-
 def object_at(document: Any, place: str) -> dict[str, Any]:
     """The JSON object `document`; ReleaseError when it is none."""
     if not isinstance(document, dict):
@@ -156,8 +153,6 @@ def one_of(value: Any, choice: Any, place: str) -> Any:
         raise ReleaseError(f"must be one of {', '.join(get_args(choice))}", place=place)
     return value
 
-
-# --- Numbers as texts ---
 
 _NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 

@@ -1,4 +1,7 @@
-"""The file a release is read from: which one it is, and what a model's file tells beyond its predictions."""
+"""The release file `leafgate/release/1`: written byte for byte the same, read without trust.
+
+A release that was read from a model file records that file, and what it discloses beyond its predictions.
+"""
 
 from __future__ import annotations
 
@@ -187,9 +190,6 @@ def read_naive_bayes(document: Any, schema: Schema, place: str) -> NaiveBayes | 
     return NaiveBayes(shares, normals)
 
 
-# --- The published records of a release file, and the noise on them ---
-
-
 def records_document(records: Records) -> dict[str, Any]:
     """The records as a release file holds them."""
     return {
@@ -255,8 +255,6 @@ def read_noise(document: Any, schema: Schema, place: str) -> dict[str, Noise]:
         found[name] = Noise(law["law"], float(law["scale"]))
     return found
 
-
-# --- The release file, `leafgate/release/1`: written byte for byte the same, read without trust ---
 
 FORMAT = "leafgate/release/1"
 KEYS = (
@@ -411,7 +409,7 @@ def _check_implied(content: bytes, classes: int, place: str) -> None:
 
 
 def _check_whole(release: Release, measure: Any, place: str) -> None:
-    """What no part of the file can see alone: it must not tell more, or other, than it says it does."""
+    """Refuse a file that publishes more, or other numbers, than its `publish` section states."""
     if not isinstance(release.builder.get("use"), str):
         raise ReleaseError("`use` must be a text", place=f"{place}.builder")
     if measure != measure_of(release):
@@ -428,7 +426,7 @@ def _check_whole(release: Release, measure: Any, place: str) -> None:
             more = [level for level, fact in fields.items() if fact is not None and level != release.publish.leaves]
             more += ["scores"] if leaf.scores is not None and not _may_score(release) else []
             if more or (release.publish.leaves == "counts" and leaf.counts is None):
-                raise ReleaseError("leaves tell other statistics than it says", place=f"{place}.publish.leaves")
+                raise ReleaseError("leaves have other statistics than the file states", place=f"{place}.publish.leaves")
 
 
 def _may_score(release: Release) -> bool:

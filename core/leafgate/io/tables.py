@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import io
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -14,18 +15,40 @@ from numpy.typing import NDArray
 
 from leafgate.algorithms.sampling import known_columns
 from leafgate.errors import DataError, Problem
-from leafgate.io.cells import Cells, is_code, read_bytes
-from leafgate.io.csv import COMMENTED, read_cells, read_csv
+from leafgate.io.cells import Cells, as_cells, check_header, is_code, read_bytes, refuse_wide
+from leafgate.io.csv import COMMENTED, CsvOptions, read_cells, read_csv
 from leafgate.io.json import parse_number
-from leafgate.io.parquet import read_parquet
-from leafgate.types.schema import Column, Schema, bin_of
+from leafgate.types.schema import Column, Role, Schema, bin_of
 from leafgate.types.table import Table, distinct_rows, make_table
 
-if TYPE_CHECKING:
-    from leafgate.policy.models import Data
+
+class SourceColumn(Protocol):
+    """What reading a file needs to know of one column."""
+
+    @property
+    def role(self) -> tuple[Role, ...]: ...
+    @property
+    def aliases(self) -> Mapping[str, str]: ...
+    @property
+    def counts(self) -> str | None: ...
 
 
-def read_table(data: Data, schema: Schema, path: Path, key: str = "data.path") -> Table:
+class TableSource(Protocol):
+    """The columns of a file and how they are read, as the section `data` of a policy states it."""
+
+    @property
+    def columns(self) -> Mapping[str, SourceColumn]: ...
+    @property
+    def csv(self) -> CsvOptions: ...
+    @property
+    def missing(self) -> Sequence[str]: ...
+    @property
+    def on_missing(self) -> str | None: ...
+    @property
+    def weight(self) -> tuple[str, SourceColumn] | None: ...
+
+
+def read_table(data: TableSource, schema: Schema, path: Path, key: str = "data.path") -> Table:
     """The Table in a CSV or Parquet file, under the policy's `data` section.
 
     `schema` has a column for each the policy declares and does not drop. Columns without a
@@ -37,7 +60,7 @@ def read_table(data: Data, schema: Schema, path: Path, key: str = "data.path") -
     return _table(_cells(content, data, list(data.columns), path), schema, data, content, path.name)
 
 
-def read_population(data: Data, schema: Schema, path: Path) -> Table:
+def read_population(data: TableSource, schema: Schema, path: Path) -> Table:
     """The Table of the quasi-identifiers alone, from a file with just their columns, or with all of the table's.
 
     `schema` is that of the table whose people the population holds. The file is read like the
@@ -46,7 +69,7 @@ def read_population(data: Data, schema: Schema, path: Path) -> Table:
     return read_columns(data, Schema(schema.public), path, "data.population")
 
 
-def read_columns(data: Data, schema: Schema, path: Path, key: str) -> Table:
+def read_columns(data: TableSource, schema: Schema, path: Path, key: str) -> Table:
     """The Table of the columns in `schema`, from a file with just these, or with all of the table's.
 
     A column `weight` counts, if there is one. Raises DataError as read_table does.
@@ -67,18 +90,45 @@ def read_columns(data: Data, schema: Schema, path: Path, key: str) -> Table:
 
 
 def is_parquet(path: Path) -> bool:
-    """Is it, by its ending, no CSV?"""
+    """Is the file Parquet by its suffix? Every other file is read as CSV."""
     return path.suffix in {".parquet", ".pq"}
 
 
-def _cells(content: bytes, data: Data, names: Sequence[str], path: Path) -> pd.DataFrame:
+def read_parquet(content: bytes, names: Sequence[str] | None, place: str) -> pd.DataFrame:
+    """The declared columns of a Parquet file (None: all) as text; a null becomes an empty text."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise DataError(
+            "Parquet needs pyarrow", place=place, remedy='install it: pip install "leafgate[parquet]"'
+        ) from None
+    try:
+        file = pyarrow.parquet.ParquetFile(io.BytesIO(content))
+        header = list(file.schema_arrow.names)
+        refuse_wide(len(header), place)
+        check_header(header, header if names is None else names, place)
+        table = file.read()
+    except (pyarrow.ArrowException, OSError):
+        raise DataError("is not a Parquet file", place=place) from None
+    cells = {}
+    for i, name in enumerate(table.column_names):
+        try:
+            text = table.column(i).cast(pyarrow.string()).fill_null("").combine_chunks().dictionary_encode()
+        except pyarrow.ArrowException:
+            raise DataError("does not hold plain values", place=f"{place}, column {name!r}") from None
+        cells[i] = as_cells(text.indices.to_numpy(), text.dictionary.to_pylist())
+    return pd.DataFrame(cells).set_axis(header, axis=1).loc[:, header if names is None else list(names)]
+
+
+def _cells(content: bytes, data: TableSource, names: Sequence[str], path: Path) -> pd.DataFrame:
     """The columns `names` as text, whichever kind of file it is."""
     if is_parquet(path):
         return read_parquet(content, names, path.name)
     return read_csv(content, data.csv, names, path.name)
 
 
-def _table(raw: pd.DataFrame, schema: Schema, data: Data, content: bytes, place: str) -> Table:
+def _table(raw: pd.DataFrame, schema: Schema, data: TableSource, content: bytes, place: str) -> Table:
     if raw.shape[0] == 0:
         raise DataError("the file holds no rows", place=place)
     typed, schema = _typed(raw, schema, data, place)
@@ -98,7 +148,7 @@ def _table(raw: pd.DataFrame, schema: Schema, data: Data, content: bytes, place:
     )
 
 
-def _typed(raw: pd.DataFrame, schema: Schema, data: Data, place: str) -> tuple[pd.DataFrame, Schema]:
+def _typed(raw: pd.DataFrame, schema: Schema, data: TableSource, place: str) -> tuple[pd.DataFrame, Schema]:
     typed: dict[str, pd.Series] = {}
     columns: list[Column] = []
     problems: list[Problem] = []
@@ -115,7 +165,7 @@ def _typed(raw: pd.DataFrame, schema: Schema, data: Data, place: str) -> tuple[p
     return pd.DataFrame(typed), Schema(tuple(columns), dropped=schema.dropped)
 
 
-def _typed_column(cells: Cells, column: Column, data: Data, place: str) -> tuple[Column, pd.Series]:
+def _typed_column(cells: Cells, column: Column, data: TableSource, place: str) -> tuple[Column, pd.Series]:
     """The column, its domain filled in where the policy left it open, and its cells as typed values."""
     place = f"{place}, column {column.name!r}"
     if "key" in column.roles:
@@ -182,13 +232,13 @@ def _refuse_rows(wrong: NDArray[np.bool_], why: str, place: str) -> None:
         )
 
 
-def _repeated_identifiers(raw: pd.DataFrame, data: Data) -> tuple[str, ...]:
+def _repeated_identifiers(raw: pd.DataFrame, data: TableSource) -> tuple[str, ...]:
     """The identifier columns with a value, other than a missing one, in several rows."""
     names = [name for name, spec in data.columns.items() if "identifier" in spec.role and name in raw]
     return tuple(name for name in names if raw.loc[~raw[name].isin(data.missing), name].duplicated().any())
 
 
-def _weights(raw: pd.DataFrame, data: Data, place: str) -> tuple[NDArray[np.int64], bool | None]:
+def _weights(raw: pd.DataFrame, data: TableSource, place: str) -> tuple[NDArray[np.int64], bool | None]:
     """How many people each row stands for, and whether they count as people of the table; None: every row is one."""
     if data.weight is None or data.weight[0] not in raw:
         return np.ones(len(raw), dtype=np.int64), None
@@ -200,7 +250,7 @@ def _weights(raw: pd.DataFrame, data: Data, place: str) -> tuple[NDArray[np.int6
     return np.where(strange, 1, numbers).astype(np.int64)[codes], spec.counts == "people"
 
 
-def _complete(typed: pd.DataFrame, schema: Schema, data: Data, place: str) -> NDArray[np.bool_]:
+def _complete(typed: pd.DataFrame, schema: Schema, data: TableSource, place: str) -> NDArray[np.bool_]:
     """Which rows stay: all of them, or those without a missing cell, as `on_missing` says."""
     gaps = {c.name: typed[c.name].isna().to_numpy() for c in schema.columns}
     for column in schema.columns:
@@ -225,7 +275,7 @@ def _complete(typed: pd.DataFrame, schema: Schema, data: Data, place: str) -> ND
 KEY = "knows.people"
 
 
-def read_people(data: Data, table: Table, path: Path) -> Table:
+def read_people(data: TableSource, table: Table, path: Path) -> Table:
     """The known people of `table`: its public columns, and those of its secrets that the file has.
 
     The file is read as a population is; with neither a header nor all of the table's columns it has every
@@ -240,7 +290,7 @@ def read_people(data: Data, table: Table, path: Path) -> Table:
     return people
 
 
-def _header(data: Data, path: Path) -> list[str] | None:
+def _header(data: TableSource, path: Path) -> list[str] | None:
     """The names of the file's columns; None when it does not tell them."""
     content = read_bytes(path, KEY)
     if is_parquet(path):

@@ -72,12 +72,12 @@ _Loader.add_constructor("tag:yaml.org,2002:int", _integer)
 
 
 Node = Any
-"""A node of PyYAML: its `id`, its `value`, and `start_mark`, where it stands."""
+"""A node of PyYAML with its `id`, its `value` and its position `start_mark`."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A document, with the text it was read from and the node that says where its parts stand."""
+    """A document, the text it was read from, and the root node with the positions of its parts."""
 
     document: dict[str, Any]
     text: str
@@ -90,7 +90,7 @@ def parse_yaml(content: bytes, place: str) -> dict[str, Any]:
 
 
 def read_yaml(content: bytes, place: str) -> Kept:
-    """The same, with what is needed to say where everything in it stands."""
+    """Return the mapping together with the text and the node that give the line of each value."""
     if len(content) > MAX_BYTES:
         raise PolicyError(f"is larger than {MAX_BYTES // 1024} KB", place=place, remedy="a policy is a page of text")
     loader = None

@@ -1,29 +1,28 @@
-"""Does somebody else's model file tell more than the policy says is published?"""
+"""Whether a foreign model file discloses more than the policy says is published."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from leafgate.api.plan import AuditPlan, ReleaseFileChecks
 from leafgate.api.registry import Plugins
-from leafgate.engine.score import AuditState
-from leafgate.policy.models import Policy
-from leafgate.types.release import LEVELS, FileDisclosure, Level, discloses_more
+from leafgate.models.load import check_options
+from leafgate.types.release import LEVELS, FileDisclosure, Level, Release, discloses_more
 from leafgate.types.report import Finding
 
 WORST_FIRST = ("high", "medium", "low")
 
 
-def file_disclosure_check(policy: Policy, plugins: Plugins, judged: AuditState) -> Iterator[Finding]:
-    """One finding where the release is a model file: what that tells, held against the level the policy claims.
+def file_disclosure_check(plan: AuditPlan, plugins: Plugins, release: Release) -> Iterator[Finding]:
+    """One finding where the release is a model file: what that tells, compared with the level that the policy claims.
 
     A file that tells more is a broken claim: attacks were given what it tells. Where nothing is claimed, nothing is.
     """
-    release = judged.release
     if release.file is None:
         return
     found = sorted(release.file.discloses, key=lambda item: WORST_FIRST.index(item.severity))
     level = effective_level(release.publish.leaves, found)
-    claim = level if policy.publish is None else policy.publish.leaves
+    claim = level if plan.publish is None else plan.publish.leaves
     broken = discloses_more(level, claim)
     evidence = {
         "claimed": claim,
@@ -35,7 +34,7 @@ def file_disclosure_check(policy: Policy, plugins: Plugins, judged: AuditState) 
     if broken:
         evidence["problem"] = f"the policy publishes {claim}, and the file tells {level}"
         evidence["remedy"] = f"leafgate scrub FILE NEW --leaves {claim}; or say what the file tells"
-    origin = plugins.origin(policy.build)
+    origin = plugins.origin(plan.builder)
     alarm = "the model's file tells more than the policy publishes"
     yield Finding(
         "published_file",
@@ -51,3 +50,7 @@ def file_disclosure_check(policy: Policy, plugins: Plugins, judged: AuditState) 
 def effective_level(leaves: Level, discloses: list[FileDisclosure]) -> Level:
     """The most that stands on the leaves or follows from what else the file tells."""
     return max([leaves, *(item.level for item in discloses if item.level is not None)], key=LEVELS.index)
+
+
+FILE_CHECKS = ReleaseFileChecks(refuse_unaudited=check_options, findings=file_disclosure_check)
+"""What every audit checks about a release that was read from a file."""

@@ -1,4 +1,4 @@
-"""What a fitted model says about the first policy to audit it with."""
+"""What a fitted model gives for the first policy that audits it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def hints_of(path: Path, columns: Sequence[str], texts: Mapping[str, Sequence[st
     model = read_foreign(read_bounded(path), path.name)
     numbers: set[str] = set()
     values: set[str] = set()
-    riddles: list[str] = []
+    unresolved: list[str] = []
     words: set[str] = set()
     plain = {plainly(column): column for column in reversed(columns)}
     for feature in asked_features(model).values():
@@ -59,16 +59,16 @@ def hints_of(path: Path, columns: Sequence[str], texts: Mapping[str, Sequence[st
         elif feature.name in columns:
             (values if feature.sets else numbers).add(feature.name)
             bare = (feature.name in texts or feature.sets) and not feature.texts
-            riddles += [feature.name] if bare or isinstance(result, Unresolved) else []
+            unresolved += [feature.name] if bare or isinstance(result, Unresolved) else []
         elif (column := _dummy_of(feature.name, columns)) is not None:
             values.add(column)
-            riddles += [feature.name] if isinstance(result, Unresolved) else []
+            unresolved += [feature.name] if isinstance(result, Unresolved) else []
         else:
-            riddles.append(feature.name)
+            unresolved.append(feature.name)
     says = tuple(f"{item.severity}: {item.says}" for item in model.disclosures)
     known = frozenset(numbers - values), frozenset(values)
     return ModelHints(
-        path, model.level, model.classes, *known, tuple(riddles), says, frozenset(texts), frozenset(words)
+        path, model.level, model.classes, *known, tuple(unresolved), says, frozenset(texts), frozenset(words)
     )
 
 
@@ -94,15 +94,15 @@ def class_column(hints: ModelHints, values: Mapping[str, Sequence[str]], columns
 
 
 def rest_of_policy(hints: ModelHints, folder: str, target: str, values: Sequence[str]) -> Iterator[str]:
-    """The end of the policy: the model's file, its level, what it tells, attacks and limits to start from."""
+    """The end of the policy: the model's file, its level, what it discloses, attacks and limits to start from."""
     yield ""
-    strange = bool(hints.classes) and set(values) != set(hints.classes)
-    if hints.unresolved_features or strange:
+    unlike_classes = bool(hints.classes) and set(values) != set(hints.classes)
+    if hints.unresolved_features or unlike_classes:
         yield f"build:\n  use: published\n  path: {json.dumps(folder)}"
         yield "  encoding:                   # CHECK: what these features are, which the file does not say"
         for name in hints.unresolved_features:
             yield f"    {json.dumps(name)}: {{}}   # CHECK: {{column: ..., value: ...}} or {{codes: {{VALUE: number}}}}"
-        if strange:
+        if unlike_classes:
             codes = ", ".join(f"{json.dumps(value)}: {i}" for i, value in enumerate(values))
             yield f"    {json.dumps(target)}: {{codes: {{{codes}}}}}          # CHECK: the model's number of each class"
     else:

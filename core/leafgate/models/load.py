@@ -1,4 +1,4 @@
-"""Does a release file belong to this policy, and does it hold nothing that nobody audits?"""
+"""Loading a release file: it must fit the policy and hold nothing that no check audits."""
 
 from __future__ import annotations
 
@@ -91,11 +91,6 @@ def _shows_numbers(release: Release, name: str) -> bool:
     return any(is_number(row[position]) for row in release.records.rows)
 
 
-def with_policy_columns(release: Release, schema: Schema) -> Release:
-    """The release with the policy's roles and domains of its columns: what a file says of roles is never believed."""
-    return replace(release, schema=Schema(tuple(schema[column.name] for column in release.schema.columns)))
-
-
 WORD = re.compile(r"[a-z][a-z0-9_]{0,19}")
 """A setting in words, or the name of an option; longer texts could speak of people."""
 
@@ -123,7 +118,7 @@ SELECTION: Mapping[str, type] = {
     "split": str,
     "theta": float,
 }
-"""What a release file may tell of how its tests were chosen, and the type of each."""
+"""The facts that a release file may state about the choice of its tests, and the type of each."""
 
 
 def check_options(release: Release, plugins: Plugins, place: str = "release") -> None:

@@ -1,4 +1,4 @@
-"""Whose the records of a release file are, as its owner kept it."""
+"""The owner's file that maps each record of a release to the row of the table it came from."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def origins_document(sealed: ReleaseArtifact) -> bytes:
 
 
 def with_origins(release: Release, path: Path, table: Table) -> Release:
-    """The release with the origins its owner's file tells; ReleaseError where that is of another release or table."""
+    """The release with the origins in its owner's file; ReleaseError where that is of another release or table."""
     try:
         document = object_at(parse_json(path.read_bytes(), ReleaseError, path.name), path.name)
     except OSError as error:

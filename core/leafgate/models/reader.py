@@ -1,4 +1,4 @@
-"""Choosing a reader by what a file holds, whatever it is called."""
+"""Choosing a reader by the content of a file, not by its name."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from leafgate.models.exposure.categories import value_names_disclosed
 from leafgate.models.exposure.scores import with_recoverable_score_counts
 from leafgate.models.exposure.shares import with_recoverable_counts
 from leafgate.models.formats import native as neutral_file
-from leafgate.models.formats.native import without_strange_texts
+from leafgate.models.formats.native import without_unknown_texts
 from leafgate.models.ir.model import ModelIR
 from leafgate.models.ir.validate import check
 
 HEAD = 4096
-"""So many bytes a reader may look at to know its own."""
+"""Bytes at the beginning of a file by which a reader recognizes its format."""
 
 MAX_BYTES = 512 * 2**20
 READERS = (
@@ -76,7 +76,7 @@ def read_foreign(content: bytes, place: str) -> ModelIR:
             if len(content) > reader.MAX_BYTES:
                 raise ReleaseError(f"is larger than {reader.MAX_BYTES / 2**20:.0f} MB", place=place)
             model = check(_read_by(reader, content, place), place)
-            result = without_strange_texts(replace(model, discloses=(*model.discloses, *value_names_disclosed(model))))
+            result = without_unknown_texts(replace(model, discloses=(*model.discloses, *value_names_disclosed(model))))
             return with_recoverable_score_counts(with_recoverable_counts(result))
     raise ReleaseError("is no model of a format that is known here", place=place, remedy=f"known: {', '.join(READERS)}")
 
@@ -87,9 +87,9 @@ def file_format(content: bytes, model: ModelIR) -> str:
 
 
 def _read_by(reader: Reader, content: bytes, place: str) -> ModelIR:
-    """What a reader makes of a file; whatever it stumbles over is a refusal.
+    """The model that a reader returns; any other exception than its own becomes a ReleaseError.
 
-    Formats have more ways to be wrong than any reader lists.
+    A malformed file can raise more kinds of exceptions than a reader lists.
     """
     try:
         return reader.read(content, place)

@@ -1,1 +1,6 @@
-"""From a policy's YAML to its checked models: sources, inheritance, strictness, validation, knowledge, waivers."""
+"""From a policy's YAML files to checked models: `sources` reads files, `inherit` merges those that extend others.
+
+`models`, `knowledge`, `protection` and `waivers` are what a policy may contain; `load` checks a document with them and
+`validation` turns what is wrong into problems with a path. `strictness` compares two policies, for `inherit` and for
+`leafgate diff`; `repository` finds the policies of a git repository; `json_schema` is for editors.
+"""

@@ -1,26 +1,27 @@
-"""A policy and the one it extends, as one: what a child leaves out stays as the parent has it."""
+"""Merging of policies that extend each other, and the check that no policy loosens what it extends."""
 
 from __future__ import annotations
 
 import json
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
+from leafgate.api.plan import Lines, SourceLine
 from leafgate.api.registry import Plugins, load_plugins
 from leafgate.errors import InvalidError, PolicyError, Problem
-from leafgate.policy.sources import Chain, PolicyDocument, SourceLine, name_of
-from leafgate.policy.strictness import Change, compared
+from leafgate.io.text import printable, shorten
+from leafgate.policy.sources import Chain, PolicyDocument, name_of
+from leafgate.policy.strictness import Change, compared, nearest_line
+from leafgate.types.paths import DocumentPath, parse_path, paths_of
 
-Steps = tuple[str | int, ...]
-KEYED: set[Steps] = {("attacks",), ("metrics",)}
-"""Lists whose items have names: equal names are one item."""
-JOINED: set[Steps] = {("data", "protect"), ("knows", "facts"), ("waivers",)}
-"""Lists a child adds to."""
-SECTIONS: set[Steps] = {
+KEYED: set[DocumentPath] = {("attacks",), ("metrics",)}
+"""Lists whose items have names: items with equal names are merged."""
+JOINED: set[DocumentPath] = {("data", "protect"), ("knows", "facts"), ("waivers",)}
+"""Lists to which a child adds items."""
+SECTIONS: set[DocumentPath] = {
     (),
     ("data",),
     ("data", "csv"),
@@ -30,113 +31,98 @@ SECTIONS: set[Steps] = {
     ("report",),
     ("approvals",),
 }
-"""Mappings that are merged key by key; a column, a builder, an attack and a metric are, too."""
+"""Mappings that are merged key by key, besides each column, builder, attack and metric."""
 
 
 def merged(parent: PolicyDocument, child: PolicyDocument) -> PolicyDocument:
-    """The child's policy with all it leaves out taken from the parent; every place keeps the line it came from."""
-    own = {key: result for key, result in child.document.items() if key != "extends"}
+    """Return the child's policy with all it leaves out taken from the parent; each value keeps its source line."""
+    own = {key: value for key, value in child.document.items() if key != "extends"}
     merging = _Merging(parent.lines, child.lines, nameless=_without_header(parent.document))
-    document = merging.mapping(parent.document, own, _Place())
+    document = merging.mapping(parent.document, own, _Paths())
     document.pop("extends", None)
     homes = {**parent.homes, **child.homes}
     return PolicyDocument(document, child.file, merging.lines, (parent.file, *parent.extends), homes)
 
 
 @dataclass(frozen=True)
-class _Place:
-    """One thing's place in the parent, in the child and in what becomes of both; `steps` lead there."""
+class _Paths:
+    """The path of one value in the parent, in the child and in the merged document."""
 
-    parent: str = ""
-    child: str = ""
-    merged: str = ""
-    steps: Steps = ()
+    parent: DocumentPath = ()
+    child: DocumentPath = ()
+    merged: DocumentPath = ()
 
-    def key(self, key: str) -> _Place:
-        parent, child, merged = (f"{place}.{key}" if place else key for place in (self.parent, self.child, self.merged))
-        return _Place(parent, child, merged, (*self.steps, key))
-
-    def item(self, parent: int, child: int, merged: int) -> _Place:
-        steps = (*self.steps, merged)
-        return _Place(f"{self.parent}[{parent}]", f"{self.child}[{child}]", f"{self.merged}[{merged}]", steps)
+    def step(self, parent: str | int, child: str | int, merged: str | int) -> _Paths:
+        return _Paths((*self.parent, parent), (*self.child, child), (*self.merged, merged))
 
 
 @dataclass
 class _Merging:
-    parent: Mapping[str, SourceLine]
-    child: Mapping[str, SourceLine]
+    parent: Lines
+    child: Lines
     nameless: bool = False
-    lines: dict[str, SourceLine] = field(default_factory=dict)
-    sorted: dict[int, list[str]] = field(default_factory=dict)
+    lines: dict[DocumentPath, SourceLine] = field(default_factory=dict)
 
-    def mapping(self, parent: dict[str, Any], child: dict[str, Any], at: _Place) -> dict[str, Any]:
-        """Key by key; columns in the child's order, for it knows the file.
+    def mapping(self, parent: dict[str, Any], child: dict[str, Any], at: _Paths) -> dict[str, Any]:
+        """Merge key by key, columns in the child's order because the child names the data file.
 
-        Without a header the order is what the parent said, as long as the child says nothing else.
+        For a file without a header, whose columns are known by their order, the parent's order stays unless the child
+        has another.
         """
-        keys, childs = list(parent | child), list(child | parent)
-        if at.steps == ("data", "columns") and not (self.nameless and [k for k in keys if k in child] == list(child)):
-            keys = childs
-        return {key: self._key(key, parent, child, at.key(key)) for key in keys}
+        keys, child_keys = list(parent | child), list(child | parent)
+        if at.merged == ("data", "columns") and not (self.nameless and [k for k in keys if k in child] == list(child)):
+            keys = child_keys
+        return {key: self._key(key, parent, child, at.step(key, key, key)) for key in keys}
 
-    def _key(self, key: str, parent: dict[str, Any], child: dict[str, Any], at: _Place) -> Any:
+    def _key(self, key: str, parent: dict[str, Any], child: dict[str, Any], at: _Paths) -> Any:
         if key not in child:
             return self._take(parent[key], self.parent, at.parent, at.merged)
         if key not in parent:
             return self._take(child[key], self.child, at.child, at.merged)
         return self._both(parent[key], child[key], at)
 
-    def _both(self, parent: Any, child: Any, at: _Place) -> Any:
-        if isinstance(parent, list) and isinstance(child, list) and at.steps in KEYED | JOINED:
+    def _both(self, parent: Any, child: Any, at: _Paths) -> Any:
+        if isinstance(parent, list) and isinstance(child, list) and at.merged in KEYED | JOINED:
             self._head(at)
-            return list((self._named if at.steps in KEYED else self._joined)(parent, child, at))
-        if isinstance(parent, dict) and isinstance(child, dict) and _by_key(parent, child, at.steps):
+            return list((self._named if at.merged in KEYED else self._joined)(parent, child, at))
+        if isinstance(parent, dict) and isinstance(child, dict) and _by_key(parent, child, at.merged):
             self._head(at)
             return self.mapping(parent, child, at)
         if isinstance(parent, str) and parent == child:  # a file of this name is the parent's file
             return self._take(parent, self.parent, at.parent, at.merged)
         return self._take(child, self.child, at.child, at.merged)
 
-    def _named(self, parent: list[Any], child: list[Any], at: _Place) -> Iterator[Any]:
-        """The parent's items, each with what the child says of it; then the child's own."""
-        names, left = [name_of(item) for item in child], list(range(len(child)))
+    def _named(self, parent: list[Any], child: list[Any], at: _Paths) -> Iterator[Any]:
+        """Yield the parent's items, each merged with the child's item of its name, then the child's own items."""
+        names, unmatched = [name_of(item) for item in child], list(range(len(child)))
         for i, item in enumerate(parent):
-            mine = next((j for j in left if names[j] is not None and names[j] == name_of(item)), None)
-            if mine is None:
-                yield self._take(item, self.parent, f"{at.parent}[{i}]", f"{at.merged}[{i}]")
+            match = next((j for j in unmatched if names[j] is not None and names[j] == name_of(item)), None)
+            if match is None:
+                yield self._take(item, self.parent, (*at.parent, i), (*at.merged, i))
             else:
-                left.remove(mine)
-                yield self._both(item, child[mine], at.item(i, mine, i))
-        for i, j in enumerate(left, len(parent)):
-            yield self._take(child[j], self.child, f"{at.child}[{j}]", f"{at.merged}[{i}]")
+                unmatched.remove(match)
+                yield self._both(item, child[match], at.step(i, match, i))
+        for i, j in enumerate(unmatched, len(parent)):
+            yield self._take(child[j], self.child, (*at.child, j), (*at.merged, i))
 
-    def _joined(self, parent: list[Any], child: list[Any], at: _Place) -> Iterator[Any]:
-        """The parent's items, then the child's that are others."""
+    def _joined(self, parent: list[Any], child: list[Any], at: _Paths) -> Iterator[Any]:
+        """Yield the parent's items, then those of the child that the parent does not have."""
         for i, item in enumerate(parent):
-            yield self._take(item, self.parent, f"{at.parent}[{i}]", f"{at.merged}[{i}]")
+            yield self._take(item, self.parent, (*at.parent, i), (*at.merged, i))
         new = [(j, item) for j, item in enumerate(child) if item not in parent]
         for i, (j, item) in enumerate(new, len(parent)):
-            yield self._take(item, self.child, f"{at.child}[{j}]", f"{at.merged}[{i}]")
+            yield self._take(item, self.child, (*at.child, j), (*at.merged, i))
 
-    def _head(self, at: _Place) -> None:
+    def _head(self, at: _Paths) -> None:
         if at.child in self.child:
             self.lines[at.merged] = self.child[at.child]
 
-    def _take(self, document: Any, lines: Mapping[str, SourceLine], place: str, becomes: str) -> Any:
-        """One side's value as it is, with the lines of everything in it."""
-        names = self._sorted(lines)
-        for here in names[bisect_left(names, place) :]:
-            if not here.startswith(place):
-                break
-            if here[len(place) :][:1] in {"", ".", "["}:
-                self.lines[becomes + here[len(place) :]] = lines[here]
-        return document
-
-    def _sorted(self, lines: Mapping[str, SourceLine]) -> list[str]:
-        """The places of one side, those with the same beginning together."""
-        if id(lines) not in self.sorted:
-            self.sorted[id(lines)] = sorted(lines)
-        return self.sorted[id(lines)]
+    def _take(self, value: Any, lines: Lines, path: DocumentPath, merged: DocumentPath) -> Any:
+        """Return one side's value as it is, and record the lines of everything in it at its path in the result."""
+        for inner in paths_of(value):
+            if line := lines.get((*path, *inner)):
+                self.lines[*merged, *inner] = line
+        return value
 
 
 def _without_header(document: dict[str, Any]) -> bool:
@@ -145,26 +131,28 @@ def _without_header(document: dict[str, Any]) -> bool:
     return isinstance(csv, dict) and csv.get("header") is False
 
 
-def _by_key(parent: dict[str, Any], child: dict[str, Any], steps: Steps) -> bool:
-    """Is this mapping merged key by key? What uses something else, or lies deeper, is replaced as a whole."""
-    component = steps == ("build",) or (len(steps) == 2 and steps[:1] in KEYED)
+def _by_key(parent: dict[str, Any], child: dict[str, Any], path: DocumentPath) -> bool:
+    """Is this mapping merged key by key? A component with another `use` and deeper mappings are replaced."""
+    component = path == ("build",) or (len(path) == 2 and path[:1] in KEYED)
     if component:
         return parent.get("use") == child.get("use") or "use" not in child
-    return steps in SECTIONS or (len(steps) == 3 and steps[:2] == ("data", "columns"))
+    return path in SECTIONS or (len(path) == 3 and path[:2] == ("data", "columns"))
 
 
-# --- Policies that extend others: merged, and held to what they extend ---
-
-LONGEST = 60
+MAX_VALUE_LENGTH = 60
+"""Signs of a policy's value that are quoted in a sentence."""
 REMEDY = "what extends a policy may only tighten it"
 
 
 def inherited(chain: Chain) -> tuple[PolicyDocument, list[Problem]]:
-    """All of a chain as one policy, and every place where a policy of it loosens what it extends.
+    """Return the merged policy of a chain, and a problem for each value with which a policy loosens what it extends.
 
-    Several organisations' policies do not extend one another: each alone must be sound, and what comes of all of them
-    and of the policy must keep to each. Raises PolicyError at once for trust that a parent does not give: code that
-    nobody trusts is never loaded.
+    Several organisations' policies do not extend one another: each is checked alone, and the policy that results from
+    all of them must be at least as tight as each.
+
+    Raises:
+        PolicyError: a policy trusts plugins that its parent does not. It is raised at once, so that untrusted code is
+            never loaded.
     """
     if len(chain.organisations) < 2:
         return _held_in_turn(chain.policies)
@@ -180,7 +168,7 @@ def inherited(chain: Chain) -> tuple[PolicyDocument, list[Problem]]:
 
 
 def _held_in_turn(policies: Sequence[PolicyDocument]) -> tuple[PolicyDocument, list[Problem]]:
-    """Policies merged, the most general first, and every place where one loosens what those before it come to."""
+    """Merge policies, the most general first; a problem for each value that loosens the result of those before."""
     whole, loosened = policies[0], list[Problem]()
     for child in policies[1:]:
         parent, whole = whole, merged(whole, child)
@@ -190,28 +178,33 @@ def _held_in_turn(policies: Sequence[PolicyDocument]) -> tuple[PolicyDocument, l
 
 
 def _loosened(parent: PolicyDocument, whole: PolicyDocument) -> list[Problem]:
-    return [_problem(change) for change in compared(parent, whole, _plugins(whole)) if loosens(change)]
+    try:
+        plugins = load_trusted(whole.document)
+    except PolicyError:
+        plugins = Plugins()  # load_policy reports what is wrong with the pins
+    return [_problem(change) for change in compared(parent, whole, plugins) if loosens(change)]
 
 
 def _refuse_untrusted(parent: PolicyDocument, whole: PolicyDocument) -> None:
-    before, now = (replace(one, document={"plugins": one.document.get("plugins")}) for one in (parent, whole))
+    before, now = (replace(each, document={"plugins": each.document.get("plugins")}) for each in (parent, whole))
     wider = [_problem(change) for change in compared(before, now, Plugins()) if loosens(change)]
     if wider:
         raise PolicyError.listing(wider)
 
 
-def _plugins(whole: PolicyDocument) -> Plugins:
-    """What the policy trusts, for the defaults of its options; what is wrong with that is told when it is loaded."""
-    pins = whole.document.get("plugins")
+def load_trusted(document: Mapping[str, Any]) -> Plugins:
+    """Load the plugins that a policy trusts; every installed one where its `plugins` is no list of texts.
+
+    Raises:
+        PolicyError: the installed distributions are not those that the policy trusts.
+    """
+    pins = document.get("plugins")
     pinned = isinstance(pins, list) and all(isinstance(pin, str) for pin in pins)
-    try:
-        return load_plugins(pins if pinned else None)
-    except PolicyError:
-        return Plugins()
+    return load_plugins(pins if pinned else None)
 
 
 def loosens(change: Change) -> bool:
-    """May a policy that extends another not make this change?"""
+    """Is the change forbidden to a policy that extends the older one?"""
     return change.kind != "tighter" and not change.allowed_in_child
 
 
@@ -228,17 +221,16 @@ def _quoted(line: SourceLine | None) -> str:
 
 
 def quoted_value(value: Any) -> str:
-    """A value of a policy as it may stand in a sentence."""
+    """Return a value of a policy as a sentence can quote it: in one line, at most MAX_VALUE_LENGTH signs."""
     if value is None:
         return "nothing"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    text = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
-    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
+    return printable(shorten(text, MAX_VALUE_LENGTH))
 
 
 @contextmanager
 def with_source_locations(written: PolicyDocument) -> Iterator[None]:
-    """What is wrong with something that stands in another file says in which, and in which line."""
+    """Add file and line to the problems of errors raised inside, where the value comes from an extended policy."""
     try:
         yield
     except InvalidError as error:
@@ -246,10 +238,7 @@ def with_source_locations(written: PolicyDocument) -> Iterator[None]:
 
 
 def _placed(problem: Problem, written: PolicyDocument) -> Problem:
-    place = problem.location
-    while place and place not in written.lines:
-        place = place[: max(place.rfind("."), place.rfind("["), 0)]
-    line = written.lines.get(place)
+    line = nearest_line(written, parse_path(problem.location, written.document))
     if line is None or line.file == written.file:
         return problem
     return replace(problem, location=f"{line.file}, line {line.number}: {problem.location}")

@@ -42,7 +42,7 @@ def policy_schema(plugins: Plugins) -> dict[str, Any]:
 
 
 def _require_use(definition: dict[str, Any]) -> None:
-    """What is picked by `use` must say so: there is no other way to tell it from the rest."""
+    """Require `use` in each component, because nothing else distinguishes it from the other components."""
     use = definition.get("properties", {}).get("use", {})
     if "const" in use:
         definition["required"] = ["use", *(key for key in definition.get("required", ()) if key != "use")]

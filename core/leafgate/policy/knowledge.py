@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from leafgate.api.components import STRICT, Limit
+from leafgate.api.components import STRICT, FiniteFloat
 from leafgate.api.paths import PeopleFile
 from leafgate.errors import DataError, PolicyError, Problem
 from leafgate.types.adversary import Between, Fact
@@ -37,8 +37,8 @@ class Bounds(BaseModel):
 
     model_config = STRICT
 
-    low: Limit | None = Field(None, alias="from", description="The lowest.")
-    high: Limit | None = Field(None, alias="to", description="The highest.")
+    low: FiniteFloat | None = Field(None, alias="from", description="The lowest.")
+    high: FiniteFloat | None = Field(None, alias="to", description="The highest.")
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -153,8 +153,6 @@ class Knows(BaseModel):
         return known
 
 
-# --- Conditions a policy puts on columns: what they ask for, and what is wrong with them ---
-
 CONDITION: TypeAdapter[Condition] = TypeAdapter(Asked)
 Columns = Mapping[str, Column | None]
 """Columns by name; None where the policy is wrong about the column itself."""
@@ -169,7 +167,7 @@ def to_predicate(condition: Condition) -> tuple[Value, ...] | Between:
 
 
 def condition_problems(written: Any, column: Column, place: str) -> Iterator[Problem]:
-    """What is wrong with a condition on a column; of an open domain nothing can be told before the table is read."""
+    """Yield what is wrong with a condition on a column; of an open domain nothing is known before the table is read."""
     try:
         condition = CONDITION.validate_python(written)
     except ValidationError:
@@ -193,7 +191,7 @@ def _checked(condition: Condition, column: Column, place: str) -> Iterator[Probl
 
 
 def value_problems(values: Iterable[tuple[str, Any]], column: Column) -> Iterator[Problem]:
-    """Values a column does not have; what comes close is told only of a domain that the policy tells."""
+    """Yield a problem for each value that a column lacks; similar values are suggested only from a declared domain."""
     for place, value in values:
         if value in column.domain or not (value is None or isinstance(value, str)):
             continue
@@ -215,9 +213,6 @@ def unknown_column(name: str, columns: Columns, place: str) -> Problem:
 
 def _meant(close: list[str], otherwise: str) -> str:
     return f"did you mean {close[0]!r}?" if close else otherwise
-
-
-# --- Facts of a policy: which columns they may speak of, what they may say of them, and the Facts they are ---
 
 
 def facts_of(knows: Knows, table: Table) -> tuple[Fact, ...]:

@@ -7,27 +7,32 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Union
+from typing import TYPE_CHECKING, Annotated, Any, Union
 
 from pydantic import AfterValidator, Field, ValidationError, create_model
 
 from leafgate.api.components import Component
-from leafgate.api.registry import Plugins, load_plugins
+from leafgate.api.declarations import Declarations, DeclaredColumn, Grants
+from leafgate.api.metrics import Metric
+from leafgate.api.plan import IN_MEMORY, AuditPlan, PolicyOrigin, WaiverTerms
+from leafgate.api.registry import Plugins
 from leafgate.errors import InconclusiveError, PolicyError, Problem
-from leafgate.policy.inherit import inherited, with_source_locations
-from leafgate.policy.knowledge import Knows
+from leafgate.policy.inherit import inherited, load_trusted, with_source_locations
+from leafgate.policy.knowledge import Knows, facts_of
 from leafgate.policy.models import Policy
 from leafgate.policy.sources import (
-    IN_MEMORY,
     PathResolver,
     PolicyDocument,
-    PolicyOrigin,
     display_folder,
     load_extends_chain,
     root_of,
 )
 from leafgate.policy.validation import KINDS, cross_field_errors, problems_of
-from leafgate.policy.waivers import waiver_problems
+from leafgate.policy.waivers import Waiver, metric_of, waiver_problems, waivers_sha256
+from leafgate.types.release import Publish
+
+if TYPE_CHECKING:
+    from leafgate.types.table import Table
 
 KNOWLEDGE = {"distribution": "distribution", "people": "people", "sample": "people", "facts": "facts"}
 """What a policy may grant, and what attacks that take it into account list in `uses`."""
@@ -85,13 +90,11 @@ def policy_of(
 
     What policies that it extends name is beside these, by `homes`.
     """
-    pins = document.get("plugins")
-    pinned = isinstance(pins, list) and all(isinstance(pin, str) for pin in pins)
-    if pins == []:
+    if document.get("plugins") == []:
         raise PolicyError("lists nobody, so nothing is offered", place="plugins", remedy="name leafgate at least")
     if document.get("extends") is not None:
         raise PolicyError("only a policy in a file can extend another", place="extends")
-    plugins = load_plugins(pins if pinned else None)
+    plugins = load_trusted(document)
     model = policy_model(plugins)
     context = {"beside": folder, "root": root or folder}
     problems: list[Problem] = []
@@ -105,15 +108,99 @@ def policy_of(
     policy = policy if homes is None else homes.resolve(policy)
     policy.data.meaning()
     chosen: Mapping[str, Sequence[Component]] = {"attacks": policy.attacks, "metrics": policy.metrics}
-    lacking = [("build", policy.build.missing_requirements(policy))]
+    declared = declarations_of(policy)
+    lacking = [("build", policy.build.missing_requirements(declared))]
     lacking += [
-        (f"{key}[{i}]", one.missing_requirements(policy)) for key, many in chosen.items() for i, one in enumerate(many)
+        (f"{key}[{i}]", one.missing_requirements(declared))
+        for key, many in chosen.items()
+        for i, one in enumerate(many)
     ]
     idle = [*(Problem(place, message) for place, message in lacking if message), *_unused(policy)]
     idle += waiver_problems(policy)
     if idle:
         raise PolicyError.listing(idle)
     return Loaded(policy, plugins)
+
+
+def declarations_of(policy: Policy) -> Declarations:
+    """What the policy declares about the data and the adversary; no file is read."""
+    knows = policy.knows
+    return Declarations(
+        columns={
+            name: DeclaredColumn(
+                roles=spec.role,
+                values=spec.values,
+                bins=spec.bins,
+                ordered=spec.ordered,
+                has_hierarchy=spec.hierarchy is not None,
+                counts=spec.counts,
+                reason=spec.reason,
+            )
+            for name, spec in policy.data.columns.items()
+        },
+        protected_columns=frozenset(rule.column for rule in policy.data.protect),
+        grants=Grants(
+            distribution=knows.distribution,
+            people=knows.people is not None,
+            sample=knows.sample,
+            fact_count=len(knows.facts) if knows.facts_known is None else knows.facts_known,
+            population=policy.data.population is not None,
+        ),
+    )
+
+
+def compile_plan(policy: Policy, origin: PolicyOrigin = IN_MEMORY, *, table: Table | None = None) -> AuditPlan:
+    """The plan by which the engine builds and audits.
+
+    Args:
+        policy: a valid policy.
+        origin: where it was read from.
+        table: the people whom the policy's facts are about; without it the plan has no facts.
+
+    Raises:
+        PolicyError: a fact does not fit the table's columns.
+        DataError: a fact is about nobody in the table.
+    """
+    publish = policy.publish
+    declared = declarations_of(policy)
+    return AuditPlan(
+        columns=declared.columns,
+        protected_columns=declared.protected_columns,
+        grants=declared.grants,
+        builder=policy.build,
+        publish=None if publish is None else Publish(publish.leaves, publish.measure),
+        attacks=policy.attacks,
+        metrics=policy.metrics,
+        facts=() if table is None else facts_of(policy.knows, table),
+        waivers=tuple(waiver_terms(waiver, policy.metrics) for waiver in policy.waivers),
+        seed=policy.seed,
+        smallest_cell=policy.report.smallest_cell,
+        digest_key=policy.report.digest_key,
+        origin=origin,
+        identify=lambda: _identity(policy),
+    )
+
+
+def waiver_terms(waiver: Waiver, metrics: Sequence[Metric]) -> WaiverTerms:
+    """The waiver as the engine applies it to the findings of these metrics."""
+    metric = metric_of(waiver, metrics)
+    return WaiverTerms(
+        id=waiver.id,
+        finding=waiver.finding,
+        release=waiver.release,
+        file=waiver.file,
+        issued=waiver.issued,
+        expires=waiver.expires,
+        has_limit=waiver.limit is not None,
+        weaker=None if metric is None else waiver.weaker(metric),
+        document=waiver.model_dump(mode="json", exclude_none=True),
+    )
+
+
+def _identity(policy: Policy) -> dict[str, str]:
+    """The policy's name and digests, as a report prints them."""
+    digests = {"name": policy.name, "sha256": policy.sha256}
+    return digests | ({"waivers_sha256": waivers_sha256(policy.waivers)} if policy.waivers else {})
 
 
 def _unused(policy: Policy) -> Iterator[Problem]:

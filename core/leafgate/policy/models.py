@@ -10,19 +10,21 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from leafgate.api.components import AttackModel, Component, Limit, Strict, TreeBuilder
+from leafgate.api.components import AttackModel, Component, FiniteFloat, Strict, TreeBuilder
 from leafgate.api.metrics import Metric
 from leafgate.api.paths import DataFile, PeopleFile
+from leafgate.api.plan import MOST_DAYS
 from leafgate.errors import DataError
 from leafgate.io.json import canonical
 from leafgate.policy.knowledge import Knows
 from leafgate.policy.protection import Protect
-from leafgate.policy.waivers import MAX_DAYS, MOST_DAYS, Approvals, Waiver
+from leafgate.policy.waivers import MAX_DAYS, Approvals, Waiver
 from leafgate.types.hierarchy import Hierarchy, parse_hierarchy
 from leafgate.types.release import Level
-from leafgate.types.schema import Column, Role, Schema, bin_names
+from leafgate.types.schema import DROPPED_ROLES, Column, Role, Schema, bin_names
 
-ALONE = {"key", "weight", "identifier", "ignored"}
+EXCLUSIVE_ROLES = DROPPED_ROLES | {"key"}
+"""Roles that a column can only have alone."""
 
 
 def _as_tuple(role: Any) -> Any:
@@ -40,9 +42,11 @@ class ColumnSpec(Strict):
         description="Who knows it and what it is for; one role or a list."
     )
     values: tuple[str, ...] | None = Field(None, description="Every value a categorical column may have, as texts.")
-    bounds: tuple[Limit, Limit] | None = Field(None, description="Lowest and highest number of a numeric column.")
+    bounds: tuple[FiniteFloat, FiniteFloat] | None = Field(
+        None, description="Lowest and highest number of a numeric column."
+    )
     hierarchy: DataFile | None = Field(None, description="A `;`-separated file: value;group;coarser group;...")
-    bins: Annotated[tuple[Limit, ...], Field(min_length=3)] | None = Field(
+    bins: Annotated[tuple[FiniteFloat, ...], Field(min_length=3)] | None = Field(
         None, description="Of a secret number, or a class of numbers: the edges of the intervals it is told in, rising."
     )
     ordered: bool = Field(False, description="Do the `values` stand in a meaningful order?")
@@ -58,8 +62,8 @@ class ColumnSpec(Strict):
     @model_validator(mode="after")
     def _roles_agree(self) -> ColumnSpec:
         roles = set(self.role)
-        if len(roles) > 1 and roles & ALONE:
-            raise ValueError(f"the role {sorted(roles & ALONE)[0]!r} stands alone")
+        if len(roles) > 1 and roles & EXCLUSIVE_ROLES:
+            raise ValueError(f"the role {sorted(roles & EXCLUSIVE_ROLES)[0]!r} stands alone")
         if {"sensitive", "quasi_identifier"} <= roles:
             raise ValueError("what the adversary knows of everyone (`quasi_identifier`) is not `sensitive`; choose")
         if "private" in roles and roles & {"quasi_identifier", "sensitive"}:
@@ -192,9 +196,6 @@ def _hierarchy(spec: ColumnSpec, column: Column) -> Hierarchy:
     return parse_hierarchy(text, place).restricted(column.domain, place)
 
 
-DROPPED = {"weight", "identifier", "ignored"}
-
-
 class CsvOptions(Strict):
     """How to read the file; the defaults are RFC 4180."""
 
@@ -256,8 +257,8 @@ class Data(Strict):
 
     def meaning(self) -> Schema:
         """The columns that matter, hierarchies read; DataError when a hierarchy does not fit."""
-        kept = ((name, spec) for name, spec in self.columns.items() if not set(spec.role) & DROPPED)
-        dropped = tuple(name for name, spec in self.columns.items() if set(spec.role) & {*DROPPED, "key"})
+        kept = ((name, spec) for name, spec in self.columns.items() if not set(spec.role) & DROPPED_ROLES)
+        dropped = tuple(name for name, spec in self.columns.items() if set(spec.role) & EXCLUSIVE_ROLES)
         return Schema(tuple(column_of(name, spec, self.on_missing) for name, spec in kept), dropped=dropped)
 
 

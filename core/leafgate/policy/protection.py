@@ -12,6 +12,7 @@ from leafgate.api.components import STRICT
 from leafgate.errors import DataError, PolicyError, Problem
 from leafgate.policy.knowledge import Asked, Columns, condition_problems, to_predicate, unknown_column
 from leafgate.types.adversary import meets
+from leafgate.types.schema import DROPPED_ROLES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,7 +70,7 @@ def protect_problems(rule: Mapping[str, Any], columns: Columns, place: str) -> I
         yield from _column_problems(rule["column"], columns, f"{place}.column")
     where = rule.get("where")
     if isinstance(where, dict) and rule.get("column") in where:
-        problem = "tells the value of the very cells it protects"
+        problem = "discloses the value of the cells that it protects"
         yield Problem(f"{place}.where.{rule['column']}", problem, "say whose cells by other columns, or by `keys`")
     for name, written in where.items() if isinstance(where, dict) else ():
         yield from _where_problems(name, written, columns, f"{place}.where.{name}")
@@ -95,7 +96,7 @@ def _where_problems(name: str, written: Any, columns: Columns, place: str) -> It
     column = columns.get(name)
     if name not in columns:
         yield unknown_column(name, columns, place)
-    elif column is not None and column.roles & {"weight", "identifier", "ignored"}:
+    elif column is not None and column.roles & DROPPED_ROLES:
         yield Problem(place, "this column is dropped when the file is read", "give it the role `key` or `private`")
     elif column is not None and "key" not in column.roles:
         yield from condition_problems(written, column, place)

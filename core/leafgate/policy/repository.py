@@ -15,11 +15,9 @@ from leafgate.errors import InvalidError, LeafgateError, PolicyError
 from leafgate.io.yaml import MAX_BYTES, parse_yaml
 from leafgate.policy.sources import files_read
 
-# --- Reading a git repository without running anything that it holds: no hook, filter, text conversion or helper ---
-
-PASSED_ON = ("HOME", "XDG_CONFIG_HOME", "SYSTEMROOT", "TMPDIR")
-"""All of the environment that git is given: in HOME its owner says which folders of others it may read."""
-SAFELY = (
+ENVIRONMENT = ("HOME", "XDG_CONFIG_HOME", "SYSTEMROOT", "TMPDIR")
+"""Environment variables that git gets; its configuration below HOME names the foreign folders that it may read."""
+SAFE_OPTIONS = (
     "--no-pager",
     "--no-replace-objects",
     "--no-optional-locks",
@@ -77,12 +75,12 @@ class Repository:
     def entries(self, commit: str) -> dict[PurePosixPath, Entry]:
         """Every folder, file and link of a commit, by its path from the top."""
         listed = _git(self.top, "ls-tree", "-r", "-t", "-z", "--full-tree", commit)
-        found = {}
+        entries = {}
         for line in filter(None, listed.split(b"\0")):
             head, _, name = line.partition(b"\t")
             mode, _, object_id = head.decode("ascii").split(" ")
-            found[PurePosixPath(os.fsdecode(name))] = Entry(mode, object_id)
-        return found
+            entries[PurePosixPath(os.fsdecode(name))] = Entry(mode, object_id)
+        return entries
 
     def content(self, entry: Entry) -> bytes:
         """The bytes of a file as they were committed, whatever attributes the repository gives it."""
@@ -98,7 +96,7 @@ class Repository:
 def _git(folder: Path, *words: str) -> bytes:
     """What git prints; InvalidError with its complaint where it fails, LeafgateError where it takes too long."""
     program = _program()
-    command = [program, "-C", str(folder), *SAFELY, *words]
+    command = [program, "-C", str(folder), *SAFE_OPTIONS, *words]
     try:
         done = subprocess.run(  # noqa: S603
             command, env=_environment(), stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False
@@ -124,7 +122,7 @@ def _program() -> str:
 
 def _environment() -> Mapping[str, str]:
     """No variable of git's own from outside, no transport, no question to anybody."""
-    kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    kept = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
     return kept | {
         "PATH": os.defpath,
         "LC_ALL": "C",

@@ -1,4 +1,4 @@
-"""A policy as it is written: its file, the policies it extends, the file of waivers beside it; nothing checked yet."""
+"""Policy files as unchecked documents: a policy, those it extends, its lists of waivers and reviewers, their lines."""
 
 from __future__ import annotations
 
@@ -10,55 +10,14 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from leafgate.api.paths import inside
+from leafgate.api.plan import Lines, SourceLine
 from leafgate.errors import PolicyError
+from leafgate.io.text import printable, shorten
 from leafgate.io.yaml import MAX_BYTES, Kept, Node, read_yaml
+from leafgate.types.paths import DocumentPath, format_path, locate
 
-# --- Where each key of a policy stands: its place as errors write it (`metrics[0].at_least`), and its line ---
-
-LONGEST = 200
-
-
-@dataclass(frozen=True)
-class SourceLine:
-    """One line of a policy: the file's name, never a path of this machine; the number, from 1; the text."""
-
-    file: str
-    number: int
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.number}: {self.text}"
-
-
-Lines = Mapping[str, SourceLine]
-
-
-@dataclass(frozen=True)
-class PolicyOrigin:
-    """The file a policy is in and, as it was called, its folder; where everything stands, and what it extends.
-
-    `folder` is told from the root of the repository that the policy is in, and is empty outside one: no path of this
-    machine is told, and nothing depends on where leafgate was called. `elsewhere` are such folders of files that do
-    not lie below the policy's. `given` is what else the command line named, its paths likewise or as words that stand
-    for them.
-    """
-
-    file: str = ""
-    lines: Lines = field(default_factory=dict)
-    extends: tuple[str, ...] = ()
-    folder: str = ""
-    given: tuple[str, ...] = ()
-    elsewhere: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """What a report tells of it."""
-        fields = {"file": self.file, "folder": self.folder, "extends": list(self.extends), "given": list(self.given)}
-        return {key: value for key, value in fields.items() if value}
-
-
-IN_MEMORY = PolicyOrigin()
-"""A policy that is in no file."""
+MAX_LINE_LENGTH = 200
+"""Signs of a line that are quoted."""
 
 
 def display_path(path: Path, word: str) -> str:
@@ -88,40 +47,31 @@ def shown_file(path: Path, policy: Path, word: str) -> str:
 
 
 def read_lines(content: bytes, name: str) -> tuple[dict[str, Any], Lines]:
-    """The document in a policy's bytes, and where everything in it stands; PolicyError as `parse_yaml`."""
+    """Return the document in a policy's bytes and the line of each value; PolicyError as `parse_yaml`."""
     kept = read_yaml(content, name)
     return kept.document, lines_of(kept, name)
 
 
 def lines_of(kept: Kept, name: str) -> Lines:
-    """The line of every key and every item of a list, by its place; of two equal places the first."""
+    """Return the line of every key and of every item of a list, by its path."""
     texts = kept.text.splitlines()
-    found: dict[str, SourceLine] = {}
-    for place, number in _places(kept.root, ""):
-        found.setdefault(place, SourceLine(name, number + 1, _shown(texts[number])))
-    return found
+    numbers = _line_numbers(kept.root, ())
+    return {
+        path: SourceLine(name, number + 1, shorten(printable(texts[number].strip()), MAX_LINE_LENGTH))
+        for path, number in numbers
+    }
 
 
-def _places(node: Node, place: str) -> Iterator[tuple[str, int]]:
+def _line_numbers(node: Node, path: DocumentPath) -> Iterator[tuple[DocumentPath, int]]:
     if node.id == "mapping":
         for key, value in node.value:
-            here = f"{place}.{key.value}" if place else key.value
-            yield here, key.start_mark.line
-            yield from _places(value, here)
+            yield (*path, key.value), key.start_mark.line
+            yield from _line_numbers(value, (*path, key.value))
     elif node.id == "sequence":
         for i, item in enumerate(node.value):
-            yield f"{place}[{i}]", item.start_mark.line
-            yield from _places(item, f"{place}[{i}]")
+            yield (*path, i), item.start_mark.line
+            yield from _line_numbers(item, (*path, i))
 
-
-def _shown(text: str) -> str:
-    """A line as it may be quoted: without indentation, not too long, nothing that moves a cursor."""
-    text = text.strip()
-    text = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
-    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
-
-
-# --- Files that an extended policy names: read beside it, not beside whoever extends it ---
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -136,71 +86,56 @@ class Home:
 
 @dataclass(frozen=True)
 class PathResolver:
-    """Where each file of a chain of policies has its folder; `own` is the one that extends the others."""
+    """The folder of each file of a chain of policies; `own` is the file that extends the others."""
 
     own: str
     folders: Mapping[str, Home]
-    lines: Mapping[str, SourceLine]
+    lines: Lines
     document: Mapping[str, Any]
     root: Path | None = None
 
     def resolve(self, policy: Model) -> Model:
-        """The policy with every file that another policy of the chain names taken from beside that one."""
-        changed = {name: self._settled(result, name) for name, result in _fields(policy)}
+        """Return the policy with each path that an extended policy names resolved in that policy's folder."""
+        changed = {name: self._resolved(value, (name,)) for name, value in policy}
         return policy.model_copy(update=changed)
 
-    def _settled(self, document: Any, place: str) -> Any:
-        if isinstance(document, Path):
-            return self._file(document, place)
-        if isinstance(document, BaseModel):
-            return document.model_copy(update={k: self._settled(v, f"{place}.{k}") for k, v in _fields(document)})
-        if isinstance(document, tuple):
-            return tuple(self._settled(one, f"{place}[{i}]") for i, one in enumerate(document))
-        if isinstance(document, dict):
-            return {key: self._settled(one, f"{place}.{key}") for key, one in document.items()}
-        return document
+    def _resolved(self, value: Any, at: DocumentPath) -> Any:
+        if isinstance(value, Path):
+            return self._file(value, at)
+        if isinstance(value, BaseModel):
+            return value.model_copy(update={name: self._resolved(inner, (*at, name)) for name, inner in value})
+        if isinstance(value, tuple):
+            return tuple(self._resolved(inner, (*at, i)) for i, inner in enumerate(value))
+        if isinstance(value, dict):
+            return {key: self._resolved(inner, (*at, key)) for key, inner in value.items()}
+        return value
 
-    def _file(self, path: Path, place: str) -> Path:
-        line, name = self.lines.get(place), _at(self.document, place)
+    def _file(self, path: Path, at: DocumentPath) -> Path:
+        line, name = self.lines.get(at), locate(self.document, at)
         home = None if line is None or line.file == self.own else self.folders.get(line.file)
         if home is None or (self.root is not None and not home.held and path == inside(self.root, name)):
             return path
         try:
             return inside(home.folder, name)
         except ValueError as error:
-            raise PolicyError(str(error).partition(";")[0], place=place, remedy="name a file beside it") from None
-
-
-def _fields(model: BaseModel) -> Iterator[tuple[str, Any]]:
-    yield from model
-
-
-def _at(document: Any, place: str) -> Any:
-    """What stands at a place; columns may have dots in their names."""
-    if not place:
-        return document
-    keys = document if isinstance(document, dict) else ()
-    for key in sorted(keys, key=len, reverse=True):
-        if place == key or place.startswith((f"{key}.", f"{key}[")):
-            return _at(document[key], place[len(key) :].removeprefix("."))
-    number, _, rest = place[1:].partition("]")
-    return _at(document[int(number)], rest.removeprefix("."))
+            message = str(error).partition(";")[0]
+            raise PolicyError(message, place=format_path(at), remedy="name a file beside it") from None
 
 
 DEEPEST = 8
-"""So many policies may extend one another; more are a mistake."""
+"""Longest chain of policies that extend one another."""
 
 
 @dataclass(frozen=True)
 class PolicyDocument:
-    """A policy as plain mappings and lists; the name of its file, and where everything in it stands.
+    """A policy as plain mappings and lists, with the name of its file and the line of each value.
 
     `extends` names the policies it was merged with, the nearest first; `homes` are their folders, and its own.
     """
 
     document: dict[str, Any]
     file: str
-    lines: Mapping[str, SourceLine]
+    lines: Lines
     extends: tuple[str, ...] = ()
     homes: Mapping[str, Home] = field(default_factory=dict, compare=False)
 
@@ -212,18 +147,18 @@ def read_policy(path: Path, name: str = "") -> PolicyDocument:
     homes = {name: Home(path.parent)}
     if isinstance(document.get("waivers"), str):
         waivers, where = _list_beside(path.parent, document["waivers"], "waivers", "waivers")
-        document, lines = document | {"waivers": waivers}, {**_without(lines, "waivers"), **where}
+        document, lines = document | {"waivers": waivers}, {**_without(lines, ("waivers",)), **where}
     approvals = _dict(document.get("approvals"))
     if isinstance(approvals.get("reviewers"), str):
-        place = "approvals.reviewers"
-        reviewers, listed = _list_beside(path.parent, approvals["reviewers"], "reviewers", place)
+        at = ("approvals", "reviewers")
+        reviewers, listed = _list_beside(path.parent, approvals["reviewers"], "reviewers", format_path(at))
         document = document | {"approvals": approvals | {"reviewers": reviewers}}
-        lines = {**_without(lines, place), **{f"approvals.{inner}": line for inner, line in listed.items()}}
+        lines = {**_without(lines, at), **{("approvals", *inner): line for inner, line in listed.items()}}
     return PolicyDocument(document, name, lines, homes=homes)
 
 
-def _without(lines: Mapping[str, SourceLine], place: str) -> dict[str, SourceLine]:
-    return {where: line for where, line in lines.items() if not where.startswith(place)}
+def _without(lines: Lines, path: DocumentPath) -> Lines:
+    return {at: line for at, line in lines.items() if at[: len(path)] != path}
 
 
 @dataclass(frozen=True)
@@ -303,9 +238,9 @@ def _held(written: PolicyDocument) -> PolicyDocument:
 
 
 def _chain(path: Path, taken: Collection[str]) -> Iterator[tuple[Path, PolicyDocument]]:
-    """Each file's own place, and what it says; from a policy to the most general one it extends.
+    """Yield the resolved path and the document of a policy and of each policy it extends, the most general last.
 
-    Names are told from the first one's folder; with the folder's own name before those that are `taken`.
+    Names are relative to the first policy's folder, with the folder's own name in front of those that are `taken`.
     """
     folder, here, seen = path.parent, path, set[Path]()
     while True:
@@ -322,8 +257,8 @@ def _chain(path: Path, taken: Collection[str]) -> Iterator[tuple[Path, PolicyDoc
         here = _beside(here.parent, parent, f"{name}: extends")
 
 
-def _list_beside(folder: Path, name: str, key: str, place: str) -> tuple[Any, Mapping[str, SourceLine]]:
-    """What a file below the policy's folder lists under its one key, wherever the data are."""
+def _list_beside(folder: Path, name: str, key: str, place: str) -> tuple[Any, Lines]:
+    """Return the list under the one key of a file below the policy's folder, and its lines."""
     document, lines = _read(_beside(folder, name, place), name)
     if set(document) != {key} or isinstance(document[key], str):
         raise PolicyError(f"must have the key `{key}`, a list, and nothing else", place=name)
@@ -331,7 +266,7 @@ def _list_beside(folder: Path, name: str, key: str, place: str) -> tuple[Any, Ma
 
 
 def _not_taken(name: str, folder: Path, taken: Collection[str]) -> str:
-    """The name, told apart from those that are taken by the folder's own name, and by a number if need be."""
+    """Return a name that is not taken: with the folder's own name in front, and a number where that is needed."""
     for number in range(len(taken) + 2):
         wanted = name if number == 0 else f"{folder.resolve().name}/{name}" + (f" ({number})" if number > 1 else "")
         if wanted not in taken:
@@ -348,7 +283,7 @@ def _beside(folder: Path, name: object, place: str) -> Path:
         raise PolicyError(message, place=place, remedy="name a file below the policy's folder") from None
 
 
-def _read(path: Path, name: str, place: str = "") -> tuple[dict[str, Any], Mapping[str, SourceLine]]:
+def _read(path: Path, name: str, place: str = "") -> tuple[dict[str, Any], Lines]:
     try:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
@@ -358,5 +293,5 @@ def _read(path: Path, name: str, place: str = "") -> tuple[dict[str, Any], Mappi
 
 
 def name_of(item: Any) -> Any:
-    """What findings call an attack or a metric as it is written; None for what is neither."""
+    """Return the name that findings give to an attack or a metric of a document; None for anything else."""
     return (item.get("name") or item.get("use")) if isinstance(item, dict) else None

@@ -1,9 +1,9 @@
-"""Which of two values of a policy is tighter: limits, options, roles, what is told, whom is trusted."""
+"""Comparison of two policies: which changes are tighter, looser, or different without an order."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Annotated, Any, Literal
@@ -13,11 +13,13 @@ from pydantic_core import to_jsonable_python
 
 from leafgate.api.components import Component
 from leafgate.api.metrics import RecordMetric
+from leafgate.api.plan import SourceLine
 from leafgate.api.registry import Plugins
 from leafgate.io.json import is_number
 from leafgate.policy.models import AS_ROLES, Unlisted
-from leafgate.policy.sources import PolicyDocument, SourceLine, name_of
+from leafgate.policy.sources import PolicyDocument, name_of
 from leafgate.policy.waivers import MAX_DAYS, addresses_of
+from leafgate.types.paths import DocumentPath, format_path, locate
 
 Kind = Literal["tighter", "looser", "different"]
 LEVELS = ("labels", "error_rates", "shares", "counts")
@@ -64,7 +66,7 @@ def _orderable(document: Any) -> bool:
 
 
 def _level(old: Any, new: Any) -> Kind:
-    """Leaves that tell less are tighter."""
+    """Leaves that publish less are tighter."""
     if old not in LEVELS or new not in LEVELS:
         return "different"
     return _less(LEVELS.index(old), LEVELS.index(new))
@@ -79,7 +81,7 @@ def _fewer_reviewers(old: Any, new: Any) -> Kind:
 
 
 def unlisted_of(written: Any) -> Unlisted:
-    """What `data.unlisted` means as it is written, or the default; what cannot be read allows nothing."""
+    """Return `data.unlisted` as a model; the default where it is missing or invalid."""
     if written is None:
         return Unlisted()
     try:
@@ -98,24 +100,24 @@ def _unlisted(old: Any, new: Any) -> Kind:
 
 
 def counts_change(old: Any, new: Any) -> Kind:
-    """Counting rows is tighter than counting the people they are said to stand for; it is the default."""
+    """Counting rows, the default, is tighter than counting the people that the rows are declared to stand for."""
     before, after = ("rows" if result is None else result for result in (old, new))
     if {before, after} <= {"rows", "people"}:
         return "looser" if after == "people" else "tighter"
     return "different"
 
 
-ORDERED: list[tuple[str, Any, Callable[[Any, Any], Kind]]] = [
-    ("publish.leaves", "counts", _level),
-    ("publish.measure", True, _less),
-    ("knows.distribution", False, _more),
-    ("knows.sample", 0, _more),
-    ("report.smallest_cell", 10, _more),
-    ("max_waiver_days", MAX_DAYS, _less),
-    ("approvals.reviewers", None, _fewer_reviewers),
-    ("data.unlisted", None, _unlisted),
+ORDERED: list[tuple[DocumentPath, Any, Callable[[Any, Any], Kind]]] = [
+    (("publish", "leaves"), "counts", _level),
+    (("publish", "measure"), True, _less),
+    (("knows", "distribution"), False, _more),
+    (("knows", "sample"), 0, _more),
+    (("report", "smallest_cell"), 10, _more),
+    (("max_waiver_days",), MAX_DAYS, _less),
+    (("approvals", "reviewers"), None, _fewer_reviewers),
+    (("data", "unlisted"), None, _unlisted),
 ]
-"""Places, what is meant where nothing stands, and in which direction they are tighter."""
+"""Paths, the default where the policy has nothing there, and the function that compares two values."""
 
 
 def role_change(old: set[str], new: set[str]) -> Kind:
@@ -130,14 +132,12 @@ def removed_or_added(lost: set[str], won: set[str]) -> Kind:
     return "looser" if lost else "tighter" if won else "different"
 
 
-# --- Two policies beside each other: what got tighter, what looser, what is otherwise different ---
-
-READ = ("data.missing", "data.on_missing", "data.csv")
-"""What decides which rows of a file are people at all."""
+READ: tuple[DocumentPath, ...] = (("data", "missing"), ("data", "on_missing"), ("data", "csv"))
+"""Options that decide which rows of a file are people."""
 RENAMING = frozenset({"aliases"})
-"""What of a column makes one value another: who says who somebody is says who is alike."""
+"""Options of a column that change its cells, and with them who is in an equivalence class."""
 COUNTING = "counts"
-"""What of a weight says whether rows are people."""
+"""The option of a weight that decides whether each row is one person."""
 UNLISTED = "is not listed by what it extends, which does not allow the role {roles} for it"
 ALLOW = (
     "give it the role quasi_identifier; or, in the policy that is extended, list the column, "
@@ -149,15 +149,15 @@ LIST_PEOPLE = "leave `counts` out; or list {name} under data.columns of the poli
 
 @dataclass(frozen=True)
 class Change:
-    """One place that the newer policy has otherwise. `allowed_in_child`: also a policy that extends the older one may.
+    """One value that differs between an older and a newer policy.
 
-    `old` and `new` are what stands there, None for nothing; the lines say where, if they are known. `name` is the
-    attack's or the metric's that is changed. `problem` says what is wrong where the change as such does not, and `hint`
-    what to do about it.
+    `old` and `new` are the values, None where there is none, with their source lines if known. `allowed_in_child`
+    means that a policy which extends the older one may make this change. `name` is that of the changed attack or
+    metric. `problem` and `hint` describe what is wrong and what to do, where the kind of change does not say it.
     """
 
     kind: Kind
-    place: str
+    path: DocumentPath
     old: Any
     new: Any
     old_line: SourceLine | None = None
@@ -168,13 +168,18 @@ class Change:
     hint: str = ""
 
     @property
+    def place(self) -> str:
+        """The path as text."""
+        return format_path(self.path)
+
+    @property
     def is_addition_or_removal(self) -> bool:
-        """Did something come or go as a whole?"""
-        return self.place.endswith("]") and (self.old is None or self.new is None)
+        """Did a whole item of a list come or go?"""
+        return isinstance(self.path[-1], int) and (self.old is None or self.new is None)
 
 
 def compared(old: PolicyDocument, new: PolicyDocument, plugins: Plugins) -> list[Change]:
-    """Every change from the older policy to the newer one; tolerant of what is wrong in either."""
+    """Return every change from the older policy to the newer one; invalid values of either raise no error."""
     comparing = _Comparing(old, new, plugins)
     return [
         *comparing.trust(),
@@ -196,27 +201,27 @@ class _Comparing:
 
     def trust(self) -> Iterator[Change]:
         """The distributions that are loaded: fewer is tighter."""
-        old, new = self._both("plugins")
+        old, new = self._both(("plugins",))
         if old != new:
-            yield self._change(fewer_trusted(old, new), "plugins", old, new)
+            yield self._change(fewer_trusted(old, new), ("plugins",), old, new)
 
     def numbers(self) -> Iterator[Change]:
-        """Everything that has an order of its own, wherever it stands."""
-        for place, default, order in ORDERED:
-            old, new = (default if result is None else result for result in self._both(place))
+        """All values that have an order of their own."""
+        for path, default, order in ORDERED:
+            old, new = (default if value is None else value for value in self._both(path))
             if old != new:
-                yield self._change(order(old, new), place, old, new)
+                yield self._change(order(old, new), path, old, new)
 
     def columns(self) -> Iterator[Change]:
-        """Who knows a column and whether it is secret; its domain."""
-        old, new = (_dict(result) for result in self._both("data.columns"))
+        """The roles and the domain of each column."""
+        old, new = (_dict(result) for result in self._both(("data", "columns")))
         for name in [*old, *(name for name in new if name not in old)]:
-            before, after, place = old.get(name), new.get(name), f"data.columns.{name}"
+            before, after, path = old.get(name), new.get(name), ("data", "columns", name)
             roles, become = _roles(before), _roles(after)
             if before is None or after is None:
                 kind = removed_or_added(roles & KNOWLEDGE_ROLES, become & KNOWLEDGE_ROLES)
                 barred = self._barred(name, become) if before is None else set()
-                change = self._change(kind, place, before, after, free=before is None and not barred)
+                change = self._change(kind, path, before, after, free=before is None and not barred)
                 if barred:
                     listed = ", ".join(sorted(barred))
                     hint = ALLOW.format(name=json.dumps(name, ensure_ascii=False), roles=listed)
@@ -224,29 +229,29 @@ class _Comparing:
                     change = replace(change, kind=kind, problem=UNLISTED.format(roles=listed), hint=hint)
                 yield change
                 if before is None and _dict(after).get(COUNTING) == "people":
-                    people = self._change("looser", f"{place}.{COUNTING}", None, "people")
+                    people = self._change("looser", (*path, COUNTING), None, "people")
                     yield replace(people, problem=UNLISTED_PEOPLE, hint=LIST_PEOPLE.format(name=name))
                 continue
             if roles != become:
-                yield self._change(role_change(roles, become), f"{place}.role", sorted(roles), sorted(become))
+                yield self._change(role_change(roles, become), (*path, "role"), sorted(roles), sorted(become))
             for key in sorted((set(_dict(before)) | set(_dict(after))) - {"role"}):
                 stated = _dict(before).get(key), _dict(after).get(key)
                 if key == COUNTING and stated[0] != stated[1]:
-                    yield self._change(counts_change(*stated), f"{place}.{key}", *stated)
+                    yield self._change(counts_change(*stated), (*path, key), *stated)
                 elif key == "reason" and stated[0] != stated[1]:
-                    yield self._change("different", f"{place}.{key}", *stated, free=True)
+                    yield self._change("different", (*path, key), *stated, free=True)
                 else:
-                    yield from self._stated(f"{place}.{key}", *stated, free=key not in RENAMING)
+                    yield from self._stated((*path, key), *stated, free=key not in RENAMING)
         yield from self._order(list(old), list(new))
 
     def _barred(self, name: str, roles: set[str]) -> set[str]:
-        """The roles of a column that the older policy does not list, and does not allow for it.
+        """The roles that the older policy does not allow for a column it does not list.
 
-        A quasi_identifier is known to the adversary, whatever else it is; the class is one column. Any other role takes
-        the column from the adversary. A secret is judged by the limits on what is learned of it, so the older policy
-        must have one that is about every secret, or allow the role itself.
+        A quasi_identifier is always allowed, because the adversary knows it. Any other role takes the column from the
+        adversary. A sensitive column is covered only by limits on what is learned of it, so the older policy must have
+        a limit on every secret, or allow the role itself.
         """
-        unlisted = unlisted_of(_at(self.older.document, "data.unlisted"))
+        unlisted = unlisted_of(locate(self.older.document, ("data", "unlisted")))
         if "quasi_identifier" in roles:
             return set()
         barred = roles - unlisted.allowed(name)
@@ -256,7 +261,7 @@ class _Comparing:
 
     def _limits_secrets(self) -> bool:
         """Has the older policy a limit on what is learned of every secret?"""
-        for _, item in _items(_at(self.older.document, "metrics")):
+        for _, item in _items(locate(self.older.document, ("metrics",))):
             kind = self.plugins.by_name.get(str(item.get("use")))
             about_secrets = kind is not None and issubclass(kind, RecordMetric) and not kind.groups_only
             if about_secrets and item.get("secret") is None:
@@ -264,66 +269,73 @@ class _Comparing:
         return False
 
     def _order(self, old: list[str], new: list[str]) -> Iterator[Change]:
-        """Where columns stand. Without a header that says which cells are whose; else it breaks ties, and is free."""
-        nameless = [_at(written.document, "data.csv.header") is False for written in (self.older, self.newer)]
+        """The order of columns. It names them in a file without a header; otherwise it only breaks ties and is free."""
+        nameless = [value is False for value in self._both(("data", "csv", "header"))]
         before, after = ([name for name in names if name in old and name in new] for names in (old, new))
         if any(nameless) and [old.index(name) for name in before] != [new.index(name) for name in before]:
             before, after = old, new
         if before != after:
             moved = [pair for pair in zip_longest(before, after, fillvalue="(none)") if pair[0] != pair[1]]
-            items = (f"in the order {', '.join(names)}" for names in zip(*moved, strict=True))
-            yield self._change("different", "data.columns", *items, free=not nameless[0])
+            was, now = (f"in the order {', '.join(names)}" for names in zip(*moved, strict=True))
+            yield self._change("different", ("data", "columns"), was, now, free=not nameless[0])
 
     def build(self) -> Iterator[Change]:
-        old, new = (_dict(result) for result in self._both("build"))
+        old, new = (_dict(result) for result in self._both(("build",)))
         if old and new and old.get("use") != new.get("use"):
-            yield self._change("different", "build", old, new)
+            yield self._change("different", ("build",), old, new)
         elif old and new:
-            yield from self._options(old, new, "build", "build")
+            yield from self._options(old, new, ("build",), ("build",))
         elif old or new:
-            yield self._change("different", "build", old or None, new or None, free=not old)
+            yield self._change("different", ("build",), old or None, new or None, free=not old)
 
     def named(self, key: str) -> Iterator[Change]:
         """Attacks or metrics, by their names: more are tighter."""
-        old, new = ({str(name_of(item)): (i, item) for i, item in _items(result)} for result in self._both(key))
+        old, new = ({str(name_of(item)): (i, item) for i, item in _items(value)} for value in self._both((key,)))
         for name, (i, item) in old.items():
             if name not in new:
-                yield self._change("looser", f"{key}[{i}]", item, None, name=name)
+                yield self._change("looser", (key, i), item, None, name=name)
                 continue
-            j, other = new[name]
-            if item.get("use") != other.get("use"):
-                yield self._change("different", f"{key}[{i}]", item, other, f"{key}[{j}]", name=name)
+            j, newer = new[name]
+            if item.get("use") != newer.get("use"):
+                yield self._change("different", (key, i), item, newer, (key, j), name=name)
             else:
-                yield from self._options(item, other, f"{key}[{i}]", f"{key}[{j}]", name)
+                yield from self._options(item, newer, (key, i), (key, j), name)
         for name, (j, item) in new.items():
             if name not in old:
-                yield self._change("tighter", f"{key}[{j}]", None, item, name=name)
+                yield self._change("tighter", (key, j), None, item, name=name)
 
     def lists(self) -> Iterator[Change]:
         """Protected cells and facts the adversary knows: more are tighter. Waivers: fewer are."""
-        for place, more in (("data.protect", "tighter"), ("knows.facts", "tighter"), ("waivers", "looser")):
-            old, new = (self._granted(written, place) for written in (self.older, self.newer))
-            for one, other, gone in ((old, new, True), (new, old, False)):
-                known = {_alike(item) for _, item in other}
-                for i, item in one:
-                    if _alike(item) not in known:
-                        kind: Kind = "tighter" if (more == "tighter") != gone else "looser"
-                        items = (item, None) if gone else (None, item)
-                        yield self._change(kind, f"{place}[{i}]", *items, free=place == "waivers")
+        lists: list[tuple[DocumentPath, Kind]] = [
+            (("data", "protect"), "tighter"),
+            (("knows", "facts"), "tighter"),
+            (("waivers",), "looser"),
+        ]
+        for path, more in lists:
+            old, new = (self._granted(written, path) for written in (self.older, self.newer))
+            for items, others, removed in ((old, new, True), (new, old, False)):
+                known = {_canonical(item) for _, item in others}
+                for i, item in items:
+                    if _canonical(item) not in known:
+                        kind: Kind = "tighter" if (more == "tighter") != removed else "looser"
+                        values = (item, None) if removed else (None, item)
+                        yield self._change(kind, (*path, i), *values, free=path == ("waivers",))
 
     def rest(self) -> Iterator[Change]:
-        """What has no order: what a policy is called, its files and how they are read, its seed."""
-        described = bool(_at(self.older.document, "data.columns"))
-        for place in ("knows.people", "data.population", "report.digest_key"):
-            yield from self._stated(place, *self._both(place), grants=place == "knows.people")
-        for place in ("name", "data.path", "data.test", "seed", *READ):
-            old, new = self._both(place)
-            if old != new:  # who says what the columns mean says who is in the table, too
-                free = place not in READ or (old is None and not described)
-                yield self._change("different", place, old, new, free=free)
+        """Values without an order: the policy's name, its files and how they are read, its seed."""
+        has_columns = bool(locate(self.older.document, ("data", "columns")))
+        stated: list[DocumentPath] = [("knows", "people"), ("data", "population"), ("report", "digest_key")]
+        for path in stated:
+            yield from self._stated(path, *self._both(path), grants=path == ("knows", "people"))
+        described: list[DocumentPath] = [("name",), ("data", "path"), ("data", "test"), ("seed",), *READ]
+        for path in described:
+            old, new = self._both(path)
+            if old != new:  # the policy that describes the columns also decides which rows are people
+                free = path not in READ or (old is None and not has_columns)
+                yield self._change("different", path, old, new, free=free)
 
     def _options(
-        self, old: dict[str, Any], new: dict[str, Any], place: str, now: str, name: str = ""
+        self, old: dict[str, Any], new: dict[str, Any], path: DocumentPath, now: DocumentPath, name: str = ""
     ) -> Iterator[Change]:
         """The options of one component that is used in both."""
         kind = self.plugins.by_name.get(str(old.get("use")))
@@ -331,39 +343,53 @@ class _Comparing:
             before, after = (_option(kind, result, key) for result in (old, new))
             if key not in {"use", "name"} and before != after:
                 change = option_change(kind, key, before, after, new)
-                yield self._change(change, f"{place}.{key}", before, after, f"{now}.{key}", name=name)
+                yield self._change(change, (*path, key), before, after, (*now, key), name=name)
 
-    def _stated(self, place: str, old: Any, new: Any, *, grants: bool = False, free: bool = True) -> Iterator[Change]:
-        """What has no order, but may be said where it was not, if it is `free`."""
+    def _stated(
+        self, path: DocumentPath, old: Any, new: Any, *, grants: bool = False, free: bool = True
+    ) -> Iterator[Change]:
+        """A value without an order; if it is `free`, a child may set it where the parent does not."""
         if old != new:
             kind: Kind = "different" if not grants or (old and new) else "tighter" if new else "looser"
-            yield self._change(kind, place, old, new, free=free and old is None)
+            yield self._change(kind, path, old, new, free=free and old is None)
 
-    def _granted(self, written: PolicyDocument, place: str) -> list[tuple[int, Any]]:
-        items = _items(_at(written.document, place), anything=True)
-        known = _at(written.document, "knows.facts_known") if place == "knows.facts" else None
+    def _granted(self, written: PolicyDocument, path: DocumentPath) -> list[tuple[int, Any]]:
+        items = _items(locate(written.document, path), anything=True)
+        known = locate(written.document, ("knows", "facts_known")) if path == ("knows", "facts") else None
         return items[:known] if isinstance(known, int) and known >= 0 else items
 
-    def _both(self, place: str) -> tuple[Any, Any]:
-        return _at(self.older.document, place), _at(self.newer.document, place)
+    def _both(self, path: DocumentPath) -> tuple[Any, Any]:
+        return locate(self.older.document, path), locate(self.newer.document, path)
 
     def _change(
-        self, kind: Kind, place: str, old: Any, new: Any, now: str = "", *, free: bool = False, name: str = ""
+        self,
+        kind: Kind,
+        path: DocumentPath,
+        old: Any,
+        new: Any,
+        now: DocumentPath = (),
+        *,
+        free: bool = False,
+        name: str = "",
     ) -> Change:
-        lines = line_at(self.older, place, value=old), line_at(self.newer, now or place, value=new)
-        return Change(kind, place if old is not None else now or place, old, new, *lines, free, name)
+        lines = line_of(self.older, path, value=old), line_of(self.newer, now or path, value=new)
+        return Change(kind, path if old is not None else now or path, old, new, *lines, free, name)
 
 
-def line_at(written: PolicyDocument, place: str, *, value: Any) -> SourceLine | None:
-    """The line of a place, or of the nearest thing it is in; of an item that is not there, of its list."""
-    place = place[: place.rfind("[")] if value is None and place.endswith("]") else place
-    while place and place not in written.lines:
-        place = place[: max(place.rfind("."), place.rfind("["), 0)]
-    return written.lines.get(place)
+def line_of(written: PolicyDocument, path: DocumentPath, *, value: Any) -> SourceLine | None:
+    """Return the line of the value at a path, or of the nearest value around it; of a missing item, its list's."""
+    return nearest_line(written, path[:-1] if value is None and isinstance(path[-1], int) else path)
+
+
+def nearest_line(written: PolicyDocument, path: DocumentPath) -> SourceLine | None:
+    """Return the line of a path or of the innermost path around it; None where none of them has a line."""
+    while path and path not in written.lines:
+        path = path[:-1]
+    return written.lines.get(path)
 
 
 def _option(kind: type[Component] | None, document: dict[str, Any], key: str) -> Any:
-    """An option as it stands, or its default."""
+    """Return the option's value in the document, or its default."""
     if key == "scored" and kind is not None and issubclass(kind, RecordMetric):
         return document.get(key, kind.default_scored())
     field = None if kind is None else kind.model_fields.get(key)
@@ -373,14 +399,7 @@ def _option(kind: type[Component] | None, document: dict[str, Any], key: str) ->
 
 def _roles(document: Any) -> set[str]:
     role = _dict(document).get("role")
-    return {role} if isinstance(role, str) else {str(one) for one in role} if isinstance(role, list) else set()
-
-
-def _at(document: Mapping[str, Any], place: str) -> Any:
-    here: Any = document
-    for key in place.split("."):
-        here = here.get(key) if isinstance(here, dict) else None
-    return here
+    return {role} if isinstance(role, str) else {str(each) for each in role} if isinstance(role, list) else set()
 
 
 def _items(document: Any, *, anything: bool = False) -> list[tuple[int, Any]]:
@@ -392,6 +411,6 @@ def _dict(document: Any) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def _alike(document: Any) -> str:
-    """Equal for what says the same, in whatever order its keys stand."""
+def _canonical(document: Any) -> str:
+    """Return a text that is equal for equal documents, whatever the order of their keys."""
     return json.dumps(document, sort_keys=True, default=str)

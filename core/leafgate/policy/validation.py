@@ -12,27 +12,26 @@ from pydantic import BaseModel, ValidationError
 
 from leafgate.api.components import AttackModel, Component, TreeBuilder
 from leafgate.api.describe import models_of
-from leafgate.api.metrics import Metric, RecordMetric
+from leafgate.api.metrics import Metric
 from leafgate.api.registry import Plugins, use_of
-from leafgate.disclosure.limit_leakage import SMALL, LimitQuery
 from leafgate.errors import Problem, plain
 from leafgate.policy.knowledge import fact_problems, place_of
 from leafgate.policy.models import ColumnSpec, Policy, column_of
 from leafgate.policy.protection import place_of as place_of_rule
 from leafgate.policy.protection import protect_problems
-from leafgate.policy.waivers import metric_of
+from leafgate.types.paths import DocumentPath, format_path
 from leafgate.types.schema import Column
 
 KINDS: dict[str, type[Component]] = {"build": TreeBuilder, "attacks": AttackModel, "metrics": Metric}
 
 
-def resolve_error_path(loc: tuple[Any, ...], plugins: Plugins) -> tuple[list[Any], type[BaseModel] | None]:
-    """The place as the policy has it, and the model that holds the last key of it.
+def resolve_error_path(loc: DocumentPath, plugins: Plugins) -> tuple[DocumentPath, type[BaseModel] | None]:
+    """Return the path in the policy that pydantic's path of an error means, and the model that has its last key.
 
-    Where a section may be one of several models, pydantic's path has the chosen one's name in it; the
-    policy has not.
+    Where a section may be one of several models, pydantic's path contains the name of the chosen one; the path in the
+    policy does not.
     """
-    place: list[Any] = []
+    path: list[str | int] = []
     model: type[BaseModel] | None = Policy
     options: list[type[BaseModel]] = []
     for part in loc:
@@ -40,11 +39,11 @@ def resolve_error_path(loc: tuple[Any, ...], plugins: Plugins) -> tuple[list[Any
         if chosen:
             model, options = chosen[0], []
             continue
-        place.append(part)
-        if model is not None and part in model.model_fields:
-            options = list(plugins.kind(KINDS[part])) if len(place) == 1 and part in KINDS else models_of(model, part)
+        path.append(part)
+        if isinstance(part, str) and model is not None and part in model.model_fields:
+            options = list(plugins.kind(KINDS[part])) if len(path) == 1 and part in KINDS else models_of(model, part)
             model = options[0] if len(options) == 1 else None
-    return place, model
+    return tuple(path), model
 
 
 def _use_of(model: type[BaseModel]) -> Any:
@@ -52,13 +51,11 @@ def _use_of(model: type[BaseModel]) -> Any:
     return None if field is None else field.default
 
 
-# --- Mistakes in a policy that no section can see alone: names that clash, or that nothing has ---
-
 Named = list[tuple[int, dict[str, Any]]]
 
 
 def cross_field_errors(document: dict[str, Any], plugins: Plugins) -> Iterator[Problem]:
-    """Every such mistake; tolerant of whatever the sections themselves got wrong."""
+    """Yield every error that concerns several sections; errors within a section are tolerated here."""
     attacks, metrics = _dicts(document.get("attacks")), _dicts(document.get("metrics"))
     yield from _says_what_it_uses(document, attacks, metrics, plugins)
     yield from _unique("attack", attacks)
@@ -79,7 +76,7 @@ def cross_field_errors(document: dict[str, Any], plugins: Plugins) -> Iterator[P
 
 
 def _knowledge(document: dict[str, Any], secrets: list[str]) -> Iterator[Problem]:
-    """What is wrong with facts and with single cells that are secret, and secrets known where there are none."""
+    """Yield what is wrong with facts, protected cells, and known secrets where no column is secret."""
     knows, data = _dict(document.get("knows")), _dict(document.get("data"))
     for key in ("people", "sample"):
         if knows.get(key) is not None and not secrets:
@@ -144,7 +141,7 @@ REMEDIES = {
 
 
 def problems_of(error: ValidationError, document: dict[str, Any], plugins: Plugins) -> list[Problem]:
-    """Every mistake the models found in a document, once; a section that says not what it uses is told elsewhere."""
+    """Return every error of the models once; `cross_field_errors` reports a section that lacks `use`."""
     wrongs = error.errors(include_url=False, include_input=False)
     turned = {w["loc"][:-1] for w in wrongs if w["loc"][-1] in DIRECTIONS and w["type"] == "extra_forbidden"}
     return [
@@ -155,19 +152,19 @@ def problems_of(error: ValidationError, document: dict[str, Any], plugins: Plugi
     ]
 
 
-def _is_section(loc: tuple[Any, ...]) -> bool:
+def _is_section(loc: DocumentPath) -> bool:
     """Is it a builder, an attack or a metric itself, not something inside of one?"""
     return len(loc) == (1 if loc[0] == "build" else 2)
 
 
 def _problem(wrong: Any, document: dict[str, Any], plugins: Plugins) -> Problem:
     loc, used = resolve_error_path(wrong["loc"], plugins)
-    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc).lstrip(".")
+    place = format_path(loc)
     kind, message = wrong["type"], plain(wrong["msg"])
-    if _is_section(tuple(loc)) and kind == "union_tag_invalid":
+    if _is_section(loc) and kind == "union_tag_invalid":
         return Problem(place, f"nobody offers {wrong['ctx']['tag']!r}", f"installed: {_offered(loc, plugins)}")
     if kind == "literal_error" and loc[-1] == "use":
-        return Problem(place, f"nobody offers {_at(document, loc)!r}", f"installed: {_offered(loc, plugins)}")
+        return Problem(place, f"nobody offers {_written(document, loc)!r}", f"installed: {_offered(loc, plugins)}")
     if kind == "union_tag_invalid":
         return Problem(place, f"there is no {wrong['ctx']['tag']!r}", f"one of {wrong['ctx']['expected_tags']}")
     if kind == "union_tag_not_found":
@@ -177,22 +174,23 @@ def _problem(wrong: Any, document: dict[str, Any], plugins: Plugins) -> Problem:
     if kind == "missing":
         return Problem(place, "is missing")
     if kind == "literal_error" and "ctx" in wrong:
-        close = get_close_matches(str(_at(document, loc)), re.findall("'([^']*)'", wrong["ctx"]["expected"]), 1)
+        close = get_close_matches(str(_written(document, loc)), re.findall("'([^']*)'", wrong["ctx"]["expected"]), 1)
         return Problem(place, message, f"did you mean {close[0]!r}?" if close else "")
     return Problem(place, message, REMEDIES.get(kind, ""))
 
 
-def _at(thing: Any, loc: list[Any]) -> Any:
-    for part in loc:
-        thing = thing if isinstance(thing, str) else thing[part]
-    return thing
+def _written(document: Any, loc: DocumentPath) -> Any:
+    """Return what is written at a path of the model; a text is the short form of all that lies within it."""
+    for step in loc:
+        document = document if isinstance(document, str) else document[step]
+    return document
 
 
-def _offered(loc: list[Any], plugins: Plugins) -> str:
-    return ", ".join(use_of(component) for component in plugins.kind(KINDS[loc[0]]))
+def _offered(loc: DocumentPath, plugins: Plugins) -> str:
+    return ", ".join(use_of(component) for component in plugins.kind(KINDS[str(loc[0])]))
 
 
-def _unknown_key(loc: list[Any], used: type[BaseModel] | None) -> tuple[str, str]:
+def _unknown_key(loc: DocumentPath, used: type[BaseModel] | None) -> tuple[str, str]:
     key = str(loc[-1])
     known = [] if used is None else [field.alias or name for name, field in used.model_fields.items()]
     turned = (DIRECTIONS - {key}) & set(known) if key in DIRECTIONS else set()
@@ -201,18 +199,3 @@ def _unknown_key(loc: list[Any], used: type[BaseModel] | None) -> tuple[str, str
         return f"{used.model_fields['use'].default} is limited by `{direction}`", f"write {direction} instead of {key}"
     close = get_close_matches(key.casefold(), known, 1)
     return "unknown key", f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known) or 'none'}"
-
-
-def small_limits(policy: Policy) -> Iterator[Problem]:
-    """Every limit of a policy, and weaker one of its waivers, that is about groups too small to be shown."""
-    cell = policy.report.smallest_cell
-    weaker = [
-        (f"waivers[{i}].limit", waiver.weaker(metric))
-        for i, waiver in enumerate(policy.waivers)
-        if waiver.limit is not None and (metric := metric_of(waiver, policy.metrics)) is not None
-    ]
-    for place, metric in [*((f"metrics[{i}]", metric) for i, metric in enumerate(policy.metrics)), *weaker]:
-        average = isinstance(metric, RecordMetric) and metric.average
-        asked = LimitQuery(metric.called, metric.unit, {metric.direction: metric.limit, "average": average})
-        if asked.small(cell):
-            yield Problem(place, asked.describe(SMALL, cell))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
 
-from leafgate.api.components import STRICT, Limit, Share
+from leafgate.api.components import STRICT, FiniteFloat, Share
 from leafgate.api.metrics import Metric, RecordMetric
 from leafgate.errors import Problem
 from leafgate.io.contacts import address_of, same_person, visible_text
@@ -19,8 +19,8 @@ from leafgate.io.json import canonical
 if TYPE_CHECKING:
     from leafgate.policy.models import Policy
 
-MAX_DAYS, MOST_DAYS = 90, 365
-"""How many days a waiver may last unless the policy says otherwise, and how many any policy may allow."""
+MAX_DAYS = 90
+"""How many days a waiver may last unless the policy says otherwise."""
 Words = Annotated[str, Field(min_length=1, max_length=2000)]
 DIGEST = r"^[0-9a-f]{64}$"
 
@@ -41,8 +41,8 @@ class WaivedLimit(BaseModel):
 
     model_config = STRICT
 
-    at_least: Limit | None = Field(None, description="The score must not be lower.")
-    at_most: Limit | None = Field(None, description="The score must not be higher.")
+    at_least: FiniteFloat | None = Field(None, description="The score must not be lower.")
+    at_most: FiniteFloat | None = Field(None, description="The score must not be higher.")
     allow: Share | None = Field(None, description="The share of people that may lie beyond; the metric's if left out.")
 
     @model_validator(mode="after")
@@ -141,7 +141,7 @@ def waiver_problems(policy: Policy) -> Iterator[Problem]:
     """What is wrong with a policy's waivers beside its limits.
 
     A finding of a release has one waiver: several, one after the other, would outlast everybody who agreed to them, and
-    several with limits of their own would tell the public the number that each report hides. A release that is read
+    several with limits of their own would disclose the number that each public report hides. A release that is read
     from a file answers to two digests, so the waivers of one finding name files or releases, and not both.
     """
     names = [visible_text(waiver.id) for waiver in policy.waivers]
@@ -185,6 +185,6 @@ def _limit_problems(waiver: Waiver, metric: Metric | None, place: str) -> Iterat
         yield Problem(f"{place}.allow", f"{metric.called} judges nobody by themselves", "leave it out")
     else:
         allow = lenient if limit.allow is None else limit.allow
-        slack = metric.limit - bound if metric.direction == "at_least" else bound - metric.limit
+        slack = -metric.limit.margin(bound)
         if slack < 0 or allow < lenient or (slack == 0 and allow == lenient):
             yield Problem(place, "is not weaker than the policy's own limit", "say what must hold all the same")

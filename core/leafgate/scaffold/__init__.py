@@ -1,1 +1,1 @@
-"""First files: a policy for a table, a package for a plugin."""
+"""Write first files: `policy` a policy for a table, `plugin` a package for a plugin from the files in `templates`."""

@@ -15,7 +15,7 @@ import pandas as pd
 from leafgate.errors import DataError, PolicyError
 from leafgate.io.cells import is_code, read_bytes
 from leafgate.io.csv import read_cells, width
-from leafgate.io.parquet import read_parquet
+from leafgate.io.tables import is_parquet, read_parquet
 from leafgate.io.yaml import MAX_BYTES
 from leafgate.models.hints import ModelHints, class_column, hints_of, rest_of_policy
 from leafgate.policy.models import CsvOptions
@@ -110,7 +110,7 @@ def first_policy(
     model's file, the audit is of that; `folder` is the folder the policy will stand in.
     """
     csv = CsvOptions()
-    if path.suffix in {".parquet", ".pq"}:
+    if is_parquet(path):
         cells = read_parquet(read_bytes(path), None, path.name)
     else:
         cells, csv = _read(path, header)
@@ -256,7 +256,8 @@ def _why_identifier(guess: Guess) -> str:
 def _round_bounds(numbers: Sequence[float]) -> tuple[float, float]:
     """Multiples of a power of ten below the least and above the largest number; the power is no larger than their span.
 
-    They are neither of the two, which are somebody's: a release tells its bounds. 0 stays, where many things begin.
+    They are not the two numbers themselves, which are somebody's, because a release publishes its bounds. A bound of
+    0 stays, as many quantities start there.
 
     >>> _round_bounds([18, 90])
     (10.0, 100.0)
@@ -291,7 +292,7 @@ def _number_to_predict(guess: Guess) -> str:
         why = f"the numbers of {guess.name!r} are too large, or too near each other, for round intervals"
         raise PolicyError(why, place="--class", remedy="write the policy by hand, or take a constant from the numbers")
     bins = ", ".join(map(_number, edges))
-    return f"{{role: [class, sensitive], bins: [{bins}]}}          # CHECK: intervals the number is told in"
+    return f"{{role: [class, sensitive], bins: [{bins}]}}          # CHECK: intervals the number is published in"
 
 
 def _number(number: float) -> str:

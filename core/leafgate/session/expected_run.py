@@ -27,7 +27,7 @@ ANOTHER_RUN = "this report is of another run: audit again into a fresh folder"
 
 @dataclass(frozen=True, kw_only=True)
 class ExpectedRun:
-    """What the command line expects of a report: digests or files; None where anything will do."""
+    """The digests, or the files that have them, that a report must match; None accepts any."""
 
     policy: str | None = None
     release: str | None = None
@@ -72,7 +72,7 @@ class ExpectedRun:
         from leafgate.session.run import overridden
 
         if not Path(self.policy).is_file():
-            raise _neither(self.policy, "--expect-policy")
+            raise _no_digest(self.policy, "--expect-policy")
         policy = load_policy(Path(self.policy)).policy
         given = report["policy"].get("given", ())
         policy = overridden(policy, None, Path("TEST")) if "--test" in given else policy  # a digest says: there is one
@@ -146,10 +146,10 @@ def _digests(expected: str | None, option: str) -> dict[str, str | None]:
     try:
         return {"sha256": digest(Path(expected))}
     except (OSError, ValueError):
-        raise _neither(expected, option) from None
+        raise _no_digest(expected, option) from None
 
 
-def _neither(expected: str, option: str) -> InvalidError:
+def _no_digest(expected: str, option: str) -> InvalidError:
     remedy = "write all 64 digits, or name the file"
     if not expected:
         return InvalidError("is empty", place=option, remedy=remedy)

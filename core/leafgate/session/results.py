@@ -1,4 +1,4 @@
-"""The files an audit leaves: what was published, what was found, how long it took."""
+"""The files that an audit writes: the release, the report in each format, the timings."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ RESULTS = frozenset({RELEASE, "timings.json", "trail.json", "origins.json", *VER
 
 
 def write_results(audit: Audit, audience: Audience, folder: Path, formats: Collection[Format] = ()) -> None:
-    """Leave an audit's files in a folder: release.json, report.json, timings.json, and the report in other formats.
+    """Write release.json, report.json, timings.json and the report in other formats into a folder.
 
-    An auditor's report is for its owner's eyes only, and so is a release that did not pass. Auditors also
-    receive trail.json, where the builder kept one, and origins.json, which says whose the published records are.
+    Only their owner can read an auditor's report and a release that did not pass. Auditors also receive trail.json,
+    where the builder recorded one, and origins.json, which names the person behind each published record.
     """
     private = RESULTS - {RELEASE, "timings.json"} if audience == "auditor" else frozenset()
     private |= {RELEASE} if audit.report.verdict != "pass" else set()
@@ -32,7 +32,7 @@ def write_results(audit: Audit, audience: Audience, folder: Path, formats: Colle
 
 
 def _results(audit: Audit, audience: Audience, formats: Collection[Format]) -> Mapping[str, bytes]:
-    """The files in the order in which they take their names: the report last, so that it never stands without them."""
+    """The files in the order in which they take their names: the report last, so that no report exists without them."""
     from leafgate.disclosure.document import document
     from leafgate.models.origins import origins_document
 

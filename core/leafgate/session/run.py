@@ -1,4 +1,4 @@
-"""What every command that touches data does first: read the policy, and the tables it names."""
+"""A run: the policy and the tables that it names, opened, and the plan that the engine carries out."""
 
 from __future__ import annotations
 
@@ -9,21 +9,24 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from leafgate.api.plan import IN_MEMORY, PolicyOrigin
 from leafgate.api.registry import Plugins
 from leafgate.errors import DataError, PolicyError
 from leafgate.io.json import canonical
-from leafgate.policy.load import each_org, load_policy
+from leafgate.policy.load import compile_plan, each_org, load_policy
 from leafgate.policy.models import Policy
-from leafgate.policy.sources import IN_MEMORY, PolicyOrigin, shown_file
+from leafgate.policy.sources import shown_file
 
 if TYPE_CHECKING:
-    from leafgate.engine.audit import Audit
+    from leafgate.io.release_codec import ReleaseArtifact
+    from leafgate.session.notebook import NotebookAudit
+    from leafgate.types.adversary import AdversaryKnowledge
     from leafgate.types.table import Table
 
 
 @dataclass(frozen=True)
 class Session:
-    """A policy with its plugins and tables, the command line's overrides taken in."""
+    """A policy with its plugins and tables, after the overrides of the command line."""
 
     policy: Policy
     plugins: Plugins
@@ -34,16 +37,71 @@ class Session:
     people: Table | None = None
     source: PolicyOrigin = IN_MEMORY
 
-    def audit(self, today: date | None = None, announce: Callable[[str], None] = lambda line: None) -> Audit:
-        """Build, attack and judge; the seconds it took to read are part of its timings.
-
-        Waivers are judged on `today`, or on the day it is in UTC. `announce` is given a line before a long attack.
-        """
-        from leafgate.engine.audit import audit
-
+    def audit(self, today: date | None = None, announce: Callable[[str], None] = lambda line: None) -> NotebookAudit:
+        """Build, attack and judge as `audit_policy` does; the timings include the reading of the tables."""
         tables = (self.table, self.test, self.population, self.people)
-        audited = audit(self.policy, self.plugins, *tables, source=self.source, today=today, announce=announce)
+        audited = audit_policy(self.policy, self.plugins, *tables, source=self.source, today=today, announce=announce)
         return replace(audited, seconds={**self.seconds, **audited.seconds})
+
+
+def audit_policy(
+    policy: Policy,
+    plugins: Plugins,
+    table: Table,
+    test: Table | None = None,
+    population: Table | None = None,
+    people: Table | None = None,
+    *,
+    source: PolicyOrigin = IN_MEMORY,
+    today: date | None = None,
+    announce: Callable[[str], None] = lambda line: None,
+) -> NotebookAudit:
+    """Audit by a policy whose tables are open: compile it, build or load the release, attack it, judge it.
+
+    Args:
+        policy: a valid policy.
+        plugins: the plugins that the policy was read with.
+        table: the people whom the release is learned from.
+        test: the table for metrics of utility.
+        population: the public columns of the population.
+        people: the people whose secrets the adversary knows.
+        source: where the policy was read from.
+        today: the day on which waivers are judged; the present day in UTC when left out.
+        announce: is called with a line before an attack that forecasts a long run.
+
+    Raises:
+        InvalidError: the policy or the data are wrong.
+        InconclusiveError: the builder failed.
+    """
+    from leafgate.engine.audit import audit
+    from leafgate.models.checks import FILE_CHECKS
+    from leafgate.session.notebook import NotebookAudit
+
+    plan = compile_plan(policy, source, table=table)
+    tables = (table, test, population, people)
+    return NotebookAudit.of(audit(plan, plugins, *tables, file_checks=FILE_CHECKS, today=today, announce=announce))
+
+
+def build_release(policy: Policy, plugins: Plugins, table: Table, test: Table | None = None) -> ReleaseArtifact:
+    """The release that the policy builds from the table, as its file has it; nothing is attacked.
+
+    Raises:
+        PolicyError: the release discloses more than the policy publishes and cannot be cut down.
+        InconclusiveError: the builder failed or made a release that no file can hold.
+    """
+    from leafgate.engine.build import build
+    from leafgate.models.checks import FILE_CHECKS
+
+    return build(compile_plan(policy), plugins, table, test, file_checks=FILE_CHECKS)
+
+
+def granted_knowledge(
+    policy: Policy, table: Table, sealed: ReleaseArtifact, population: Table | None = None, people: Table | None = None
+) -> AdversaryKnowledge:
+    """What the policy grants an adversary who has the release `sealed`; errors as `compile_plan` raises them."""
+    from leafgate.engine.build import knowledge
+
+    return knowledge(compile_plan(policy, table=table), table, sealed, population, people)
 
 
 def open_session(
@@ -55,11 +113,19 @@ def open_session(
     *,
     before_data: Callable[[Policy], None] | None = None,
 ) -> Session:
-    """Read a policy and the tables it names; `data`, `test` and `org` come from the command line, any folder will do.
+    """Read a policy and the tables it names.
 
-    `org` may be several policies, each of which must be kept to.
-    `before_data` is called with the policy before any table is read.
-    Raises PolicyError and DataError, listing everything that is wrong.
+    Args:
+        path: the policy file.
+        data: the table, in place of `data.path`.
+        root: the folder that the policy's data files are below; the policy's own when left out.
+        test: the test table, in place of `data.test`.
+        org: one policy or several that this policy must complete or tighten.
+        before_data: is called with the policy before any table is read.
+
+    Raises:
+        PolicyError: the policy is wrong; every problem is listed.
+        DataError: a table does not fit the policy; every problem is listed.
     """
     loaded = load_policy(path, root, org)
     if before_data is not None:
@@ -75,7 +141,7 @@ def open_session(
 def _given(
     policy: Path, data: Path | None, root: Path | None, orgs: Sequence[Path], test: Path | None
 ) -> Iterator[str]:
-    """What the command line named beside the policy, as a report may tell it."""
+    """The other arguments of the command line, as a report may print them."""
     if data is not None:
         yield shown_file(data, policy, "DATA")
     held = [("--org", org, "ORG") for org in orgs]
@@ -88,7 +154,12 @@ Read = tuple["Table", "Table | None", "Table | None", "Table | None"]
 
 
 def read_tables(policy: Policy) -> Read:
-    """The table, the test table, the population and the known people a policy names."""
+    """The table, the test table, the population and the known people that a policy names.
+
+    Raises:
+        PolicyError: the policy names no table.
+        DataError: a table does not fit the policy.
+    """
     data, known = policy.data, policy.knows.people
     if data.path is None:
         raise PolicyError("says not where the table is", place="data.path", remedy="name it there, or give DATA")
@@ -107,7 +178,7 @@ def read_tables(policy: Policy) -> Read:
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables of several policies, read when first asked for: policies with the same files share them."""
+    """The tables of several policies, read on first use; policies that read the same files alike share them."""
 
     read: dict[bytes, Read] = field(default_factory=dict)
 
@@ -126,7 +197,7 @@ def _data_key(policy: Policy) -> bytes:
 
 
 def _refuse_one_class(table: Table) -> None:
-    """A table whose people all have one class has nothing to learn and nothing to protect."""
+    """DataError for a table whose people all have one class: nothing can be learned from it."""
     for column in table.schema.having("class"):
         if column.values is not None and len(set(table.codes(column.name).tolist())) < 2:
             raise DataError(

@@ -93,13 +93,13 @@ def points_of(document: Mapping[str, Any], axes: Sequence[Axis]) -> list[Point]:
 
 
 def refuse_probing(axes: Sequence[Axis]) -> None:
-    """PolicyError for places where many reports tell what one hides: the people, limits, and what is known."""
+    """PolicyError for paths where many reports disclose what one hides: people, limits, adversary knowledge."""
     for axis in axes:
         first, *below = _steps(axis.place)
         what = PROBING.get(str(first))
         if what is not None and (first != "knows" or below[:1] in ([], ["facts"], ["people"])):
             raise PolicyError(
-                f"to vary {what} tells the public what each report hides",
+                f"to vary {what} discloses to the public what each report hides",
                 place=f"{OVER} {axis.place}",
                 remedy="say --audience auditor",
             )

@@ -11,8 +11,8 @@ from typing import Annotated
 
 import typer
 
-from leafgate.cli.audit import Audience, DataFile, Json, PolicyFile, Root, Test
-from leafgate.cli.output import print_document, say
+from leafgate.console.options import Audience, DataFile, Json, PolicyFile, Root, Test
+from leafgate.console.output import print_document, say
 from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, write_files
 from leafgate.io.json import readable
 

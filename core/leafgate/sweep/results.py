@@ -15,6 +15,7 @@ from leafgate.disclosure.text import number
 from leafgate.policy.models import Policy
 from leafgate.sweep.axes import display_value
 from leafgate.sweep.worker import Result
+from leafgate.types.report import EXIT_CODES
 
 FORMAT = "leafgate/sweep/1"
 MARKS = {"pass": "pass", "fail": "FAIL", "inconclusive": "????"}
@@ -44,7 +45,7 @@ class Outcome:
     def exit_code(self) -> int:
         """0 when some release passes, 1 when one fails and none passes, else 3."""
         verdicts = {result.verdict for result in self.results}
-        return 0 if "pass" in verdicts else 1 if "fail" in verdicts else 3
+        return EXIT_CODES["pass" if "pass" in verdicts else "fail" if "fail" in verdicts else "inconclusive"]
 
 
 def outcome_of(results: Sequence[Result], policies: Sequence[Policy]) -> Outcome:
@@ -61,16 +62,16 @@ def _first(names: Sequence[str]) -> str | None:
 
 
 def finding_of(result: Result, metric: str | None) -> Mapping[str, Any] | None:
-    """The worst finding of a metric at one point: failed before not told before held, then by its score."""
+    """The worst finding of a metric at one point: failed before inconclusive before passed, then by its score."""
     findings = [] if result.report is None else result.report["findings"]
-    mine = [
+    of_metric = [
         finding for finding in findings if finding["metric"] == metric and not finding["id"].startswith("guarantee:")
     ]
-    return min(mine, key=_badness) if mine else None
+    return min(of_metric, key=_badness) if of_metric else None
 
 
 def _badness(finding: Mapping[str, Any]) -> tuple[int, float]:
-    """Failed before not told before held, and among equals the worse score."""
+    """Failed before inconclusive before passed, and among equals the worse score."""
     value = plain(finding["value"])
     worse = 0.0 if value is None else value if "at_least" in finding["limit"] else -value
     return {False: 0, None: 1, True: 2}[finding["passed"]], worse

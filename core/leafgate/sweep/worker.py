@@ -12,15 +12,15 @@ from typing import Any
 from leafgate.api.registry import Plugins
 from leafgate.disclosure.document import document
 from leafgate.disclosure.masking import Audience
-from leafgate.engine.audit import audit, versions_of
+from leafgate.engine.audit import versions_of
 from leafgate.engine.report_facts import files_of
 from leafgate.errors import DataError, InconclusiveError, LeafgateError, PolicyError
 from leafgate.io.files import OWNER_ONLY, make_folder, remove_files, write_file
 from leafgate.io.json import canonical, parse_json, readable
-from leafgate.policy.load import policy_of
+from leafgate.policy.load import compile_plan, policy_of
 from leafgate.policy.models import Policy
 from leafgate.session.results import RESULTS, write_results
-from leafgate.session.run import Read, Tables, overridden
+from leafgate.session.run import Read, Tables, audit_policy, overridden
 from leafgate.session.stale_results import RELEASE
 from leafgate.sweep.axes import Point
 
@@ -51,7 +51,7 @@ class Result:
 
     @property
     def problem(self) -> str:
-        """Why there is no number for something: what could not be run, built or told."""
+        """Why there is no number for something: what could not be run, built or decided."""
         findings = [] if self.report is None else self.report["findings"]
         items = [
             f["evidence"].get("problem") or f["evidence"].get("reason") for f in findings if f["passed"] is not True
@@ -124,7 +124,7 @@ class Auditor:
         make_folder(folder)
         remove_files(folder, (*RESULTS, KEY))
         try:
-            audited = audit(policy, plugins, *read)
+            audited = audit_policy(policy, plugins, *read)
         except InconclusiveError as error:
             return Result(point, None, name, str(error))
         if audited.sealed is not None and "epsilon" in audited.sealed.release.guarantee:
@@ -136,9 +136,10 @@ class Auditor:
     def _key(self, policy: Policy, plugins: Plugins, read: Read) -> bytes:
         """Everything a result depends on, in a digest, by which its owner alone could confirm a guess of the data."""
         table, *others = read
-        files = files_of(policy, table, dict(zip(("test", "population", "people"), others, strict=True)))
+        plan = compile_plan(policy)
+        files = files_of(plan, table, dict(zip(("test", "population", "people"), others, strict=True)))
         result = canonical(
-            [policy.sha256, files.keyed(files.key or b""), versions_of(policy, plugins), self.task.audience]
+            [policy.sha256, files.keyed(files.key or b""), versions_of(plan, plugins), self.task.audience]
         )
         return readable({"format": "leafgate/point/1", "sha256": hashlib.sha256(result).hexdigest()})
 

@@ -1,11 +1,15 @@
-"""A conformance kit: does a plugin keep to what leafgate takes for granted?
+"""Conformance kit: checks that a plugin keeps the contract that leafgate relies on.
 
 One line of pytest for each plugin:
 
     @pytest.mark.parametrize("check", conformance(MyAttack()), ids=str)
     def test_conforms(check): check()
 
-A check that says nothing of a plugin is listed as skipped, with the reason; none passes silently.
+A check that does not apply to a plugin is skipped, with the reason; none passes silently.
+
+`scenarios` holds tables, releases and contexts; `subjects` runs a component on them; `common_checks` and the checks
+of each kind of component compare what it returns; `sandbox` observes the process meanwhile, `subprocess_worker` is a
+second process; `check` is one check and the ways it can end.
 """
 
 from __future__ import annotations
@@ -14,8 +18,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from leafgate.api.components import AttackModel, Component, TreeBuilder
-from leafgate.api.metrics import Metric
+from leafgate.api.components import Component
 from leafgate.testing.check import Check, DoesNotApply, KnownException, NonConformance, checked_all, checks_of
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ __all__ = [
     "Scenario",
     "check_attack",
     "check_builder",
+    "check_component",
     "check_metric",
     "conformance",
 ]
@@ -37,42 +41,44 @@ Expected = Mapping[str, str] | None
 
 
 def conformance(component: Component, *, on: Sequence[Scenario] = (), expected: Expected = None) -> list[Check[Any]]:
-    """Every check of a builder, an attack or a metric, each to be called.
+    """List every check of a builder, an attack or a metric; calling a check runs it.
 
-    `on` are settings to try it in besides the kit's own. `expected` names checks that are known to fail, each with
-    the reason: such a check is listed as skipped, and fails if it should pass after all.
+    Args:
+        component: What is checked, with its options.
+        on: Scenarios to run it on in addition to the kit's.
+        expected: Names of checks that are known to fail, each with the reason: such a check is skipped, and fails if
+            it passes after all.
+
+    Raises:
+        TypeError: `component` is no builder, attack or metric.
+        ValueError: `expected` names a check that does not exist.
     """
-    if isinstance(component, AttackModel):
-        from leafgate.testing.attack_checks import ATTACK_CHECKS
-        from leafgate.testing.subjects import AttackSubject
+    from leafgate.testing.attack_checks import ATTACK_CHECKS
+    from leafgate.testing.builder_checks import BUILDER_CHECKS
+    from leafgate.testing.metric_checks import METRIC_CHECKS
+    from leafgate.testing.subjects import AttackSubject, MetricSubject, subject_of
 
-        return checks_of(component, ATTACK_CHECKS, AttackSubject(component, on), expected)
-    if isinstance(component, Metric):
-        from leafgate.testing.metric_checks import METRIC_CHECKS
-        from leafgate.testing.subjects import MetricSubject
-
-        return checks_of(component, METRIC_CHECKS, MetricSubject(component, on), expected)
-    if isinstance(component, TreeBuilder):
-        from leafgate.testing.builder_checks import BUILDER_CHECKS
-        from leafgate.testing.subjects import BuilderSubject
-
-        return checks_of(component, BUILDER_CHECKS, BuilderSubject(component, on), expected)
-    raise TypeError(f"{type(component).__name__} is no builder, attack or metric")
+    subject = subject_of(component, on)
+    if isinstance(subject, AttackSubject):
+        return checks_of(component, ATTACK_CHECKS, subject, expected)
+    if isinstance(subject, MetricSubject):
+        return checks_of(component, METRIC_CHECKS, subject, expected)
+    return checks_of(component, BUILDER_CHECKS, subject, expected)
 
 
-def check_attack(attack: AttackModel, *, on: Sequence[Scenario] = (), expected: Expected = None) -> dict[str, str]:
-    """Run every check of an attack: what did not apply, with the reason. NonConformance lists what does not hold."""
-    return checked_all(conformance(attack, on=on, expected=expected))
+def check_component(component: Component, *, on: Sequence[Scenario] = (), expected: Expected = None) -> dict[str, str]:
+    """Run every check of a builder, an attack or a metric.
+
+    Returns:
+        The names of checks that did not apply or were expected to fail, each with the reason.
+
+    Raises:
+        NonConformance: One or more checks failed; the text lists all of them.
+    """
+    return checked_all(conformance(component, on=on, expected=expected))
 
 
-def check_metric(metric: Metric, *, on: Sequence[Scenario] = (), expected: Expected = None) -> dict[str, str]:
-    """Run every check of a metric: what did not apply, with the reason. NonConformance lists what does not hold."""
-    return checked_all(conformance(metric, on=on, expected=expected))
-
-
-def check_builder(builder: TreeBuilder, *, on: Sequence[Scenario] = (), expected: Expected = None) -> dict[str, str]:
-    """Run every check of a builder: what did not apply, with the reason. NonConformance lists what does not hold."""
-    return checked_all(conformance(builder, on=on, expected=expected))
+check_attack = check_metric = check_builder = check_component
 
 
 def __getattr__(name: str) -> Any:

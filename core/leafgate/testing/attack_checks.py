@@ -1,13 +1,11 @@
-"""What must hold of every attack."""
+"""The checks of attacks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 
 from leafgate.errors import LeafgateError
-from leafgate.testing import common_checks as common
 from leafgate.testing.attack_properties import (
     detects_disclosure,
     respects_noise,
@@ -15,8 +13,9 @@ from leafgate.testing.attack_properties import (
     uninformative_release_uninformative_belief,
 )
 from leafgate.testing.check import NonConformance, called
-from leafgate.testing.sandbox import canonical_text, cells, public, refuse_cells
-from leafgate.testing.scenarios import SETTINGS, Instance, Scenario, apart
+from leafgate.testing.common_checks import COMMON_CHECKS
+from leafgate.testing.sandbox import cells, public, refuse_cells
+from leafgate.testing.scenarios import Instance, Scenario, apart
 from leafgate.testing.scenarios.malformed import edge_case_instances
 from leafgate.testing.scenarios.tables import relabelled, reordered, shuffled
 from leafgate.testing.subjects import AttackSubject
@@ -28,7 +27,7 @@ def believes(subject: AttackSubject) -> None:
 
     People of one group are believed the same, and it has words for each group it says it can word.
     """
-    for _, beliefs in subject.first_beliefs:
+    for _, beliefs in subject.beliefs:
         for belief in beliefs:
             for group in () if belief.equivalence_class is None else sorted(set(belief.equivalence_class.tolist())):
                 _words_of(subject, belief, group)
@@ -36,55 +35,10 @@ def believes(subject: AttackSubject) -> None:
 
 def _words_of(subject: AttackSubject, belief: Belief, group: int) -> None:
     explain = belief.explain
-    if explain is not None and not isinstance(called(subject.attack, lambda: explain(group)), str):
-        raise NonConformance("its `explain` gives no text", "say in words what the release tells of a group")
-
-
-def repeats(subject: AttackSubject) -> None:
-    """The same release, knowledge and seed: the same beliefs, bit for bit."""
-    common.same(
-        (
-            (canonical_text(believed), canonical_text(subject.beliefs(setting.world())))
-            for setting, believed in subject.first_beliefs
-        ),
-        "it believes something else when it is asked again",
-        "toss coins with numpy.random.default_rng(known.seed) alone; read no clock",
-    )
-
-
-def repeats_elsewhere(subject: AttackSubject) -> None:
-    """Another process, with other hashes and in another time zone, believes the same, bit for bit."""
-    common.repeats_elsewhere(subject.attack, subject.first, subject.more)
-
-
-def leaves_inputs_alone(subject: AttackSubject) -> None:
-    """It writes into nothing it is handed."""
-    for setting in subject.settings:
-        world = setting.world()
-        before = canonical_text([world.release, world.known])
-        subject.beliefs(world)
-        if canonical_text([world.release, world.known]) != before:
-            raise NonConformance(
-                f"it changes what it is handed (in the setting: {setting.name})", "copy before you write"
-            )
-
-
-def no_global_rng(subject: AttackSubject) -> None:
-    """It leaves the random numbers of the process alone."""
-    subject.settings  # noqa: B018  what it reads is found out beforehand
-    common.no_global_rng(lambda: (canonical_text(subject.beliefs(setting.world())) for setting in subject.settings))
-
-
-def no_network(subject: AttackSubject) -> None:
-    """It opens no connection."""
-
-    def run() -> None:
-        for setting in (*SETTINGS, *subject.more):
-            here = subject.readable(setting)
-            with suppress(LeafgateError, NonConformance):
-                _ = None if here is None else subject.beliefs(here.world())
-
-    common.no_network(run)
+    if explain is not None and not isinstance(called(subject.component, lambda: explain(group)), str):
+        raise NonConformance(
+            "its `explain` gives no text", "describe in words what the release publishes about a group"
+        )
 
 
 def respects_weights(subject: AttackSubject) -> None:
@@ -119,33 +73,25 @@ def _shuffled(setting: Scenario) -> Instance:
 def leaks_no_record(subject: AttackSubject) -> None:
     """What everybody may read of its evidence holds nothing of a row."""
     remedy = "wrap in Private what is about somebody, and counts of people in People (leafgate.types.report)"
-    for setting, beliefs in subject.first_beliefs:
+    for setting, beliefs in subject.beliefs:
         shown = [public(belief.evidence) for belief in beliefs]
-        refuse_cells(shown, cells(setting.world().table), subject.attack.model_dump(), remedy)
+        refuse_cells(shown, cells(setting.world().table), subject.component.model_dump(), remedy)
 
 
 def raises_clean_errors(subject: AttackSubject) -> None:
     """Of releases it cannot understand it says so in leafgate's errors; it never crashes."""
-    for world in edge_case_instances(subject.attack.reads):
-        if world.release.model not in subject.attack.models:
+    for world in edge_case_instances(subject.component.reads):
+        if world.release.model not in subject.component.models:
             continue
         try:
-            subject.beliefs(world)
+            subject.run(world)
         except LeafgateError:
             continue
 
 
 ATTACK_CHECKS: Mapping[str, Callable[[AttackSubject], None]] = {
     "believes": believes,
-    "described_options": lambda subject: common.described_options(subject.attack),
-    "explains_itself": lambda subject: common.explains_itself(subject.attack),
-    "pickles": lambda subject: common.pickles(subject.attack),
-    "light_face": lambda subject: common.imports_lightly(subject.attack),
-    "repeats": repeats,
-    "repeats_elsewhere": repeats_elsewhere,
-    "leaves_inputs_alone": leaves_inputs_alone,
-    "own_coins": no_global_rng,
-    "no_network": no_network,
+    **COMMON_CHECKS,
     "counts_people": respects_weights,
     "any_column_order": any_column_order,
     "any_label_order": any_label_order,

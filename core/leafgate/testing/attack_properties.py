@@ -1,4 +1,4 @@
-"""Does an attack find what is given away, and nothing where nothing is?"""
+"""Checks that an attack finds what a release discloses, and nothing where it discloses nothing."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from leafgate.testing.check import DoesNotApply, NonConformance
 from leafgate.testing.scenarios import SETTINGS, Instance, Scenario, truth_of
 from leafgate.testing.scenarios.releases import DisclosureLevel
 from leafgate.testing.scenarios.tables import Key
-from leafgate.testing.subjects import AttackSubject, chances_of, groups_of
+from leafgate.testing.subjects import AttackSubject, groups_of, posterior_of
 from leafgate.types.belief import Belief
 from leafgate.types.release import Counted, Level
 
-CAUGHT = 0.95
-"""A secret that is given away must be believed this much, on average."""
-CAUGHT_IN_NOISE = 0.9
-"""The same where there is a little noise on it."""
+MIN_TRUTH = 0.95
+"""The least mean probability of the truth where a release discloses it."""
+MIN_TRUTH_IN_NOISE = 0.9
+"""The same where there is a little noise on the release."""
 CERTAIN = 0.99
-"""Whoever is believed this much is taken for known."""
-VAGUE = 0.05
-"""By so much a belief may be better than the overall shares where nothing is told."""
+"""A probability from which a secret counts as known."""
+TOLERANCE = 0.05
+"""How far a posterior may be from the prior where nothing is disclosed."""
 
 
 def detects_disclosure(subject: AttackSubject) -> None:
-    """Where a release gives somebody's secret away, it believes the truth; where a claim is false, it refutes it."""
-    leaking = [(setting, world, belief) for setting, world, found in _leaking(subject) for belief in found]
-    _tells_apart(leaking)
+    """It believes the truth where a release discloses a secret, and refutes claims that are false."""
+    leaking = [(setting, world, belief) for setting, world, found in _disclosing_releases(subject) for belief in found]
+    _isolates_exposed_people(leaking)
     about = [(setting, world, belief) for setting, world, belief in leaking if _about(setting, belief)]
     if not about:
         raise DoesNotApply("no release of this kit gives away what it speaks of")
@@ -39,7 +39,7 @@ def detects_disclosure(subject: AttackSubject) -> None:
             _refutes(belief, expected=True)
             continue
         believed = _believed(setting, world, belief)
-        if believed < (CAUGHT_IN_NOISE if world.release.noise else CAUGHT):
+        if believed < (MIN_TRUTH_IN_NOISE if world.release.noise else MIN_TRUTH):
             raise NonConformance(
                 f"{setting.name} gives secrets away, and it believes the truth with {believed:.3g} only",
                 "read the release at the level it is published; if its adversary cannot know better, "
@@ -47,8 +47,8 @@ def detects_disclosure(subject: AttackSubject) -> None:
             )
 
 
-def _tells_apart(leaking: list[tuple[Scenario, Instance, Belief]]) -> None:
-    """Whoever a release isolates shares a group with nobody else."""
+def _isolates_exposed_people(leaking: list[tuple[Scenario, Instance, Belief]]) -> None:
+    """People whom a release isolates share a group with nobody else."""
     for setting, world, belief in leaking:
         groups = groups_of(belief, world)
         if groups is None or setting.cells:
@@ -56,23 +56,23 @@ def _tells_apart(leaking: list[tuple[Scenario, Instance, Belief]]) -> None:
         rows, out = world.table.public[1], np.array(setting.exposed(world.table))
         if set(groups[rows[out]].tolist()) & set(groups[rows[~out]].tolist()):
             raise NonConformance(
-                f"{setting.name} gives somebody away who is alone there, and it groups them with others",
-                "number in `groups` whom the release tells apart: other paths, other groups",
+                f"{setting.name} isolates somebody, and it groups them with others",
+                "give people with different paths different numbers in `equivalence_class`",
             )
 
 
 NOT_TRUE: tuple[Counted, ...] = ("noisy", "perturbed")
-"""Numbers that no adversary can take for those of the people."""
+"""Semantics of numbers that are not exact counts of people."""
 
 
 def respects_noise(subject: AttackSubject) -> None:
-    """Numbers that are said to be noisy, or of changed cells, make it certain of nobody."""
-    counted = [each for each in NOT_TRUE if each in subject.attack.reads]
+    """Numbers that are declared noisy, or of changed cells, make it certain of nobody."""
+    counted = [each for each in NOT_TRUE if each in subject.component.reads]
     trees = [setting for setting in SETTINGS if setting.mechanism is None and not setting.cells]
     tried = 0
     for setting in (setting.counting(counted[0]) for setting in trees if counted):
         try:
-            found = subject.beliefs(setting.world())
+            found = subject.run(setting.world())
         except LeafgateError:
             continue
         for belief in (belief for belief in found if belief.secret is not None and belief.record_positions is None):
@@ -87,24 +87,24 @@ def respects_noise(subject: AttackSubject) -> None:
 
 
 LEVELS: tuple[Level, ...] = ("shares", "error_rates")
-"""What gives somebody away who is alone in a leaf, beside counts."""
+"""Levels, besides counts, at which a person alone in a leaf is disclosed."""
 
 
-def _leaking(subject: AttackSubject) -> Iterator[tuple[Scenario, Instance, list[Belief]]]:
+def _disclosing_releases(subject: AttackSubject) -> Iterator[tuple[Scenario, Instance, list[Belief]]]:
     """Every setting; those of trees also with less on their leaves, where the attack reads that."""
-    for setting, believed in subject.first_beliefs:
+    for setting, believed in subject.beliefs:
         yield setting, setting.world(), believed
         for level in LEVELS if setting.world().release.trees and not setting.cells else ():
             result = setting.at_level(level)
             try:
-                found = subject.beliefs(result.world())
+                found = subject.run(result.world())
             except LeafgateError:
                 continue
             yield result, result.world(), found
 
 
-def _told(subject: AttackSubject, telling: DisclosureLevel) -> Iterator[tuple[Scenario, Instance]]:
-    return ((setting, setting.world(telling=telling)) for setting in subject.settings)
+def _instances(subject: AttackSubject, telling: DisclosureLevel) -> Iterator[tuple[Scenario, Instance]]:
+    return ((setting, setting.world(telling=telling)) for setting, _ in subject.beliefs)
 
 
 def _about(setting: Scenario, belief: Belief) -> bool:
@@ -123,7 +123,7 @@ def _refutes(belief: Belief, *, expected: bool) -> None:
 def _believed(setting: Scenario, world: Instance, belief: Belief) -> float:
     """The chance it gives the truth, on average over the people who are exposed."""
     rows, table = _people(setting, world, belief)
-    chances = chances_of(belief, world)
+    chances = posterior_of(belief, world)
     assert chances is not None
     assert belief.secret is not None
     truth = table.codes(belief.secret)
@@ -142,14 +142,14 @@ def _people(setting: Scenario, world: Instance, belief: Belief) -> tuple[np.ndar
 
 
 def uninformative_release_uninformative_belief(subject: AttackSubject) -> None:
-    """Where a release tells nothing of anyone, everybody is believed alike, and no better than the overall shares."""
+    """Where a release discloses nothing, everybody has the same posterior: the overall shares, or uniform."""
     tried = 0
-    for setting, world in _told(subject, "nothing"):
+    for setting, world in _instances(subject, "nothing"):
         try:
-            found = subject.beliefs(world)
+            found = subject.run(world)
         except LeafgateError:
-            continue  # that it cannot tell is right, too
-        _tells_nobody_apart(setting, world, found)
+            continue  # to be inconclusive is right, too
+        _has_one_group(setting, world, found)
         beliefs = [belief for belief in found if _about(setting, belief)]
         tried += len(beliefs)
         for belief in beliefs:
@@ -158,26 +158,28 @@ def uninformative_release_uninformative_belief(subject: AttackSubject) -> None:
             else:
                 _alike(setting, world, belief)
     if not tried:
-        raise DoesNotApply("it believes nothing where nothing is told, or what it speaks of stands in no release here")
+        raise DoesNotApply(
+            "it believes nothing where nothing is disclosed, or no release of the kit has what it is about"
+        )
 
 
-def _tells_nobody_apart(setting: Scenario, world: Instance, found: list[Belief]) -> None:
-    """A release that tells nothing of anyone leaves everybody in one group."""
+def _has_one_group(setting: Scenario, world: Instance, found: list[Belief]) -> None:
+    """A release that discloses nothing leaves everybody in one group."""
     for groups in () if setting.cells else [groups_of(belief, world) for belief in found]:
         if groups is not None and len(set(groups.tolist())) > 1:
             raise NonConformance(
-                f"{setting.name} tells nothing, and it divides people into groups",
-                "number in `groups` whom the release tells apart, and nobody else",
+                f"{setting.name} discloses nothing, and it divides people into groups",
+                "give people whom the release does not distinguish the same number in `equivalence_class`",
             )
 
 
 def _alike(setting: Scenario, world: Instance, belief: Belief) -> None:
-    chances = chances_of(belief, world)
+    chances = posterior_of(belief, world)
     assert chances is not None
     assert belief.secret is not None
     remedy = "what it believes must follow from the release and what is known, and from nothing else"
-    if float(np.ptp(chances, axis=0).max()) > VAGUE:
-        raise NonConformance(f"{setting.name} tells nothing, and it believes different things of people", remedy)
+    if float(np.ptp(chances, axis=0).max()) > TOLERANCE:
+        raise NonConformance(f"{setting.name} discloses nothing, and it believes different things of people", remedy)
     truth = truth_of(world.table, belief.secret)
     most = float((world.table.weight * (truth == truth.mode()[0]).to_numpy()).sum() / world.table.people)
     overall = (
@@ -186,20 +188,18 @@ def _alike(setting: Scenario, world: Instance, belief: Belief) -> None:
     )
     uniform = np.full(chances.shape[1], 1 / chances.shape[1])
     off = min(float(np.abs(chances - prior).max()) for prior in (overall, uniform))
-    if setting.labels and off > VAGUE:
+    if setting.labels and off > TOLERANCE:
         raise NonConformance(
-            f"{setting.name} tells nothing, and its belief is neither the overall shares nor uniform", remedy
+            f"{setting.name} discloses nothing, and its belief is neither the overall shares nor uniform", remedy
         )
-    if _mean_truth(setting, world, belief) > max(most, float(overall.max())) + VAGUE:
-        raise NonConformance(f"{setting.name} tells nothing, and it believes the truth all the same", remedy)
+    if _mean_truth(setting, world, belief) > max(most, float(overall.max())) + TOLERANCE:
+        raise NonConformance(f"{setting.name} discloses nothing, and it believes the truth all the same", remedy)
 
 
 def _mean_truth(setting: Scenario, world: Instance, belief: Belief) -> float:
     everyone = replace(setting, exposed=lambda table: [True] * len(table))
     return _believed(everyone, world, belief)
 
-
-# --- Are two beliefs the same, of the same people told of in other ways? ---
 
 CLOSE = 1e-4
 """Chances that should be equal may differ by this much: some attacks solve for them."""
@@ -221,7 +221,7 @@ def same_beliefs(pairs: Iterator[tuple[Any, Any]], when: str, remedy: str) -> No
 
 
 def _by_key(world: Instance, belief: Belief, keys: list[Key]) -> list[tuple[Key, dict[Any, float]]]:
-    chances = chances_of(belief, world)
+    chances = posterior_of(belief, world)
     if chances is None or belief.secret is None:
         return []
     domain = world.known.schema[belief.secret].domain
@@ -241,11 +241,11 @@ def _same_groups(one: Any, other: Any, when: str, remedy: str) -> None:
     if one[1].equivalence_class is None or one[1].records is not None:
         return
     if _division(one) != _division(other):
-        raise NonConformance(f"it tells other people apart {when}", REMEDIES[remedy])
+        raise NonConformance(f"it distinguishes other people {when}", REMEDIES[remedy])
 
 
 def _division(laid_out: tuple[Instance, Belief, list[Key]]) -> set[frozenset[Key]]:
-    """The sets of people who cannot be told apart."""
+    """The sets of people whom the attack does not distinguish."""
     groups: dict[int, set[Key]] = {}
     _, belief, keys = laid_out
     assert belief.equivalence_class is not None

@@ -1,4 +1,4 @@
-"""What must hold of every builder."""
+"""The checks of builders."""
 
 from __future__ import annotations
 
@@ -9,17 +9,14 @@ from typing import Any
 from leafgate.algorithms.consistency import inconsistent_leaves, inconsistent_records
 from leafgate.errors import LeafgateError
 from leafgate.io.release_codec import document
-from leafgate.testing import common_checks as common
 from leafgate.testing.check import DoesNotApply, NonConformance
-from leafgate.testing.sandbox import MARK, SIGN, canonical_text
+from leafgate.testing.common_checks import COMMON_CHECKS
+from leafgate.testing.sandbox import MARK, SIGN
 from leafgate.testing.scenarios.malformed import edge_case_tables
 from leafgate.testing.scenarios.tables import (
-    copied,
-    marked,
     planted,
     relabelled,
     reordered,
-    salaries,
     shuffled,
     survey,
     written_out,
@@ -35,59 +32,13 @@ OF_ITSELF = ("builder", "selection", "guarantee", "combine", "counted", "publish
 
 def builds(subject: BuilderSubject) -> None:
     """It makes of an ordinary table a release that a file can hold."""
-    assert subject.tables
-
-
-def repeats(subject: BuilderSubject) -> None:
-    """It keeps its word about randomness: none, or by the seed (of a rehearsal, where else it is the system's)."""
-    subject.repeating()
-    words = subject.rehearsing.randomness
-    seed = 1 if words == "none" else 0
-    common.same(
-        ((canonical_text(made), canonical_text(subject.built(table, seed))) for table, made in subject.first_releases),
-        f"it says that its randomness is {words!r}, and makes another release the second time",
-        "say `randomness`: none, seed or system; toss coins with `rng` alone, and do nothing by the clock",
-    )
-
-
-def repeats_elsewhere(subject: BuilderSubject) -> None:
-    """Another process, with other hashes and in another time zone, makes the same release of the same table."""
-    subject.repeating()
-    common.repeats_elsewhere(subject.builder, subject.first, subject.more)
-
-
-def leaves_inputs_alone(subject: BuilderSubject) -> None:
-    """It writes into nothing it is handed."""
-    for table in subject.tables:
-        mine = copied(table)
-        subject.built_of(mine)
-        if canonical_text(mine) != canonical_text(table):
-            raise NonConformance("it changes the table it is handed", "copy before you write")
-
-
-def no_global_rng(subject: BuilderSubject) -> None:
-    """It leaves the random numbers of the process alone."""
-    repeatable = not subject.rehearsing.one_shot
-    tables = subject.tables
-    common.no_global_rng(lambda: (canonical_text(made) if repeatable else "" for made in map(subject.built, tables)))
-
-
-def no_network(subject: BuilderSubject) -> None:
-    """It opens no connection."""
-    tables = (survey(MANY), salaries(), marked(), *(setting.world().table for setting in subject.more))
-
-    def run() -> None:
-        for table in tables:
-            with suppress(LeafgateError, NonConformance):
-                subject.built(table)
-
-    common.no_network(run)
+    assert subject.accepted
 
 
 def respects_weights(subject: BuilderSubject) -> None:
     """A row of several people is so many people: the release is that of the table with a row for each."""
-    subject.repeating()
-    for table, made in subject.first_releases:
+    subject.require_repeatable()
+    for table, made in subject.releases:
         if partition(made) != partition(subject.built(written_out(table))):
             raise NonConformance(
                 "it makes another release of the same people when each has a row alone",
@@ -97,7 +48,7 @@ def respects_weights(subject: BuilderSubject) -> None:
 
 def counts_truly(subject: BuilderSubject) -> None:
     """Numbers that are said to count the table's people exactly do so; a leaf is labelled with what most there are."""
-    exact = [(made, table) for table, made in subject.first_releases if made.count_semantics == "exact"]
+    exact = [(made, table) for table, made in subject.releases if made.count_semantics == "exact"]
     if not exact:
         raise DoesNotApply("it does not say that its numbers count exactly")
     for made, table in exact:
@@ -148,10 +99,10 @@ def leaks_no_record(subject: BuilderSubject) -> None:
 
 
 def _same_people(subject: BuilderSubject, change: Callable[[Table], Table], when: str, remedy: str) -> None:
-    if subject.builder.randomness != "none":
+    if subject.component.randomness != "none":
         raise DoesNotApply("which coin falls on which column depends on their order")
     table = survey(MANY)
-    built = next((made for mine, made in subject.first_releases if mine.schema == table.schema), None)
+    built = next((made for mine, made in subject.releases if mine.schema == table.schema), None)
     if built is None:
         raise DoesNotApply("it makes no release of the table in which no two tests are equally good")
     if partition(built) != partition(subject.built(change(table))):
@@ -159,7 +110,7 @@ def _same_people(subject: BuilderSubject, change: Callable[[Table], Table], when
 
 
 def partition(release: Release) -> Any:
-    """What a release tells, whatever the order of columns, branches, labels and records.
+    """The content of a release, whatever the order of columns, branches, labels and records.
 
     Of trees what their leaves count; of records the records themselves.
     """
@@ -176,28 +127,20 @@ def partition(release: Release) -> Any:
 
 def raises_clean_errors(subject: BuilderSubject) -> None:
     """Of tables it cannot use it says so in leafgate's errors; it never crashes."""
-    for table in _odd(subject):
+    for table in _edge_cases(subject):
         with suppress(LeafgateError):
             subject.built(table)
 
 
-def _odd(subject: BuilderSubject) -> Iterator[Table]:
+def _edge_cases(subject: BuilderSubject) -> Iterator[Table]:
     yield from edge_case_tables()
-    for table in subject.tables:
+    for table, _ in subject.releases:
         yield Table(table.schema, table.frame.head(1).reset_index(drop=True), table.weight[:1].copy())
 
 
 BUILDER_CHECKS: Mapping[str, Callable[[BuilderSubject], None]] = {
     "builds": builds,
-    "described_options": lambda subject: common.described_options(subject.builder),
-    "explains_itself": lambda subject: common.explains_itself(subject.builder),
-    "pickles": lambda subject: common.pickles(subject.builder),
-    "light_face": lambda subject: common.imports_lightly(subject.builder),
-    "repeats": repeats,
-    "repeats_elsewhere": repeats_elsewhere,
-    "leaves_inputs_alone": leaves_inputs_alone,
-    "own_coins": no_global_rng,
-    "no_network": no_network,
+    **COMMON_CHECKS,
     "counts_people": respects_weights,
     "counts_truly": counts_truly,
     "any_column_order": any_column_order,

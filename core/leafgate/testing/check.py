@@ -1,4 +1,4 @@
-"""A check: one thing that must hold of a plugin, and the four ways it can end."""
+"""A check is one property of a plugin; it passes, fails, does not apply, or is expected to fail."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from leafgate.errors import LeafgateError
 S = TypeVar("S")
 
 
-class NonConformance(AssertionError):  # noqa: N818  it is one of AssertionErrors, and no trouble of leafgate's
-    """A plugin does not keep to what leafgate takes for granted; its text says what, and what would be right."""
+class NonConformance(AssertionError):  # noqa: N818  it is an AssertionError, not an error of leafgate
+    """A plugin breaks the contract; the text says how, and what to do."""
 
     def __init__(self, what: str, remedy: str) -> None:
         super().__init__(f"{what}\n  what would be right: {remedy}")
@@ -23,19 +23,19 @@ class NonConformance(AssertionError):  # noqa: N818  it is one of AssertionError
 
 
 class DoesNotApply(unittest.SkipTest):
-    """The check says nothing of this plugin, and why; pytest and unittest list it as skipped."""
+    """The check does not apply to this plugin, with the reason; pytest and unittest list it as skipped."""
 
     def __init__(self, why: str) -> None:
         super().__init__(f"does not apply: {why}")
 
 
 class KnownException(unittest.SkipTest):
-    """The plugin's author declared that it fails this check, and why it may; listed as skipped, with what was found."""
+    """The plugin fails this check as its author declared, with the reason; listed as skipped, with the failure."""
 
 
 @dataclass(frozen=True)
 class Check(Generic[S]):
-    """One check of one plugin; call it. Raises NonConformance, or DoesNotApply with the reason."""
+    """One check of one plugin. Calling it raises NonConformance, DoesNotApply with the reason, or nothing."""
 
     name: str
     component: Component
@@ -48,22 +48,23 @@ class Check(Generic[S]):
 
     def __call__(self) -> None:
         if not self.reason:
-            self._tried()
+            self._run()
             return
         try:
-            self._tried()
+            self._run()
         except NonConformance as found:
             raise KnownException(f"known exception: {self.reason} ({found.what})") from found
         raise NonConformance(
             f"{self} passes, though it is expected to fail: {self.reason}", "take it out of `expected`"
         )
 
-    def _tried(self) -> None:
+    def _run(self) -> None:
         try:
             self.run(self.subject)
         except LeafgateError as error:
             raise NonConformance(
-                f"it refuses what it takes in other words: {error}", "take the same people however they are told of"
+                f"it refuses an input that it accepts in another form: {error}",
+                "accept the same people in every order and form",
             ) from error
 
 
@@ -71,17 +72,17 @@ def checks_of(
     component: Component, runs: Mapping[str, Callable[[S], None]], subject: S, expected: Mapping[str, str] | None
 ) -> list[Check[S]]:
     """A check for each of `runs`; `expected` names those that are known to fail, each with the reason."""
-    strange = sorted(set(expected or {}) - set(runs))
-    if strange:
-        raise ValueError(f"there is no check {strange[0]!r}; there are {', '.join(runs)}")
+    unknown = sorted(set(expected or {}) - set(runs))
+    if unknown:
+        raise ValueError(f"there is no check {unknown[0]!r}; there are {', '.join(runs)}")
     reasons = expected or {}
     return [Check(name, component, run, subject, reasons.get(name, "")) for name, run in runs.items()]
 
 
 def checked_all(checks: list[Check[S]]) -> dict[str, str]:
-    """Run them all: what did not apply, or is a known exception, with the reason.
+    """Run all checks; return those that did not apply or were expected to fail, with the reasons.
 
-    Raises one NonConformance for everything that does not hold.
+    Raises one NonConformance that lists every failure.
     """
     skipped: dict[str, str] = {}
     failed: list[NonConformance] = []
@@ -98,7 +99,7 @@ def checked_all(checks: list[Check[S]]) -> dict[str, str]:
 
 
 def called(component: Component, does: Callable[[], S]) -> S:
-    """What a plugin returns; LeafgateErrors pass, of anything else the place in the plugin is told."""
+    """Call a plugin and return its result. LeafgateErrors propagate; any other error is reported with its line."""
     try:
         return does()
     except (LeafgateError, NonConformance, unittest.SkipTest):

@@ -1,4 +1,4 @@
-"""What must hold of every plugin: its options, its words, its weight, its manners."""
+"""The checks of every component: options, explanation, pickling, light import, repeatability, isolation."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ import pickle
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any
 
-from leafgate.api.components import Component
 from leafgate.api.describe import options, parts
+from leafgate.errors import LeafgateError
 from leafgate.testing.check import DoesNotApply, NonConformance
 from leafgate.testing.sandbox import digest, global_coins, global_seed, offline, shared_state, usual_arithmetic
+from leafgate.testing.subjects import Subject
+
+AnySubject = Subject[Any, Any, Any]
 
 HEAVY = frozenset(
     {
@@ -24,18 +27,18 @@ HEAVY = frozenset(
         *("torch", "tensorflow", "xgboost", "lightgbm", "mlflow"),
     }
 )
-"""What takes so long to import that listing plugins must not."""
+"""Packages whose import takes too long for a command that only lists plugins."""
 
 PLACEHOLDER = re.compile(
     r"\b(TODO|FIXME|XXX|TBD|lorem ipsum)\b|^(the|a) paper it comes from$|^say (it )?(here|in one)\b|^<.*>$|^\W*$",
     re.IGNORECASE,
 )
-"""Words that say that something is still to be said."""
+"""Placeholders that an author has not replaced yet."""
 
 
-def described_options(component: Component) -> None:
+def described_options(subject: AnySubject) -> None:
     """Its options are checked strictly, and each says what it is for."""
-    kind = type(component)
+    kind = type(subject.component)
     if kind.model_config.get("extra") != "forbid" or not kind.model_config.get("frozen"):
         raise NonConformance(
             f"{kind.__name__} takes options nobody declared, or lets them be changed",
@@ -50,9 +53,9 @@ def described_options(component: Component) -> None:
         )
 
 
-def explains_itself(component: Component) -> None:
+def explains_itself(subject: AnySubject) -> None:
     """`leafgate explain` has something to print: what it does, whom it assumes, what it computes, taken from where."""
-    kind = type(component)
+    kind = type(subject.component)
     said = {name: getattr(kind, name) for name in ("threat_model", "formula", "source")}
     said["a docstring of its own"] = inspect.getdoc(kind) if kind.__doc__ else ""
     silent = [name for name, text in said.items() if not text]
@@ -69,26 +72,30 @@ def explains_itself(component: Component) -> None:
         )
 
 
-def pickles(component: Component) -> None:
+def pickles(subject: AnySubject) -> None:
     """It can be sent to another process and is the same there: sweeps run in several."""
+    component = subject.component
     try:
-        twin = pickle.loads(pickle.dumps(component))  # noqa: S301  made one line up
+        twin = pickle.loads(pickle.dumps(component))  # noqa: S301  pickled in the same line
     except Exception as error:
         raise NonConformance(
             f"{type(component).__name__} cannot be pickled ({type(error).__name__})",
             "define the class at the top of a module, and keep to options that are plain values",
         ) from error
     if twin != component:
-        raise NonConformance("it is another one after pickling", "keep everything it depends on among its options")
+        raise NonConformance(
+            "it is not equal to itself after pickling", "keep everything it depends on among its options"
+        )
 
 
-def imports_lightly(component: Component) -> None:
+def imports_lightly(subject: AnySubject) -> None:
     """Importing the module that offers it loads nothing heavy: `leafgate plugins` must be instant."""
-    loaded = _loaded_by(type(component).__module__)
+    module = type(subject.component).__module__
+    loaded = _loaded_by(module)
     if loaded:
         raise NonConformance(
-            f"importing {type(component).__module__} loads {', '.join(loaded)}",
-            "import what is heavy inside the methods, or in a module that they import",
+            f"importing {module} loads {', '.join(loaded)}",
+            "import it with leafgate.api.lazy.lazy, inside the methods, or in a module that they import",
         )
 
 
@@ -99,7 +106,7 @@ def _loaded_by(module: str) -> tuple[str, ...]:
         f"import sys, importlib; importlib.import_module(sys.argv[1]); print(*sorted(set(sys.modules) & {set(HEAVY)}))"
     )
     path = os.pathsep.join(filter(None, sys.path))
-    done = subprocess.run(  # noqa: S603  this very Python, and the name of a module that it has imported
+    done = subprocess.run(  # noqa: S603  the running Python, and the name of a module that it has imported
         [sys.executable, "-c", program, module],
         capture_output=True,
         text=True,
@@ -111,29 +118,55 @@ def _loaded_by(module: str) -> tuple[str, ...]:
     return tuple(done.stdout.split())
 
 
-def repeats_elsewhere(component: Component, first: Mapping[str, str], more: Sequence[Any]) -> None:
-    """What came of it in this process comes of it in another one, too."""
+def repeats(subject: AnySubject) -> None:
+    """A second run on the same input, with the same seed, returns the same, bit for bit."""
+    subject.require_repeatable()
+    for _, instance, output in subject.accepted:
+        if subject.canonical(subject.rerun(instance)) != subject.canonical(output):
+            raise NonConformance(
+                "it returns something else when it is run again on the same input",
+                f"{COINS}; read no clock; let a builder state in `randomness` where it draws from: none, seed, system",
+            )
+
+
+def repeats_elsewhere(subject: AnySubject) -> None:
+    """Another process, with other hashes and in another time zone, returns the same, bit for bit."""
     from leafgate.testing.subprocess_worker import asked_elsewhere
 
-    there = asked_elsewhere(component, more)
+    subject.require_repeatable()
+    first = subject.first
+    there = asked_elsewhere(subject.component, subject.more)
     if not there:
         raise DoesNotApply("its class, or what it is tried in, cannot be sent to another process")
     if isinstance(there, str):
         raise NonConformance(
             f"in another process it ends in {there}", "keep everything it depends on among its options"
         )
-    if any(digest(first.get(name, "")) != other for name, other in there.items()):
+    if any(digest(first.get(name, "")) != result for name, result in there.items()):
         raise NonConformance(
-            "another process, with other hashes and in another time zone, makes something else of the same",
+            "another process, with other hashes and in another time zone, returns something else for the same input",
             "use no hash() of texts, sort sets, read no clock, and draw nothing at import",
         )
 
 
-def no_network(run: Callable[[], None]) -> None:
-    """It opens no connection, asks for no name and waits for nobody. A program that it starts is not watched."""
+def leaves_inputs_alone(subject: AnySubject) -> None:
+    """It writes into none of its inputs."""
+    for name, instance, _ in subject.accepted:
+        opened = subject.open(instance)
+        before = subject.snapshot(opened)
+        subject.run(opened)
+        if subject.snapshot(opened) != before:
+            raise NonConformance(f"it changes its input ({name})", "copy before you write")
+
+
+def no_network(subject: AnySubject) -> None:
+    """It opens no connection and resolves no host name. Programs that it starts are not observed."""
+    instances = list(subject.instances())
     with offline() as tried:
         try:
-            run()
+            for _, instance in instances:
+                with suppress(LeafgateError, NonConformance):
+                    subject.run(subject.open(instance))
         finally:
             if tried:
                 raise NonConformance(
@@ -141,15 +174,16 @@ def no_network(run: Callable[[], None]) -> None:
                 )
 
 
-COINS = "toss coins with the `rng` it is given, or numpy.random.default_rng(known.seed)"
+COINS = "draw from the `rng` it is given, or numpy.random.default_rng(known.seed)"
 
 
-def no_global_rng(runs: Callable[[], Iterator[str]]) -> None:
-    """It neither changes nor uses the random numbers that the whole process shares, nor changes what else it shares."""
-    outcomes = []
+def no_global_rng(subject: AnySubject) -> None:
+    """It neither uses nor changes the random numbers that the whole process shares, nor changes other shared state."""
+    repeatable, instances, outcomes = bool(subject.first), [each for _, each, _ in subject.accepted], []
     for seed in (1, 2):
         with global_seed(seed), usual_arithmetic(), _unchanged():
-            outcomes.append(list(runs()))
+            outputs = [subject.canonical(subject.run(subject.open(each))) for each in instances]
+            outcomes.append(outputs if repeatable else [])
     if outcomes[0] != outcomes[1]:
         raise NonConformance("its outcome depends on random numbers that the whole process shares", COINS)
 
@@ -168,7 +202,15 @@ def _unchanged() -> Iterator[None]:
         )
 
 
-def same(outcomes: Iterator[tuple[object, object]], what: str, remedy: str) -> None:
-    """Both of every pair are equal."""
-    if any(one != other for one, other in outcomes):
-        raise NonConformance(what, remedy)
+COMMON_CHECKS: Mapping[str, Callable[[AnySubject], None]] = {
+    "described_options": described_options,
+    "explains_itself": explains_itself,
+    "pickles": pickles,
+    "light_face": imports_lightly,
+    "repeats": repeats,
+    "repeats_elsewhere": repeats_elsewhere,
+    "leaves_inputs_alone": leaves_inputs_alone,
+    "own_coins": no_global_rng,
+    "no_network": no_network,
+}
+"""The checks of every component, by name."""

@@ -1,4 +1,4 @@
-"""What must hold of every metric."""
+"""The checks of metrics."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api.context import ScoringContext
+from leafgate.api.context import Observation, ScoringContext
 from leafgate.api.metrics import RecordMetric
 from leafgate.api.registry import use_of
 from leafgate.errors import InconclusiveError, LeafgateError
-from leafgate.testing import common_checks as common
 from leafgate.testing.check import DoesNotApply, NonConformance
+from leafgate.testing.common_checks import COMMON_CHECKS
 from leafgate.testing.metric_properties import (
     CLOSE,
     PEOPLE,
@@ -23,7 +23,7 @@ from leafgate.testing.metric_properties import (
     says_who_moves_it,
     sees_a_leak,
 )
-from leafgate.testing.sandbox import canonical_text, cells, numbers_in, public, refuse_cells
+from leafgate.testing.sandbox import cells, numbers_in, public, refuse_cells
 from leafgate.testing.scenarios.contexts import alone, edge_case_contexts, unchanged, worked_case
 from leafgate.testing.scenarios.tables import Key, doubled, keys_of, relabelled, reordered, shuffled
 from leafgate.testing.subjects import MetricSubject
@@ -42,55 +42,6 @@ def scores(subject: MetricSubject) -> None:
             raise NonConformance(
                 str(error), "return a mapping of texts, numbers and lists, wrapped in Private"
             ) from None
-
-
-def repeats(subject: MetricSubject) -> None:
-    """The same case: the same scores and evidence, bit for bit."""
-    common.same(
-        ((subject.first[kind.name], subject.output_text(subject.case(kind))) for kind in subject.kinds),
-        "it scores the same case otherwise when it is asked again",
-        "toss coins with numpy.random.default_rng(case.known.seed) alone; read no clock",
-    )
-
-
-def repeats_elsewhere(subject: MetricSubject) -> None:
-    """Another process, with other hashes and in another time zone, scores the same, bit for bit."""
-    common.repeats_elsewhere(subject.metric, subject.first, subject.more)
-
-
-def leaves_inputs_alone(subject: MetricSubject) -> None:
-    """It writes into nothing it is handed."""
-    for kind in subject.kinds:
-        case = subject.case(kind)
-        before = _all_of(case)
-        subject.evidence(case, subject.scores(case))
-        if _all_of(case) != before:
-            raise NonConformance(f"it changes the case it is handed ({kind.name})", "copy before you write")
-
-
-def _all_of(case: ScoringContext) -> str:
-    shown = [canonical_text([case.table, case.test, case.release, case.known, case.belief, case.weight])]
-    for part in ("posterior", "prior", "equivalence_class", "sizes", "truth"):
-        with suppress(LeafgateError):
-            shown.append(canonical_text(getattr(case, part)))
-    return " ".join(shown)
-
-
-def no_global_rng(subject: MetricSubject) -> None:
-    """It leaves the random numbers of the process alone."""
-    kinds = subject.kinds
-    common.no_global_rng(lambda: (canonical_text(subject.scores(subject.case(kind))) for kind in kinds))
-
-
-def no_network(subject: MetricSubject) -> None:
-    """It opens no connection."""
-
-    def run() -> None:
-        for kind in subject.all_kinds:
-            with suppress(LeafgateError, NonConformance):
-                subject.scores(subject.case(kind))
-
-    common.no_network(run)
 
 
 def respects_weights(subject: MetricSubject) -> None:
@@ -123,7 +74,7 @@ def leaks_no_record(subject: MetricSubject) -> None:
     for kind in subject.kinds:
         case = subject.case(kind)
         shown = _shown(subject, case)
-        refuse_cells(shown, cells(case.table), subject.metric.model_dump(), remedy)
+        refuse_cells(shown, cells(case.table), subject.component.model_dump(), remedy)
         try:
             twice = dict(numbers_in(_shown(subject, subject.case(kind, change=doubled))))
         except LeafgateError:
@@ -173,8 +124,8 @@ def _by_person(subject: MetricSubject, case: ScoringContext) -> list[tuple[Key, 
 
 
 def scores_what_it_declares(subject: MetricSubject) -> None:
-    """`scorable` lists the distributions that it scores: by composition, it goes by `case.chances` and scores too."""
-    metric = subject.metric
+    """`scorable` lists the distributions that it scores: by composition, it reads `case.posterior` and scores too."""
+    metric = subject.component
     if not isinstance(metric, RecordMetric):
         raise DoesNotApply("it scores the release, and no distribution of a secret")
     if not metric.can_score("derived") or not metric.scorable <= {"worst", "derived", "composition"}:
@@ -190,17 +141,18 @@ def scores_what_it_declares(subject: MetricSubject) -> None:
         if case.belief is None or case.belief.equivalence_class is None:
             continue
         subject.scores(case)
-        reads = "posterior" in vars(case)
-        if reads and metric.groups_only:
-            raise NonConformance("it is `groups_only`, and reads `case.chances`", "leave `groups_only` out")
-        if not reads and metric.can_score("composition"):
+        if metric.groups_only and Observation.POSTERIOR in case.observed:
+            raise NonConformance("it is `groups_only`, and reads `case.posterior`", "leave `groups_only` out")
+        if not metric.can_score("composition"):
+            continue
+        composed = case.with_own_record("composition")
+        subject.scores(composed)
+        if Observation.COMPOSITION not in composed.observed:
             raise NonConformance(
-                "it says that it can score the composition, and does not read `case.chances`",
-                "read `case.chances`, which are of what `scored` says, and not `case.belief`; or say "
+                "it says that it can score the composition, and does not read `case.posterior`",
+                "read `case.posterior`, which is of what `scored` says, and not `case.belief`; or say "
                 "`groups_only = True` or `scorable = ONLY_DERIVED` (leafgate.api.components)",
             )
-        if metric.can_score("composition"):
-            subject.scores(replace(case, scored="composition"))
 
 
 def raises_clean_errors(subject: MetricSubject) -> None:
@@ -212,7 +164,7 @@ def raises_clean_errors(subject: MetricSubject) -> None:
 
 def examples_hold(subject: MetricSubject) -> None:
     """The examples that `explain` shows score what they say."""
-    kind = type(subject.metric)
+    kind = type(subject.component)
     if not kind.examples and PEOPLE not in subject.first:
         raise DoesNotApply("it scores no groups of people, which examples are of")
     if not kind.examples:
@@ -233,15 +185,7 @@ def examples_hold(subject: MetricSubject) -> None:
 
 METRIC_CHECKS: Mapping[str, Callable[[MetricSubject], None]] = {
     "scores": scores,
-    "described_options": lambda subject: common.described_options(subject.metric),
-    "explains_itself": lambda subject: common.explains_itself(subject.metric),
-    "pickles": lambda subject: common.pickles(subject.metric),
-    "light_face": lambda subject: common.imports_lightly(subject.metric),
-    "repeats": repeats,
-    "repeats_elsewhere": repeats_elsewhere,
-    "leaves_inputs_alone": leaves_inputs_alone,
-    "own_coins": no_global_rng,
-    "no_network": no_network,
+    **COMMON_CHECKS,
     "counts_people": respects_weights,
     "any_column_order": any_column_order,
     "any_label_order": any_label_order,

@@ -1,4 +1,4 @@
-"""What must hold of a metric's scores as an adversary comes to know more, and of who moves them."""
+"""Checks of how a metric's scores change as an adversary learns more, and of its sensitivity."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ CLOSE = 1e-9
 def sees_a_leak(subject: MetricSubject) -> None:
     """Somebody whose secret is out scores worse than anybody does of whom nothing is known."""
     remedy = (
-        f"check its direction: `{subject.metric.direction}` means that "
-        f"{'more' if subject.metric.direction == 'at_least' else 'less'} is safer; look at every value of the secret"
+        f"check its direction: `{subject.component.direction}` means that "
+        f"{'more' if subject.component.direction == 'at_least' else 'less'} is safer; look at every value of the secret"
     )
     for value in _values(subject):
-        for nothing, everything in _told_apart(subject, "nothing", "everything", value):
+        for nothing, everything in _compared(subject, "nothing", "everything", value):
             if not everything < nothing:
                 raise NonConformance(
                     "it scores a case where somebody's secret is out no worse than one where nothing is known", remedy
@@ -40,16 +40,16 @@ def sees_a_leak(subject: MetricSubject) -> None:
 
 def _values(subject: MetricSubject) -> list[str]:
     """The values of the secret that it looks at: those its options name, else all."""
-    named = canonical_text(subject.metric.model_dump())
+    named = canonical_text(subject.component.model_dump())
     return [value for value in ILLNESSES if repr(value) in named] or list(ILLNESSES)
 
 
 def certainty_is_worst(subject: MetricSubject) -> None:
     """Whoever's secret is certain scores worse than if a little doubt were left: a score has no end before that."""
     if not subject.of_people:
-        raise DoesNotApply("a release tells much or nothing; there is no half")
-    doubts = [(half, sure) for half, sure in _told_apart(subject, "half, alone", "everything")]
-    nearly = [(some, sure) for some, sure in _told_apart(subject, "nearly everything", "everything")]
+        raise DoesNotApply("a release discloses much or nothing; there is no half")
+    doubts = [(half, sure) for half, sure in _compared(subject, "half, alone", "everything")]
+    nearly = [(some, sure) for some, sure in _compared(subject, "nearly everything", "everything")]
     pairs = [pair for (half, _), pair in zip(doubts, nearly, strict=True) if half != pair[1]]
     if not pairs:
         raise DoesNotApply("what is believed of somebody who is alone changes nothing of it")
@@ -63,9 +63,9 @@ def certainty_is_worst(subject: MetricSubject) -> None:
 def no_information_scores_best(subject: MetricSubject) -> None:
     """Where nothing is learned nobody scores worse than where something is; and half of it is no worse than all."""
     if not subject.of_people:
-        raise DoesNotApply("a release tells much or nothing; there is no half")
+        raise DoesNotApply("a release discloses much or nothing; there is no half")
     for some, more in (("nothing", "half"), ("half", "everything")):
-        for safer, riskier in _told_apart(subject, some, more):  # type: ignore[arg-type]
+        for safer, riskier in _compared(subject, some, more):  # type: ignore[arg-type]
             if riskier > safer + CLOSE:
                 raise NonConformance(
                     f"it scores a case where {more} is learned better than one where {some} is",
@@ -73,10 +73,10 @@ def no_information_scores_best(subject: MetricSubject) -> None:
                 )
 
 
-def _told_apart(
+def _compared(
     subject: MetricSubject, some: Learned, more: Learned, value: str = TRUTH
 ) -> Iterator[tuple[float, float]]:
-    if not subject.of_people and type(subject.metric).threat_model.startswith("None"):
+    if not subject.of_people and type(subject.component).threat_model.startswith("None"):
         raise DoesNotApply("it measures what a release is good for, or costs: its threat model is none")
     pairs = 0
     for kind in subject.kinds:
@@ -88,12 +88,12 @@ def _told_apart(
         pairs += 1
         yield found
     if not pairs:
-        raise DoesNotApply("it scores no release that tells nothing, to compare with")
+        raise DoesNotApply("it scores no release that discloses nothing, to compare with")
 
 
 def says_who_moves_it(subject: MetricSubject) -> None:
     """A score of the release that people of the test table move says by how much one of them can."""
-    metric = subject.metric
+    metric = subject.component
     if subject.of_people or metric.private or metric.unit:
         raise DoesNotApply("the public sees its scores as counts, shares or averages of people, or not at all")
     for kind in subject.kinds:

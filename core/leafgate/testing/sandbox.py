@@ -1,4 +1,4 @@
-"""Watching a plugin at work: what it changes, which coins it tosses, whether it calls out."""
+"""Observe a plugin while it runs: shared state, random numbers and network calls; and compare what it returns."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ CALLS = frozenset(
         *("getaddrinfo", "gethostbyname", "gethostbyaddr", "getnameinfo"),
     )
 )
-"""What Python says of itself before it reaches out, or lets somebody in (its audit events)."""
+"""Audit events that Python raises before it opens or accepts a connection, or resolves a name."""
 LOCAL = frozenset({getattr(socket, "AF_UNIX", None)})
 
 
 def canonical_text(thing: Any) -> str:
-    """Everything something says, as a text: equal texts, equal things."""
+    """The content of an object as a text; equal objects have equal texts."""
     match thing:
         case Table():
             marks = {name: mine.tolist() for name, mine in thing.protected.items()}
@@ -152,8 +152,6 @@ def _refuse(event: str, said: tuple[Any, ...]) -> None:
     _WATCHED[-1].append("socket" if name == "__new__" else name)
     raise OSError("no network during a conformance check")
 
-
-# --- Does what everybody may read say something of a person? ---
 
 SIGN = "q7x"
 """A text that nobody writes who does not copy it from a row."""

@@ -1,17 +1,22 @@
-"""An attack as the checks see it: what it believes, in the settings it can read."""
+"""What the conformance kit runs: a component, the instances it is tried on, and what it returns for each.
+
+`Subject` is the protocol that the common checks use; attacks, builders and metrics implement it.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.api.components import AttackModel, TreeBuilder
+from leafgate.api.components import AttackModel, Component, TreeBuilder
 from leafgate.api.context import ScoringContext
 from leafgate.api.metrics import Metric, RecordMetric
 from leafgate.errors import InconclusiveError, LeafgateError
@@ -25,71 +30,127 @@ from leafgate.types.belief import Belief, checked, rows_for
 from leafgate.types.release import Release
 from leafgate.types.table import Table
 
+Case = TypeVar("Case")
+"""What an instance is described by: a scenario, a kind of context, a table."""
+Input = TypeVar("Input")
+"""The input of one run."""
+Output = TypeVar("Output")
+"""The output of one run."""
+
 
 @dataclass(frozen=True)
-class AttackSubject:
-    """An attack, and the settings it is tried in."""
+class Subject(ABC, Generic[Case, Input, Output]):
+    """A component, the instances of the kit and `more` of the caller's."""
 
-    attack: AttackModel
+    component: Component
     more: Sequence[Scenario] = ()
 
-    @property
-    def settings(self) -> list[Scenario]:
-        """Those it says it can read, and does; NonConformance when there are none."""
-        return [setting for setting, _ in self.first_beliefs]
+    rejection: ClassVar[str]
+    """What is wrong with a component that can use no instance."""
+    remedy: ClassVar[str]
+    """What to do about it."""
+
+    @abstractmethod
+    def instances(self) -> Iterator[tuple[str, Case]]:
+        """Everything that the component is tried on, by name."""
+
+    @abstractmethod
+    def open(self, instance: Case) -> Input:
+        """A new input of this instance."""
+
+    @abstractmethod
+    def run(self, opened: Input) -> Output:
+        """What the component returns for this very input, after the checks an audit makes."""
+
+    @abstractmethod
+    def snapshot(self, opened: Input) -> str:
+        """The content of an input, as a text."""
+
+    def canonical(self, output: Output) -> str:
+        """An output as a text that is equal for equal outputs."""
+        return canonical_text(output)
+
+    def rerun(self, instance: Case) -> Output:
+        """Run a second time what must return the same."""
+        return self.run(self.open(instance))
+
+    def require_repeatable(self) -> None:
+        """Raise DoesNotApply if two runs of the component need not return the same."""
+
+    @cached_property
+    def accepted(self) -> list[tuple[str, Case, Output]]:
+        """The instances that the component can use, each with its first output; NonConformance if there are none."""
+        accepted, why = [], ""
+        for name, instance in self.instances():
+            try:
+                accepted.append((name, instance, self.run(self.open(instance))))
+            except LeafgateError as error:
+                why = f"; of {name} it says: {error}"
+        if not accepted:
+            raise NonConformance(f"{self.component.use} {self.rejection}{why}", self.remedy)
+        return accepted
 
     @property
     def first(self) -> dict[str, str]:
-        """What it believed in each the first time, in a text."""
-        return {setting.name: canonical_text(believed) for setting, believed in self.first_beliefs}
+        """The first output for each instance, as a text; empty if outputs need not repeat."""
+        try:
+            self.require_repeatable()
+        except DoesNotApply:
+            return {}
+        return {name: self.canonical(output) for name, _, output in self.accepted}
 
-    @cached_property
-    def first_beliefs(self) -> list[tuple[Scenario, list[Belief]]]:
-        """Each setting, and what it believed there the first time."""
-        found, why = [], ""
-        for setting in (*SETTINGS, *self.more):
-            here = self.readable(setting)
-            if here is None:
-                continue
-            try:
-                found.append((here, self.beliefs(here.world())))
-            except LeafgateError as error:
-                why = f"; of {setting.name} it says: {error}"
-        if not found:
-            raise NonConformance(
-                f"{self.attack.use} believes nothing of any release of this kit{why}",
-                "declare what it reads in `reads` and `models`; if it needs another release, give a Setting in `on`",
-            )
-        return found
 
-    def readable(self, setting: Scenario) -> Scenario | None:
-        """The setting, its numbers such as the attack reads; None where it reads no such model, or noise only."""
-        release, reads = setting.world().release, self.attack.reads
-        if release.model not in self.attack.models:
+@dataclass(frozen=True)
+class AttackSubject(Subject[Scenario, Instance, list[Belief]]):
+    """An attack, and the scenarios it says it can read."""
+
+    component: AttackModel
+
+    rejection = "believes nothing of any release of this kit"
+    remedy = "declare what it reads in `reads` and `models`; if it needs another release, give a Scenario in `on`"
+
+    def instances(self) -> Iterator[tuple[str, Scenario]]:
+        for scenario in (*SETTINGS, *self.more):
+            readable = self.readable(scenario)
+            if readable is not None:
+                yield readable.name, readable
+
+    def open(self, instance: Scenario) -> Instance:
+        return instance.world()
+
+    def snapshot(self, opened: Instance) -> str:
+        return canonical_text([opened.release, opened.known])
+
+    @property
+    def beliefs(self) -> list[tuple[Scenario, list[Belief]]]:
+        """Each scenario it can read, and its beliefs of the first run."""
+        return [(scenario, beliefs) for _, scenario, beliefs in self.accepted]
+
+    def readable(self, scenario: Scenario) -> Scenario | None:
+        """The scenario with numbers that the attack reads; None if it reads no such model, or only noise."""
+        release, reads = scenario.world().release, self.component.reads
+        if release.model not in self.component.models:
             return None
         if release.count_semantics in reads:
-            return setting
-        return setting.counting(sorted(reads)[0]) if release.count_semantics == "exact" and reads else None  # type: ignore[arg-type]
+            return scenario
+        return scenario.counting(sorted(reads)[0]) if release.count_semantics == "exact" and reads else None  # type: ignore[arg-type]
 
-    def beliefs(self, world: Instance) -> list[Belief]:
-        """What it believes, checked as an audit does."""
-        found = called(self.attack, lambda: self.attack.infer(world.release, world.known))
+    def run(self, opened: Instance) -> list[Belief]:
+        beliefs = called(self.component, lambda: self.component.infer(opened.release, opened.known))
         try:
-            return [checked(belief, world.known, world.release) for belief in found]
+            return [checked(belief, opened.known, opened.release) for belief in beliefs]
         except (InconclusiveError, TypeError) as error:
             raise NonConformance(
                 f"it returned no list of beliefs that an audit takes: {error}", "see docs/plugins.md, What you promise"
             ) from error
 
     def pairs(self, neighbour: Callable[[Scenario], Instance | None], why: str) -> Iterator[tuple[Any, Any]]:
-        """Of each setting what is believed in its world, and in its other world; DoesNotApply where there is none."""
-        found = [
-            (s, b, twin) for s, b in self.first_beliefs if s.mechanism is None and (twin := neighbour(s)) is not None
-        ]
-        if not found:
+        """The beliefs in each scenario's instance and in its neighbour; DoesNotApply if none has a neighbour."""
+        pairs = [(s, b, twin) for s, b in self.beliefs if s.mechanism is None and (twin := neighbour(s)) is not None]
+        if not pairs:
             raise DoesNotApply(why)
-        for setting, beliefs, twin in found:
-            yield _laid_out(setting.world(), beliefs), _laid_out(twin, self.beliefs(twin))
+        for scenario, beliefs, twin in pairs:
+            yield _laid_out(scenario.world(), beliefs), _laid_out(twin, self.run(twin))
 
 
 def _laid_out(world: Instance, beliefs: list[Belief]) -> dict[str | None, tuple[Instance, Belief, list[Key]]]:
@@ -97,161 +158,151 @@ def _laid_out(world: Instance, beliefs: list[Belief]) -> dict[str | None, tuple[
 
 
 def keys_of_belief(belief: Belief, world: Instance) -> list[Key]:
-    """What is known of the people, or shown of the records, that the rows of a belief are about."""
+    """The public cells of the people, or the published cells of the records, that the rows of a belief are about."""
     if belief.record_positions is None:
         return keys_of(world.known.public, without="number")
     records = world.release.records
-    assert records is not None  # checked() saw to it
+    assert records is not None  # `checked` has verified it
     rows = [records.rows[cell] for cell in belief.record_positions.tolist()]
     return [frozenset((n, str(cell)) for n, cell in zip(records.columns, row, strict=True)) for row in rows]
 
 
 def groups_of(belief: Belief, world: Instance) -> np.ndarray | None:
-    """The group of each row of Known."""
+    """The equivalence class of each row of the adversary's table; None if the belief has none of people."""
     if belief.equivalence_class is None or belief.record_positions is not None:
         return None
     rows = slice(None) if belief.records is None else rows_for(world.known, belief.records)
     return belief.equivalence_class[rows]
 
 
-def chances_of(belief: Belief, world: Instance) -> np.ndarray | None:
-    """The chances of each row of Known, or of each cell."""
+def posterior_of(belief: Belief, world: Instance) -> np.ndarray | None:
+    """The posterior of each row of the adversary's table, or of each cell; None if the belief is of no secret."""
     if belief.posterior is None:
         return None
     rows = slice(None) if belief.records is None else rows_for(world.known, belief.records)
     return belief.posterior.to_numpy(dtype=float)[rows]
 
 
-# --- A builder as the checks see it: what it makes of the tables it can use ---
-
 MANY = 900
-"""People a row, at most: so that no two tests are equally good by chance."""
+"""The most people in one row, so many that no two splits are equally good by chance."""
 
 
 @dataclass(frozen=True)
-class BuilderSubject:
+class BuilderSubject(Subject[Table, Table, Release]):
     """A builder, and the tables it is given."""
 
-    builder: TreeBuilder
-    more: Sequence[Scenario] = ()
+    component: TreeBuilder
+
+    rejection = "makes no release of any table of this kit"
+    remedy = "if its options do not fit them, choose others; if it needs another table, give a Scenario in `on`"
+
+    def instances(self) -> Iterator[tuple[str, Table]]:
+        tables = (survey(MANY), salaries(), marked(), *(scenario.world().table for scenario in self.more))
+        return ((f"table {number}", table) for number, table in enumerate(tables))
+
+    def open(self, instance: Table) -> Table:
+        return copied(instance)
+
+    def snapshot(self, opened: Table) -> str:
+        return canonical_text(opened)
 
     @property
-    def tables(self) -> list[Table]:
-        """The tables of this kit it makes a release of; NonConformance when there is none."""
-        return [table for table, _ in self.first_releases]
-
-    @property
-    def first(self) -> dict[str, str]:
-        """What it made of each the first time, in a text; nothing where it never draws the same again."""
-        if self.rehearsing.one_shot:
-            return {}
-        return {str(number): canonical_text(made) for number, (_, made) in enumerate(self.first_releases)}
-
-    @cached_property
-    def first_releases(self) -> list[tuple[Table, Release]]:
-        """Each table, and the release it made of it the first time."""
-        found, why = [], ""
-        for table in (survey(MANY), salaries(), marked(), *(setting.world().table for setting in self.more)):
-            try:
-                found.append((table, self.built(table)))
-            except LeafgateError as error:
-                why = str(error)
-        if not found:
-            raise NonConformance(
-                f"{self.builder.use} makes no release of any table of this kit: {why}",
-                "if its options do not fit them, choose others; if it needs another table, give a Setting in `on`",
-            )
-        return found
+    def releases(self) -> list[tuple[Table, Release]]:
+        """Each table that it can use, and the release of the first run."""
+        return [(table, release) for _, table, release in self.accepted]
 
     @cached_property
     def rehearsing(self) -> TreeBuilder:
-        """The builder, its coins taken from the seed where it has a rehearsal for that."""
-        if self.builder.one_shot and "rehearsal" in type(self.builder).model_fields:
-            return self.builder.model_copy(update={"rehearsal": True})
-        return self.builder
+        """The builder; if it draws from the system and has a rehearsal, the rehearsal, which draws from the seed."""
+        if self.component.one_shot and "rehearsal" in type(self.component).model_fields:
+            return self.component.model_copy(update={"rehearsal": True})
+        return self.component
 
-    def built(self, table: Table, seed: int = 0) -> Release:
-        """What it makes of a copy of the table, if a file can hold it."""
-        return self.built_of(copied(table), seed)
-
-    def built_of(self, table: Table, seed: int = 0) -> Release:
-        """What it makes of this very table."""
+    def run(self, opened: Table, seed: int = 0) -> Release:
         builder = self.rehearsing
-        test: dict[str, Any] = {"test": copied(table)} if builder.wants_test else {}
-        made = called(builder, lambda: builder.build(table, np.random.default_rng(seed), **test))
-        if not isinstance(made, Release):
-            raise NonConformance(f"it returns a {type(made).__name__}", "return a Release, or raise NoReleaseError")
+        test: dict[str, Any] = {"test": copied(opened)} if builder.wants_test else {}
+        release = called(builder, lambda: builder.build(opened, np.random.default_rng(seed), **test))
+        if not isinstance(release, Release):
+            raise NonConformance(f"it returns a {type(release).__name__}", "return a Release, or raise NoReleaseError")
         try:
-            serialize(made)
+            serialize(release)
         except (LeafgateError, TypeError, ValueError) as error:
             raise NonConformance(
                 f"it makes a release that no file can hold: {error}",
                 "see docs/plugins.md; JSON says texts, numbers, lists",
             ) from error
-        return made
+        return release
 
-    def repeating(self) -> None:
-        """Raises DoesNotApply for builders whose release cannot be made again."""
+    def built(self, table: Table) -> Release:
+        """The release of a copy of the table."""
+        return self.run(copied(table))
+
+    def rerun(self, instance: Table) -> Release:
+        """Build again, with another seed if the builder says that it uses no randomness."""
+        return self.run(self.open(instance), seed=1 if self.rehearsing.randomness == "none" else 0)
+
+    def require_repeatable(self) -> None:
         if self.rehearsing.one_shot:
             raise DoesNotApply("it says that it never draws the same again")
 
-
-# --- A metric as the checks see it: its scores of the cases it can read ---
 
 Scores = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class MetricSubject:
-    """A metric, and the cases it is shown."""
+class MetricSubject(Subject[CaseKind, ScoringContext, str]):
+    """A metric, and the kinds of contexts it scores; an output is its scores and evidence, as a text."""
 
-    metric: Metric
-    more: Sequence[Scenario] = ()
+    component: Metric
+
+    rejection = "scores no case of this kit"
+    remedy = (
+        "if its options do not fit (`secret`, `of`), choose others; if it needs another release, "
+        "give a Scenario in `on`"
+    )
+
+    def instances(self) -> Iterator[tuple[str, CaseKind]]:
+        if self.of_people:
+            return ((kind.name, kind) for kind in SHOWN)
+        scenarios = (*SETTINGS, *self.more)
+        return ((s.name, CaseKind(s.name, partial(release_case, s), s.labels)) for s in scenarios)
+
+    def open(self, instance: CaseKind) -> ScoringContext:
+        return self.case(instance)
+
+    def run(self, opened: ScoringContext) -> str:
+        numbers = self.scores(opened)
+        return f"{canonical_text(numbers)} {self.evidence(opened, numbers)!r}"
+
+    def canonical(self, output: str) -> str:
+        return output
+
+    def snapshot(self, opened: ScoringContext) -> str:
+        inputs = [opened.table, opened.test, opened.release, opened.known, opened.belief, opened.weight]
+        texts = [canonical_text(inputs)]
+        for part in ("posterior", "prior", "equivalence_class", "sizes", "truth"):
+            with suppress(LeafgateError):
+                texts.append(canonical_text(getattr(opened, part)))
+        return " ".join(texts)
 
     @property
     def of_people(self) -> bool:
-        return isinstance(self.metric, RecordMetric)
-
-    @property
-    def all_kinds(self) -> list[CaseKind]:
-        if self.of_people:
-            return list(SHOWN)
-        return [CaseKind(s.name, partial(release_case, s), s.labels) for s in (*SETTINGS, *self.more)]
+        """Does it score each person, and not the release?"""
+        return isinstance(self.component, RecordMetric)
 
     @property
     def kinds(self) -> list[CaseKind]:
-        """The kinds of cases it can score; NonConformance when there is none."""
-        return [kind for kind, _ in self._found]
-
-    @property
-    def first(self) -> dict[str, str]:
-        """What it said of each the first time, in a text."""
-        return {kind.name: said for kind, said in self._found}
-
-    @cached_property
-    def _found(self) -> list[tuple[CaseKind, str]]:
-        found, why = [], ""
-        for kind in self.all_kinds:
-            try:
-                found.append((kind, self.output_text(self.case(kind))))
-            except LeafgateError as error:
-                why = str(error)
-        if not found:
-            raise NonConformance(
-                f"{self.metric.use} scores no case of this kit: {why}",
-                "if its options do not fit (`secret`, `of`), choose others; if it needs another release, "
-                "give a Setting in `on`",
-            )
-        return found
+        """The kinds of contexts it can score."""
+        return [kind for _, kind, _ in self.accepted]
 
     def case(self, kind: CaseKind, learned: Learned = "everything", change: Change = unchanged) -> ScoringContext:
-        """A case as the policy's options have it; by `scored: worst` the one of what is derived."""
-        composition = isinstance(self.metric, RecordMetric) and self.metric.scored == "composition"
+        """A context as the policy's options ask for it; with `scored: worst` that of the derived distribution."""
+        composition = isinstance(self.component, RecordMetric) and self.component.scored == "composition"
         return replace(kind.case(learned, change), scored="composition" if composition else "derived")
 
     def scores(self, case: ScoringContext) -> Scores:
-        """What it says of a case: a number for each row, or one; infinite on the unsafe side only."""
-        found = called(self.metric, lambda: self.metric.score(case))
+        """Its scores of a context, shape (n_rows,) or (): finite, or infinite on the unsafe side."""
+        found = called(self.component, lambda: self.component.score(case))
         try:
             numbers = np.asarray(found, dtype=float)
         except (TypeError, ValueError):
@@ -260,26 +311,32 @@ class MetricSubject:
         if numbers.shape != wanted:
             remedy = "return a number for each row of `case.table`; for one number derive from ReleaseAtLeast or AtMost"
             raise NonConformance(f"it returns numbers of shape {numbers.shape}, wanted {wanted}", remedy)
-        unsafe = np.inf if self.metric.direction == "at_most" else -np.inf
+        unsafe = np.inf if self.component.direction == "at_most" else -np.inf
         if not (np.isfinite(numbers) | (numbers == unsafe)).all():
             raise NonConformance(
                 "it returns NaN, or is infinite on the safe side",
-                f"where nothing bounds what is learned the score is {unsafe}; where it cannot tell, "
+                f"where nothing bounds what is learned the score is {unsafe}; where it cannot decide, "
                 "raise InconclusiveError",
             )
         return numbers
 
     def evidence(self, case: ScoringContext, numbers: Scores) -> Any:
-        """What it tells beside these scores."""
+        """The evidence it returns with these scores."""
         given: Any = pd.Series(numbers.reshape(-1).copy()) if self.of_people else float(numbers)
-        return called(self.metric, partial(self.metric.evidence, case, given))
-
-    def output_text(self, case: ScoringContext) -> str:
-        """Its scores of a case, and what it tells beside them, in a text."""
-        numbers = self.scores(case)
-        return f"{canonical_text(numbers)} {self.evidence(case, numbers)!r}"
+        return called(self.component, partial(self.component.evidence, case, given))
 
     def worst(self, case: ScoringContext) -> float:
-        """The worst-off person's score, the better the higher."""
+        """The score of the person worst off, negated for `at_most`, so that higher is better."""
         numbers = self.scores(case).reshape(-1)
-        return float(numbers.min()) if self.metric.direction == "at_least" else -float(numbers.max())
+        return float(numbers.min()) if self.component.direction == "at_least" else -float(numbers.max())
+
+
+def subject_of(component: Component, more: Sequence[Scenario]) -> AttackSubject | BuilderSubject | MetricSubject:
+    """The subject of a component; TypeError if it is no attack, builder or metric."""
+    if isinstance(component, AttackModel):
+        return AttackSubject(component, more)
+    if isinstance(component, Metric):
+        return MetricSubject(component, more)
+    if isinstance(component, TreeBuilder):
+        return BuilderSubject(component, more)
+    raise TypeError(f"{type(component).__name__} is no builder, attack or metric")

@@ -1,4 +1,4 @@
-"""Another process, in which hashes, the time zone and all that happens once at an import come out otherwise."""
+"""A second process, with other hash seeds, another time zone and imports of its own, that runs a component again."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from functools import cache
 from queue import SimpleQueue
 from typing import IO, Any
 
-from leafgate.api.components import AttackModel, Component
-from leafgate.api.metrics import Metric
+from leafgate.api.components import Component
 from leafgate.testing.sandbox import digest
-from leafgate.testing.subjects import AttackSubject, BuilderSubject, MetricSubject
+from leafgate.testing.subjects import subject_of
 
-LONGEST = 600.0
+MAX_SECONDS = 600.0
 """Seconds one plugin may take there."""
 
 
 def asked_elsewhere(component: Component, more: Sequence[Any]) -> Any:
-    """A digest of what comes of it there, by the setting; in a text what it ends in; None where it cannot be sent."""
+    """Digests of its outputs there, by instance; a text if it fails there; None if it cannot be sent."""
     whole = _packed((component, more))
     packed = whole or _packed((component, ()))
     result = _worker().asked(packed) if packed else None
@@ -32,7 +31,7 @@ def asked_elsewhere(component: Component, more: Sequence[Any]) -> Any:
 
 
 def _packed(thing: Any) -> bytes:
-    """As it is sent; empty where it cannot be."""
+    """The pickled object; empty if it cannot be pickled."""
     try:
         return pickle.dumps(thing)
     except Exception:
@@ -47,9 +46,9 @@ class Worker:
         atexit.register(self.end)
 
     def asked(self, packed: bytes) -> Any:
-        """What comes of a plugin there; the process that a plugin took down with it is started anew."""
+        """Outcomes of a plugin there; a process that a plugin ended is started again."""
         process = self._running()
-        late = threading.Timer(LONGEST, process.kill)
+        late = threading.Timer(MAX_SECONDS, process.kill)
         late.start()
         try:
             assert process.stdin is not None
@@ -93,27 +92,15 @@ def _worker() -> Worker:
     return Worker()
 
 
-# --- What comes of a plugin in each setting it can use, as digests that two processes can compare ---
-
-
 def outcomes(component: Component, more: Sequence[Any]) -> dict[str, str]:
-    """By the setting's name a digest of what was believed, scored or built."""
-    return {name: digest(text) for name, text in _subject(component, more).first.items()}
-
-
-def _subject(component: Any, more: Sequence[Any]) -> AttackSubject | MetricSubject | BuilderSubject:
-    if isinstance(component, AttackModel):
-        return AttackSubject(component, more)
-    return MetricSubject(component, more) if isinstance(component, Metric) else BuilderSubject(component, more)
-
-
-# --- The other process: makes a plugin again, and says what comes of it, until there is nothing more to read ---
+    """A digest of the first output for each instance, by the instance's name."""
+    return {name: digest(text) for name, text in subject_of(component, more).first.items()}
 
 
 def main() -> None:
-    """Answer what stands on stdin, one after the other; what plugins print goes nowhere.
+    """Answer the requests on stdin, one after the other; what plugins print is discarded.
 
-    The process ends with the one that started it, also in the midst of an answer.
+    The process ends with the one that started it, also while it computes an answer.
     """
     answers = os.fdopen(os.dup(1), "wb")
     nowhere = open(os.devnull, "w")  # noqa: SIM115  as long as this process
@@ -128,7 +115,7 @@ def main() -> None:
 
 
 def _listen(questions: SimpleQueue[tuple[list[str], bytes]]) -> None:
-    """Queue what stands on stdin; leave at its end, which comes when the other process closes it or is gone."""
+    """Queue the requests on stdin; exit at its end, which comes when the first process closes it or ends."""
     try:
         while True:
             questions.put(pickle.load(sys.stdin.buffer))  # noqa: S301  from the process that started this one
@@ -137,7 +124,7 @@ def _listen(questions: SimpleQueue[tuple[list[str], bytes]]) -> None:
 
 
 def _answer(asked: tuple[list[str], bytes], answers: IO[bytes]) -> None:
-    """What came of it, or the kind of error; of a plugin that is not to be found here, None."""
+    """Send the outcomes, or the kind of error; None for a plugin that cannot be imported here."""
     sys.path[:], packed = asked
     document: Any
     try:

@@ -1,4 +1,4 @@
-"""Belief: what an adversary thinks of one secret, and whom it cannot tell apart."""
+"""Belief: an adversary's posterior of one secret, and the people it cannot distinguish."""
 
 from __future__ import annotations
 
@@ -19,37 +19,36 @@ if TYPE_CHECKING:
     from leafgate.types.release import Release
 
 Certainty = Literal["guess", "certain", "shares"]
-"""How much of a belief is so of whomever the release counts."""
+"""How much of a posterior is true of the people whom the release counts."""
 
 
 ALIKE = 1e-6
-"""Chances of people in one group may differ by this much, for floating point does."""
+"""Posteriors of people in one equivalence class may differ by this much, as floating point does."""
 
 
 @dataclass(frozen=True)
 class Belief:
     """One attack's conclusion about one secret.
 
-    `equivalence_class` numbers, for each of `records` (by default the rows of Known), the set of records the adversary
-    cannot tell apart by what the release says at once, and of whom it therefore believes the same (where there is
-    a `prior`, that is the same); it is None for attacks on the mechanism, which say nothing of people. `posterior`
-    has a row of probabilities for each record and a column for each value of the secret; `secret` and `posterior` are
-    None together, when the attack speaks of groups only. `record_positions`, where the attack knows whose published
-    record
-    is whose, are positions in `release.records`: `posterior` then has a row for each of these records, about its
-    hidden cell of the column `secret`, `records` is None and `equivalence_class` may be. `estimates` are numbers the
-    attack
-    takes those cells for. `prior`, laid out like `posterior`, is what the
-    release says of each record without the attack's further reasoning; `alternative_posteriors` are other beliefs the
-    attack has no less reason for: a limit that does not come out the same for all is inconclusive. `incomplete`: the
-    release tells more of the secret than the attack works out: any belief is possible, the true one too. `certainty`
-    says
-    what of `posterior` is so whoever the people are, if a release that claims to count them does: `certain`, what is
-    certain; `shares`, moreover that each row is the true shares of its whole group; a `guess` may be wrong. `evidence`
-    is JSON: bounds, gaps, counts of constraints; a key `tries` names guarantees the attack tries to disprove,
-    `refutes` those it does. `explain(group)` words what the release says of one group; only auditors see it.
-    `population_groups` numbers in the same way, where the policy names a population, the group each row of
-    `AdversaryKnowledge.population` would be in.
+    `equivalence_class` numbers, for each of `records` (by default the rows of AdversaryKnowledge), the set of records
+    that the adversary cannot distinguish by what the release discloses at once, and for which it therefore has the
+    same posterior (where there is a `prior`, the same prior). It is None for attacks on the mechanism, which conclude
+    nothing about people.
+    `posterior` has a row of probabilities for each record and a column for each value of the secret. `secret` and
+    `posterior` are None together, when the attack gives equivalence classes only.
+    `record_positions`, where the attack knows whose published record is whose, are positions in `release.records`:
+    `posterior` then has a row for each of these records, about its hidden cell of the column `secret`, `records` is
+    None and `equivalence_class` may be. `estimates` are the attack's estimates of the numbers in those cells.
+    `prior`, laid out like `posterior`, is what the release discloses of each record without the attack's further
+    reasoning. `alternative_posteriors` are posteriors for which the attack has no less reason: a limit that does not
+    come out the same for all is inconclusive. `incomplete`: the release discloses more about the secret than the
+    attack computes, so any posterior is possible, the true one too.
+    `certainty` says what of `posterior` is true of any people whom the release counts: `certain`, each value with
+    probability 1; `shares`, moreover each row is the true shares of its whole class; a `guess` may be wrong.
+    `evidence` is JSON: bounds, gaps, counts of constraints; the key `tries` names guarantees that the attack tries to
+    disprove, `refutes` those that it does. `explain(group)` describes in words what the release discloses about one
+    class; only auditors see it. `population_groups` numbers in the same way, where the policy names a population, the
+    class of each row of `AdversaryKnowledge.population`.
     """
 
     secret: str | None
@@ -68,12 +67,12 @@ class Belief:
 
     @property
     def of_people(self) -> bool:
-        """Does it say anything of people, or only of the mechanism?"""
+        """Is it about people, and not only about the mechanism?"""
         return self.equivalence_class is not None or self.record_positions is not None
 
 
 def checked(belief: object, known: AdversaryKnowledge, release: Release | None = None) -> Belief:
-    """The belief, its groups as an array, if it can be one; InconclusiveError says what is nonsense about it."""
+    """The belief with its equivalence classes as an array; InconclusiveError says what is wrong with it."""
     if not isinstance(belief, Belief):
         raise InconclusiveError(f"returned a {type(belief).__name__} where a Belief belongs")
     rows = len(known.records)
@@ -96,15 +95,15 @@ def checked(belief: object, known: AdversaryKnowledge, release: Release | None =
     if belief.secret is not None:
         _check_secret(belief, known)
         _check_chances(belief.secret, belief.posterior, rows, known, "chances")
-    _check_beside(belief, rows, known)
+    _check_other_posteriors(belief, rows, known)
     if groups is not None:
         at_once = [belief.posterior, *belief.alternative_posteriors] if belief.prior is None else [belief.prior]
         _check_alike(groups, at_once)
     return replace(belief, equivalence_class=groups)
 
 
-def _check_beside(belief: Belief, rows: int, known: AdversaryKnowledge) -> None:
-    """What stands beside the chances is laid out like them."""
+def _check_other_posteriors(belief: Belief, rows: int, known: AdversaryKnowledge) -> None:
+    """The prior and the alternative posteriors are laid out like the posterior."""
     if belief.prior is not None:
         _check_chances(belief.secret, belief.prior, rows, known, "baseline chances")
     for other in belief.alternative_posteriors:
@@ -166,9 +165,9 @@ def _check_chances(secret: Any, chances: object, rows: int, known: AdversaryKnow
 
 
 def _check_alike(groups: NDArray[Any], several: Sequence[pd.DataFrame | None]) -> None:
-    """Whoever cannot be told apart is believed the same; InconclusiveError where a group holds different rows.
+    """Refuse an equivalence class whose records have different probabilities, with an InconclusiveError.
 
-    What an attack knows besides the release, and reasons from, may tell them apart: its baseline is without that.
+    Knowledge besides the release may distinguish them in the posterior; the prior is without that knowledge.
     """
     import numpy as np
 

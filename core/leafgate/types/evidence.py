@@ -1,4 +1,4 @@
-"""Evidence: what an attack or a metric tells beside its numbers, in what JSON can say."""
+"""Evidence: what an attack or a metric states besides its numbers, as JSON, with the parts that only auditors see."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class AuditorOnly:
 
 @dataclass(frozen=True)
 class ReleaseOnly:
-    """Something the release says: auditors see all of it, the public `public` of it once it may be published."""
+    """Something that the release states: auditors see all of it, the public `public` once it may be published."""
 
     content: Any = field(repr=False)
     public: Any
@@ -44,11 +44,11 @@ RESERVED = frozenset(
 
 
 GROUP: Mapping[str, Any] = {"people": PeopleCount, "path": AuditorOnly, "true": AuditorOnly, "possible_values": int}
-"""What is told of a group of people."""
+"""The keys of a group of people in evidence, and their types."""
 
 
 def checked_evidence(evidence: object, kept: Collection[str], whose: str = "its") -> dict[str, Any]:
-    """The evidence, if JSON can say it and it has no key of `kept`; InconclusiveError tells what is wrong."""
+    """The evidence, if it is JSON and has no key of `kept`; InconclusiveError names what is wrong."""
     if not isinstance(evidence, Mapping) or not is_json_encodable(evidence):
         raise InconclusiveError(f"{whose} evidence is not what JSON can say")
     taken = sorted(set(evidence) & set(kept))
@@ -61,7 +61,7 @@ def checked_evidence(evidence: object, kept: Collection[str], whose: str = "its"
 
 
 def _are_groups(value: object) -> bool:
-    """Can they be told as the core tells the worst groups of people?"""
+    """Are they laid out like the worst groups of people that the core lists?"""
     if not isinstance(value, list | tuple):
         return False
     groups = [group for group in value if isinstance(group, Mapping) and "people" in group]

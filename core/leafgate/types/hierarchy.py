@@ -19,7 +19,7 @@ class Hierarchy:
     """For every value its group's name on each level; level 0 is the value itself.
 
     `groups[value]` has one name a level, finest first, the value itself left out. A level
-    whose every value shares one group (the usual `*`) tells nothing and is not kept.
+    whose every value shares one group (the usual `*`) discloses nothing and is not kept.
     """
 
     groups: Mapping[str | None, tuple[str, ...]]

@@ -78,7 +78,7 @@ class Noise:
         return np.asarray(np.round((numbers + noise) / self.grid) * self.grid)
 
     def described(self) -> dict[str, Any]:
-        """The law as a release tells it."""
+        """The distribution as JSON, as a release file has it."""
         return {"law": self.law, "scale": self.scale}
 
 

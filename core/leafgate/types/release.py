@@ -21,15 +21,13 @@ if TYPE_CHECKING:
     from leafgate.types.table import Table
 
 
-# --- How much is told on the leaves of a tree ---
-
 Level = Literal["labels", "error_rates", "shares", "counts"]
 LEVELS: tuple[Level, ...] = get_args(Level)
-"""Every level, the one that tells least first."""
+"""Every level, the one that discloses least first."""
 
 
 def discloses_more(level: Level, reference: Level) -> bool:
-    """Does `level` tell more than `reference`?"""
+    """Does `level` disclose more than `reference`?"""
     return LEVELS.index(level) > LEVELS.index(reference)
 
 
@@ -39,7 +37,7 @@ Severity = Literal["low", "medium", "high"]
 
 @dataclass(frozen=True)
 class FileDisclosure:
-    """One thing a file tells: its `kind`, how much harm it can do, and what it is, in words without any cell.
+    """One thing that a file discloses: its `kind`, how severe that is, and a description without any cell.
 
     `level` is the publication level of the leaves that it amounts to, None where it is about something else.
     """
@@ -55,7 +53,7 @@ class FileDisclosure:
         return fields if self.level is None else fields | {"level": self.level}
 
     def written(self) -> dict[str, Any]:
-        """As files of leafgate have it: of other content not where it stood, in words that no reader could check."""
+        """The JSON of leafgate's own files; of other content without its location, which no reader could check."""
         says = self.says.partition(" (")[0] if self.kind == "other_content" else self.says
         return replace(self, says=says).described()
 
@@ -125,7 +123,7 @@ class NaiveBayes:
         return np.asarray(found / found.sum(axis=1, keepdims=True))
 
     def described(self) -> dict[str, Any]:
-        """The model as a release tells it."""
+        """The model as JSON, as a release file has it."""
         normals = {name: {label: list(normal) for label, normal in of.items()} for name, of in self.normals.items()}
         return {"shares": dict(self.shares), "normals": normals}
 
@@ -157,11 +155,11 @@ class Release:
     """What is published: trees or records, what their numbers count, and what is claimed of them.
 
     `selection` is what is known of the algorithm (measure, filters, parameters); `guarantee` the
-    claims, checked in every audit. `bayes` is the model where that is no tree. `noise` is the law of what was
+    claims, checked in every audit. `bayes` is the model where it is no tree. `noise` is the distribution of what was
     added to a column's numbers in `records`. `origins` is the owner's alone, in no file and before no attack: for
     each published record the row of the table it was made from. So is `trail`: what the builder did and why, step by
     step, as JSON. So are `node_numbers`: what a model's file counts on its nodes. `sealed` are the bytes of the release
-    file this was read from; `file` tells of somebody else's model file that this was read from, which is what will be
+    file this was read from; `file` describes somebody else's model file that this was read from, which is what will be
     published then. `audited_file` names whichever of the two files was read, for reports; it is not part of the
     release, whose bytes do not depend on a file's name.
     """
@@ -198,18 +196,18 @@ class Release:
 
     @property
     def fitted_trees(self) -> tuple[Node, ...]:
-        """Every tree that people can be sent down: the model's, and alternatives that ask no column under noise."""
+        """Every tree that can route people: the model's, and alternatives that test no column with noise."""
         noisy = self.noisy_alternatives
         return (*self.trees, *(tree for name, tree in self.alternatives.items() if name not in noisy))
 
     @property
     def noisy_alternatives(self) -> dict[str, Node]:
-        """The alternatives that ask for numbers under noise, by name: trees for published records, not for people."""
+        """The alternatives that test columns with noise, by name: trees for published records, not for people."""
         noisy = set(self.noise)
         return {name: tree for name, tree in self.alternatives.items() if columns_asked(tree) & noisy}
 
     def shows_exactly(self, column: str) -> bool:
-        """Do the published records show this column's cells as they are?"""
+        """Do the published records contain this column's cells unchanged?"""
         if self.records is None or column not in self.records.columns or column in self.noise:
             return False
         place = self.records.columns.index(column)
@@ -217,13 +215,13 @@ class Release:
 
     @property
     def predicts_numbers(self) -> bool:
-        """Are its trees of regression: do all leaves tell a value of the class of numbers, and none a label?"""
+        """Are its trees regression trees: does each leaf predict a number of the target, and none a label?"""
         every = (leaf for tree in self.trees for leaf in leaves(tree))
         return bool(self.trees) and self.schema.target.edges is not None and all(map(_is_number, every))
 
     @property
     def discloses_numbers(self) -> bool:
-        """Does some leaf tell a number of the class of numbers?"""
+        """Does some leaf predict a number of a numeric target?"""
         trees = (*self.trees, *self.alternatives.values())
         every = (leaf for tree in trees for leaf in leaves(tree))
         return bool(trees) and self.schema.target.edges is not None and any(leaf.value is not None for leaf in every)
@@ -244,9 +242,9 @@ class Release:
         return self.count_semantics in {"sampled", "perturbed", "noisy"}
 
     def is_empty(self, leaf: Leaf) -> bool:
-        """Does everybody see that the leaf counts nobody?
+        """Does the release disclose that the leaf counts nobody?
 
-        A leaf of nobody has neither shares nor an error rate, so it stands bare among leaves that have them.
+        A leaf of nobody has neither shares nor an error rate, so it is recognised among leaves that have them.
         """
         if leaf.counts is not None:
             return not any(leaf.counts.values())
@@ -255,7 +253,7 @@ class Release:
 
     @property
     def needs_label_accuracies(self) -> bool:
-        """Is what a label is worth a matter of how often it is right: is it no leaf's own statistic that tells it?
+        """Does an adversary need to know how often a label is right, because no statistic of its leaf states it?
 
         So it is where a leaf of people has a label alone, where the trees of an ensemble are right together more often
         than each leaf says, and where the leaves' numbers are approximate. Decided by the release alone; not of one
@@ -274,13 +272,13 @@ class Release:
         return len(self.trees) > 1 and self.combine in {"sum", "mean_per_tree"} and not self.discloses_numbers
 
     def _has_label_alone(self, leaf: Leaf) -> bool:
-        """Does it tell of people by its label alone? There may be some where the draw of a sample left it empty."""
+        """Does it describe people by its label alone? There may be some where a sample left it empty."""
         if leaf.label is None:
             return False
         return self.count_semantics != "exact" if self.is_empty(leaf) else leaf.has_no_statistic
 
 
-def published(draft: Release, publish: Publish, tells_measure: frozenset[str]) -> Release:
+def published(draft: Release, publish: Publish, measure_options: frozenset[str]) -> Release:
     """The draft cut down to what the policy publishes.
 
     Leaves keep their label and the one statistic of `publish.leaves`, beside counts the scores made of them;
@@ -295,7 +293,7 @@ def published(draft: Release, publish: Publish, tells_measure: frozenset[str]) -
 
     builder = dict(draft.builder)
     if not publish.measure:
-        builder = {key: value for key, value in builder.items() if key not in tells_measure}
+        builder = {key: value for key, value in builder.items() if key not in measure_options}
     return replace(
         draft,
         builder=builder,
@@ -311,9 +309,9 @@ def _is_number(leaf: Leaf) -> bool:
 
 
 def at_level(leaf: Leaf, level: Level) -> Leaf:
-    """A leaf with counts, told at `level`; of a leaf nobody reaches only the label is left.
+    """A leaf with counts, cut down to `level`; a leaf that nobody reaches keeps only the label.
 
-    Shares of nobody there are none. Among leaves with shares such a leaf tells that it is empty: `Release.is_empty`.
+    It has no shares, and so discloses among leaves with shares that it is empty: `Release.is_empty`.
     """
     if leaf.counts is None or level == "counts":
         return leaf

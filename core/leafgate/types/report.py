@@ -1,16 +1,17 @@
-"""Report: what was found, and the verdict a gate can act on."""
+"""Report: findings on the limits of a policy, and the verdict that a gate acts on."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
+
+from leafgate.errors import ExitCode
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from leafgate.engine.figures import TreeView
 
 
 @dataclass(frozen=True, repr=False)
@@ -18,7 +19,7 @@ class AttackAccuracy:
     """People whose secret an attack's best guess gets right, of `people`, and those the commonest value gets right.
 
     Ties of the attack count in part: of two equally likely values each is the guess half of the time.
-    `private`: that follows from the data, or from what only the policy grants the attack, and not from the release.
+    `private`: the numbers follow from the data or from knowledge that the policy grants, and not from the release.
     """
 
     attack: str
@@ -29,6 +30,74 @@ class AttackAccuracy:
     private: bool
 
 
+class Unit(StrEnum):
+    """What a metric's score counts; it decides how a public report masks the score and where histograms have edges.
+
+    `NONE` is a score that counts nothing, such as one person's posterior. `TABLE` is anything else that is computed
+    from the table.
+    """
+
+    NONE = ""
+    PEOPLE = "people"
+    ONE_OVER_PEOPLE = "one over people"
+    SHARE = "share"
+    PEOPLE_LEFT = "people left"
+    TABLE = "table"
+
+    @property
+    def is_of_everyone(self) -> bool:
+        """Does it relate the score to the number of all people, so that the score discloses a count of the others?"""
+        return self in {Unit.SHARE, Unit.PEOPLE_LEFT}
+
+
+Direction = Literal["at_least", "at_most"]
+Scored = Literal["worst", "derived", "composition"]
+"""By which distribution a limit is judged; `worst`: for each person the worse of the two scores."""
+SLACK = 1e-12
+"""A score may miss its limit by this much (for limits above 1: by this share of the limit), as floating point does."""
+
+
+def lenient(limit: float, sign: int = 1) -> float:
+    """The limit plus its slack, or minus it where `sign` is -1."""
+    return limit + sign * SLACK * max(1.0, abs(limit))
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The bound that a score must keep, and how people's scores are judged by it.
+
+    `average`: the mean over people is judged, not the worst-off person. `allow` is the share of people, from 0 to
+    below 1, that may lie beyond the bound. `scored` is the distribution of the secret that is judged; None where the
+    limit is on a number of the whole release.
+    """
+
+    direction: Direction
+    bound: float
+    average: bool = False
+    allow: float = 0.0
+    scored: Scored | None = None
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Limit:
+        """The limit of a report's or a waiver's JSON, which has the bound under the name of its direction."""
+        direction: Direction = "at_least" if "at_least" in document else "at_most"
+        others = {key: value for key, value in document.items() if key in {"average", "allow", "scored"}}
+        return cls(direction, float(document[direction]), **others)
+
+    def document(self) -> dict[str, Any]:
+        """The limit as JSON, as reports have it."""
+        judged = {"average": self.average, "allow": self.allow, "scored": self.scored}
+        return {self.direction: self.bound} | (judged if self.scored is not None else {})
+
+    def is_kept(self, value: float) -> bool:
+        """Does the score keep the bound? Rounding errors of floating point do not count."""
+        return value >= lenient(self.bound, -1) if self.direction == "at_least" else value <= lenient(self.bound)
+
+    def margin(self, value: float) -> float:
+        """By how much the score is on the safe side of the bound; negative where it is beyond."""
+        return value - self.bound if self.direction == "at_least" else self.bound - value
+
+
 FORMAT = "leafgate/report/1"
 Verdict = Literal["pass", "fail", "inconclusive"]
 GROUPS_ALONE = "the metric scores groups of people, and no distribution of a secret"
@@ -37,12 +106,16 @@ HIDDEN_CELLS = "the belief is about hidden cells of published records"
 VERIFIED_PRIVACY = "the release's claim of differential privacy was verified"
 NOT_SPOKEN_OF = "the release neither predicts nor tests nor publishes this column"
 """Why a limit is judged by what is derived and not by the worse of two distributions."""
-EXIT_CODES: Mapping[Verdict, int] = {"pass": 0, "fail": 1, "inconclusive": 3}
+EXIT_CODES: Mapping[Verdict, ExitCode] = {
+    "pass": ExitCode.PASS,
+    "fail": ExitCode.FAIL,
+    "inconclusive": ExitCode.INCONCLUSIVE,
+}
 
 
 @dataclass(frozen=True)
 class SecondaryScore:
-    """A score that stands in the evidence beside the judged one: by another distribution of the secret.
+    """A score in a finding's evidence that is by another distribution of the secret than the judged one.
 
     `value` is None where it has no bound. `spread` and `fewest` are a finding's, of these scores: an audience sees the
     number by the same rules as the finding's own.
@@ -55,7 +128,7 @@ class SecondaryScore:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoredPeople:
-    """Every record's score: what pictures of a finding are drawn from, and no report tells as it is.
+    """Every record's score, from which histograms are made; no report prints it.
 
     `weight` people share each record and those of `past` are beyond the limit (nobody, where an average is judged);
     the records are `everyone`'s, in the table's order, or those behind some hidden cells.
@@ -69,22 +142,18 @@ class ScoredPeople:
 
 @dataclass(frozen=True, repr=False)
 class Finding:
-    """One limit held against one score. Its repr says no number: notebooks and logs keep what they print.
+    """One limit compared with one score. Its repr holds no number, because notebooks and logs keep what they print.
 
-    `passed` is None when it could not be told, `value` when there is no number to give: none was
-    found, or it is unbounded (the evidence says so). `people` were judged and `violations` of them lie
-    past the limit (None where that is not a matter of people); `unit` is the metric's. A `private`
-    finding's numbers follow from the data and not from the release: only auditors see them; an `of_release` finding
-    has looked at nobody's data. `score_range` is how far people's scores are apart, so that an average is told no
-    finer than
-    it may be, `sensitivity` by how much one person can move a score of the release, for the same reason.
-    `people_at_value`
-    people are in the smallest group with the score that is told, whose fraction would tell how few; `smallest_group` in
-    any. `where`
-    says which line of which policy file asked for it: {"file", "line"}, empty where that is not known.
-    `waiver` says who let it through although it failed, and until when. `plain_failure` is a clause in plain words:
-    what it
-    means if the limit is broken. `use` is what a metric with a name of its own uses.
+    `passed` is None where the question is inconclusive; `value` is None where there is no number, or an unbounded one
+    (the evidence says so). `people` were judged and `violations` of them lie beyond the limit (None where the score is
+    not about people); `unit` is the metric's. A `private` finding's numbers follow from the data and not from the
+    release, so only auditors see them; an `of_release` finding read nobody's data. `score_range` is the largest of
+    people's scores minus the smallest, and `sensitivity` the most by which one person can move a score of the release:
+    public reports round by them. `people_at_value` people are in the smallest equivalence class with the value, and
+    `smallest_group` in the smallest of all. `where` is the line of the policy file that asked for the limit:
+    {"file", "line"}, empty where it is not known. `waiver` states who lets the finding through although it failed, and
+    until when. `plain_failure` is a clause in plain words: what a broken limit means. `use` is the `use` of a metric
+    with a name of its own.
     """
 
     id: str
@@ -94,12 +163,12 @@ class Finding:
     attack: str | None = None
     secret: str | None = None
     value: float | None = None
-    limit: Mapping[str, Any] = field(default_factory=dict)
+    limit: Limit | None = None
     people: int | None = None
     violations: int | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
     plugin: str = ""
-    unit: str = ""
+    unit: Unit = Unit.NONE
     private: bool = False
     of_release: bool = False
     score_range: float = 0.0
@@ -117,7 +186,14 @@ class Finding:
     @property
     def bound(self) -> float:
         """The number of its limit, to be read in the limit's direction."""
-        return next(float(value) for key, value in self.limit.items() if key.startswith("at_"))
+        if self.limit is None:
+            raise ValueError(f"finding {self.id!r} has no limit")
+        return self.limit.bound
+
+    @property
+    def average(self) -> bool:
+        """Is its value the mean over people?"""
+        return self.limit is not None and self.limit.average
 
     @property
     def fails(self) -> bool:
@@ -126,12 +202,27 @@ class Finding:
 
 
 @dataclass(frozen=True, repr=False)
+class TreeView:
+    """The first tree of the release that asks anything, drawn twice.
+
+    `coloured` by risk, unfolded where it is, and `plain`, by shape alone; `number` is the tree's, from 1.
+    `leaves_past` says for each finding with people past its limit in how many leaves of this tree they are.
+    """
+
+    trees: int
+    coloured: Sequence[Mapping[str, Any]]
+    plain: Sequence[Mapping[str, Any]]
+    leaves_past: Mapping[str, int]
+    number: int = 1
+
+
+@dataclass(frozen=True, repr=False)
 class Report:
     """One audit's outcome; `leafgate.disclosure.document` turns it into the document an audience may see.
 
-    `method` says how it was made (`leafgate.engine.report_facts`);
-    `waivers` says of each of the policy's what became of it on the day it was `judged_on`. `auditor_notes` are notes
-    that follow from the data: the public is not told that they are there. Its repr says no number.
+    `method` describes how it was made (`leafgate.engine.report_facts`); `waivers` has the status of each waiver of
+    the policy on the day `judged_on`. `auditor_notes` are notes that follow from the data: a public report does not
+    disclose that they exist. Its repr holds no number.
     """
 
     policy: Mapping[str, Any]
@@ -159,7 +250,7 @@ class Report:
 
     @property
     def verdict(self) -> Verdict:
-        """Fail if a limit is broken and not waived; else inconclusive if one could not be told; else pass."""
+        """Fail if a limit is broken and not waived; else inconclusive if a finding is; else pass."""
         if any(finding.fails for finding in self.findings):
             return "fail"
         if not self.findings or any(finding.passed is None for finding in self.findings):

@@ -53,6 +53,8 @@ def bins_between(edges: Sequence[float], low: float, high: float, *, open_low: b
 
 
 Role = Literal["quasi_identifier", "sensitive", "private", "class", "key", "weight", "identifier", "ignored"]
+DROPPED_ROLES: frozenset[Role] = frozenset({"weight", "identifier", "ignored"})
+"""Roles of columns that are left out of the table when the file is read."""
 Value = str | None
 """A categorical cell; None is a missing one, where the policy keeps those."""
 

@@ -30,7 +30,7 @@ class Table:
     `repeated_identifiers` names the identifier columns, dropped as the file was read, in which some rows are alike:
     several rows may be one person's. `sha256` is of
     the bytes read, empty for a table made in memory. `protected` says of single columns which rows'
-    cells are secret; it is the owner's alone, no attack is told. `rows` says how many rows of the file each record
+    cells are secret; it is the owner's alone, and no attack reads it. `rows` says how many rows of the file each record
     comes from, where a column says for how many people a row stands; None where every row is a person. Unless the
     policy says that these people are all in the table (`counts_people`), `persons` are the rows.
     """
@@ -201,7 +201,7 @@ def distinct_rows(
 
 
 def _ticked_off(rank: NDArray[np.int64], span: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The same as np.unique tells, for ranks below `span`."""
+    """What np.unique returns, for ranks below `span`."""
     place = np.full(span, -1, dtype=np.int64)
     place[rank[::-1]] = np.arange(len(rank) - 1, -1, -1)
     found = np.flatnonzero(place >= 0)

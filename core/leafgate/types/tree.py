@@ -1,4 +1,4 @@
-"""A tree is a recursive value that reads like the papers: Leaf, Cut, Fan."""
+"""A tree as a recursive value: Leaf, NumericSplit, CategoricalSplit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from leafgate.types.schema import Value
 
 @dataclass(frozen=True)
 class Leaf:
-    """Where a path ends: the class it predicts and whatever else is published about it.
+    """The end of a path: the class it predicts and the statistics that are published about it.
 
     `counts` are people per class, `shares` fractions per class, `error_rate` the fraction of
     the leaf's people that have another class than `label`. A leaf nobody reaches has neither
@@ -28,7 +28,7 @@ class Leaf:
 
     @property
     def has_no_statistic(self) -> bool:
-        """Does it tell nothing of how many of its people have which class?"""
+        """Does it publish no statistic of its people's classes?"""
         return self.counts is None and self.shares is None and self.error_rate is None
 
     @property
@@ -38,7 +38,7 @@ class Leaf:
 
     @property
     def words(self) -> str:
-        """What it tells, for people to read."""
+        """Its statistic as text."""
         if self.counts is not None:
             return ", ".join(f"{count} {name}" for name, count in self.counts.items() if count) or "nobody"
         if self.value is not None and self.label is None:
@@ -63,7 +63,7 @@ class NumericSplit:
 
 @dataclass(frozen=True)
 class Branch:
-    """One way out of a Fan: the values that take it."""
+    """One child of a CategoricalSplit, and the values that go to it."""
 
     values: tuple[Value, ...]
     node: Node
@@ -104,7 +104,7 @@ def leaves(node: Node) -> Iterator[Leaf]:
 
 
 def columns_asked(node: Node) -> frozenset[str]:
-    """The columns that some test of the tree asks about."""
+    """The columns that the tests of the tree read."""
     asked: set[str] = set()
     waiting = [node]
     while waiting:

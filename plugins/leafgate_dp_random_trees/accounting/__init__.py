@@ -1,4 +1,8 @@
-"""What a forest of sampled and thresholded trees promises: one account, with the bound nobody can beat beside it."""
+"""Privacy accounting of forests of sampled, thresholded trees: (epsilon, delta) and a lower bound on epsilon.
+
+`theorem` is the printed guarantee, `pld` the privacy-loss distribution of one counter and its composition. No data is
+read.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +14,20 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from leafgate.errors import PolicyError
 from leafgate_dp_random_trees.accounting import theorem
-from leafgate_dp_random_trees.accounting.pld import Losses, Neighbours, lower, noisy, upper
+from leafgate_dp_random_trees.accounting.pld import (
+    Neighbours,
+    PrivacyLosses,
+    discrete_laplace_loss,
+    optimistic_losses,
+    pessimistic_losses,
+)
 
 if TYPE_CHECKING:
-    from leafgate_dp_random_trees import DpLaplaceTrees, DpRandomTrees
+    from leafgate_dp_random_trees.options import DpLaplaceTreesOptions, DpRandomTreesOptions
 
 
 Method = Literal["theorem", "tight"]
-PAIRS = 16
+LOWER_BOUND_PAIRS = 16
 """So many pairs of tables the lower bound tries: from k people in a counter to half as many again as are needed to
 keep k of them, on average, each time more by the same factor."""
 
@@ -79,7 +89,7 @@ def at_delta(forest: Forest, delta: float, method: Method = "tight", neighbours:
     if method == "theorem":
         epsilon = _theorem_epsilon(forest, delta, neighbours)
     else:
-        epsilon = upper(forest.k, forest.beta, neighbours).epsilon(forest.trees, delta)
+        epsilon = pessimistic_losses(forest.k, forest.beta, neighbours).epsilon(forest.trees, delta)
     return _account(forest, delta, epsilon, method, neighbours)
 
 
@@ -92,8 +102,8 @@ def at_epsilon(
     if method == "theorem":
         delta = _theorem_delta(forest, epsilon, neighbours)
     else:
-        delta = upper(forest.k, forest.beta, neighbours).delta(forest.trees, epsilon)
-        delta = min(delta, _theorem_delta(forest, epsilon, neighbours))  # below 1e-14 the library's rounding tells
+        delta = pessimistic_losses(forest.k, forest.beta, neighbours).delta(forest.trees, epsilon)
+        delta = min(delta, _theorem_delta(forest, epsilon, neighbours))  # below 1e-14 rounding in the library dominates
     return _account(forest, delta, epsilon, method, neighbours)
 
 
@@ -102,10 +112,10 @@ def _account(forest: Forest, delta: float, epsilon: float, method: Method, neigh
     return Account(forest.k, forest.beta, forest.trees, neighbours, method, delta, epsilon, min(least, epsilon))
 
 
-def _pairs(forest: Forest, neighbours: Neighbours) -> list[Losses]:
+def _pairs(forest: Forest, neighbours: Neighbours) -> list[PrivacyLosses]:
     most = 1.5 / forest.beta
-    people = {round(forest.k * most ** (i / (PAIRS - 1))) for i in range(PAIRS)}
-    return [lower(forest.k, forest.beta, n, neighbours) for n in sorted(people)]
+    people = {round(forest.k * most ** (i / (LOWER_BOUND_PAIRS - 1))) for i in range(LOWER_BOUND_PAIRS)}
+    return [optimistic_losses(forest.k, forest.beta, n, neighbours) for n in sorted(people)]
 
 
 def _theorem_delta(forest: Forest, epsilon: float, neighbours: Neighbours) -> float:
@@ -133,12 +143,12 @@ def _theorem_epsilon(forest: Forest, delta: float, neighbours: Neighbours) -> fl
 
 # --- Which forests reach a wanted (epsilon, delta): for each k and number of trees the largest sampling rate ---
 
-RATES = tuple(i / 100 for i in range(1, 51))
+SAMPLING_RATES = tuple(i / 100 for i in range(1, 51))
 """The sampling rates that are tried."""
 
 
 @dataclass(frozen=True)
-class Reached:
+class FeasibleParameters:
     """The largest rate at which so many trees with this k keep the promise; None where not even the smallest does."""
 
     k: int
@@ -146,71 +156,79 @@ class Reached:
     beta: float | None
 
 
-def reached(
+def feasible_parameters(
     epsilon: float, delta: float, ks: Sequence[int], trees: Sequence[int], neighbours: Neighbours = "add_remove"
-) -> Iterator[Reached]:
+) -> Iterator[FeasibleParameters]:
     """One answer for each k and number of trees, by the tight account; no table is looked at.
 
-    More sampling tells more, so the largest rate is found by halving.
+    The loss grows with the rate, so bisection finds the largest rate.
     """
 
     @cache
-    def losses(k: int, rate: float) -> Losses:
-        return upper(k, rate, neighbours, every=4)
+    def losses(k: int, rate: float) -> PrivacyLosses:
+        return pessimistic_losses(k, rate, neighbours, every=4)
 
     def keeps(k: int, n: int, rate: float) -> bool:
         return Forest(k, rate, n).floor <= delta and losses(k, rate).delta(n, epsilon) <= delta
 
     for k in ks:
         for n in trees:
-            low, high = -1, len(RATES)
+            low, high = -1, len(SAMPLING_RATES)
             while high - low > 1:
                 middle = (low + high) // 2
-                low, high = (middle, high) if keeps(k, n, RATES[middle]) else (low, middle)
-            yield Reached(k, n, RATES[low] if low >= 0 else None)
+                low, high = (middle, high) if keeps(k, n, SAMPLING_RATES[middle]) else (low, middle)
+            yield FeasibleParameters(k, n, SAMPLING_RATES[low] if low >= 0 else None)
 
 
 # --- Which forest keeps a wanted promise, and what a forest claims ---
 
-TREES, RATE, MOST = 128, 0.075, 1_000
-"""Without a wish: trees, and the rate; and the most trees that are looked at."""
-FEW, MANY = 64, 256
-"""With fewer trees most pairs of columns are never asked; with more, only the fitting takes longer."""
+DEFAULT_TREES = 128
+"""Trees of a forest when the policy sets neither `epsilon` nor `trees`."""
+DEFAULT_RATE = 0.075
+"""Sampling rate of a forest when the policy sets neither `epsilon` nor `beta`."""
+MAX_TREES = 1_000
+"""The largest number of trees that is considered."""
+MIN_USEFUL_TREES = 64
+"""With fewer trees most pairs of columns are never tested together."""
+MAX_USEFUL_TREES = 256
+"""With more trees only the fitting takes longer."""
 
-DIGITS = 1e6
+CLAIM_DENOMINATOR = 1e6
 """A claim is rounded up to one over this."""
 
 
-def settled(options: DpRandomTrees) -> Forest:
+def choose_forest(options: DpRandomTreesOptions) -> Forest:
     """The forest of these options or, by the tight account, one that keeps the promise they want.
 
     Raises PolicyError where the promise cannot be kept. Looks at no table.
     """
     if options.epsilon is None:
-        return Forest(options.k, options.beta or RATE, options.trees or TREES)
+        return Forest(options.k, options.beta or DEFAULT_RATE, options.trees or DEFAULT_TREES)
     wanted = options.epsilon, options.delta, options.neighbours
     if options.trees is None and options.beta is None:
-        return _chosen(options.k, *wanted)
+        return _choose_trees_and_rate(options.k, *wanted)
     if options.beta is None:
-        return _with_trees(options.k, options.trees or TREES, *wanted)
-    allowed = _most(options.k, options.beta, *wanted)
+        return _choose_rate(options.k, options.trees or DEFAULT_TREES, *wanted)
+    allowed = _max_trees(options.k, options.beta, *wanted)
     if (options.trees or 1) > allowed:
         raise _refusal(f"so many trees cannot keep it: {allowed} can" if allowed else "not even one tree keeps it")
     return Forest(options.k, options.beta, options.trees or allowed)
 
 
-def _chosen(k: int, epsilon: float, delta: float, neighbours: Neighbours) -> Forest:
-    """As many trees as the usual rate allows; with FEW or MANY of them, where that is fewer or more, another rate."""
-    trees = _most(k, RATE, epsilon, delta, neighbours)
-    if FEW <= trees <= MANY:
-        return Forest(k, RATE, trees)
-    return _with_trees(k, FEW if trees < FEW else MANY, epsilon, delta, neighbours)
+def _choose_trees_and_rate(k: int, epsilon: float, delta: float, neighbours: Neighbours) -> Forest:
+    """As many trees as the default rate allows, or another rate where that number of trees is not useful."""
+    trees = _max_trees(k, DEFAULT_RATE, epsilon, delta, neighbours)
+    if MIN_USEFUL_TREES <= trees <= MAX_USEFUL_TREES:
+        return Forest(k, DEFAULT_RATE, trees)
+    return _choose_rate(
+        k, MIN_USEFUL_TREES if trees < MIN_USEFUL_TREES else MAX_USEFUL_TREES, epsilon, delta, neighbours
+    )
 
 
 @cache
-def _with_trees(k: int, trees: int, epsilon: float, delta: float, neighbours: Neighbours) -> Forest:
+def _choose_rate(k: int, trees: int, epsilon: float, delta: float, neighbours: Neighbours) -> Forest:
     """So many trees with the largest rate, to a hundredth, that keeps the promise."""
-    rate = next(reached(epsilon, delta, (k,), (trees,), neighbours)).beta
+    rate = next(feasible_parameters(epsilon, delta, (k,), (trees,), neighbours)).beta
     if rate is None:
         raise _refusal(f"no rate lets {trees} trees keep it")
     return Forest(k, rate, trees)
@@ -221,10 +239,10 @@ def _refusal(why: str) -> PolicyError:
 
 
 @cache
-def _most(k: int, beta: float, epsilon: float, delta: float, neighbours: Neighbours) -> int:
-    """The most trees, up to MOST, that keep the promise; found by halving, for more trees tell more."""
-    losses = upper(k, beta, neighbours)
-    low, high = 0, MOST + 1
+def _max_trees(k: int, beta: float, epsilon: float, delta: float, neighbours: Neighbours) -> int:
+    """The most trees, up to MAX_TREES, that satisfy the guarantee; found by bisection."""
+    losses = pessimistic_losses(k, beta, neighbours)
+    low, high = 0, MAX_TREES + 1
     while high - low > 1:
         middle = (low + high) // 2
         keeps = Forest(k, beta, middle).floor <= delta and losses.delta(middle, epsilon) <= delta
@@ -232,14 +250,14 @@ def _most(k: int, beta: float, epsilon: float, delta: float, neighbours: Neighbo
     return low
 
 
-def of_samples(options: DpRandomTrees, forest: Forest) -> dict[str, Any]:
+def sampling_claim(options: DpRandomTreesOptions, forest: Forest) -> dict[str, Any]:
     """The claim of a sampled forest: its tight epsilon, and the printed theorem's beside it."""
     delta = options.delta
     epsilon, theorem = (account(forest, delta, method, options.neighbours).epsilon for method in ("tight", "theorem"))
     if math.isinf(epsilon):
         raise _refusal("no epsilon is enough at this delta")
-    claim = {"at_most": claimed(epsilon), "delta": delta, "neighbours": options.neighbours}
-    return claim | {"theorem": claimed(theorem) if math.isfinite(theorem) else None}
+    claim = {"at_most": round_up(epsilon), "delta": delta, "neighbours": options.neighbours}
+    return claim | {"theorem": round_up(theorem) if math.isfinite(theorem) else None}
 
 
 @cache
@@ -248,10 +266,10 @@ def account(forest: Forest, delta: float, method: Method, neighbours: Neighbours
     return at_delta(forest, delta, method, neighbours)
 
 
-def of_noise(options: DpLaplaceTrees) -> dict[str, Any]:
+def noise_claim(options: DpLaplaceTreesOptions) -> dict[str, Any]:
     """The claim of a noisy forest."""
     epsilon = noise_epsilon(options.trees, options.scale, options.delta, options.neighbours)
-    return {"at_most": claimed(epsilon), "delta": options.delta, "neighbours": options.neighbours}
+    return {"at_most": round_up(epsilon), "delta": options.delta, "neighbours": options.neighbours}
 
 
 @cache
@@ -260,9 +278,9 @@ def noise_epsilon(trees: int, scale: float, delta: float, neighbours: Neighbours
     pure = trees / scale * (2 if neighbours == "replace_one" else 1)
     if delta == 0:
         return pure
-    return min(pure, Losses((noisy(scale, neighbours),)).epsilon(trees, delta))
+    return min(pure, PrivacyLosses((discrete_laplace_loss(scale, neighbours),)).epsilon(trees, delta))
 
 
-def claimed(epsilon: float) -> float:
+def round_up(epsilon: float) -> float:
     """Rounded up, so that what is claimed can be read."""
-    return math.ceil(epsilon * DIGITS) / DIGITS
+    return math.ceil(epsilon * CLAIM_DENOMINATOR) / CLAIM_DENOMINATOR

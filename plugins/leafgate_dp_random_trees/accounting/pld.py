@@ -1,4 +1,4 @@
-"""One counter of one tree: how far its distributions with and without a person are apart.
+"""The privacy-loss distribution of one counter, and its composition over the trees of a forest.
 
 A counter of n people is kept by each with probability beta, and shown as 0 when fewer than k are kept: T(Bin(n,
 beta)). Its privacy profile is the largest hockey-stick divergence H_a(P||Q) = sum max(P - a Q, 0), a = e^epsilon,
@@ -22,8 +22,10 @@ from leafgate.errors import PolicyError
 Floats = NDArray[np.float64]
 
 
-TINY, LEFT_OUT = 1e-60, 1e-50
-"""Chances below the first are left out, of at most 10^9 counts; the second is more than all of them together."""
+TRUNCATED_PROBABILITY = 1e-60
+"""Probabilities below this at the upper end of a distribution are dropped; there are at most 10^9 counts."""
+TRUNCATION_BOUND = 1e-50
+"""Added to every divergence: more than the sum of all dropped probabilities, so the result stays an upper bound."""
 
 
 @dataclass(frozen=True)
@@ -40,22 +42,24 @@ def profile(k: int, beta: float, epsilons: Floats) -> Profile:
 
     Ends rigorously: showing 0 below k is post-processing, and without it the divergence falls with n;
     once that is at or below the largest found so far, for every epsilon, no larger n can have more.
-    Chances below TINY at the upper end are left out, and more than their sum is added to the result.
+    Chances below TRUNCATED_PROBABILITY at the upper end are left out, and more than their sum is added to the result.
     """
     a = np.exp(epsilons)
     removed, added = np.zeros(len(a)), np.zeros(len(a))
-    before = Sums.of(np.ones(1))
+    before = TailSums.of(np.ones(1))
     n = 0
     while True:
         n += 1
-        chances = _one_more(before.chances, beta)
-        now = Sums.of(chances[:-1] if chances[-1] < TINY else chances)
+        chances = _add_person(before.chances, beta)
+        now = TailSums.of(chances[:-1] if chances[-1] < TRUNCATED_PROBABILITY else chances)
         if n >= k:
-            pair = Pair(n, beta, now, before)
+            pair = NeighbouringCounters(n, beta, now, before)
             _raise_to(removed, pair.removed(k, a))
             _raise_to(added, pair.added(k, a))
             if n % 16 == 0 and _within(pair.removed(0, a), removed) and _within(pair.added(0, a), added):
-                return Profile(epsilons, np.minimum(removed + LEFT_OUT, 1), np.minimum(added + LEFT_OUT, 1))
+                return Profile(
+                    epsilons, np.minimum(removed + TRUNCATION_BOUND, 1), np.minimum(added + TRUNCATION_BOUND, 1)
+                )
         before = now
 
 
@@ -68,17 +72,17 @@ def _within(first: Floats, largest: Floats) -> bool:
     return bool((first <= largest[: len(first)]).all())
 
 
-def chances_of(n: int, beta: float, k: int) -> Floats:
+def counter_distribution(n: int, beta: float, k: int) -> Floats:
     """The distribution of one counter of n people as it is shown: over 0 to n, nothing from 1 to k - 1."""
     chances = np.ones(1)
     for _ in range(n):
-        chances = _one_more(chances, beta)
+        chances = _add_person(chances, beta)
     shown = chances.copy()
     shown[0], shown[1:k] = chances[:k].sum(), 0.0
     return shown
 
 
-def _one_more(chances: Floats, beta: float) -> Floats:
+def _add_person(chances: Floats, beta: float) -> Floats:
     """The distribution of Bin(n + 1, beta) from that of Bin(n, beta)."""
     more = np.zeros(len(chances) + 1)
     more[:-1] = (1 - beta) * chances
@@ -87,7 +91,7 @@ def _one_more(chances: Floats, beta: float) -> Floats:
 
 
 @dataclass(frozen=True)
-class Sums:
+class TailSums:
     """The chances of the counts from 0; for each count, and one more, those of it and all above, and of all below."""
 
     chances: Floats
@@ -95,7 +99,7 @@ class Sums:
     below: Floats
 
     @classmethod
-    def of(cls, chances: Floats) -> Sums:
+    def of(cls, chances: Floats) -> TailSums:
         above, below = np.zeros(len(chances) + 1), np.zeros(len(chances) + 1)
         np.add.accumulate(chances[::-1], out=above[-2::-1])
         np.add.accumulate(chances, out=below[1:])
@@ -103,7 +107,7 @@ class Sums:
 
 
 @dataclass(frozen=True)
-class Pair:
+class NeighbouringCounters:
     """A counter of `n` people against one of n - 1, whose counts may end one earlier.
 
     A divergence falls as a rises: only the first of the rising `a` are answered for, behind them it is 0.
@@ -111,8 +115,8 @@ class Pair:
 
     n: int
     beta: float
-    now: Sums
-    before: Sums
+    now: TailSums
+    before: TailSums
 
     def removed(self, k: int, a: Floats) -> Floats:
         """H_a(P_n || P_{n-1}) for a >= 1: the counts from `k` up whose ratio is above a."""
@@ -145,15 +149,19 @@ def _up_to(a: Floats, most: float) -> Floats:
 # --- The tight guarantee: the privacy-loss distribution of one tree, composed once for each tree ---
 
 Neighbours = Literal["add_remove", "replace_one"]
-STEP = 1e-3
+DISCRETISATION_STEP = 1e-3
 """Of the epsilons a tree's loss is rounded to, in nats."""
 
-FINE, FAR, COARSE = 1.0, 14.0, 20
-"""Up to the first every step is used, up to the second every twentieth; a loss beyond counts as certain."""
+FINE_EPSILON = 1.0
+"""Up to this epsilon, in nats, the profile is evaluated at every discretisation step."""
+MAX_EPSILON = 14.0
+"""Up to this epsilon, in nats, it is evaluated at every COARSE_STRIDE-th step; a larger loss counts as certain."""
+COARSE_STRIDE = 20
+"""Steps between two evaluations above FINE_EPSILON."""
 
 
 @dataclass(frozen=True)
-class Losses:
+class PrivacyLosses:
     """Privacy-loss distributions of one tree: in which direction the worse is, composition decides."""
 
     directions: tuple[Any, ...]
@@ -171,7 +179,7 @@ class Losses:
         return max(float(one.get_epsilon_for_delta(delta)) for one in self._composed(trees))
 
 
-def upper(k: int, beta: float, neighbours: Neighbours = "add_remove", *, every: int = 1) -> Losses:
+def pessimistic_losses(k: int, beta: float, neighbours: Neighbours = "add_remove", *, every: int = 1) -> PrivacyLosses:
     """Losses that are nowhere smaller than one tree's: what they promise holds.
 
     With `every` above 1 only every so many steps are looked at: faster, a little larger, as true.
@@ -180,30 +188,30 @@ def upper(k: int, beta: float, neighbours: Neighbours = "add_remove", *, every: 
     removed = _pessimistic(steps, found, found.removed, found.added)
     added = _pessimistic(steps, found, found.added, found.removed)
     if neighbours == "replace_one":
-        return Losses((removed.compose(added),))
-    return Losses((removed, added))
+        return PrivacyLosses((removed.compose(added),))
+    return PrivacyLosses((removed, added))
 
 
 @lru_cache(maxsize=128)
 def _profile(k: int, beta: float, every: int) -> tuple[NDArray[np.int64], Profile]:
     """Some steps, and the profile there; the trees of one promise and of its account ask for the same."""
-    fine, end = round(FINE / STEP), round(FAR / STEP)
-    parts = np.arange(0, fine, every), np.arange(fine, end + 1, COARSE * every)
+    fine, end = round(FINE_EPSILON / DISCRETISATION_STEP), round(MAX_EPSILON / DISCRETISATION_STEP)
+    parts = np.arange(0, fine, every), np.arange(fine, end + 1, COARSE_STRIDE * every)
     steps = np.concatenate(parts)
-    found = profile(k, beta, np.asarray(steps * STEP, dtype=np.float64))
+    found = profile(k, beta, np.asarray(steps * DISCRETISATION_STEP, dtype=np.float64))
     for one in (steps, found.epsilons, found.removed, found.added):
         one.setflags(write=False)
     return steps, found
 
 
-def lower(k: int, beta: float, n: int, neighbours: Neighbours = "add_remove") -> Losses:
+def optimistic_losses(k: int, beta: float, n: int, neighbours: Neighbours = "add_remove") -> PrivacyLosses:
     """Losses of one pair of tables, `n` people in a counter against n - 1, rounded down: no promise can be better."""
-    with_person, without = chances_of(n, beta, k), chances_of(n - 1, beta, k)
+    with_person, without = counter_distribution(n, beta, k), counter_distribution(n - 1, beta, k)
     removed = _optimistic(with_person, np.append(without, 0.0))
     added = _optimistic(np.append(without, 0.0), with_person)
     if neighbours == "replace_one":
-        return Losses((removed.compose(added),))
-    return Losses((removed, added))
+        return PrivacyLosses((removed.compose(added),))
+    return PrivacyLosses((removed, added))
 
 
 def _pessimistic(steps: NDArray[np.int64], found: Profile, mine: Floats, other: Floats) -> Any:
@@ -216,7 +224,7 @@ def _pessimistic(steps: NDArray[np.int64], found: Profile, mine: Floats, other: 
     deltas = np.concatenate([below, mine])
     rounded = np.concatenate([-steps[:0:-1], steps])
     deltas = np.minimum(np.maximum.accumulate(deltas[::-1])[::-1], 1.0)
-    return _library().create_pmf_pessimistic_connect_dots(STEP, rounded, deltas)
+    return _library().create_pmf_pessimistic_connect_dots(DISCRETISATION_STEP, rounded, deltas)
 
 
 def _optimistic(p: Floats, q: Floats) -> Any:
@@ -226,11 +234,11 @@ def _optimistic(p: Floats, q: Floats) -> Any:
         loss = np.log(p[held]) - np.log(q[held])
     certain = float(p[held][np.isinf(loss)].sum())
     finite = np.isfinite(loss)
-    steps = np.floor(loss[finite] / STEP).astype(int)
+    steps = np.floor(loss[finite] / DISCRETISATION_STEP).astype(int)
     values, which = np.unique(steps, return_inverse=True)
     chances = np.bincount(which.reshape(-1), weights=p[held][finite])
     result = dict(zip(values.tolist(), chances.tolist(), strict=True))
-    return _library().create_pmf(result, STEP, certain, pessimistic_estimate=False)
+    return _library().create_pmf(result, DISCRETISATION_STEP, certain, pessimistic_estimate=False)
 
 
 def _library() -> Any:
@@ -243,13 +251,13 @@ def _library() -> Any:
     return pld_pmf
 
 
-def noisy(scale: float, neighbours: Neighbours = "add_remove") -> Any:
+def discrete_laplace_loss(scale: float, neighbours: Neighbours = "add_remove") -> Any:
     """The loss of one tree whose every number has discrete Laplace noise of this scale.
 
     A person is in one number of a tree; who is replaced leaves one and enters another, or changes nothing.
     """
     library = _privacy_loss()
-    one = library.from_discrete_laplace_mechanism(1 / scale, 1, value_discretization_interval=STEP)
+    one = library.from_discrete_laplace_mechanism(1 / scale, 1, value_discretization_interval=DISCRETISATION_STEP)
     return one.compose(one) if neighbours == "replace_one" else one
 
 

@@ -1,4 +1,4 @@
-"""The printed guarantee: what sampling and a threshold promise without noise, tree by tree.
+"""The printed theorem: the guarantee of sampling with a threshold, composed tree by tree.
 
 Source: N. Li, W. Qardaji, D. Su, "On Sampling, Anonymization, and Differential Privacy", ASIACCS 2012,
 Theorem 5, as used by A. Waseda, R. Nojima, L. Wang, Appl. Sci. 14(17), 7625, 2024.

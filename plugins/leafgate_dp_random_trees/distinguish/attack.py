@@ -1,4 +1,4 @@
-"""Trying to refute a claim of differential privacy, by running the builder where it should betray most."""
+"""Attack a claim of differential privacy: run the builder on worst-case neighbouring tables and bound epsilon."""
 
 from __future__ import annotations
 
@@ -8,25 +8,32 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate import AdversaryKnowledge, Belief, Release
-from leafgate.algorithms.routing import count_leaves
+from leafgate.algorithms.routing import NOWHERE, count_leaves, route
 from leafgate.errors import InconclusiveError
+from leafgate.types.schema import Schema
+from leafgate.types.table import Table, make_table
 from leafgate_dp_random_trees.distinguish.epsilon_bounds import from_errors, from_one_run
-from leafgate_dp_random_trees.distinguish.features import features, walk
-from leafgate_dp_random_trees.distinguish.neighbours import NeighbouringTables, worlds
+from leafgate_dp_random_trees.distinguish.features import iterate_nodes, released_features
+from leafgate_dp_random_trees.distinguish.neighbours import NeighbouringTables, neighbouring_tables
 
 if TYPE_CHECKING:
     from leafgate.types.adversary import Mechanism
-    from leafgate_dp_random_trees import Distinguish
+    from leafgate_dp_random_trees.options import DistinguishOptions
 
 Floats = NDArray[np.float64]
-THRESHOLDS = 64
+MAX_THRESHOLDS = 64
+"""Thresholds that are tried for one number of a release."""
 USUAL_RUNS = 100
 """With the person, and as many without, where a claim could be refuted by fewer."""
-FEWEST_RUNS, MOST_RUNS = 20, 1_000_000
-COSTS = (1.5e-4, 1e-5, 6e-6, 2.5e-8, 5e-8)
+FEWEST_RUNS = 20
+"""Fewer runs refute nothing."""
+MOST_RUNS = 1_000_000
+"""The largest number of runs that is considered, as the option `runs` allows."""
+SECONDS_PER_UNIT = (1.5e-4, 1e-5, 6e-6, 2.5e-8, 5e-8)
 """Seconds for a tree, a node, a number with noise, a person in a tree and a record in a tree."""
 
 
@@ -63,54 +70,52 @@ class Plan:
     at_best: float
 
 
-def distinguish(options: Distinguish, release: Release, known: AdversaryKnowledge) -> Belief:
+def distinguish(options: DistinguishOptions, release: Release, known: AdversaryKnowledge) -> Belief:
     """What running the builder shows of its claim; in no case that the claim holds.
 
     Raises InconclusiveError where nothing is claimed, the builder is not known, or so few runs are possible in the
     time given that the claim would not be refuted even if the person were seen in every one.
     """
     claim = claim_of(release)
-    plan = planned(options, release, known, claim)
+    plan = plan_runs(options, release, known, claim)
     if plan.at_best <= claim.epsilon:
-        enough = _enough(options, claim)
+        enough = _runs_needed(options, claim)
         raise InconclusiveError(
             f"{plan.runs} runs show epsilon >= {plan.at_best:.3g} at best, which cannot refute {claim.epsilon:.4g}",
             place="distinguish",
             remedy=f"allow `runs: {enough}` and `seconds: {math.ceil(enough * plan.seconds_each)}`",
         )
     if options.method == "one_run":
-        from leafgate_dp_random_trees.distinguish.one_run import one_run
-
         found = one_run(options, release, known, claim, plan)
     else:
         found = many_runs(options, release, known, claim, plan)
     return Belief(None, None, evidence=_evidence(options, claim, found))
 
 
-def forecast(options: Distinguish, release: Release, known: AdversaryKnowledge) -> str:
+def forecast(options: DistinguishOptions, release: Release, known: AdversaryKnowledge) -> str:
     """How many runs there will be, and about how long they take; empty where the attack cannot run."""
-    plan = planned(options, release, known, claim_of(release))
+    plan = plan_runs(options, release, known, claim_of(release))
     fewer = f" of the {plan.wanted:,} wanted" if plan.runs < plan.wanted else ""
     return f"{plan.runs:,} runs{fewer}, forecast to take {math.ceil(plan.runs * plan.seconds_each)} s"
 
 
-def planned(options: Distinguish, release: Release, known: AdversaryKnowledge, claim: Claim) -> Plan:
+def plan_runs(options: DistinguishOptions, release: Release, known: AdversaryKnowledge, claim: Claim) -> Plan:
     """As many runs as are wanted and as the forecast allows: no clock is read, so an audit repeats."""
     if known.mechanism is None:
         raise InconclusiveError(
             "there is no builder to run", place="publish.measure", remedy="build here, and publish {measure: true}"
         )
-    wanted = options.runs or max(USUAL_RUNS, _enough(options, claim))
+    wanted = options.runs or max(USUAL_RUNS, _runs_needed(options, claim))
     if options.method == "one_run":
-        k, beta, _ = numbers_of(release)
+        k, beta, _ = builder_parameters(release)
         each = seconds_of_a_run(release, wanted * (round(k / beta) + 1), wanted) / wanted
         runs = min(wanted, int(options.seconds / each))
-        return Plan(runs, wanted, each, _at_best(options, runs, claim))
-    tables = [world.along for world in _worlds(release, known, claim)]
+        return Plan(runs, wanted, each, _best_possible_epsilon(options, runs, claim))
+    tables = [world.with_person for world in _tables_for(release, known, claim)]
     costs = [seconds_of_a_run(release, table.people, len(table)) for table in tables]
     each = sum(costs) + max(costs)  # with the person and without; one half in every world, one in the chosen one
     runs = min(wanted, int(options.seconds / each))
-    return Plan(runs, wanted, each, _at_best(options, runs, claim))
+    return Plan(runs, wanted, each, _best_possible_epsilon(options, runs, claim))
 
 
 def seconds_of_a_run(release: Release, people: int, records: int) -> float:
@@ -118,14 +123,14 @@ def seconds_of_a_run(release: Release, people: int, records: int) -> float:
 
     Fitted to runs on Adult and on made-up surveys: docs/dp-random-trees.md.
     """
-    trees, nodes = len(release.trees), sum(1 for tree in release.trees for _ in walk(tree))
+    trees, nodes = len(release.trees), sum(1 for tree in release.trees for _ in iterate_nodes(tree))
     noisy = count_leaves(release) * len(release.classes) if release.count_semantics == "noisy" else 0
     parts = trees, nodes, noisy, trees * people, trees * records
-    return sum(part * cost for part, cost in zip(parts, COSTS, strict=True))
+    return sum(part * cost for part, cost in zip(parts, SECONDS_PER_UNIT, strict=True))
 
 
-def _at_best(options: Distinguish, runs: int, claim: Claim) -> float:
-    """The epsilon that so many runs show if they always tell the person's presence; 0 of fewer than are allowed."""
+def _best_possible_epsilon(options: DistinguishOptions, runs: int, claim: Claim) -> float:
+    """The lower bound on epsilon if every run guesses right; 0 for fewer runs than FEWEST_RUNS."""
     if runs < FEWEST_RUNS:
         return 0.0
     if options.method == "one_run":
@@ -135,10 +140,10 @@ def _at_best(options: Distinguish, runs: int, claim: Claim) -> float:
     return from_errors((half, half), (0, half), claim.delta, options.confidence)
 
 
-def _enough(options: Distinguish, claim: Claim) -> int:
+def _runs_needed(options: DistinguishOptions, claim: Claim) -> int:
     """The fewest runs, to a tenth or so, that could refute the claim; MOST_RUNS where none could."""
     runs = FEWEST_RUNS
-    while runs < MOST_RUNS and _at_best(options, runs, claim) <= claim.epsilon:
+    while runs < MOST_RUNS and _best_possible_epsilon(options, runs, claim) <= claim.epsilon:
         runs += runs // 10
     return min(runs, MOST_RUNS)
 
@@ -154,7 +159,7 @@ def claim_of(release: Release) -> Claim:
 
 
 def many_runs(
-    options: Distinguish, release: Release, known: AdversaryKnowledge, claim: Claim, plan: Plan
+    options: DistinguishOptions, release: Release, known: AdversaryKnowledge, claim: Claim, plan: Plan
 ) -> EpsilonEstimate:
     """The epsilon shown in the made-up world that betrays most.
 
@@ -164,18 +169,20 @@ def many_runs(
     assert known.mechanism is not None
     rng = np.random.default_rng(known.seed)
     half = (plan.runs + 1) // 2
-    tests = [chosen_test(world, known.mechanism, half, claim.delta, rng) for world in _worlds(release, known, claim)]
-    best = max(tests, key=lambda test: test.rough)
+    tests = [
+        choose_test(world, known.mechanism, half, claim.delta, rng) for world in _tables_for(release, known, claim)
+    ]
+    best = max(tests, key=lambda test: test.approximate_epsilon)
     epsilon = estimate_epsilon(best, known.mechanism, half, claim.delta, options.confidence, rng)
     return EpsilonEstimate(epsilon, best.world.name, best.name, plan.runs, plan.at_best)
 
 
-def _worlds(release: Release, known: AdversaryKnowledge, claim: Claim) -> list[NeighbouringTables]:
-    k, beta, depth = numbers_of(release)
-    return list(worlds(known.schema, k, beta, depth, replaced=claim.replaced))
+def _tables_for(release: Release, known: AdversaryKnowledge, claim: Claim) -> list[NeighbouringTables]:
+    k, beta, depth = builder_parameters(release)
+    return list(neighbouring_tables(known.schema, k, beta, depth, replaced=claim.replaced))
 
 
-def numbers_of(release: Release) -> tuple[int, float, int]:
+def builder_parameters(release: Release) -> tuple[int, float, int]:
     """What the builder says of its threshold, its rate and its depth, where it says something."""
     k, beta, depth = (release.builder.get(name) for name in ("k", "beta", "depth"))
     return (
@@ -189,28 +196,31 @@ def numbers_of(release: Release) -> tuple[int, float, int]:
 class PresenceTest:
     """In one world: an alarm where the named number of a release, times the sign, is above the line.
 
-    `rough` is about the epsilon that this showed where it was chosen.
+    `approximate_epsilon` is about the epsilon that this showed where it was chosen.
     """
 
     world: NeighbouringTables
     name: str
     sign: int
-    line: float
-    rough: float
+    threshold: float
+    approximate_epsilon: float
 
     def alarms(self, runs: Sequence[Mapping[str, float]]) -> int:
-        return sum(self.sign * _finite(run.get(self.name, math.nan)) > self.line for run in runs)
+        return sum(self.sign * _finite(run.get(self.name, math.nan)) > self.threshold for run in runs)
 
 
 def _finite(value: float) -> float:
     return float(np.nan_to_num(value, nan=-1e9, posinf=1e9, neginf=-1e9))
 
 
-def chosen_test(
+def choose_test(
     world: NeighbouringTables, mechanism: Mechanism, runs: int, delta: float, rng: np.random.Generator
 ) -> PresenceTest:
-    """What tells best in this world whether the person is there, by so many runs with them and as many without."""
-    samples = [[features(mechanism(table, rng), world) for _ in range(runs)] for table in (world.without, world.along)]
+    """The test that best detects the person, from `runs` releases with the person and as many without."""
+    samples = [
+        [released_features(mechanism(table, rng), world) for _ in range(runs)]
+        for table in (world.without_person, world.with_person)
+    ]
     names = sorted({name for sample in samples for run in sample for name in run})
     without, along = (
         np.array([[_finite(run.get(name, math.nan)) for name in names] for run in sample]) for sample in samples
@@ -224,36 +234,36 @@ def estimate_epsilon(
 ) -> float:
     """The epsilon that the test's errors in so many new runs with the person, and as many without, show."""
     without, along = (
-        [features(mechanism(table, rng), test.world) for _ in range(runs)]
-        for table in (test.world.without, test.world.along)
+        [released_features(mechanism(table, rng), test.world) for _ in range(runs)]
+        for table in (test.world.without_person, test.world.with_person)
     )
     return from_errors((test.alarms(along), runs), (test.alarms(without), runs), delta, confidence)
 
 
 def _best(without: Floats, along: Floats, delta: float) -> tuple[float, tuple[int, int, float]]:
-    """The column, the sign and the line that tell the two samples apart best, and about the epsilon they show."""
+    """The column, sign and threshold that separate the two samples best, and roughly the epsilon they show."""
     best, chosen = -math.inf, (0, 1, 0.0)
     for column in range(without.shape[1]):
         for sign in (1, -1):
             mine, theirs = sign * along[:, column], sign * without[:, column]
-            for line in _lines(np.concatenate([mine, theirs])):
+            for line in _thresholds(np.concatenate([mine, theirs])):
                 hits = (int((mine > line).sum()), len(mine)), (int((theirs > line).sum()), len(theirs))
-                shown = _rough(*hits, delta)
+                shown = _approximate_epsilon(*hits, delta)
                 if shown > best:
                     best, chosen = shown, (column, sign, float(line))
     return best, chosen
 
 
-def _lines(values: Floats) -> Floats:
+def _thresholds(values: Floats) -> Floats:
     """Lines between the values, at most so many."""
     apart = np.unique(values)
     middles = (apart[1:] + apart[:-1]) / 2
-    if len(middles) <= THRESHOLDS:
+    if len(middles) <= MAX_THRESHOLDS:
         return np.asarray(middles)
-    return np.asarray(np.quantile(middles, np.linspace(0, 1, THRESHOLDS)))
+    return np.asarray(np.quantile(middles, np.linspace(0, 1, MAX_THRESHOLDS)))
 
 
-def _rough(caught: tuple[int, int], alarms: tuple[int, int], delta: float) -> float:
+def _approximate_epsilon(caught: tuple[int, int], alarms: tuple[int, int], delta: float) -> float:
     """About the epsilon these errors show, less where there are few of them."""
     (hits, runs), (false, others) = caught, alarms
     spread = np.sqrt(1 / (hits + 1) + 1 / (false + 1)), np.sqrt(1 / (runs - hits + 1) + 1 / (others - false + 1))
@@ -262,7 +272,59 @@ def _rough(caught: tuple[int, int], alarms: tuple[int, int], delta: float) -> fl
     return float(max(above, below))
 
 
-def _evidence(options: Distinguish, claim: Claim, found: EpsilonEstimate) -> dict[str, Any]:
+def one_run(
+    options: DistinguishOptions, release: Release, known: AdversaryKnowledge, claim: Claim, plan: Plan
+) -> EpsilonEstimate:
+    """The epsilon shown by guessing, from one release, who of `plan.runs` people with records of their own was there.
+
+    Each is there with chance 1/2, among others with the same record; the half about whom least is thought is guessed
+    at not at all.
+
+    Source: Steinke, Nasr, Jagielski, "Privacy Auditing with One (1) Training Run", NeurIPS 2023, Algorithm 1.
+    """
+    assert known.mechanism is not None
+    k, beta, _ = builder_parameters(release)
+    rng = np.random.default_rng(known.seed)
+    canaries = make_table(known.schema, _random_people(known.schema, plan.runs, rng))
+    there = rng.random(len(canaries)) < 0.5
+    others = round(k / beta)
+    made = Table(known.schema, canaries.frame, others + there.astype(np.int64))
+    thought = _membership_scores(known.mechanism(made, rng), canaries, others)
+    order = np.argsort(thought, kind="stable")
+    part = max(len(canaries) // 4, 1)
+    right = int((~there[order[:part]]).sum() + there[order[-part:]].sum())
+    shown = from_one_run(right, 2 * part, len(canaries), claim.delta, options.confidence)
+    items = f"{len(canaries)} people at once", "people shown beyond the others"
+    return EpsilonEstimate(shown, *items, plan.runs, plan.at_best)
+
+
+def _random_people(schema: Schema, many: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Different people, drawn from the domains."""
+    columns: dict[str, Any] = {}
+    for column in schema.columns:
+        if column.numeric:
+            columns[column.name] = rng.uniform(*(column.bounds or (0.0, 1.0)), size=many).tolist()
+        else:
+            codes = rng.integers(len(column.values or ()), size=many)
+            columns[column.name] = pd.Categorical.from_codes(codes, categories=pd.Index(list(column.values or ())))
+    return pd.DataFrame(columns)
+
+
+def _membership_scores(release: Release, canaries: Table, others: int) -> Floats:
+    """For each of the people how many more are shown with them than the others are, over all trees."""
+    codes = canaries.codes(release.target)
+    total = np.zeros(len(canaries))
+    for tree in release.trees:
+        routed = route(tree, canaries)
+        counter = routed.leaf * len(release.classes) + codes
+        shown = np.array([[float((leaf.counts or {}).get(c, 0)) for c in release.classes] for leaf in routed.leaves])
+        size = np.bincount(counter[routed.leaf != NOWHERE], minlength=shown.size) * (others + 0.5)
+        mine = shown.ravel()[counter]
+        total += np.where((routed.leaf != NOWHERE) & (mine > 0), mine / np.maximum(size[counter], 1), 0.0)
+    return np.asarray(total)
+
+
+def _evidence(options: DistinguishOptions, claim: Claim, found: EpsilonEstimate) -> dict[str, Any]:
     refuted: Sequence[str] = ["epsilon"] if found.epsilon > claim.epsilon else []
     fields = {"tries": ["epsilon"], "epsilon_at_least": found.epsilon, "claimed": claim.epsilon, "delta": claim.delta}
     fields |= {"confidence": options.confidence, "world": found.world, "by": found.by}

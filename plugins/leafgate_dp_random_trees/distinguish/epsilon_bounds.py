@@ -1,4 +1,4 @@
-"""Lower bounds on epsilon from what was guessed, and how often it was right."""
+"""Lower bounds on epsilon from the numbers of right and wrong guesses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cells a forest's tests tell apart in each column, and which of them each leaf holds."""
+"""Cells into which the tests of a forest divide each column, and features of a release that may disclose a person."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Cells = Mapping[str, Floats]
 """For each column the chance of its cells (rows) among the people of each class (columns)."""
 
 
-def walk(tree: Node) -> Iterator[Node]:
+def iterate_nodes(tree: Node) -> Iterator[Node]:
     """Every node once, a parent before its children."""
     waiting = [tree]
     while waiting:
@@ -44,7 +44,7 @@ class Grid:
     def of(cls, trees: Sequence[Node], schema: Schema) -> Grid:
         """The coarsest cells that no test of these trees divides."""
         at: dict[str, set[float]] = {}
-        for node in (node for tree in trees for node in walk(tree) if isinstance(node, NumericSplit)):
+        for node in (node for tree in trees for node in iterate_nodes(tree) if isinstance(node, NumericSplit)):
             at.setdefault(node.column, set()).add(node.at)
         return cls(schema, {name: np.array(sorted(places)) for name, places in at.items()})
 
@@ -52,7 +52,7 @@ class Grid:
         """How many cells a column has; a numeric one has a last cell for missing numbers."""
         return len(self.cuts[name]) + 2 if name in self.cuts else len(self.schema[name].domain)
 
-    def ways(self, node: NumericSplit | CategoricalSplit) -> Ids:
+    def child_of_cell(self, node: NumericSplit | CategoricalSplit) -> Ids:
         """For each cell of the node's column the child that takes it, -1 if none does."""
         if isinstance(node, NumericSplit):
             low = np.arange(self.size(node.column)) <= np.searchsorted(self.cuts[node.column], node.at)
@@ -87,7 +87,7 @@ class TreeCounters:
         return float(1 / (1 + (self.counts == 0).sum()) ** 2)
 
     def expected(self, cells: Cells, total: Floats) -> Floats:
-        """The counters if columns told nothing of each other within a class of `total` people."""
+        """Expected counters, shape (n_leaves, n_classes), if columns were independent within each class."""
         values = np.tile(total, (len(self.counts), 1))
         for name, box in self.boxes.items():
             values = values * (box @ cells[name])
@@ -103,7 +103,7 @@ class TreeCounters:
             if isinstance(node, Leaf):
                 found[rows], leaf = leaf, leaf + 1
                 continue
-            way = grid.ways(node)[people[node.column][rows]]
+            way = grid.child_of_cell(node)[people[node.column][rows]]
             waiting.extend((child, rows[way == i]) for i, child in reversed(list(enumerate(children(node)))))
         return found
 
@@ -116,19 +116,17 @@ def _paths(tree: Node, grid: Grid) -> Iterator[dict[str, Bools]]:
         if isinstance(node, Leaf):
             yield path
             continue
-        way, name = grid.ways(node), node.column
+        way, name = grid.child_of_cell(node), node.column
         below = [(child, {**path, name: path.get(name, True) & (way == i)}) for i, child in enumerate(children(node))]
         waiting.extend(reversed(below))
 
 
-# --- What of a release may betray a person: a few numbers a release ---
-
-MANY = 2_000
+MAX_LIST_LENGTH = 2_000
 """So many numbers beside the trees are looked at."""
 
 
-def features(release: Release, world: NeighbouringTables) -> dict[str, float]:
-    """Numbers that may be larger, or smaller, with the person: their counters, cuts, all else told."""
+def released_features(release: Release, world: NeighbouringTables) -> dict[str, float]:
+    """Numbers that may be larger, or smaller, with the person: their counters, cuts and all other published values."""
     shown, others = _where_counted(release, world)
     fields = {"people shown": shown.sum(), "times shown": (shown > 0).sum(), "most shown": shown.max(initial=0)}
     fields |= {"above the others": np.sign(shown - others).sum(), "evidence": _log_odds(shown, others, release)}
@@ -140,13 +138,13 @@ def features(release: Release, world: NeighbouringTables) -> dict[str, float]:
 def _where_counted(release: Release, world: NeighbouringTables) -> tuple[Floats, Floats]:
     """For each tree what is shown where the person would be counted, and how many others are there."""
     label = str(world.person.frame[release.target].iloc[0])
-    same = np.flatnonzero(world.without.codes(release.target) == world.person.codes(release.target)[0])
-    found = [_followed(tree, world.person, world.without, same) for tree in release.trees]
+    same = np.flatnonzero(world.without_person.codes(release.target) == world.person.codes(release.target)[0])
+    found = [_leaf_of_person(tree, world.person, world.without_person, same) for tree in release.trees]
     shown = [float((leaf.counts or {}).get(label, 0)) for leaf, _ in found]
-    return np.array(shown), np.array([float(world.without.weight[rows].sum()) for _, rows in found])
+    return np.array(shown), np.array([float(world.without_person.weight[rows].sum()) for _, rows in found])
 
 
-def _followed(node: Node, person: Table, others: Table, rows: Ids) -> tuple[Leaf, Ids]:
+def _leaf_of_person(node: Node, person: Table, others: Table, rows: Ids) -> tuple[Leaf, Ids]:
     """The leaf the person comes to, and which of these rows of others do so too."""
     while not isinstance(node, Leaf):
         if isinstance(node, NumericSplit):
@@ -206,7 +204,7 @@ def _numbers(document: Any, name: str) -> Iterator[tuple[str, float]]:
     elif isinstance(document, Mapping):
         for key, value in document.items():
             yield from _numbers(value, f"{name}.{key}")
-    elif isinstance(document, list | tuple) and len(document) <= MANY:
+    elif isinstance(document, list | tuple) and len(document) <= MAX_LIST_LENGTH:
         for i, value in enumerate(document):
             yield from _numbers(value, f"{name}[{i}]")
         yield f"{name}: sum", float(sum(n for n in document if isinstance(n, int | float)))

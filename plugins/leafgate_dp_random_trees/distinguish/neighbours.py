@@ -1,4 +1,4 @@
-"""Tables made up to tell a person's presence: pairs that differ by one person."""
+"""Neighbouring tables: worst-case pairs that differ in one person."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pandas as pd
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table, make_table, typed_column
 
-SUBSETS = 1_000
+MAX_SUBSETS = 1_000
 """At most so many kinds of people are made up."""
 
 Row = Mapping[str, Any]
@@ -25,19 +25,21 @@ class NeighbouringTables:
     """Two neighbouring tables, and the person who is in the second one only."""
 
     name: str
-    without: Table
-    along: Table
+    without_person: Table
+    with_person: Table
     person: Table
 
 
-def worlds(schema: Schema, k: int, beta: float, depth: int, *, replaced: bool) -> Iterator[NeighbouringTables]:
+def neighbouring_tables(
+    schema: Schema, k: int, beta: float, depth: int, *, replaced: bool
+) -> Iterator[NeighbouringTables]:
     """Everybody else is like the person; or is like them in a few columns; or is unlike them.
 
     The first comes twice, with such numbers that a sample of a fixed part would be one larger with the person,
     rounded down and to the nearest. If `replaced`, somebody unlike them is there while they are not.
     """
-    here, there = _record(schema, first=True), _record(schema, first=False)
-    n, more = _flips(k, beta)
+    here, there = _extreme_record(schema, first=True), _extreme_record(schema, first=False)
+    n, more = _rounding_sizes(k, beta)
     subsets = [{**there, **{name: here[name] for name in names}} for names in _subsets(schema, depth)]
     last = {**here, schema.target.name: schema.classes[-1]}
     stories: list[tuple[str, Rows, Row]] = [
@@ -48,16 +50,16 @@ def worlds(schema: Schema, k: int, beta: float, depth: int, *, replaced: bool) -
     ]
     for name, others, person in stories:
         instead = [(there, 1)] if replaced else []
-        tables = (_made(schema, rows) for rows in ([*others, *instead], [*others, (person, 1)], [(person, 1)]))
+        tables = (_make_table(schema, rows) for rows in ([*others, *instead], [*others, (person, 1)], [(person, 1)]))
         yield NeighbouringTables(name, *tables)
 
 
-def _flips(k: int, beta: float) -> tuple[int, int]:
+def _rounding_sizes(k: int, beta: float) -> tuple[int, int]:
     """About so many people that k are kept, when one more makes the kept part round to one more: down, and nearest."""
     return max(round((k + 1) / beta) - 1, 1), max(int((k + 0.5) / beta), 1)
 
 
-def _record(schema: Schema, *, first: bool) -> dict[str, Any]:
+def _extreme_record(schema: Schema, *, first: bool) -> dict[str, Any]:
     """Somebody at one end of every domain, of the first class."""
     row: dict[str, Any] = {}
     for column in schema.columns:
@@ -68,9 +70,9 @@ def _record(schema: Schema, *, first: bool) -> dict[str, Any]:
 
 def _subsets(schema: Schema, depth: int) -> Iterator[Sequence[str]]:
     names = [column.name for column in schema.features]
-    return islice(combinations(names, min(depth, max(len(names) - 1, 0))), SUBSETS)
+    return islice(combinations(names, min(depth, max(len(names) - 1, 0))), MAX_SUBSETS)
 
 
-def _made(schema: Schema, rows: Rows) -> Table:
+def _make_table(schema: Schema, rows: Rows) -> Table:
     columns = {c.name: typed_column(c, [row[c.name] for row, _ in rows]) for c in schema.columns}
     return make_table(schema, pd.DataFrame(columns), np.array([n for _, n in rows], dtype=np.int64))

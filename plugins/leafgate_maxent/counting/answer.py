@@ -1,4 +1,4 @@
-"""What was found of one island."""
+"""The expected counts of one component, and the errors of the counting estimator."""
 
 from __future__ import annotations
 
@@ -22,20 +22,18 @@ class Answer:
     evidence: Mapping[str, Any] = field(default_factory=dict)
 
 
-# --- Numbers of people that must be whole, and what is said when something cannot be ---
-
-WHOLE = 1e-6
+WHOLE_NUMBER_TOLERANCE = 1e-6
 """Numbers of people this close to a whole number, relative to it, are meant to be whole."""
-TIE = 1e-9
+TIE_TOLERANCE = 1e-9
 """People, or people x measure for each person: differences below are none."""
 
 
 def to_integers(people: Floats) -> Floats:
     """The whole numbers that are meant; NaN stays. Raises InconclusiveError where people would be divided."""
     near = np.round(people)
-    if (np.abs(people - near) > WHOLE * np.maximum(np.abs(near), 1)).any():
+    if (np.abs(people - near) > WHOLE_NUMBER_TOLERANCE * np.maximum(np.abs(near), 1)).any():
         raise InconclusiveError(
-            "the leaves do not tell whole numbers of people, and counting takes them at their word",
+            "the leaves do not publish whole numbers of people, and counting needs exact counts",
             remedy="publish shares and error rates unrounded, or use the attack `maxent`",
         )
     return np.asarray(near)
@@ -45,7 +43,9 @@ def refuse_parts_of_people(problem: Problem) -> None:
     """InconclusiveError for a fact whose share of its people no whole number of them is."""
     for linear in problem.linear:
         for row in range(0, len(linear) if linear.kind == "background" else 0, 2):
-            least, others = np.ceil(linear.bound[row : row + 2] - TIE * max(linear.bound[row : row + 2].sum(), 1))
+            least, others = np.ceil(
+                linear.bound[row : row + 2] - TIE_TOLERANCE * max(linear.bound[row : row + 2].sum(), 1)
+            )
             cells = linear.matrix[[row, row + 1]].sum(axis=0).astype(bool)
             strata = np.unique(np.flatnonzero(np.asarray(cells).ravel()) // problem.classes)
             people = problem.weight[np.unique(problem.strata.row[strata])].sum()
@@ -57,7 +57,7 @@ def refuse_parts_of_people(problem: Problem) -> None:
                 )
 
 
-def impossible() -> InconclusiveError:
+def no_consistent_data_set() -> InconclusiveError:
     return InconclusiveError(
         "no data set agrees with the release: release and table do not belong together",
         remedy="attack the release with the public columns of the people it was learned from",

@@ -1,6 +1,6 @@
-"""Closed forms for a leaf of which only its own numbers and its label speak.
+"""Closed forms for a component that is a single leaf, constrained only by its own counts and its label.
 
-Everyone of the leaf has the same chances, and classes of which nothing is told have the same chances too.
+Everyone in the leaf has the same posterior, and classes without a published count have equal probability.
 """
 
 from __future__ import annotations
@@ -10,48 +10,48 @@ import time
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from leafgate_maxent.counting.answer import Answer, impossible, out_of_time
+from leafgate_maxent.counting.answer import Answer, no_consistent_data_set, out_of_time
 from leafgate_maxent.counting.components import Component
 from leafgate_maxent.problem.tree_index import Floats
 
-MOST_PEOPLE = 3_000
-"""In a leaf of which only the label is told; the work grows with the power 2.5."""
+MAX_LABELLED_PEOPLE = 3_000
+"""Largest leaf with only a label that is solved in closed form; the time grows with people^2.5."""
 
 
-def closed_form(island: Component, deadline: float) -> Answer | None:
+def closed_form(component: Component, deadline: float) -> Answer | None:
     """The answer for a leaf on its own; None where there is no closed form."""
-    if len(island.open) != 1 or len(island.equal) or len(island.tolerance):
+    if len(component.open) != 1 or len(component.equal) or len(component.tolerance):
         return None
-    result, open_ = island.known_counts[0], island.free[0] & (island.known_counts[0] < 0)
-    if len(island.least):
-        return _labelled(island, deadline)
-    left = int(island.open[0] - np.maximum(result, 0).sum())
+    result, open_ = component.known_counts[0], component.free[0] & (component.known_counts[0] < 0)
+    if len(component.least):
+        return _label_only(component, deadline)
+    left = int(component.open[0] - np.maximum(result, 0).sum())
     people = np.where(open_, left / max(int(open_.sum()), 1), np.maximum(result, 0))
-    ways = _orders(island) - gammaln(left + 1) + left * np.log(max(int(open_.sum()), 1))
+    ways = _orders(component) - gammaln(left + 1) + left * np.log(max(int(open_.sum()), 1))
     return Answer(people[None], float(ways))
 
 
-def _orders(island: Component) -> float:
-    """The logarithm of the number of ways to say who has a class that is told, times those to order the rest."""
-    return float(island.log_ways - gammaln(np.maximum(island.known_counts[0], 0) + 1).sum())
+def _orders(component: Component) -> float:
+    """Logarithm of the number of ways to assign the published counts, times the orders of the rest."""
+    return float(component.log_ways - gammaln(np.maximum(component.known_counts[0], 0) + 1).sum())
 
 
-def _labelled(island: Component, deadline: float) -> Answer | None:
-    """No class that is not told outnumbers the label: `label - class >= bound`, the same for all of them."""
-    sums, result = island.least.matrix.toarray(), island.known_counts[0]
+def _label_only(component: Component, deadline: float) -> Answer | None:
+    """No class without a published count outnumbers the label: `label - class >= bound`, the same for all of them."""
+    sums, result = component.least.matrix.toarray(), component.known_counts[0]
     others = np.flatnonzero((sums < 0).any(axis=0))
     label = np.flatnonzero((sums > 0).any(axis=0))
-    expected = set(np.flatnonzero(island.free[0] & (result < 0)).tolist())
-    alike = (island.least.bound == island.least.bound[0]).all() and (
+    expected = set(np.flatnonzero(component.free[0] & (result < 0)).tolist())
+    alike = (component.least.bound == component.least.bound[0]).all() and (
         sums == sums[0] * (sums > 0) + sums * (sums < 0)
     ).all()
     once = len(others) == len(sums) and ((sums < 0).sum(axis=1) == 1).all() and np.abs(sums).max() == 1
     if not (alike and once and set(others.tolist()) | set(label.tolist()) == expected and len(label) <= 1):
         return None
-    bound, left = int(island.least.bound[0]), int(island.open[0] - np.maximum(result, 0).sum())
-    if len(label) and left > MOST_PEOPLE:
+    bound, left = int(component.least.bound[0]), int(component.open[0] - np.maximum(result, 0).sum())
+    if len(label) and left > MAX_LABELLED_PEOPLE:
         return None
-    people, orders = np.maximum(result, 0).astype(np.float64), _orders(island) - float(gammaln(left + 1))
+    people, orders = np.maximum(result, 0).astype(np.float64), _orders(component) - float(gammaln(left + 1))
     if not len(label):
         people[others] = left / len(others)
         return _answer(people, orders + log_ways(left, len(others), -bound))
@@ -65,7 +65,7 @@ def _labelled(island: Component, deadline: float) -> Answer | None:
 
 def _answer(people: Floats, ways: float) -> Answer:
     if not np.isfinite(ways):
-        raise impossible()
+        raise no_consistent_data_set()
     return Answer(people[None], float(ways))
 
 

@@ -1,4 +1,4 @@
-"""All islands: what no constraint joins, and within each, rows that nothing tells apart as one group."""
+"""Connected components of the integer model; within each, interchangeable rows form one group."""
 
 from __future__ import annotations
 
@@ -10,18 +10,16 @@ import numpy as np
 from scipy import sparse as sp
 from scipy.special import gammaln
 
-from leafgate_maxent.counting.constraints import IntegerModel, Mask, Sums, ViolatedSplits
+from leafgate_maxent.counting.constraints import CellSums, IntegerModel, Mask, ViolatedSplits
 from leafgate_maxent.problem.tree_index import Floats, Ids
-
-# --- An island: a part of the problem that nothing joins to the rest ---
 
 
 @dataclass(frozen=True)
 class Component:
     """Groups of people whose class is open, sorted by unit, and all that is known of them.
 
-    `row` and `group` place rows of the census. Of group g, `open[g]` people have one of its `free[g]`
-    classes; of unit u, `known_counts[u, x]` have class x (-1: not told). `equal` and `least` are sums over cells
+    `row` and `group` place rows of the integer model. Of group g, `open[g]` people have one of its `free[g]`
+    classes; of unit u, `known_counts[u, x]` have class x (-1: not published). `equal` and `least` are sums over cells
     g * classes + x. Internal constraint i is `coefficients[i] @ impurity(t) >= -tolerance[i]`, where block b
     has t = base[b] + (blocks @ people)[b] people.
     """
@@ -32,8 +30,8 @@ class Component:
     free: Mask
     unit: Ids
     known_counts: Ids
-    equal: Sums
-    least: Sums
+    equal: CellSums
+    least: CellSums
     blocks: sp.csr_array
     base: Ids
     coefficients: sp.csr_array
@@ -50,100 +48,105 @@ class Component:
         return np.asarray(people[self.group] * (open_[self.row] / self.open[self.group])[:, None])
 
 
-def components_of(census: IntegerModel, equal: Sums, least: Sums, rivals: ViolatedSplits) -> Iterator[Component]:
-    """All islands of those whose class is open."""
-    island = _joined(census, equal, least, rivals)
-    by_rows, by_sums = np.flatnonzero(census.open > 0), [_home(each, census, island) for each in (equal, least)]
-    by_rivals = _first(rivals, island)
-    some = _some(census)
-    order = by_rows[np.argsort(island[census.unit[by_rows]], kind="stable")]
-    home = island[census.unit[order]]
+def components_of(
+    model: IntegerModel, equal: CellSums, least: CellSums, violated: ViolatedSplits
+) -> Iterator[Component]:
+    """Every component that has people with an open class."""
+    component = _component_numbers(model, equal, least, violated)
+    by_rows, by_sums = (
+        np.flatnonzero(model.open > 0),
+        [_component_of_sums(each, model, component) for each in (equal, least)],
+    )
+    by_rivals = _component_of_splits(violated, component)
+    some = _feasible_people(model)
+    order = by_rows[np.argsort(component[model.unit[by_rows]], kind="stable")]
+    home = component[model.unit[order]]
     starts = np.flatnonzero(np.diff(home, prepend=-1)).tolist()
     for start, end in pairwise([*starts, len(order)]):
         number = home[start]
-        sums = [_only(each, np.flatnonzero(at == number)) for each, at in zip((equal, least), by_sums, strict=True)]
-        yield _island(census, order[start:end], sums, rivals, np.flatnonzero(by_rivals == number), some)
+        sums = [_select(each, np.flatnonzero(at == number)) for each, at in zip((equal, least), by_sums, strict=True)]
+        yield _make_component(model, order[start:end], sums, violated, np.flatnonzero(by_rivals == number), some)
 
 
-def _joined(census: IntegerModel, equal: Sums, least: Sums, rivals: ViolatedSplits) -> Ids:
-    """For each unit the number of its island."""
-    by_unit = sp.csr_array((np.ones(census.unit.size), (np.arange(census.unit.size), census.unit)))
-    cells = sp.csr_array(sp.kron(by_unit, np.ones((census.free.shape[1], 1)), format="csr"))
-    joining = [abs(equal.matrix) @ cells, abs(least.matrix) @ cells, abs(rivals.coefficients) @ rivals.units]
+def _component_numbers(model: IntegerModel, equal: CellSums, least: CellSums, violated: ViolatedSplits) -> Ids:
+    """For each unit the number of its component."""
+    by_unit = sp.csr_array((np.ones(model.unit.size), (np.arange(model.unit.size), model.unit)))
+    cells = sp.csr_array(sp.kron(by_unit, np.ones((model.free.shape[1], 1)), format="csr"))
+    joining = [abs(equal.matrix) @ cells, abs(least.matrix) @ cells, abs(violated.coefficients) @ violated.units]
     joined = sp.csr_array(sp.vstack(joining, format="csr"))
     graph = sp.block_array([[None, joined], [joined.T, None]], format="csr")
     return np.asarray(sp.csgraph.connected_components(graph, directed=False)[1][joined.shape[0] :])
 
 
-def _home(sums: Sums, census: IntegerModel, island: Ids) -> Ids:
+def _component_of_sums(sums: CellSums, model: IntegerModel, component: Ids) -> Ids:
     first = sums.matrix.indices[sums.matrix.indptr[:-1]]
-    return np.asarray(island[census.unit[first // census.free.shape[1]]])
+    return np.asarray(component[model.unit[first // model.free.shape[1]]])
 
 
-def _first(rivals: ViolatedSplits, island: Ids) -> Ids:
-    units = sp.csr_array(abs(rivals.coefficients) @ rivals.units)
-    return np.asarray(island[units.indices[units.indptr[:-1]]])
+def _component_of_splits(violated: ViolatedSplits, component: Ids) -> Ids:
+    units = sp.csr_array(abs(violated.coefficients) @ violated.units)
+    return np.asarray(component[units.indices[units.indptr[:-1]]])
 
 
-def _only(sums: Sums, rows: Ids) -> Sums:
-    return Sums(sp.csr_array(sums.matrix[rows]), sums.bound[rows], sums.rings[rows])
+def _select(sums: CellSums, rows: Ids) -> CellSums:
+    return CellSums(sp.csr_array(sums.matrix[rows]), sums.bound[rows], sums.by_exchange[rows])
 
 
-def _some(census: IntegerModel) -> Floats:
+def _feasible_people(model: IntegerModel) -> Floats:
     """People that agree with the leaves' numbers, not with their rows': for sums over all of a unit."""
-    inside = census.free * census.open[:, None]
-    size = np.zeros(census.known_counts.shape)
-    np.add.at(size, census.unit, inside)
-    shares = np.divide(np.maximum(census.known_counts, 0), size, where=size > 0, out=np.zeros_like(size))
-    return np.asarray(inside * shares[census.unit])
+    inside = model.free * model.open[:, None]
+    size = np.zeros(model.known_counts.shape)
+    np.add.at(size, model.unit, inside)
+    shares = np.divide(np.maximum(model.known_counts, 0), size, where=size > 0, out=np.zeros_like(size))
+    return np.asarray(inside * shares[model.unit])
 
 
-def _island(
-    census: IntegerModel, row: Ids, sums: list[Sums], rivals: ViolatedSplits, chosen: Ids, some: Floats
+def _make_component(
+    model: IntegerModel, row: Ids, sums: list[CellSums], violated: ViolatedSplits, chosen: Ids, some: Floats
 ) -> Component:
-    row = row[np.argsort(census.unit[row], kind="stable")]
-    classes = census.free.shape[1]
-    coefficients = sp.csr_array(rivals.coefficients[chosen])
+    row = row[np.argsort(model.unit[row], kind="stable")]
+    classes = model.free.shape[1]
+    coefficients = sp.csr_array(violated.coefficients[chosen])
     needed = np.unique(coefficients.indices)
-    blocks = sp.csr_array(rivals.blocks[needed])
+    blocks = sp.csr_array(violated.blocks[needed])
     cells = (row[:, None] * classes + np.arange(classes)).ravel()
     mine = [sp.csr_array(sp.csc_array(each.matrix)[:, cells]) for each in sums]
     inside = sp.csr_array(sp.csc_array(blocks)[:, row])
-    group, first = _alike(census, row, [*mine, inside], classes)
-    outside = np.ones(census.unit.size, dtype=bool)
+    group, first = _interchangeable_rows(model, row, [*mine, inside], classes)
+    outside = np.ones(model.unit.size, dtype=bool)
     outside[row] = False
-    base = np.round(blocks @ (census.certain + some * outside[:, None]))
-    units, unit = np.unique(census.unit[row[first]], return_inverse=True)
+    base = np.round(blocks @ (model.certain + some * outside[:, None]))
+    units, unit = np.unique(model.unit[row[first]], return_inverse=True)
     kept = (first[:, None] * classes + np.arange(classes)).ravel()
     equal, least = (
-        Sums(sp.csr_array(sp.csc_array(matrix)[:, kept]), each.bound, each.rings)
+        CellSums(sp.csr_array(sp.csc_array(matrix)[:, kept]), each.bound, each.by_exchange)
         for matrix, each in zip(mine, sums, strict=True)
     )
     return Component(
         row,
         group,
-        np.bincount(group, weights=census.open[row]).astype(np.int64),
-        census.free[row[first]],
+        np.bincount(group, weights=model.open[row]).astype(np.int64),
+        model.free[row[first]],
         unit.astype(np.int64),
-        census.known_counts[units],
+        model.known_counts[units],
         equal,
         least,
         sp.csr_array(sp.csc_array(inside)[:, first]),
         base.astype(np.int64),
         sp.csr_array(sp.csc_array(coefficients)[:, needed]),
-        rivals.tolerance[chosen],
-        rivals.gini,
+        violated.tolerance[chosen],
+        violated.gini,
     )
 
 
-def _alike(census: IntegerModel, row: Ids, matrices: list[sp.csr_array], classes: int) -> tuple[Ids, Ids]:
+def _interchangeable_rows(model: IntegerModel, row: Ids, matrices: list[sp.csr_array], classes: int) -> tuple[Ids, Ids]:
     """For each row the number of its group, sorted by unit, and each group's first row (as places in `row`)."""
     numbers: dict[tuple[object, ...], int] = {}
     first: list[int] = []
     columns = [sp.csc_array(matrix) for matrix in matrices]
     group = np.zeros(len(row), dtype=np.int64)
     for i, s in enumerate(row.tolist()):
-        key: list[object] = [int(census.unit[s]), census.free[s].tobytes()]
+        key: list[object] = [int(model.unit[s]), model.free[s].tobytes()]
         for matrix, wide in zip(columns, (classes, classes, 1), strict=True):
             start, end = matrix.indptr[i * wide], matrix.indptr[(i + 1) * wide]
             steps = np.diff(matrix.indptr[i * wide : (i + 1) * wide + 1])

@@ -1,4 +1,4 @@
-"""Counting by sampling: Markov chains over consistent data sets, until they agree with each other."""
+"""Estimate a component by Markov chains over consistent data sets, run until their diagnostics pass."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 from leafgate.errors import InconclusiveError
 from leafgate_maxent.counting.answer import Answer
 from leafgate_maxent.counting.components import Component
-from leafgate_maxent.counting.initial_state import AT_ONCE, started
-from leafgate_maxent.counting.mcmc import Chains, Walker
+from leafgate_maxent.counting.initial_state import AT_ONCE, initial_chains
+from leafgate_maxent.counting.mcmc import Chains, Sampler
 from leafgate_maxent.problem.tree_index import Floats, Ids
 
 # --- Have chains forgotten where they started? Split R-hat and effective sample size ---
 
 
 @dataclass(frozen=True)
-class Mixing:
+class Convergence:
     """The worst of all quantities that vary: R-hat (1 is best), effective draws, standard error of a share."""
 
     r_hat: float
@@ -30,7 +30,7 @@ class Mixing:
         return f"R-hat {self.r_hat:.3f}, {self.draws:.0f} effective draws, standard error {self.error:.3f}"
 
 
-def mixing_of(sums: Floats, squares: Floats, batch: int, people: Floats) -> Mixing:
+def convergence_of(sums: Floats, squares: Floats, batch: int, people: Floats) -> Convergence:
     """Of batches of draws (chains x batches x quantities): their sums, and sums of squares; shares are of `people`.
 
     R-hat compares the means of half chains with the variation inside them. The effective sample size
@@ -50,52 +50,58 @@ def mixing_of(sums: Floats, squares: Floats, batch: int, people: Floats) -> Mixi
     between = half * means.var(axis=0, ddof=1)
     varies = (within > 0) | (between > 0)
     if not varies.any():
-        return Mixing(1.0, float(chains * batches * batch), 0.0)
+        return Convergence(1.0, float(chains * batches * batch), 0.0)
     within, between = within[varies], between[varies]
     ratio = np.divide(between, within, where=within > 0, out=np.full_like(within, np.inf))
     r_hat = np.sqrt((half - 1 + ratio) / half)
     of_batches = (sums[:, :, varies] / batch).var(axis=(0, 1), ddof=1)
     error = np.sqrt(of_batches / (chains * batches)) / people[varies]
     draws = chains * batches * np.divide(within, of_batches, where=of_batches > 0, out=np.full_like(within, np.inf))
-    return Mixing(float(r_hat.max()), float(min(draws.min(), chains * batches * batch)), float(error.max()))
+    return Convergence(float(r_hat.max()), float(min(draws.min(), chains * batches * batch)), float(error.max()))
 
 
-R_HAT, DRAWS, ERROR = 1.05, 400, 0.01
-"""What every number of people must reach: R-hat at most; effective draws at least (as Vehtari et al. 2021 ask);
-standard error at most, as a share of those who have the same chances."""
-BATCHES, BATCH, DOUBLINGS = 32, 4, 14
-"""Batches held, of so many sweeps at first; how often they are doubled while the chains do not agree. Only the later
-half of all sweeps counts."""
+R_HAT = 1.05
+"""Largest split R-hat of any expected count that is accepted."""
+DRAWS = 400
+"""Smallest effective sample size that is accepted, as Vehtari et al. (2021) recommend."""
+ERROR = 0.01
+"""Largest standard error that is accepted, as a share of the people with the same posterior."""
+BATCHES = 32
+"""Batches that are held; only the later half counts, the earlier half is burn-in."""
+BATCH = 4
+"""Sweeps of one batch at first."""
+DOUBLINGS = 14
+"""How often the length of a batch is doubled before the sampler gives up."""
 
 Batch = tuple[Floats, Floats]
 
 
-def sampled(island: Component, rng: np.random.Generator, deadline: float) -> Answer:
+def sample_component(component: Component, rng: np.random.Generator, deadline: float) -> Answer:
     """The answer by sampling. Raises InconclusiveError where the chains do not come to agree."""
-    walker = Walker(island, rng)
-    chains = started(island, walker, rng, deadline)
+    walker = Sampler(component, rng)
+    chains = initial_chains(component, walker, rng, deadline)
     walker.proposed = walker.accepted = 0
-    cells = np.flatnonzero(island.free)
-    people = island.open[cells // island.free.shape[1]].astype(np.float64)
+    cells = np.flatnonzero(component.free)
+    people = component.open[cells // component.free.shape[1]].astype(np.float64)
     kept: list[Batch] = []
-    mixing = Mixing(np.inf, 0, np.inf)
+    mixing = Convergence(np.inf, 0, np.inf)
     for doubled in range(DOUBLINGS):
         while len(kept) < BATCHES:
             batch = _batch(chains, walker, cells, BATCH * 2**doubled, deadline)
             if batch is None:
-                raise _not_mixed(mixing)
+                raise _not_converged(mixing)
             kept.append(batch)
         sums, squares = (np.stack(part, axis=1) for part in zip(*kept[BATCHES // 2 :], strict=True))
-        mixing = mixing_of(sums, squares, BATCH * 2**doubled, people)
+        mixing = convergence_of(sums, squares, BATCH * 2**doubled, people)
         if mixing.r_hat <= R_HAT and mixing.draws >= DRAWS and mixing.error <= ERROR:
-            expected = np.zeros(island.free.size)
+            expected = np.zeros(component.free.size)
             expected[cells] = sums.mean(axis=(0, 1)) / (BATCH * 2**doubled)
-            return Answer(expected.reshape(island.free.shape), None, _evidence(mixing, walker, chains))
+            return Answer(expected.reshape(component.free.shape), None, _evidence(mixing, walker, chains))
         kept = [(a[0] + b[0], a[1] + b[1]) for a, b in zip(kept[::2], kept[1::2], strict=True)]
-    raise _not_mixed(mixing)
+    raise _not_converged(mixing)
 
 
-def _batch(chains: Chains, walker: Walker, cells: Ids, sweeps: int, deadline: float) -> Batch | None:
+def _batch(chains: Chains, walker: Sampler, cells: Ids, sweeps: int, deadline: float) -> Batch | None:
     """Sums, and sums of squares, of the people in each chain and cell, after each of some sweeps; None: time is up."""
     sums = np.zeros((chains.n_chains, len(cells)))
     squares = np.zeros_like(sums)
@@ -111,7 +117,7 @@ def _batch(chains: Chains, walker: Walker, cells: Ids, sweeps: int, deadline: fl
     return sums, squares
 
 
-def _evidence(mixing: Mixing, walker: Walker, chains: Chains) -> dict[str, Any]:
+def _evidence(mixing: Convergence, walker: Sampler, chains: Chains) -> dict[str, Any]:
     return {
         "chains": chains.n_chains,
         "r_hat": mixing.r_hat,
@@ -122,7 +128,7 @@ def _evidence(mixing: Mixing, walker: Walker, chains: Chains) -> dict[str, Any]:
     }
 
 
-def _not_mixed(mixing: Mixing) -> InconclusiveError:
+def _not_converged(mixing: Convergence) -> InconclusiveError:
     return InconclusiveError(
         f"the sampler of data sets has not converged: {mixing}",
         remedy=f"allow more time (needed: R-hat {R_HAT}, {DRAWS} draws, standard error {ERROR}), "

@@ -1,4 +1,4 @@
-"""Counting exactly: the numbers of people are written down cell by cell, and states that have the same future merge.
+"""Exact counting by dynamic programming over cells; states with the same future are merged.
 
 A state is what the sums and blocks that are still open have come to. Each step gives one cell (group, class) all
 numbers of people that its equalities leave; a sum or a constraint is checked when its last cell is filled,
@@ -15,13 +15,13 @@ import numpy as np
 from scipy import sparse as sp
 from scipy.special import gammaln, logsumexp
 
-from leafgate_maxent.counting.answer import Answer, impossible, out_of_time
+from leafgate_maxent.counting.answer import Answer, no_consistent_data_set, out_of_time
 from leafgate_maxent.counting.components import Component
-from leafgate_maxent.counting.constraints import Mask, Sums
+from leafgate_maxent.counting.constraints import CellSums, Mask
 from leafgate_maxent.problem.split_constraints import impurity
 from leafgate_maxent.problem.tree_index import Floats, Ids
 
-# --- The columns of a state: every sum of an island over its cells, in the order in which these are filled ---
+# --- The columns of a state: every sum of a component over its cells, in the order in which these are filled ---
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Constraint:
 
 
 @dataclass(frozen=True)
-class Tally:
-    """Cell i in filling order is `cells[i]` of the island; it adds to the columns `touched[i]`, `numbers[i]` a person.
+class SumColumns:
+    """Cell i in filling order is `cells[i]` of the component; one person adds `numbers[i]` to the columns `touched[i]`.
 
     A column begins at its `base` and can be forgotten after cell `last`. Those that are `equal` must then
     have come to their bound, those that are `least` to no less.
@@ -53,33 +53,33 @@ class Tally:
     constraints: Sequence[Sequence[Constraint]]
     gini: bool
 
-    def good(self, cell: int, columns: Ids, come: Ids) -> Mask:
+    def good(self, cell: int, columns: Ids, totals: Ids) -> Mask:
         """Which states meet everything that is settled with a cell; equalities are met by the numbers tried."""
-        good = np.ones(len(come), dtype=bool)
+        good = np.ones(len(totals), dtype=bool)
         for column in self.ending[cell]:
-            sum_ = come[:, np.searchsorted(columns, column)]
+            sum_ = totals[:, np.searchsorted(columns, column)]
             good &= (sum_ == self.bound[column]) if self.equal[column] else (sum_ >= self.bound[column])
         for constraint in self.constraints[cell]:
-            good &= _holds(constraint, columns, come, gini=self.gini)
+            good &= _holds(constraint, columns, totals, gini=self.gini)
         return good
 
 
-def _holds(constraint: Constraint, columns: Ids, come: Ids, *, gini: bool) -> Mask:
+def _holds(constraint: Constraint, columns: Ids, totals: Ids, *, gini: bool) -> Mask:
     block, x = np.nonzero(constraint.column >= 0)
-    t = np.broadcast_to(constraint.base, (len(come), *constraint.base.shape)).copy()
-    t[:, block, x] = come[:, np.searchsorted(columns, constraint.column[block, x])]
+    t = np.broadcast_to(constraint.base, (len(totals), *constraint.base.shape)).copy()
+    t[:, block, x] = totals[:, np.searchsorted(columns, constraint.column[block, x])]
     slack = impurity(t.astype(np.float64), gini=gini) @ constraint.coefficients
     return np.asarray(slack >= -constraint.tolerance)
 
 
-def tally_of(island: Component) -> Tally:
+def sum_columns(component: Component) -> SumColumns:
     """Every group's people, every leaf's numbers, all further sums, and the classes of every block."""
-    classes = island.free.shape[1]
-    cells = np.flatnonzero(island.free)
-    place = np.full(island.free.size, -1)
+    classes = component.free.shape[1]
+    cells = np.flatnonzero(component.free)
+    place = np.full(component.free.size, -1)
     place[cells] = np.arange(len(cells))
-    sums = [_rows(island), _leaves(island), island.equal, island.least]
-    spread = sp.csr_array(sp.kron(island.blocks, sp.eye_array(classes), format="csr"))
+    sums = [_rows(component), _leaves(component), component.equal, component.least]
+    spread = sp.csr_array(sp.kron(component.blocks, sp.eye_array(classes), format="csr"))
     every = sp.csr_array(sp.vstack([*(each.matrix for each in sums), spread], format="csr"))
     matrix = sp.csr_array(sp.csc_array(every)[:, cells])
     n_sums = sum(map(len, sums))
@@ -89,7 +89,7 @@ def tally_of(island: Component) -> Tally:
     blocks = np.arange(n_sums, len(last)).reshape(-1, classes)
     checks: list[list[Constraint]] = [[] for _ in cells]
     forgotten = last.copy()
-    for constraint, needed, at in _constraints(island, blocks, last):
+    for constraint, needed, at in _constraints(component, blocks, last):
         checks[at].append(constraint)
         forgotten[needed] = np.maximum(forgotten[needed], at)
     by_cell = sp.csc_array(matrix)
@@ -97,47 +97,49 @@ def tally_of(island: Component) -> Tally:
     at = by_cell.indptr
     order = np.argsort(last[:n_sums], kind="stable")
     cuts = np.searchsorted(last[:n_sums][order], np.arange(len(cells) + 1))
-    return Tally(
+    return SumColumns(
         cells,
         [by_cell.indices[at[i] : at[i + 1]].astype(np.int64) for i in range(len(cells))],
         [by_cell.data[at[i] : at[i + 1]].astype(np.int64) for i in range(len(cells))],
-        np.concatenate([np.zeros(n_sums, dtype=np.int64), island.base.ravel()]),
+        np.concatenate([np.zeros(n_sums, dtype=np.int64), component.base.ravel()]),
         np.concatenate([*(each.bound for each in sums), np.zeros(blocks.size, dtype=np.int64)]),
         np.arange(len(last)) < len(sums[0]) + len(sums[1]) + len(sums[2]),
         [order[cuts[i] : cuts[i + 1]] for i in range(len(cells))],
         forgotten,
         checks,
-        island.gini,
+        component.gini,
     )
 
 
-def _rows(island: Component) -> Sums:
-    matrix = sp.csr_array(sp.kron(sp.eye_array(len(island.open)), np.ones((1, island.free.shape[1])), format="csr"))
-    return Sums(matrix, island.open, np.zeros(len(island.open), dtype=bool))
-
-
-def _leaves(island: Component) -> Sums:
-    classes = island.free.shape[1]
-    unit, x = np.nonzero(island.known_counts >= 0)
-    number = np.full(island.known_counts.shape, -1)
-    number[unit, x] = np.arange(len(unit))
-    which = number[island.unit]
-    group, at = np.nonzero((which >= 0) & island.free)
+def _rows(component: Component) -> CellSums:
     matrix = sp.csr_array(
-        (np.ones(len(group)), (which[group, at], group * classes + at)), shape=(len(unit), island.free.size)
+        sp.kron(sp.eye_array(len(component.open)), np.ones((1, component.free.shape[1])), format="csr")
     )
-    return Sums(matrix, island.known_counts[unit, x], np.zeros(len(unit), dtype=bool))
+    return CellSums(matrix, component.open, np.zeros(len(component.open), dtype=bool))
 
 
-def _constraints(island: Component, blocks: Ids, last: Ids) -> Iterator[tuple[Constraint, Ids, int]]:
+def _leaves(component: Component) -> CellSums:
+    classes = component.free.shape[1]
+    unit, x = np.nonzero(component.known_counts >= 0)
+    number = np.full(component.known_counts.shape, -1)
+    number[unit, x] = np.arange(len(unit))
+    which = number[component.unit]
+    group, at = np.nonzero((which >= 0) & component.free)
+    matrix = sp.csr_array(
+        (np.ones(len(group)), (which[group, at], group * classes + at)), shape=(len(unit), component.free.size)
+    )
+    return CellSums(matrix, component.known_counts[unit, x], np.zeros(len(unit), dtype=bool))
+
+
+def _constraints(component: Component, blocks: Ids, last: Ids) -> Iterator[tuple[Constraint, Ids, int]]:
     """Each internal constraint, the columns it needs, and the cell that settles it."""
-    coefficients = island.coefficients
-    for i, tolerance in enumerate(island.tolerance.tolist()):
+    coefficients = component.coefficients
+    for i, tolerance in enumerate(component.tolerance.tolist()):
         part = slice(coefficients.indptr[i], coefficients.indptr[i + 1])
         mine = coefficients.indices[part]
         column = np.where(last[blocks[mine]] >= 0, blocks[mine], -1)
         needed = column[column >= 0]
-        constraint = Constraint(column, island.base[mine], coefficients.data[part], tolerance)
+        constraint = Constraint(column, component.base[mine], coefficients.data[part], tolerance)
         yield constraint, needed, int(last[needed].max())
 
 
@@ -155,85 +157,87 @@ class States:
     """What the open columns have come to, one row a state; `log_ways` to get there."""
 
     columns: Ids
-    come: Ids
+    totals: Ids
     log_ways: Floats
     steps: list[Step] = field(default_factory=list)
     listed: int = 0
 
 
-def listed(island: Component, most: int, deadline: float) -> Answer | None:
+def enumerate_component(component: Component, most: int, deadline: float) -> Answer | None:
     """The exact answer; None when more than `most` fillings of a cell would have to be listed."""
-    tally = tally_of(island)
+    layout = sum_columns(component)
     states = States(np.zeros(0, dtype=np.int64), np.zeros((1, 0), dtype=np.int64), np.zeros(1))
     forward = [states.log_ways]
-    for cell in range(len(tally.cells)):
+    for cell in range(len(layout.cells)):
         if time.monotonic() > deadline:
             raise out_of_time()
-        if not _fill(states, tally, cell, most):
+        if not _fill(states, layout, cell, most):
             return None
         forward.append(states.log_ways)
     log_ways = float(logsumexp(states.log_ways))
-    people = np.zeros(island.free.shape)
-    people.ravel()[tally.cells] = _expected(states, forward, log_ways)
+    people = np.zeros(component.free.shape)
+    people.ravel()[layout.cells] = _expected(states, forward, log_ways)
     evidence = {"listed": states.listed}
-    return Answer(people, log_ways + island.log_ways, evidence)
+    return Answer(people, log_ways + component.log_ways, evidence)
 
 
-def _fill(states: States, tally: Tally, cell: int, most: int) -> bool:
+def _fill(states: States, layout: SumColumns, cell: int, most: int) -> bool:
     """Fill one cell in every way; False when that makes too many. Raises InconclusiveError when there is none."""
-    _open(states, tally, cell)
-    least, up_to = _limits(states, tally, cell)
+    _open(states, layout, cell)
+    least, up_to = _limits(states, layout, cell)
     many = np.maximum(up_to - least + 1, 0)
     states.listed += int(many.sum())
     if states.listed > most:
         return False
     before = np.repeat(np.arange(len(many)), many)
     people = np.arange(len(before)) - np.repeat(many.cumsum() - many, many) + least[before]
-    come = states.come[before]
-    place = np.searchsorted(states.columns, tally.touched[cell])
-    come[:, place] += people[:, None] * tally.numbers[cell]
-    good = np.flatnonzero(tally.good(cell, states.columns, come))
+    totals = states.totals[before]
+    place = np.searchsorted(states.columns, layout.touched[cell])
+    totals[:, place] += people[:, None] * layout.numbers[cell]
+    good = np.flatnonzero(layout.good(cell, states.columns, totals))
     if not len(good):
-        raise impossible()
-    before, people, come = before[good], people[good], come[good]
-    staying = tally.last[states.columns] > cell
-    come, after = _merged(come[:, staying])
+        raise no_consistent_data_set()
+    before, people, totals = before[good], people[good], totals[good]
+    staying = layout.last[states.columns] > cell
+    totals, after = _merge_states(totals[:, staying])
     states.steps.append(Step(before, people, after))
-    states.columns, states.come = states.columns[staying], come
-    states.log_ways = _log_sums(states.log_ways[before] - gammaln(people + 1), after, len(come))
+    states.columns, states.totals = states.columns[staying], totals
+    states.log_ways = _log_sums(states.log_ways[before] - gammaln(people + 1), after, len(totals))
     return True
 
 
-def _open(states: States, tally: Tally, cell: int) -> None:
+def _open(states: States, layout: SumColumns, cell: int) -> None:
     """Take in the columns that begin with this cell."""
-    new = np.setdiff1d(tally.touched[cell], states.columns)
+    new = np.setdiff1d(layout.touched[cell], states.columns)
     if len(new):
         columns = np.concatenate([states.columns, new])
-        come = np.concatenate([states.come, np.broadcast_to(tally.base[new], (len(states.come), len(new)))], axis=1)
+        totals = np.concatenate(
+            [states.totals, np.broadcast_to(layout.base[new], (len(states.totals), len(new)))], axis=1
+        )
         order = np.argsort(columns)
-        states.columns, states.come = columns[order], come[:, order]
+        states.columns, states.totals = columns[order], totals[:, order]
 
 
-def _limits(states: States, tally: Tally, cell: int) -> tuple[Ids, Ids]:
+def _limits(states: States, layout: SumColumns, cell: int) -> tuple[Ids, Ids]:
     """At least and at most how many people can be in a cell, by its equalities."""
-    touched = tally.touched[cell]
-    equal = touched[tally.equal[touched]]
-    left = tally.bound[equal] - states.come[:, np.searchsorted(states.columns, equal)]
-    ending = tally.last[equal] == cell
+    touched = layout.touched[cell]
+    equal = touched[layout.equal[touched]]
+    left = layout.bound[equal] - states.totals[:, np.searchsorted(states.columns, equal)]
+    ending = layout.last[equal] == cell
     return np.maximum(np.where(ending, left, 0).max(axis=1), 0), left.min(axis=1)
 
 
-def _merged(come: Ids) -> tuple[Ids, Ids]:
+def _merge_states(totals: Ids) -> tuple[Ids, Ids]:
     """The distinct rows, and each row's number among them."""
-    if not come.shape[1]:
-        return come[:1], np.zeros(len(come), dtype=np.int64)
-    marks = np.random.default_rng(0).integers(1, 2**63, size=come.shape[1], dtype=np.uint64) | np.uint64(1)
-    mark = (come.astype(np.uint64) * marks).sum(axis=1, dtype=np.uint64)
+    if not totals.shape[1]:
+        return totals[:1], np.zeros(len(totals), dtype=np.int64)
+    marks = np.random.default_rng(0).integers(1, 2**63, size=totals.shape[1], dtype=np.uint64) | np.uint64(1)
+    mark = (totals.astype(np.uint64) * marks).sum(axis=1, dtype=np.uint64)
     _, first, after = np.unique(mark, return_index=True, return_inverse=True)
-    if (come[first][after] != come).any():
-        distinct, after = np.unique(come, axis=0, return_inverse=True)
+    if (totals[first][after] != totals).any():
+        distinct, after = np.unique(totals, axis=0, return_inverse=True)
         return distinct, after.ravel()
-    return come[first], after
+    return totals[first], after
 
 
 def _log_sums(logs: Floats, to: Ids, size: int) -> Floats:
@@ -248,7 +252,7 @@ def _log_sums(logs: Floats, to: Ids, size: int) -> Floats:
 def _expected(states: States, forward: list[Floats], log_ways: float) -> Floats:
     """Each cell's expected people."""
     people = np.zeros(len(states.steps))
-    backward = np.zeros(len(states.come))
+    backward = np.zeros(len(states.totals))
     for i in range(len(states.steps) - 1, -1, -1):
         step = states.steps[i]
         onward = backward[step.after] - gammaln(step.people + 1)

@@ -1,4 +1,4 @@
-"""Data sets to start from: consistent with everything, found by simulated annealing."""
+"""Initial states of the chains: consistent data sets, found by simulated annealing."""
 
 from __future__ import annotations
 
@@ -7,75 +7,80 @@ import time
 import numpy as np
 
 from leafgate.errors import InconclusiveError
-from leafgate_maxent.counting.answer import impossible, out_of_time
+from leafgate_maxent.counting.answer import no_consistent_data_set, out_of_time
 from leafgate_maxent.counting.components import Component
-from leafgate_maxent.counting.mcmc import NOTHING, Chains, Walker
+from leafgate_maxent.counting.mcmc import VIOLATION_TOLERANCE, Chains, Sampler
 from leafgate_maxent.problem.tree_index import Ids
 
 CHAINS = 16
-FEWEST = 4
-"""As many chains at least must find a start of their own."""
-WARM, COLD = 0.5, 0.005
-"""Heat, in people x measure, from which and to which each round cools down."""
+"""Chains that are started."""
+MIN_CHAINS = 4
+"""Chains that must reach a consistent data set; fewer cannot be compared with each other."""
+INITIAL_TEMPERATURE = 0.5
+"""Temperature at which a round of annealing begins, in people x measure."""
+FINAL_TEMPERATURE = 0.005
+"""Temperature at which a round of annealing ends, in people x measure."""
 AT_ONCE = 8
-"""Sweeps before everything is counted anew."""
-SWEEPS, ROUNDS = 40, 9
-"""Sweeps of the first round, each next one twice as many; the rounds until it is given up."""
+"""Sweeps between two recounts of all sums; recounting keeps rounding errors from accumulating."""
+SWEEPS = 40
+"""Sweeps of the first round; every further round has twice as many."""
+ROUNDS = 9
+"""Rounds of annealing before the search for a consistent data set is given up."""
 
 
-def started(island: Component, walker: Walker, rng: np.random.Generator, deadline: float) -> Chains:
+def initial_chains(component: Component, walker: Sampler, rng: np.random.Generator, deadline: float) -> Chains:
     """Chains, each in a data set that meets everything. Raises InconclusiveError where too few are found."""
-    _refuse_crossing(island)
-    chains = Chains(island, np.array([_at_random(island, rng) for _ in range(CHAINS)]))
+    _refuse_crossing(component)
+    chains = Chains(component, np.array([_at_random(component, rng) for _ in range(CHAINS)]))
     for round_ in range(ROUNDS):
-        if _cooled(chains, walker, SWEEPS * 2**round_, deadline):
+        if _anneal(chains, walker, SWEEPS * 2**round_, deadline):
             return chains
-        found = chains.violation < NOTHING
-        if round_ and found.sum() >= FEWEST:
+        found = chains.violation < VIOLATION_TOLERANCE
+        if round_ and found.sum() >= MIN_CHAINS:
             return chains.kept(found)
     raise InconclusiveError(
-        "no data set was found that agrees with everything the release tells, to start the sampler from",
+        "no data set that agrees with the release was found, so the sampler cannot start",
         remedy="use the attack `maxent`, or count without internal constraints",
     )
 
 
-def _cooled(chains: Chains, walker: Walker, sweeps: int, deadline: float) -> bool:
+def _anneal(chains: Chains, walker: Sampler, sweeps: int, deadline: float) -> bool:
     """One round; does every chain meet everything?"""
-    for heats in np.array_split(np.geomspace(WARM, COLD, sweeps), sweeps // AT_ONCE):
-        if (chains.violation < NOTHING).all():
+    for heats in np.array_split(np.geomspace(INITIAL_TEMPERATURE, FINAL_TEMPERATURE, sweeps), sweeps // AT_ONCE):
+        if (chains.violation < VIOLATION_TOLERANCE).all():
             return True
         for heat in heats.tolist():
             if time.monotonic() > deadline:
                 raise out_of_time()
             walker.sweep(chains, heat)
         chains.refresh()
-    return bool((chains.violation < NOTHING).all())
+    return bool((chains.violation < VIOLATION_TOLERANCE).all())
 
 
-def _refuse_crossing(island: Component) -> None:
+def _refuse_crossing(component: Component) -> None:
     """Moves keep the leaves of one tree, and the numbers of people in each class."""
     same = all(
-        (island.free[island.unit == u] == island.free[island.unit == u][0]).all()
-        for u in range(len(island.known_counts))
+        (component.free[component.unit == u] == component.free[component.unit == u][0]).all()
+        for u in range(len(component.known_counts))
     )
-    if not island.equal.rings.all() or not same:
+    if not component.equal.by_exchange.all() or not same:
         raise InconclusiveError(
             "the leaves of several trees leave too many data sets to count one by one, and those are not sampled",
             remedy="attack one tree, or use the attack `maxent`",
         )
 
 
-def _at_random(island: Component, rng: np.random.Generator) -> Ids:
-    """Everybody's class, as the leaves tell it; what they do not tell at random."""
+def _at_random(component: Component, rng: np.random.Generator) -> Ids:
+    """A class for everybody: the published counts in random order, all else at random."""
     classes = []
-    for unit in range(len(island.known_counts)):
-        mine = island.unit == unit
-        result, free = island.known_counts[unit], island.free[mine][0]
+    for unit in range(len(component.known_counts)):
+        mine = component.unit == unit
+        result, free = component.known_counts[unit], component.free[mine][0]
         certain = np.repeat(np.arange(len(result)), np.maximum(result, 0) * free)
-        left = int(island.open[mine].sum()) - len(certain)
+        left = int(component.open[mine].sum()) - len(certain)
         untold = np.flatnonzero(free & (result < 0))
         if left < 0 or (left and not len(untold)):
-            raise impossible()
+            raise no_consistent_data_set()
         rest = untold[rng.integers(len(untold), size=left)] if left else certain[:0]
         classes.append(rng.permutation(np.concatenate([certain, rest])))
     return np.concatenate(classes)

@@ -12,19 +12,19 @@ import numpy as np
 from leafgate_maxent.counting.answer import Answer, out_of_time, refuse_parts_of_people
 from leafgate_maxent.counting.closed_form import closed_form
 from leafgate_maxent.counting.components import Component, components_of
-from leafgate_maxent.counting.constraints import census_of, sums_of, violated_splits
-from leafgate_maxent.counting.diagnostics import sampled
-from leafgate_maxent.counting.exact import listed
+from leafgate_maxent.counting.constraints import integer_model, sums_of, violated_splits
+from leafgate_maxent.counting.diagnostics import sample_component
+from leafgate_maxent.counting.exact import enumerate_component
 from leafgate_maxent.problem.problem import Problem
 from leafgate_maxent.problem.tree_index import Floats
-from leafgate_maxent.solve.infeasibility import refuse_conflict
+from leafgate_maxent.solve.infeasibility import raise_on_conflict
 
-FEW = 20_000
+MAX_CELLS_FOR_LP = 20_000
 """Up to so many cells a linear program looks first whether facts contradict each other, or the release."""
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountingPosterior:
     """`people[s, x]` of public row s are expected to have class x.
 
     `log_data_sets` is the natural logarithm of the number of data sets, each an assignment of classes to
@@ -37,44 +37,46 @@ class Counted:
     evidence: dict[str, Any]
 
 
-def counted(problem: Problem, *, seed: int, deadline: float, most_states: int = 200_000) -> Counted:
+def counting_posterior(
+    problem: Problem, *, seed: int, deadline: float, most_states: int = 200_000
+) -> CountingPosterior:
     """What an adversary who counts data sets expects; `deadline` is a time of `time.monotonic`.
 
     Parts of the problem that nothing joins are counted on their own: in closed form, by listing where at most
     `most_states` steps do, else by sampling. Everything repeats by seed. Raises InconclusiveError where
-    time is up, the sampler has not converged, leaves do not tell whole numbers, nothing agrees with everything
-    that is told, or trees ask what the adversary does not know.
+    time is up, the sampler has not converged, leaves do not publish whole numbers, no data set satisfies everything
+    that is known, or trees test columns that the adversary does not know.
 
     Departure: the paper (Zhu, Du 2010) relaxes shares of people to real numbers; its Example 1 argues with
     whole people.
     """
     refuse_parts_of_people(problem)
-    if problem.allowed.size <= FEW and any(linear.kind == "background" for linear in problem.linear):
-        refuse_conflict(problem, deadline)
-    census = census_of(problem)
-    equal, least = sums_of(problem, census)
-    rivals = violated_splits(problem, census)
-    people, log_data_sets = census.certain.astype(np.float64), census.log_ways
+    if problem.allowed.size <= MAX_CELLS_FOR_LP and any(linear.kind == "background" for linear in problem.linear):
+        raise_on_conflict(problem, deadline)
+    model = integer_model(problem)
+    equal, least = sums_of(problem, model)
+    violated = violated_splits(problem, model)
+    people, log_data_sets = model.certain.astype(np.float64), model.log_ways
     answers = []
-    for number, island in enumerate(components_of(census, equal, least, rivals)):
+    for number, component in enumerate(components_of(model, equal, least, violated)):
         if time.monotonic() > deadline:
             raise out_of_time()
-        answer = _answer(island, [seed, number], deadline, most_states)
-        people[island.row] += island.rows(answer.people, census.open)
+        answer = _answer(component, [seed, number], deadline, most_states)
+        people[component.row] += component.rows(answer.people, model.open)
         log_data_sets += answer.log_data_sets or 0.0
         answers.append(answer)
     exact = all(answer.log_data_sets is not None for answer in answers)
     fields = {
-        "people_certain": int(census.certain.sum()),
-        "internal_that_matter": len(rivals),
+        "people_certain": int(model.certain.sum()),
+        "internal_that_matter": len(violated),
         **_evidence(answers),
     }
-    return Counted(people, log_data_sets if exact else None, exact, fields)
+    return CountingPosterior(people, log_data_sets if exact else None, exact, fields)
 
 
-def _answer(island: Component, seed: Sequence[int], deadline: float, most_states: int) -> Answer:
-    answer = closed_form(island, deadline) or listed(island, most_states, deadline)
-    return answer or sampled(island, np.random.default_rng(seed), deadline)
+def _answer(component: Component, seed: Sequence[int], deadline: float, most_states: int) -> Answer:
+    answer = closed_form(component, deadline) or enumerate_component(component, most_states, deadline)
+    return answer or sample_component(component, np.random.default_rng(seed), deadline)
 
 
 def _evidence(answers: Sequence[Answer]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The cells that the equalities settle before anything is solved."""
+"""Presolve: cells that the constraints fix, and linearly independent rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy import sparse as sp
 from leafgate_maxent.problem.problem import Problem
 from leafgate_maxent.problem.tree_index import Floats, Ids
 
-NEAR = 1e-9
+PEOPLE_TOLERANCE = 1e-9
 """People; numbers closer than this are equal."""
 HALF = 0.5
 """In the largest solution a cell holds one person or none."""
@@ -29,7 +29,7 @@ def fixed_cells(problem: Problem) -> Floats:
         free = np.isnan(people)
         left = bound - matrix @ np.where(free, 0, people)
         count = (matrix != 0) @ free.astype(np.float64)
-        nobody = (left <= NEAR) & (count > 0)
+        nobody = (left <= PEOPLE_TOLERANCE) & (count > 0)
         single = (count == 1) & ~nobody
         if not (nobody | single).any():
             return people
@@ -73,11 +73,11 @@ def forced_cells(problem: Problem, fixed: Floats) -> Floats:
 
 # --- Rows of a matrix that span all of them ---
 
-NOTHING = 1e-9
+DEPENDENT_ROW_TOLERANCE = 1e-9
 """Of the longest row: what is left of a row beside others, where it depends on them."""
 
 
-def independent(matrix: sp.csr_array) -> Ids:
+def independent_rows(matrix: sp.csr_array) -> Ids:
     """The numbers of rows that span all; solvers refuse more equations than variables."""
     joined = sp.block_array([[None, matrix], [matrix.T, None]], format="csr")
     number = sp.csgraph.connected_components(joined, directed=False)[1][: matrix.shape[0]]
@@ -92,4 +92,4 @@ def _spanning(matrix: sp.csr_array, rows: Ids) -> Ids:
     dense = mine[:, np.unique(mine.indices)].toarray()
     triangle, pivot = sl.qr(dense.T, mode="r", pivoting=True)
     size = np.abs(np.diagonal(triangle))
-    return np.asarray(rows[pivot[: int((size > NOTHING * size.max(initial=0)).sum())]])
+    return np.asarray(rows[pivot[: int((size > DEPENDENT_ROW_TOLERANCE * size.max(initial=0)).sum())]])

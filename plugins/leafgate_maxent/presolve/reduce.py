@@ -1,4 +1,4 @@
-"""From the whole problem to what is left to solve: cells that are fixed, strata that are alike."""
+"""Reduce the problem: substitute fixed cells, aggregate symmetric strata, keep the active constraints."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
-from leafgate_maxent.presolve.fixed_cells import NEAR
-from leafgate_maxent.presolve.symmetry import alike
+from leafgate_maxent.presolve.fixed_cells import PEOPLE_TOLERANCE
+from leafgate_maxent.presolve.symmetry import symmetry_classes
 from leafgate_maxent.problem.problem import Problem
 from leafgate_maxent.problem.tree_index import Floats, Ids
 from leafgate_maxent.solve.subproblem import NonlinearConstraints, Subproblem
 
 
 @dataclass(frozen=True)
-class Active:
+class ActiveSet:
     """The constraints that are imposed: of each tree's internal ones, and of the linear inequalities, some."""
 
-    choices: Sequence[Ids]
+    splits: Sequence[Ids]
     linear: Sequence[Ids]
 
     def __len__(self) -> int:
-        return sum(map(len, self.choices)) + sum(map(len, self.linear))
+        return sum(map(len, self.splits)) + sum(map(len, self.linear))
 
 
 @dataclass(frozen=True)
-class Reduced:
+class ReducedProblem:
     """What is left of a problem: `people = fixed + expand @ x`, cells numbered as in Linear.
 
     `part` is what an engine solves, all components together; `component` numbers each variable's.
@@ -40,7 +40,7 @@ class Reduced:
     gather: sp.csr_array
     shape: tuple[int, int]
     component: Ids
-    chosen: Active
+    chosen: ActiveSet
 
     def people(self, x: Floats) -> Floats:
         """The whole solution."""
@@ -51,20 +51,20 @@ class Reduced:
         return np.asarray(self.gather @ people.ravel())
 
 
-def reduced(problem: Problem, active: Active, start: Floats, fixed: Floats) -> Reduced:
-    """The problem with only the active inequalities, strata that nothing tells apart taken as one.
+def reduce_problem(problem: Problem, active: ActiveSet, start: Floats, fixed: Floats) -> ReducedProblem:
+    """The problem with only the active inequalities, with symmetric strata merged.
 
     `start` are people[s, x] to start from, `fixed` the cells that are settled (else NaN).
     """
     blocks, coefficients = _blocks(problem, active)
     least = _stacked([linear.matrix[rows] for linear, rows in zip(problem.linear, active.linear, strict=True)], problem)
-    kinds, rows = alike(problem, blocks, least, fixed)
+    kinds, rows = symmetry_classes(problem, blocks, least, fixed)
     free = np.isnan(fixed)
     expand, reference, limit = _variables(problem, kinds, free)
     base = np.where(free, 0, fixed)
     equal, equal_bound = _equalities(problem, rows, expand, base)
     spread = sp.csr_array(sp.kron(blocks, sp.eye_array(problem.classes), format="csr"))
-    gini = any(choices.gini for choices in problem.choices)
+    gini = any(choices.gini for choices in problem.split_constraints)
     top = _largest_shares(problem, blocks)
     curved = NonlinearConstraints(
         sp.csr_array(spread @ expand), spread @ base, coefficients, problem.classes, gini, top
@@ -83,7 +83,7 @@ def reduced(problem: Problem, active: Active, start: Floats, fixed: Floats) -> R
         curved,
         convex=problem.settled,
     )
-    return Reduced(part, base, expand, gather, (len(problem.strata), problem.classes), _components(part), active)
+    return ReducedProblem(part, base, expand, gather, (len(problem.strata), problem.classes), _components(part), active)
 
 
 def _largest_shares(problem: Problem, blocks: sp.csr_array) -> Floats:
@@ -93,17 +93,17 @@ def _largest_shares(problem: Problem, blocks: sp.csr_array) -> Floats:
         if linear.kind == "leaf rate" and linear.equal and (linear.matrix.data > 0).all():
             rate = np.full((len(problem.trees[linear.tree].leaves) + 1, problem.classes), np.nan)
             size = linear.matrix @ np.repeat(problem.reference, problem.classes)
-            rate[linear.about[:, 0], linear.about[:, 1]] = linear.bound / np.maximum(size, NEAR)
+            rate[linear.about[:, 0], linear.about[:, 1]] = linear.bound / np.maximum(size, PEOPLE_TOLERANCE)
             result = rate[problem.strata.leaf[:, linear.tree]]
             rest = 1 - np.nansum(result, axis=1, keepdims=True)
             share = np.minimum(share, np.where(np.isnan(result), rest, result))
     people = blocks @ (problem.reference[:, None] * share)
-    size = np.maximum(blocks @ problem.reference, NEAR)
+    size = np.maximum(blocks @ problem.reference, PEOPLE_TOLERANCE)
     return np.asarray(np.minimum(people.max(axis=1, initial=0) / size, 1.0))
 
 
-def _blocks(problem: Problem, active: Active) -> tuple[sp.csr_array, sp.csr_array]:
-    found = [choices.blocks(chosen) for choices, chosen in zip(problem.choices, active.choices, strict=True)]
+def _blocks(problem: Problem, active: ActiveSet) -> tuple[sp.csr_array, sp.csr_array]:
+    found = [choices.blocks(chosen) for choices, chosen in zip(problem.split_constraints, active.splits, strict=True)]
     n_strata = len(problem.strata)
     blocks = sp.vstack([sp.csr_array((0, n_strata)), *(blocks for blocks, _ in found)], format="csr")
     coefficients = sp.block_diag([sp.csr_array((0, 0)), *(c for _, c in found)], format="csr")
@@ -169,7 +169,7 @@ def restrict(part: Subproblem, chosen: NDArray[np.bool_]) -> Subproblem:
     """The part of some variables, with the constraints that are about them; no constraint is about both."""
     curved = part.curved
     mine = sp.csr_array(curved.matrix[:, chosen])
-    rows = curved.about(chosen)
+    rows = curved.involving(chosen)
     used = np.asarray((abs(curved.coefficients[rows]) > 0).sum(axis=0)).ravel() > 0
     cells = np.repeat(used, curved.classes)
     equal, equal_bound = _about(part.equality, part.equality_bound, chosen)

@@ -1,9 +1,9 @@
-"""From a release and what the adversary knows to the problem."""
+"""Build the problem from a release and the adversary's knowledge."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,17 +13,17 @@ from leafgate.types.release import Release
 from leafgate.types.schema import Column
 from leafgate.types.table import Table
 from leafgate.types.tree import columns_asked
-from leafgate_maxent.problem.candidate_splits import choices_of, rules_of
+from leafgate_maxent.problem.candidate_splits import candidate_rules, split_constraints
 from leafgate_maxent.problem.leaf_constraints import (
-    Linear,
-    at_least,
-    everyone_is_somewhere,
+    LinearConstraints,
     label_constraints,
     leaf_constraints,
+    mask_constraints,
+    row_constraints,
 )
 from leafgate_maxent.problem.problem import Problem
 from leafgate_maxent.problem.strata import People, Strata, people_of, strata_of
-from leafgate_maxent.problem.tree_index import walk
+from leafgate_maxent.problem.tree_index import index_tree
 
 
 @dataclass(frozen=True)
@@ -35,30 +35,31 @@ class Model:
     target: Column
 
 
-def model_of(release: Release, known: AdversaryKnowledge, *, internal: bool, members: bool = True) -> Model:
+def build_model(release: Release, known: AdversaryKnowledge, *, internal: bool, members: bool = True) -> Model:
     """The problem of who has which class, and which unknown cells, given everything the adversary has.
 
     Unless `members`, the adversary knows `AdversaryKnowledge.population` and not who of it is in the table.
-    Raises InconclusiveError where there are too many cases to tell apart.
+    Raises InconclusiveError where there are too many cases to distinguish.
     """
     people = people_of(known, members=members)
     public = people.public
     target = known.schema.target
-    strata = strata_of(release.trees, public, known.schema, _told(release, known), members=members)
-    trees = [walk(tree) for tree in release.trees]
+    strata = strata_of(release.trees, public, known.schema, _separated_columns(release, known), members=members)
+    trees = [index_tree(tree) for tree in release.trees]
     weight = public.weight[strata.row].astype(np.float64)
     linear = [
-        everyone_is_somewhere(strata.row, public.weight.astype(np.float64), len(target.domain)),
+        row_constraints(strata.row, public.weight.astype(np.float64), len(target.domain)),
         *leaf_constraints(release, trees, strata, weight, target),
         *label_constraints(release, trees, strata, weight, target, known.label_accuracies),
-        *label_constraints(replace(release, combine="vote"), trees, strata, weight, target, known.vote_accuracies),
         *_background(known, public, strata, target, members=members),
     ]
-    rules, why = rules_of(release, known.schema, members=members) if internal else (None, "not asked for")
+    rules, why = candidate_rules(release, known.schema, members=members) if internal else (None, "not asked for")
     left_out: dict[str, int | str] = {} if rules else {"internal": why}
     choices = []
     if rules is not None and release.count_semantics == "exact":
-        found = (choices_of(tree, strata, i, public, known.schema, weight, rules) for i, tree in enumerate(trees))
+        found = (
+            split_constraints(tree, strata, i, public, known.schema, weight, rules) for i, tree in enumerate(trees)
+        )
         choices = [each for each in found if each is not None and len(each)]
     elif rules is not None:
         left_out = {"internal": f"the numbers count other people than the table's: {release.count_semantics}"}
@@ -73,8 +74,8 @@ def model_of(release: Release, known: AdversaryKnowledge, *, internal: bool, mem
     return Model(problem, people, target)
 
 
-def _told(release: Release, known: AdversaryKnowledge) -> list[str]:
-    """Unknown columns, besides the class, whose values must be told apart."""
+def _separated_columns(release: Release, known: AdversaryKnowledge) -> list[str]:
+    """Unknown columns, besides the class, whose values need strata of their own."""
     asked = frozenset[str]().union(*(columns_asked(tree) for tree in release.trees))
     about = {fact.column for fact in known.facts}
     if known.people is not None:
@@ -90,7 +91,7 @@ def _told(release: Release, known: AdversaryKnowledge) -> list[str]:
 
 def _background(
     known: AdversaryKnowledge, public: Table, strata: Strata, target: Column, *, members: bool
-) -> Iterator[Linear]:
+) -> Iterator[LinearConstraints]:
     """What is known of some people, of all, and of groups of them."""
     weight = public.weight.astype(np.float64)
     for name, shares in known.distribution.items():
@@ -98,7 +99,7 @@ def _background(
             domain = known.schema[name].domain
             masks = [_having(strata, target, name, [code]) for code in range(len(domain))]
             bounds = [shares[str(value)] * weight.sum() for value in domain]
-            yield at_least("distribution", masks, bounds, equal=True)
+            yield mask_constraints("distribution", masks, bounds, equal=True)
     masks, bounds, about = [], [], []
     for number, fact in enumerate(known.facts):
         inside = fact.holds_for(public)
@@ -110,7 +111,7 @@ def _background(
         bounds += [fact.low * people, (1 - fact.high) * people]
         about += [number, number]
     if masks:
-        yield at_least("background", masks, bounds, about=about)
+        yield mask_constraints("background", masks, bounds, about=about)
 
 
 def _having(strata: Strata, target: Column, name: str, codes: Sequence[int]) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""Finding the tests that competed at every node of a tree."""
+"""The candidate tests that provably competed at every node of a tree."""
 
 from __future__ import annotations
 
@@ -13,17 +13,25 @@ from leafgate.types.release import Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 from leafgate.types.tree import CategoricalSplit, Node, NumericSplit, children, columns_asked
-from leafgate_maxent.problem.split_constraints import Cells, Choices, ratios, same_split
+from leafgate_maxent.problem.split_constraints import NodeCells, SplitConstraints, same_split, split_information_ratios
 from leafgate_maxent.problem.strata import Strata
-from leafgate_maxent.problem.tree_index import Floats, Ids, Places, Tests, Walked, adding, places_of
+from leafgate_maxent.problem.tree_index import (
+    Floats,
+    Ids,
+    NodeMembership,
+    Tests,
+    TreeIndex,
+    node_membership,
+    sum_strata,
+)
 
-SKLEARN = 1e-7
+SKLEARN_FEATURE_THRESHOLD = 1e-7
 """Numbers closer than this are one to scikit-learn."""
 
 
-def choices_of(
-    walked: Walked, strata: Strata, tree: int, public: Table, schema: Schema, weight: Floats, rules: Rules
-) -> Choices | None:
+def split_constraints(
+    walked: TreeIndex, strata: Strata, tree: int, public: Table, schema: Schema, weight: Floats, rules: CandidateRules
+) -> SplitConstraints | None:
     """Every internal constraint of a tree; None when it lets somebody fall through, as no learner would.
 
     `weight` are the people of each stratum, which is known where `rules.sizes`.
@@ -32,19 +40,28 @@ def choices_of(
     inside = leaf != NOWHERE
     if not inside[strata.member].all() if strata.member is not None else not inside.all():
         return None
-    places = places_of(walked, leaf)
+    places = node_membership(walked, leaf)
     coarse = any(isinstance(inner.node, NumericSplit) and inner.node.float32 for inner in walked.inner)
     cells = _cells(places, public, strata.row, schema, rules, coarse=coarse)
-    sons = adding(places, places.branch, len(strata))
+    child_sums = sum_strata(places, places.branch, len(strata))
     whole = sp.csr_array((np.ones(len(places.node)), (places.node, places.stratum)), (len(walked.inner), len(strata)))
     tests = _tests(cells, cells.matrix @ weight, rules)
     ratio = np.ones(len(tests.node))
     if rules.measure == "gain_ratio":
-        ratio = ratios(walked, cells, tests, sons, weight)
-    other = ~same_split(cells, sons, tests) & ~np.isnan(ratio)
-    tests, ratio, gini = tests.only(other), ratio[other], rules.measure == "gini"
-    return Choices(
-        cells, tests.node, tests.segment, tests.behind, sons.matrix, sons.node, whole, ratio, gini=gini, tree=tree
+        ratio = split_information_ratios(walked, cells, tests, child_sums, weight)
+    other = ~same_split(cells, child_sums, tests) & ~np.isnan(ratio)
+    tests, ratio, gini = tests.select(other), ratio[other], rules.measure == "gini"
+    return SplitConstraints(
+        cells,
+        tests.node,
+        tests.segment,
+        tests.cut_after,
+        child_sums.matrix,
+        child_sums.node,
+        whole,
+        ratio,
+        gini=gini,
+        tree=tree,
     )
 
 
@@ -59,17 +76,19 @@ def _codes(public: Table, name: str, *, coarse: bool) -> Ids:
     distinct, code = np.unique(numbers.astype(np.float32) if coarse else numbers, return_inverse=True)
     if not coarse:
         return code.astype(np.int64)
-    apart = np.append(0, np.cumsum(np.diff(distinct) > SKLEARN))
+    apart = np.append(0, np.cumsum(np.diff(distinct) > SKLEARN_FEATURE_THRESHOLD))
     return np.asarray(apart[code], dtype=np.int64)
 
 
-def _cells(places: Places, public: Table, row: Ids, schema: Schema, rules: Rules, *, coarse: bool) -> Cells:
+def _cells(
+    places: NodeMembership, public: Table, row: Ids, schema: Schema, rules: CandidateRules, *, coarse: bool
+) -> NodeCells:
     columns = [one for one in schema.features if one.public]
     empty = np.zeros(0, dtype=np.int64)
     matrices, segments, nodes, numbers = [sp.csr_array((0, len(row)))], [empty], [empty], [empty]
     for number, one in enumerate(columns):
         if one.numeric or rules.fans:
-            added = adding(places, _codes(public, one.name, coarse=coarse)[row[places.stratum]], len(row))
+            added = sum_strata(places, _codes(public, one.name, coarse=coarse)[row[places.stratum]], len(row))
             node, segment = np.unique(added.node, return_inverse=True)
             matrices.append(added.matrix)
             segments.append(segment + sum(map(len, nodes)))
@@ -79,10 +98,10 @@ def _cells(places: Places, public: Table, row: Ids, schema: Schema, rules: Rules
     cuts = np.array([one.numeric for one in columns], dtype=bool)
     column = np.concatenate(numbers)
     stacked = sp.csr_array(sp.vstack(matrices, format="csr"))
-    return Cells(stacked, np.concatenate(segments), np.concatenate(nodes), column, cuts[column], names)
+    return NodeCells(stacked, np.concatenate(segments), np.concatenate(nodes), column, cuts[column], names)
 
 
-def _tests(cells: Cells, people: Floats, rules: Rules) -> Tests:
+def _tests(cells: NodeCells, people: Floats, rules: CandidateRules) -> Tests:
     """Every test that competed: its sons have enough people, as far as that can be known."""
     start, length = cells.start[:-1], np.diff(cells.start)
     position = np.arange(len(cells.segment))
@@ -110,7 +129,7 @@ HARMLESS = frozenset({"min_split"})
 
 
 @dataclass(frozen=True)
-class Rules:
+class CandidateRules:
     """How tests competed: by `measure`, if two sons (a cut: both) had `min_leaf` people and all had k or nobody.
 
     `fans` says whether categorical columns competed value by value, `sizes` whether the number of
@@ -124,10 +143,10 @@ class Rules:
     sizes: bool = True
 
 
-Verdict = tuple[Rules | None, str]
+Verdict = tuple[CandidateRules | None, str]
 
 
-def rules_of(release: Release, schema: Schema, *, members: bool = True) -> Verdict:
+def candidate_rules(release: Release, schema: Schema, *, members: bool = True) -> Verdict:
     """What can be proved of the candidates; None, and why, when nothing can."""
     selection = release.selection
     if selection is None:
@@ -140,14 +159,14 @@ def rules_of(release: Release, schema: Schema, *, members: bool = True) -> Verdi
     sizes = members and all(schema[name].public for tree in release.trees for name in columns_asked(tree))
     if not sizes and (release.publish.leaves != "counts" or selection["measure"] == "gain_ratio"):
         return None, "tests on unknown columns leave the number of people at the nodes open"
-    rules = Rules(
+    rules = CandidateRules(
         selection["measure"], int(selection.get("min_leaf", 1)), int(selection.get("k", 1)), _by_values(release), sizes
     )
     unprovable = _unprovable(rules, release, schema)
     return (None, unprovable) if unprovable else (rules, "")
 
 
-def _unprovable(rules: Rules, release: Release, schema: Schema) -> str:
+def _unprovable(rules: CandidateRules, release: Release, schema: Schema) -> str:
     if not rules.sizes and rules.min_leaf > 1:
         return "whether the sons had enough people is not known"
     if "k" in (release.selection or {}) and set(release.guarantee) != {"k"}:

@@ -1,4 +1,4 @@
-"""What the leaves tell, as constraints."""
+"""Linear constraints: what leaves, labels, distributions and background knowledge imply."""
 
 from __future__ import annotations
 
@@ -16,15 +16,13 @@ from leafgate.types.release import Release
 from leafgate.types.schema import Column
 from leafgate.types.tree import Leaf
 from leafgate_maxent.problem.strata import Strata
-from leafgate_maxent.problem.tree_index import Floats, Ids, Walked
-
-# --- The linear constraints: what leaves, labels, distributions and background knowledge say ---
+from leafgate_maxent.problem.tree_index import Floats, Ids, TreeIndex
 
 Kind = Literal["row", "leaf count", "leaf rate", "label", "label accuracy", "distribution", "background"]
 
 
 @dataclass(frozen=True)
-class Linear:
+class LinearConstraints:
     """Rows of one kind: `matrix @ people >= bound`, or `==` where `equal`.
 
     `about` says, for each row, what it is about: the leaf's or the public row's or the fact's
@@ -55,20 +53,22 @@ def rows_of(entries: Sequence[tuple[Ids, Ids, Floats]], shape: tuple[int, int]) 
     return matrix
 
 
-def everyone_is_somewhere(row: Ids, weight: Floats, classes: int) -> Linear:
+def row_constraints(row: Ids, weight: Floats, classes: int) -> LinearConstraints:
     """All the people of each public row: row constraints."""
     cells = np.arange(len(row) * classes)
     ones = np.ones(len(cells))
     matrix = rows_of([(np.repeat(row, classes), cells, ones)], (len(weight), len(cells)))
     about = np.stack([np.arange(len(weight)), np.full(len(weight), -1)], axis=1)
-    return Linear("row", matrix, weight.astype(np.float64), True, about)
+    return LinearConstraints("row", matrix, weight.astype(np.float64), True, about)
 
 
-def shares_of_classes(kind: Kind, group: Ids, shares: Floats, size: Floats | None, tree: int = 0) -> Linear:
+def class_count_constraints(
+    kind: Kind, group: Ids, shares: Floats, size: Floats | None, tree: int = 0
+) -> LinearConstraints:
     """In each group the people of each class are a known part of the group's people.
 
     `group[s]` is a stratum's group or -1; `shares` has a row a group and a column a class (NaN: not
-    told). With `size`, the people in each group, `shares` are people; else shares.
+    published). With `size`, the people in each group, `shares` are people; else shares.
     """
     classes = shares.shape[1]
     known = np.argwhere(~np.isnan(shares))
@@ -83,10 +83,10 @@ def shares_of_classes(kind: Kind, group: Ids, shares: Floats, size: Floats | Non
         cells = (inside[at][:, None] * classes + np.arange(classes)).ravel()
         entries.append((np.repeat(which[at, x], classes), cells, -part))
     bound = np.zeros(len(known)) if size is None else shares[known[:, 0], known[:, 1]]
-    return Linear(kind, rows_of(entries, (len(known), len(group) * classes)), bound, True, known, tree)
+    return LinearConstraints(kind, rows_of(entries, (len(known), len(group) * classes)), bound, True, known, tree)
 
 
-def no_class_more_than(label: Ids, group: Ids, classes: int, tree: int = 0) -> Linear:
+def majority_constraints(label: Ids, group: Ids, classes: int, tree: int = 0) -> LinearConstraints:
     """In each group at least as many people have its label as any other class: label constraints."""
     labelled = np.flatnonzero(label >= 0)
     others = np.array([(g, x) for g in labelled.tolist() for x in range(classes) if x != label[g]], dtype=np.int64)
@@ -102,17 +102,17 @@ def no_class_more_than(label: Ids, group: Ids, classes: int, tree: int = 0) -> L
         (mine, inside[at] * classes + x, -np.ones(len(at))),
     ]
     matrix = rows_of(entries, (len(about), len(group) * classes))
-    return Linear("label", matrix, np.zeros(len(about)), False, about, tree)
+    return LinearConstraints("label", matrix, np.zeros(len(about)), False, about, tree)
 
 
-def at_least(
+def mask_constraints(
     kind: Kind,
     masks: Sequence[NDArray[np.bool_]],
     bounds: Sequence[float],
     *,
     about: Sequence[int] | None = None,
     equal: bool = False,
-) -> Linear:
+) -> LinearConstraints:
     """For each mask of cells: at least (or just) so many people are in it."""
     shape = (len(masks), masks[0].size if masks else 0)
     entries = [
@@ -122,33 +122,33 @@ def at_least(
     matrix = rows_of(entries, shape) if entries else sp.csr_array(shape)
     numbers = np.arange(len(masks)) if about is None else np.array(about)
     named = np.stack([numbers, np.full(len(masks), -1)], axis=1)
-    return Linear(kind, matrix, np.array(bounds, dtype=np.float64), equal, named)
+    return LinearConstraints(kind, matrix, np.array(bounds, dtype=np.float64), equal, named)
 
 
-CLOSE = 1e-6
+WHOLE_NUMBER_TOLERANCE = 1e-6
 """A share of people this close to a whole number of them is that number."""
 
 
 def leaf_constraints(
-    release: Release, trees: Sequence[Walked], strata: Strata, weight: Floats, target: Column
-) -> Iterator[Linear]:
+    release: Release, trees: Sequence[TreeIndex], strata: Strata, weight: Floats, target: Column
+) -> Iterator[LinearConstraints]:
     """Of exact numbers equalities; of others only what is true of the table's people whoever was counted."""
     for number, tree in enumerate(trees):
         group = np.ascontiguousarray(strata.leaf[:, number])
         if release.count_semantics == "exact":
-            yield from _exact(release, tree, number, group, _sizes(strata, group, weight, tree), target)
+            yield from _exact_constraints(release, tree, number, group, _sizes(strata, group, weight, tree), target)
         elif release.count_semantics in {"sampled", "bootstrap"}:
-            yield from _somebody(release, tree, group, target)
+            yield from _lower_bounds(release, tree, group, target)
 
 
 def label_constraints(
     release: Release,
-    trees: Sequence[Walked],
+    trees: Sequence[TreeIndex],
     strata: Strata,
     weight: Floats,
     target: Column,
     accuracies: Mapping[str, float] | None,
-) -> Iterator[Linear]:
+) -> Iterator[LinearConstraints]:
     """Of the people with each predicted class, as many have it as the label's accuracy says."""
     if accuracies is None:
         return
@@ -163,12 +163,12 @@ def label_constraints(
     if not (strata.share != 1).any() and strata.member is None:
         inside = group >= 0
         size = np.bincount(group[inside], weights=weight[inside], minlength=len(classes)).astype(np.float64)
-        values = _whole(values * size[:, None])
+        values = _round_to_people(values * size[:, None])
     if not np.isnan(values).all():
-        yield shares_of_classes("label accuracy", group, values, size)
+        yield class_count_constraints("label accuracy", group, values, size)
 
 
-def _predicted(release: Release, trees: Sequence[Walked], strata: Strata, classes: Sequence[str]) -> Ids:
+def _predicted(release: Release, trees: Sequence[TreeIndex], strata: Strata, classes: Sequence[str]) -> Ids:
     """The class that all trees together predict for each stratum, -1 where no leaf speaks.
 
     By a vote of the labels where what the model adds up is not published.
@@ -179,14 +179,14 @@ def _predicted(release: Release, trees: Sequence[Walked], strata: Strata, classe
     return np.where(votes.sum(axis=1) > 0, position[votes.argmax(axis=1)], -1)
 
 
-def _added(release: Release, trees: Sequence[Walked], strata: Strata) -> Floats:
+def _added(release: Release, trees: Sequence[TreeIndex], strata: Strata) -> Floats:
     votes = np.zeros((len(strata), len(release.classes)))
     for number, tree in enumerate(trees):
         votes += leaf_votes(release, tree.leaves)[strata.leaf[:, number]]
     return votes
 
 
-def leaf_statistics(release: Release, trees: Sequence[Walked], strata: Strata, target: Column) -> Floats | None:
+def leaf_statistics(release: Release, trees: Sequence[TreeIndex], strata: Strata, target: Column) -> Floats | None:
     """For each stratum the mean, over the trees, of what its leaves say of the classes; None where none does.
 
     A leaf says its counts or shares, or its error rate, spread over the other classes. A stratum none of whose leaves
@@ -213,7 +213,7 @@ def _statistic(leaf: Leaf, classes: Sequence[str]) -> list[float]:
     return [np.nan] * len(classes)
 
 
-def _sizes(strata: Strata, group: Ids, weight: Floats, tree: Walked) -> Floats | None:
+def _sizes(strata: Strata, group: Ids, weight: Floats, tree: TreeIndex) -> Floats | None:
     """The people in each leaf, where everyone's leaf is known."""
     if (strata.share != 1).any() or strata.member is not None:
         return None
@@ -221,34 +221,36 @@ def _sizes(strata: Strata, group: Ids, weight: Floats, tree: Walked) -> Floats |
     return np.bincount(group[inside], weights=weight[inside], minlength=len(tree.leaves)).astype(np.float64)
 
 
-def _exact(
-    release: Release, tree: Walked, number: int, group: Ids, size: Floats | None, target: Column
-) -> Iterator[Linear]:
+def _exact_constraints(
+    release: Release, tree: TreeIndex, number: int, group: Ids, size: Floats | None, target: Column
+) -> Iterator[LinearConstraints]:
     classes = [str(value) for value in target.domain]
     there = np.bincount(group[group != NOWHERE], minlength=len(tree.leaves)) > 0
-    counts = np.array([_row(leaf, classes) for leaf in tree.leaves]).reshape(-1, len(classes))
+    counts = np.array([_leaf_counts(leaf, classes) for leaf in tree.leaves]).reshape(-1, len(classes))
     values = np.where(there[:, None] | (counts > 0), counts, np.nan)
     if not np.isnan(values).all():
-        yield shares_of_classes("leaf count", group, values, np.ones(len(values)), number)
-    shares = np.array([_shares(leaf, classes, release) for leaf in tree.leaves]).reshape(-1, len(classes))
+        yield class_count_constraints("leaf count", group, values, np.ones(len(values)), number)
+    shares = np.array([_leaf_shares(leaf, classes, release) for leaf in tree.leaves]).reshape(-1, len(classes))
     kind = "leaf count" if release.publish.leaves == "shares" else "leaf rate"
     shares[~there] = np.nan
     if not np.isnan(shares).all():
-        values = shares if size is None else _whole(shares * size[:, None])
+        values = shares if size is None else _round_to_people(shares * size[:, None])
         values[np.isnan(values) & (np.nan_to_num(shares).max(axis=1, keepdims=True) == 1)] = 0
-        yield shares_of_classes("leaf count" if kind == "leaf count" else "leaf rate", group, values, size, number)
+        yield class_count_constraints(
+            "leaf count" if kind == "leaf count" else "leaf rate", group, values, size, number
+        )
     if release.publish.leaves in {"labels", "error_rates"}:
         label = np.array([_label(leaf, classes) if here else -1 for leaf, here in zip(tree.leaves, there, strict=True)])
-        yield no_class_more_than(label, group, len(classes), number)
+        yield majority_constraints(label, group, len(classes), number)
 
 
-def _row(leaf: Leaf, classes: Sequence[str]) -> list[float]:
-    """The leaf's people in each class; NaN where they are not told."""
+def _leaf_counts(leaf: Leaf, classes: Sequence[str]) -> list[float]:
+    """The leaf's people in each class; NaN where they are not published."""
     return [np.nan if leaf.counts is None else float(leaf.counts.get(name, 0)) for name in classes]
 
 
-def _shares(leaf: Leaf, classes: Sequence[str], release: Release) -> list[float]:
-    """The shares a leaf tells: of each class, or of its label alone; NaN: not told. In a leaf of nobody all are 0."""
+def _leaf_shares(leaf: Leaf, classes: Sequence[str], release: Release) -> list[float]:
+    """The published share of each class, or of the label alone; NaN: not published. In an empty leaf all are 0."""
     if leaf.counts is None and release.is_empty(leaf):
         return [0.0] * len(classes)
     if leaf.counts is None and leaf.shares is not None:
@@ -258,17 +260,17 @@ def _shares(leaf: Leaf, classes: Sequence[str], release: Release) -> list[float]
     return [np.nan] * len(classes)
 
 
-def _whole(people: Floats) -> Floats:
+def _round_to_people(people: Floats) -> Floats:
     """Whole people, where rounding of shares alone keeps a number from being whole."""
     near = np.round(people)
-    return np.where(np.abs(people - near) <= CLOSE * np.maximum(near, 1), near, people)
+    return np.where(np.abs(people - near) <= WHOLE_NUMBER_TOLERANCE * np.maximum(near, 1), near, people)
 
 
 def _label(leaf: Leaf, classes: Sequence[str]) -> int:
     return classes.index(leaf.label) if leaf.label in classes else -1
 
 
-def _somebody(release: Release, tree: Walked, group: Ids, target: Column) -> Iterator[Linear]:
+def _lower_bounds(release: Release, tree: TreeIndex, group: Ids, target: Column) -> Iterator[LinearConstraints]:
     """Whoever was counted is in the table: a sample's people all, of a bootstrap at least one of each class."""
     masks: list[NDArray[np.bool_]] = []
     bounds: list[float] = []
@@ -282,4 +284,4 @@ def _somebody(release: Release, tree: Walked, group: Ids, target: Column) -> Ite
                 bounds.append(float(counts[name]) if many else 1.0)
                 about.append(leaf)
     if masks:
-        yield at_least("leaf count", masks, bounds, about=about)
+        yield mask_constraints("leaf count", masks, bounds, about=about)

@@ -1,4 +1,4 @@
-"""The whole problem, unreduced: who is unknown, and every constraint."""
+"""The maximum-entropy problem before any reduction, and the outcome of solving it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.types.table import Table
-from leafgate_maxent.problem.leaf_constraints import Linear
-from leafgate_maxent.problem.split_constraints import Choices, x_log_x
+from leafgate_maxent.problem.leaf_constraints import LinearConstraints
+from leafgate_maxent.problem.split_constraints import SplitConstraints, x_log_x
 from leafgate_maxent.problem.strata import Strata
-from leafgate_maxent.problem.tree_index import Floats, Walked
+from leafgate_maxent.problem.tree_index import Floats, TreeIndex
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class Problem:
     """Find people[s, x] >= 0, the people of each stratum with each class, of the largest entropy.
 
     `public` are the public rows with their people, `allowed` the cells that can hold anybody.
-    `choices` are the internal constraints, one entry a tree; `left_out` says why others were not used.
-    `settled` says that the leaves tell every class, so that what the tests that were asked gained is a
+    `split_constraints` are the internal constraints, one entry a tree; `left_out` says why others were not used.
+    `settled` says that the leaves publish every class, so that the gain of the chosen splits is a
     number and every internal constraint describes a convex set.
     """
 
@@ -29,12 +29,12 @@ class Problem:
     strata: Strata
     classes: int
     allowed: NDArray[np.bool_]
-    trees: Sequence[Walked]
-    linear: Sequence[Linear]
-    choices: Sequence[Choices] = ()
+    trees: Sequence[TreeIndex]
+    linear: Sequence[LinearConstraints]
+    split_constraints: Sequence[SplitConstraints] = ()
     left_out: Mapping[str, int | str] = field(default_factory=dict)
     settled: bool = True
-    unless_facts: NDArray[np.bool_] | None = None
+    allowed_without_facts: NDArray[np.bool_] | None = None
     """The cells that could hold somebody if the facts were not true; the same as `allowed` when left out."""
 
     @property
@@ -63,14 +63,14 @@ class Problem:
         against = (people * np.log(self.reference)[:, None]).sum()
         return float((against - x_log_x(people).sum()) / self.weight.sum())
 
-    def broken(self, people: Floats) -> Mapping[str, float]:
+    def violations(self, people: Floats) -> Mapping[str, float]:
         """The worst violation of each kind of constraint, in people (internal: in people x measure)."""
         worst: dict[str, float] = {"sign": float(np.maximum(-people, 0).max(initial=0))}
         worst["sign"] = max(worst["sign"], float(np.abs(people[~self.allowed]).max(initial=0)))
         for linear in self.linear:
             missed = float(linear.violation(people).max(initial=0))
             worst[linear.kind] = max(worst.get(linear.kind, 0.0), missed)
-        for choices in self.choices:
+        for choices in self.split_constraints:
             missed = float(np.maximum(-choices.slack(people), 0).max(initial=0))
             worst["internal"] = max(worst.get("internal", 0.0), missed)
         return worst
@@ -93,8 +93,8 @@ class Outcome:
     """The belief of the largest entropy that was found, and how sure it is.
 
     `bound` is an entropy (nats a person) that no solution can be above; `optima` are those of all
-    starts, `others` the beliefs of starts that ended elsewhere than the best. `active` counts the
-    constraints that had to be imposed, by kind. `engines` says who solved it, `checked` how far a
+    starts, `alternatives` the beliefs of starts that ended elsewhere than the best. `active` counts the
+    constraints that had to be imposed, by kind. `engines` says who solved it, `engine_difference` how far a
     second engine was from the first on a small part.
     """
 
@@ -104,12 +104,12 @@ class Outcome:
     closed: bool = False
     convex: bool = True
     optima: Sequence[float] = ()
-    others: Sequence[Floats] = ()
+    alternatives: Sequence[Floats] = ()
     active: Mapping[str, int] = field(default_factory=dict)
     binding: Sequence[Binding] = ()
-    missed: Mapping[str, float] = field(default_factory=dict)
+    violations: Mapping[str, float] = field(default_factory=dict)
     engine: str = "closed form"
-    checked: float | None = None
+    engine_difference: float | None = None
     variables: int = 0
 
     @property
@@ -119,7 +119,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Settings:
+class SolveSettings:
     """How to solve: by which engine, from how many starts, for how long (seconds)."""
 
     solver: str = "auto"

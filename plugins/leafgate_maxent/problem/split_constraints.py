@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from leafgate.types.tree import NumericSplit
-from leafgate_maxent.problem.tree_index import Floats, Ids, Mask, Sums, Tests, Walked
+from leafgate_maxent.problem.tree_index import Floats, Ids, Mask, StrataSums, Tests, TreeIndex
 
 # --- Impurity of blocks of people, in people x measure, with its derivatives; natural logarithms ---
 
@@ -62,7 +62,7 @@ TINY = 1e-300
 
 
 @dataclass(frozen=True)
-class Cells:
+class NodeCells:
     """The people at every node by each value of every competing column.
 
     `matrix` adds strata up into cells; cells of one (node, column) follow each other in the order of
@@ -84,21 +84,21 @@ class Cells:
 
 
 @dataclass(frozen=True)
-class Choices:
+class SplitConstraints:
     """All internal constraints of one tree.
 
     Constraint i belongs to node `node[i]` and to the competing test on segment `segment[i]`: a cut
-    behind cell `behind[i]`, or the whole fan where that is -1. `children` adds strata up into the branches
-    of the tests that were asked, `son_node` names their nodes; `parents` adds up each node. The
+    behind cell `cut_after[i]`, or the whole fan where that is -1. `children` adds strata up into the branches
+    of the tests that were asked, `child_node` names their nodes; `parents` adds up each node. The
     constraint is E(W) - ratio E(T) + (ratio - 1) I(N) >= 0; ratio is 1 but for gain ratio.
     """
 
-    cells: Cells
+    cells: NodeCells
     node: Ids
     segment: Ids
-    behind: Ids
+    cut_after: Ids
     children: sp.csr_array
-    son_node: Ids
+    child_node: Ids
     parents: sp.csr_array
     ratio: Floats
     gini: bool
@@ -111,7 +111,7 @@ class Choices:
         """By how much each constraint holds (negative: is broken), in people x measure."""
         counts = self.cells.matrix @ people
         asked = np.bincount(
-            self.son_node, weights=impurity(self.children @ people, gini=self.gini), minlength=self.parents.shape[0]
+            self.child_node, weights=impurity(self.children @ people, gini=self.gini), minlength=self.parents.shape[0]
         )
         slack = self._competing(counts) - self.ratio * asked[self.node]
         if (self.ratio != 1).any():
@@ -124,9 +124,9 @@ class Choices:
         found = np.zeros(len(self.segment))
         if len(found):
             found = np.add.reduceat(impurity(counts, gini=self.gini), start[:-1])[self.segment]
-        cut = self.behind >= 0
+        cut = self.cut_after >= 0
         if cut.any():
-            low, high = self._sides(counts, self.segment[cut], self.behind[cut])
+            low, high = self._sides(counts, self.segment[cut], self.cut_after[cut])
             found[cut] = impurity(low, gini=self.gini) + impurity(high, gini=self.gini)
         return np.asarray(found)
 
@@ -161,10 +161,14 @@ class Choices:
 
     def _terms(self, constraint: int) -> list[tuple[tuple[str, int, int], float]]:
         """The blocks of one constraint, each named, with their coefficients."""
-        node, segment, behind = int(self.node[constraint]), int(self.segment[constraint]), int(self.behind[constraint])
+        node, segment, behind = (
+            int(self.node[constraint]),
+            int(self.segment[constraint]),
+            int(self.cut_after[constraint]),
+        )
         ratio = float(self.ratio[constraint])
         start, end = int(self.cells.start[segment]), int(self.cells.start[segment + 1])
-        terms = [(("son", int(s), int(s) + 1), -ratio) for s in np.flatnonzero(self.son_node == node)]
+        terms = [(("son", int(s), int(s) + 1), -ratio) for s in np.flatnonzero(self.child_node == node)]
         if behind < 0:
             terms += [(("cell", c, c + 1), 1.0) for c in range(start, end)]
         else:
@@ -177,11 +181,11 @@ class Choices:
         return sp.csr_array(part if end == start + 1 else sp.csr_array(np.ones((1, end - start))) @ part)
 
 
-# --- Random marks of 64 bits, by which things are told apart without comparing them ---
+# --- Random 64-bit marks: sets are compared by the sums of their members' marks ---
 
 
-def stirred(marks: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Numbers that do not add up any more: splitmix64.
+def splitmix64(marks: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finaliser of splitmix64, so that sums of marks of different sets do not collide.
 
     Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
     """
@@ -194,7 +198,7 @@ def stirred(marks: NDArray[np.uint64]) -> NDArray[np.uint64]:
 # --- How two tests at a node compare: whether they are the same, and by gain ratio at which rate ---
 
 
-def same_split(cells: Cells, children: Sums, tests: Tests) -> Mask:
+def same_split(cells: NodeCells, children: StrataSums, tests: Tests) -> Mask:
     """Which tests divide the people of their node just as the test that was asked.
 
     Every stratum has a random number of 64 bits, a block the sum of its strata's; a division is known
@@ -203,14 +207,14 @@ def same_split(cells: Cells, children: Sums, tests: Tests) -> Mask:
     marks = np.random.default_rng(0).integers(0, 2**63, size=children.matrix.shape[1], dtype=np.uint64)
     cell = _marked(cells.matrix, marks)
     running = np.concatenate([ZERO, cell.cumsum(dtype=np.uint64)])
-    sums = np.concatenate([ZERO, stirred(cell).cumsum(dtype=np.uint64)])
+    sums = np.concatenate([ZERO, splitmix64(cell).cumsum(dtype=np.uint64)])
     start, end = cells.start[tests.segment], cells.start[tests.segment + 1]
-    after = np.where(tests.behind < 0, start, tests.behind + 1)
+    after = np.where(tests.cut_after < 0, start, tests.cut_after + 1)
     fan = sums[end] - sums[start]
-    cut = stirred(running[after] - running[start]) + stirred(running[end] - running[after])
+    cut = splitmix64(running[after] - running[start]) + splitmix64(running[end] - running[after])
     asked = np.zeros(int(children.node.max(initial=-1)) + 1, dtype=np.uint64)
-    np.add.at(asked, children.node, stirred(_marked(children.matrix, marks)))
-    return np.asarray(np.where(tests.behind < 0, fan, cut) == asked[tests.node])
+    np.add.at(asked, children.node, splitmix64(_marked(children.matrix, marks)))
+    return np.asarray(np.where(tests.cut_after < 0, fan, cut) == asked[tests.node])
 
 
 ZERO = np.zeros(1, dtype=np.uint64)
@@ -223,7 +227,9 @@ def _marked(matrix: sp.csr_array, marks: NDArray[np.uint64]) -> NDArray[np.uint6
     return np.add.reduceat(marks[matrix.indices], matrix.indptr[:-1], dtype=np.uint64)
 
 
-def ratios(walked: Walked, cells: Cells, tests: Tests, children: Sums, weight: Floats) -> Floats:
+def split_information_ratios(
+    walked: TreeIndex, cells: NodeCells, tests: Tests, children: StrataSums, weight: Floats
+) -> Floats:
     """By gain ratio: the split information of each test over that of the one asked; NaN where that has none.
 
     Of the cuts of a number a learner takes the one that gains most, and only that competes by gain
@@ -238,22 +244,22 @@ def ratios(walked: Walked, cells: Cells, tests: Tests, children: Sums, weight: F
     return np.asarray(ratio)
 
 
-def _own(walked: Walked, cells: Cells, tests: Tests) -> Mask:
+def _own(walked: TreeIndex, cells: NodeCells, tests: Tests) -> Mask:
     """Which tests cut the column that was cut."""
     asked = [inner.node.column if isinstance(inner.node, NumericSplit) else None for inner in walked.inner]
     pairs = zip(cells.column[tests.segment], tests.node, strict=True)
     same = np.array([cells.names[column] == asked[node] for column, node in pairs], dtype=bool)
-    return np.asarray(same & (tests.behind >= 0))
+    return np.asarray(same & (tests.cut_after >= 0))
 
 
-def _split_information(cells: Cells, tests: Tests, people: Floats, whole: Floats) -> Floats:
+def _split_information(cells: NodeCells, tests: Tests, people: Floats, whole: Floats) -> Floats:
     """Of fans their own, of cuts the most that any cut of the column has that competed at the node."""
     running = np.concatenate([[0.0], people.cumsum()])
     start, end = cells.start[tests.segment], cells.start[tests.segment + 1]
-    behind = np.where(tests.behind < 0, start, tests.behind + 1)
+    behind = np.where(tests.cut_after < 0, start, tests.cut_after + 1)
     sides = x_log_x(running[behind] - running[start]) + x_log_x(running[end] - running[behind])
     fan = np.bincount(cells.segment, weights=x_log_x(people), minlength=len(cells.node))[tests.segment]
-    info = whole[tests.node] - np.where(tests.behind < 0, fan, sides)
+    info = whole[tests.node] - np.where(tests.cut_after < 0, fan, sides)
     most = np.full(len(cells.node), -np.inf)
     np.maximum.at(most, tests.segment, info)
     return np.asarray(most[tests.segment])

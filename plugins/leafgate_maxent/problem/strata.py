@@ -1,4 +1,4 @@
-"""Who can be where: every public row with each of the ways its unknown cells can fall."""
+"""Strata: each public row combined with every outcome of its unknown cells."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, distinct_rows
 from leafgate.types.tree import Node, NumericSplit, children
-from leafgate_maxent.problem.tree_index import Floats, Ids, Way, ways_through
+from leafgate_maxent.problem.tree_index import Floats, Ids, ReachableCase, cases_through
 
 # --- What of unknown columns is counted, and how much of it a way through the trees takes ---
 
@@ -46,7 +46,7 @@ def _intervals(column: Column, edges: Sequence[float]) -> list[Domain]:
     return [*parts, *([Interval(math.inf, -math.inf, True)] if column.missing else [])]
 
 
-def share_of(way: Way, cells: Cells, schema: Schema) -> float:
+def share_of(way: ReachableCase, cells: Cells, schema: Schema) -> float:
     """The part of the unknown cells' possible values that this way takes."""
     share = 1.0
     for name, rest in way.possible.items():
@@ -57,8 +57,8 @@ def share_of(way: Way, cells: Cells, schema: Schema) -> float:
     return share
 
 
-MOST = 4_000_000
-"""More strata than this are not told apart: too many unknown cells are asked about."""
+MAX_STRATA = 4_000_000
+"""The largest number of strata that is built; more need too much memory."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Strata:
 
     `share` is the part of the row's possible unknown cells (values of categories, intervals between
     the cuts of numbers) that each stratum holds: what somebody who knows nothing would think.
-    `leaf` has a column for each tree. `value` tells, of unknown columns that are secrets or that
+    `leaf` has a column for each tree. `value` gives, for unknown columns that are secrets or that
     facts speak of, the code of the value; `member` which strata are of the people the tree was
     learned from.
     """
@@ -85,14 +85,14 @@ class Strata:
 def strata_of(
     trees: Sequence[Node], public: Table, schema: Schema, separated: Sequence[str], *, members: bool = True
 ) -> Strata:
-    """All strata of the people in `public`; `separated` are unknown columns whose values must be told apart.
+    """All strata of the people in `public`; `separated` are unknown columns whose values need strata of their own.
 
     Unless `members`, everybody is there twice: among those the trees were learned from, and not.
     Raises InconclusiveError when there are more than MOST.
     """
-    ways = [Way(np.arange(len(public)))]
+    ways = [ReachableCase(np.arange(len(public)))]
     for tree in trees:
-        ways = _counted(way for one in ways for way in ways_through(tree, one, public, schema))
+        ways = _counted(way for one in ways for way in cases_through(tree, one, public, schema))
     for name in separated:
         ways = _counted(part for way in ways for part in _by_value(way, schema[name]))
     cells = cells_of(trees, schema)
@@ -100,28 +100,30 @@ def strata_of(
     return _sorted(strata if members else _with_outsiders(strata, ways, cells, schema, separated))
 
 
-def _counted(ways: Iterable[Way]) -> list[Way]:
+def _counted(ways: Iterable[ReachableCase]) -> list[ReachableCase]:
     kept, total = [], 0
     for way in ways:
         kept.append(way)
         total += len(way.rows)
-        if total > MOST:
+        if total > MAX_STRATA:
             raise InconclusiveError(
-                f"the trees ask about so many unknown columns that there are more than {MOST} cases to tell apart",
+                f"the trees test so many unknown columns that there are more than {MAX_STRATA} cases to distinguish",
                 remedy="declare more columns public, or attack with fewer trees",
             )
     return kept
 
 
-def _by_value(way: Way, column: Column) -> Iterable[Way]:
+def _by_value(way: ReachableCase, column: Column) -> Iterable[ReachableCase]:
     rest = rest_of(column, way.possible)
     assert isinstance(rest, frozenset)
     for value in column.domain:
         if value in rest:
-            yield Way(way.rows, {**way.possible, column.name: frozenset([value])}, way.leaf)
+            yield ReachableCase(way.rows, {**way.possible, column.name: frozenset([value])}, way.leaf)
 
 
-def _gathered(ways: Sequence[Way], n_trees: int, cells: Cells, schema: Schema, items: Sequence[str]) -> Strata:
+def _gathered(
+    ways: Sequence[ReachableCase], n_trees: int, cells: Cells, schema: Schema, items: Sequence[str]
+) -> Strata:
     sizes = [len(way.rows) for way in ways]
     leaf = np.array([way.leaf for way in ways], dtype=np.int64).reshape(len(ways), n_trees)
     value = {}
@@ -141,9 +143,11 @@ def _only(rest: Domain) -> str | None:
     return next(iter(rest))
 
 
-def _with_outsiders(strata: Strata, ways: Sequence[Way], cells: Cells, schema: Schema, items: Sequence[str]) -> Strata:
+def _with_outsiders(
+    strata: Strata, ways: Sequence[ReachableCase], cells: Cells, schema: Schema, items: Sequence[str]
+) -> Strata:
     """The same people once more, in no leaf of any tree; each half as likely."""
-    whole = [Way(np.arange(strata.row.max(initial=-1) + 1))]
+    whole = [ReachableCase(np.arange(strata.row.max(initial=-1) + 1))]
     for name in items:
         whole = [part for way in whole for part in _by_value(way, schema[name])]
     none = _gathered(whole, 0, cells, schema, items)
@@ -181,7 +185,7 @@ class People:
     position: Ids
     known: Mapping[str, Ids] = field(default_factory=dict)
 
-    def one_of(self, record: int) -> int:
+    def row_of(self, record: int) -> int:
         """A row of a record's people."""
         return int(np.flatnonzero(self.owner == self.position[record])[0])
 

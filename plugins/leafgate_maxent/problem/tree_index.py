@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
-from leafgate.algorithms.feasible import Domain, Possible, branch_domains, has_unrouted_value, rest_of
+from leafgate.algorithms.feasible import Domain, Possible, branch_domains, rest_of, unrouted_values
 from leafgate.algorithms.routing import NOWHERE, split_rows
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Inner:
+class InnerNode:
     """A node that asks: the leaves below it are those from `first` up to but not including `end`.
 
     `path` are the answers that lead to it: (node above, which of its children).
@@ -35,12 +35,12 @@ class Inner:
 
 
 @dataclass(frozen=True)
-class Walked:
+class TreeIndex:
     """One tree, its leaves and inner nodes numbered."""
 
     leaves: tuple[Leaf, ...]
     paths: tuple[tuple[tuple[int, int], ...], ...]
-    inner: tuple[Inner, ...]
+    inner: tuple[InnerNode, ...]
 
     def answers(self, path: Sequence[tuple[int, int]]) -> Iterator[tuple[NumericSplit | CategoricalSplit, int]]:
         """The tests on a path, and which child is taken."""
@@ -48,7 +48,7 @@ class Walked:
             yield self.inner[above].node, child
 
 
-def walk(tree: Node) -> Walked:
+def index_tree(tree: Node) -> TreeIndex:
     """Number a tree's leaves and inner nodes, parents before children."""
     leaves: list[Leaf] = []
     paths: list[tuple[tuple[int, int], ...]] = []
@@ -68,8 +68,8 @@ def walk(tree: Node) -> Walked:
         starts[number] = []
         waiting.extend((child, (*path, (number, i))) for i, child in reversed(list(enumerate(children(node)))))
     ends = _ends(paths, len(found))
-    inner = (Inner(n, p, starts[i][0], ends[i], tuple(starts[i])) for i, (n, p) in enumerate(found))
-    return Walked(tuple(leaves), tuple(paths), tuple(inner))
+    inner = (InnerNode(n, p, starts[i][0], ends[i], tuple(starts[i])) for i, (n, p) in enumerate(found))
+    return TreeIndex(tuple(leaves), tuple(paths), tuple(inner))
 
 
 def _ends(paths: Sequence[tuple[tuple[int, int], ...]], size: int) -> list[int]:
@@ -82,7 +82,7 @@ def _ends(paths: Sequence[tuple[tuple[int, int], ...]], size: int) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Way:
+class ReachableCase:
     """Rows of the public table, what their unknown cells can be, and the leaf this leads to in each tree."""
 
     rows: Ids
@@ -90,7 +90,7 @@ class Way:
     leaf: tuple[int, ...] = ()
 
 
-def ways_through(tree: Node, way: Way, public: Table, schema: Schema) -> Iterator[Way]:
+def cases_through(tree: Node, way: ReachableCase, public: Table, schema: Schema) -> Iterator[ReachableCase]:
     """The leaves the people of a way can reach in one more tree; NOWHERE where no branch takes them."""
     waiting: list[tuple[Node, Ids, Possible]] = [(tree, way.rows, way.possible)]
     number = 0
@@ -98,13 +98,13 @@ def ways_through(tree: Node, way: Way, public: Table, schema: Schema) -> Iterato
         node, rows, possible = waiting.pop()
         if isinstance(node, Leaf):
             if len(rows):
-                yield Way(rows, possible, (*way.leaf, number))
+                yield ReachableCase(rows, possible, (*way.leaf, number))
             number += 1
             continue
         waiting.extend(reversed(list(_children(node, rows, possible, public, schema))))
         lost, left = _lost(node, rows, possible, public, schema)
         if len(lost):
-            yield Way(lost, left, (*way.leaf, NOWHERE))
+            yield ReachableCase(lost, left, (*way.leaf, NOWHERE))
 
 
 def _children(
@@ -123,7 +123,7 @@ def _lost(
 ) -> tuple[Ids, Possible]:
     """The rows that no branch takes, and what their unknown cells then are."""
     if not schema[node.column].public:
-        if not has_unrouted_value(node, possible, schema):
+        if not unrouted_values(node, possible, schema):
             return rows[:0], possible
         rest = rest_of(schema[node.column], possible)
         assert isinstance(node, CategoricalSplit)
@@ -141,7 +141,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Places:
+class NodeMembership:
     """Which strata are at which node: pairs, and for each the branch that is taken there."""
 
     node: Ids
@@ -149,7 +149,7 @@ class Places:
     branch: Ids
 
 
-def places_of(walked: Walked, leaf: Ids) -> Places:
+def node_membership(walked: TreeIndex, leaf: Ids) -> NodeMembership:
     """The strata at each inner node of a tree; `leaf` is each stratum's."""
     order = np.argsort(leaf, kind="stable")
     at = np.searchsorted(leaf[order], np.arange(len(walked.leaves) + 1))
@@ -161,11 +161,11 @@ def places_of(walked: Walked, leaf: Ids) -> Places:
         branches.append(np.searchsorted(inner.edges, leaf[mine], side="right") - 1)
     empty = np.zeros(0, dtype=np.int64)
     node, stratum, branch = (np.concatenate([empty, *part]) for part in (nodes, strata, branches))
-    return Places(node, stratum, branch)
+    return NodeMembership(node, stratum, branch)
 
 
 @dataclass(frozen=True)
-class Sums:
+class StrataSums:
     """A matrix that adds strata up: one row for each combination of `node` and `part` that holds any."""
 
     matrix: sp.csr_array
@@ -173,20 +173,20 @@ class Sums:
     part: Ids
 
 
-def adding(places: Places, part: Ids, n_strata: int) -> Sums:
+def sum_strata(places: NodeMembership, part: Ids, n_strata: int) -> StrataSums:
     size = int(part.max(initial=0)) + 1
     keys, row = np.unique(places.node * size + part, return_inverse=True)
     matrix = sp.csr_array((np.ones(len(row)), (row, places.stratum)), shape=(len(keys), n_strata))
-    return Sums(matrix, keys // size, keys % size)
+    return StrataSums(matrix, keys // size, keys % size)
 
 
 @dataclass(frozen=True)
 class Tests:
-    """Tests that competed at their nodes: a segment's fan (`behind` is -1), or its cut behind a cell."""
+    """Tests that competed at their nodes: a segment's fan (`cut_after` is -1), or its cut behind a cell."""
 
     node: Ids
     segment: Ids
-    behind: Ids
+    cut_after: Ids
 
-    def only(self, which: Mask) -> Tests:
-        return Tests(self.node[which], self.segment[which], self.behind[which])
+    def select(self, which: Mask) -> Tests:
+        return Tests(self.node[which], self.segment[which], self.cut_after[which])

@@ -1,4 +1,4 @@
-"""Where the problem has many optima: a bound on them all, and the best that several starts find."""
+"""The active-set method: solve with few inequalities, add the violated ones; multistart where it is not convex."""
 
 from __future__ import annotations
 
@@ -15,115 +15,128 @@ from scipy import sparse as sp
 from leafgate.errors import InconclusiveError
 from leafgate.io.processes import worker_pool
 from leafgate_maxent.presolve.fixed_cells import fixed_cells, forced_cells
-from leafgate_maxent.presolve.reduce import Active
-from leafgate_maxent.problem.leaf_constraints import Linear
-from leafgate_maxent.problem.problem import Outcome, Problem, Settings
+from leafgate_maxent.presolve.reduce import ActiveSet
+from leafgate_maxent.problem.leaf_constraints import LinearConstraints
+from leafgate_maxent.problem.problem import Outcome, Problem, SolveSettings
 from leafgate_maxent.problem.tree_index import Floats, Ids
-from leafgate_maxent.solve.certificate import capped, caps_of, upper_bound
+from leafgate_maxent.solve.certificate import cap_duals, dual_caps, upper_bound
 from leafgate_maxent.solve.closed_form import closed_form
 from leafgate_maxent.solve.cross_check import engine_of, second_opinion
-from leafgate_maxent.solve.engine import Posed, Search, posed
-from leafgate_maxent.solve.infeasibility import refuse, refuse_conflict
+from leafgate_maxent.solve.engine import PosedProblem, Search, pose
+from leafgate_maxent.solve.infeasibility import raise_infeasible, raise_on_conflict
 from leafgate_maxent.solve.interior_point import SolverOptions
-from leafgate_maxent.solve.lifting import elastic
+from leafgate_maxent.solve.lifting import make_elastic
 
-# --- Which inequalities are imposed: those that broke, once, when they were not ---
+# --- The active set: inequalities that were violated in an earlier round ---
 
-BROKEN = 1e-8
-"""A constraint that is missed by more people (or people x nats) than this is imposed."""
+VIOLATION_TOLERANCE = 1e-8
+"""Inequalities violated by more than this, in people or people x nats, join the active set."""
 
 
-def nothing(problem: Problem) -> Active:
+def empty_active_set(problem: Problem) -> ActiveSet:
     none = np.zeros(0, dtype=np.int64)
-    return Active([none for _ in problem.choices], [none for _ in problem.linear])
+    return ActiveSet([none for _ in problem.split_constraints], [none for _ in problem.linear])
 
 
-def broken(problem: Problem, people: Floats, active: Active) -> Active:
-    """The inequalities that are broken and not yet imposed."""
+def violated(problem: Problem, people: Floats, active: ActiveSet) -> ActiveSet:
+    """The violated inequalities that are not yet active."""
     choices = [
-        np.setdiff1d(np.flatnonzero(each.slack(people) < -BROKEN), had)
-        for each, had in zip(problem.choices, active.choices, strict=True)
+        np.setdiff1d(np.flatnonzero(each.slack(people) < -VIOLATION_TOLERANCE), had)
+        for each, had in zip(problem.split_constraints, active.splits, strict=True)
     ]
     linear = [
-        had[:0] if each.equal else np.setdiff1d(_with_neighbours(each, each.violation(people) > BROKEN), had)
+        had[:0]
+        if each.equal
+        else np.setdiff1d(_with_neighbours(each, each.violation(people) > VIOLATION_TOLERANCE), had)
         for each, had in zip(problem.linear, active.linear, strict=True)
     ]
-    return Active(choices, linear)
+    return ActiveSet(choices, linear)
 
 
-def _with_neighbours(linear: Linear, broken: NDArray[np.bool_]) -> Ids:
+def _with_neighbours(linear: LinearConstraints, broken: NDArray[np.bool_]) -> Ids:
     """The broken rows; of labels all those of a leaf where one is, for the next would break then."""
     if linear.kind != "label":
         return np.flatnonzero(broken)
     return np.flatnonzero(np.isin(linear.about[:, 0], linear.about[broken, 0]))
 
 
-def joined(first: Active, second: Active) -> Active:
+def union(first: ActiveSet, second: ActiveSet) -> ActiveSet:
     def both(a: Sequence[Ids], b: Sequence[Ids]) -> list[Ids]:
         return [np.union1d(x, y) for x, y in zip(a, b, strict=True)]
 
-    return Active(both(first.choices, second.choices), both(first.linear, second.linear))
+    return ActiveSet(both(first.splits, second.splits), both(first.linear, second.linear))
 
 
 # --- All starts of a search, side by side in processes where that pays ---
 
-LARGE = 20_000
-"""Cells from which on starting processes costs less than it saves."""
+MIN_CELLS_FOR_PROCESSES = 20_000
+"""Problems with fewer cells run all starts in one process, because starting processes costs more."""
 
 
 def all_starts(
-    one_start: Callable[[Search, int, int], Outcome], search: Search, settings: Settings
+    one_start: Callable[[Search, int, int], Outcome], search: Search, settings: SolveSettings
 ) -> Iterator[Outcome]:
     """Every start's outcome, in order; the same ones however many processes there are."""
     numbers = range(settings.starts)
     processes = min(len(numbers), os.cpu_count() or 1)
-    if processes < 2 or search.start.size < LARGE or multiprocessing.current_process().daemon:
+    if processes < 2 or search.start.size < MIN_CELLS_FOR_PROCESSES or multiprocessing.current_process().daemon:
         yield from (one_start(search, number, settings.seed) for number in numbers)
         return
     with worker_pool(processes) as pool:
         yield from pool.map(one_start, [search] * len(numbers), numbers, [settings.seed] * len(numbers))
 
 
-KEPT = 1e-6
-"""A start that misses a constraint by more people than this has found nothing."""
-ROUNDS, BOUNDING, SHAKES = 25, 4, 3
-"""How often constraints are added in a start and for the bound, and how often a start that is stuck is shaken."""
-PRICE = 100.0
-"""What it costs to relax an internal constraint while looking for an optimum that needs no relief."""
-NOISE = (0.3, 0.1, 1.0)
-"""How uneven the starts are, in turn: the closed form is a saddle, equal for classes that no leaf tells apart."""
-CERTAIN = 1e-6
+START_TOLERANCE = 1e-6
+"""Largest violation, in people, of a start that counts as feasible."""
+MAX_START_ROUNDS = 25
+"""Rounds of one start in which violated constraints are added to the active set; later rounds add none in practice."""
+MAX_BOUND_ROUNDS = 4
+"""Rounds of the convex relaxation; a bound from fewer active constraints is valid, only less tight."""
+MAX_PERTURBATIONS = 3
+"""How often a start that is stuck in an infeasible point is perturbed before it ends."""
+RELIEF_COST = 100.0
+"""Cost of relaxing a split constraint in elastic mode, in nats per person x nat."""
+START_UNEVENNESS = (0.3, 0.1, 1.0)
+"""How uneven the starts are, in turn: the closed form is a saddle point, with equal shares."""
+CERTIFIED_GAP = 1e-6
 """A relaxed optimum that breaks nothing is the optimum, if its gap is smaller than this."""
-ROUGH = SolverOptions(last=1e-3, flat=1e-6, most=150)
-SMALL, EXACT = 2000, 1e-10
-"""Starts of parts with fewer variables are followed down to a smaller barrier."""
-FINE = SolverOptions(first=1e-3, last=1e-5, flat=1e-6, most=150)
+ROUGH = SolverOptions(last_barrier=1e-3, stagnation=1e-6, max_steps=150)
+SMALL_PART_VARIABLES = 2000
+"""Subproblems with fewer variables are cheap enough to be solved down to EXACT_BARRIER."""
+EXACT_BARRIER = 1e-10
+"""Last barrier parameter of an exact solve, in people x nats."""
+FINE = SolverOptions(first_barrier=1e-3, last_barrier=1e-5, stagnation=1e-6, max_steps=150)
 
 
-def searched(search: Search, settings: Settings) -> Outcome:
+def multistart(search: Search, settings: SolveSettings) -> Outcome:
     """The best of several starts, under a bound from a convex relaxation."""
-    relaxed = _relaxed(search, FINE.last)
-    if not len(broken(search.problem, relaxed.people, nothing(search.problem))):
-        exact = _relaxed(search, EXACT)
-        if not len(broken(search.problem, exact.people, nothing(search.problem))) and exact.gap < CERTAIN:
+    relaxed = _relaxed(search, FINE.last_barrier)
+    if not len(violated(search.problem, relaxed.people, empty_active_set(search.problem))):
+        exact = _relaxed(search, EXACT_BARRIER)
+        if (
+            not len(violated(search.problem, exact.people, empty_active_set(search.problem)))
+            and exact.gap < CERTIFIED_GAP
+        ):
             return replace(exact, bound=max(exact.bound, exact.entropy))
-    ended = [each for each in all_starts(one_start, search, settings) if max(each.missed.values()) <= KEPT]
-    search.in_time(relaxed.bound)
+    ended = [
+        each for each in all_starts(one_start, search, settings) if max(each.violations.values()) <= START_TOLERANCE
+    ]
+    search.check_time(relaxed.bound)
     if not ended:
-        refuse_conflict(search.problem, search.deadline)
+        raise_on_conflict(search.problem, search.deadline)
         at_most = f"; the entropy is at most {relaxed.bound:.6g} nats a person" if relaxed.bound >= 0 else ""
         raise InconclusiveError(
             f"no start of {settings.starts} led to a belief that keeps all constraints{at_most}",
             remedy="try more `starts`",
         )
     best = max(ended, key=lambda each: each.entropy)
-    if best.entropy > relaxed.bound + CERTAIN * max(1.0, abs(relaxed.bound)):
+    if best.entropy > relaxed.bound + CERTIFIED_GAP * max(1.0, abs(relaxed.bound)):
         raise InconclusiveError("a belief was found above the bound that no belief can be above: this is a defect")
     return replace(
         best,
         bound=max(relaxed.bound, best.entropy),
         optima=tuple(sorted((each.entropy for each in ended), reverse=True)),
-        others=tuple(each.people for each in ended if each is not best),
+        alternatives=tuple(each.people for each in ended if each is not best),
     )
 
 
@@ -132,19 +145,19 @@ def _relaxed(search: Search, last: float) -> Outcome:
 
     Their prices are capped (certificate.caps_of) by letting them be broken at a cost.
     """
-    problem, people, active = search.problem, search.start, nothing(search.problem)
-    for _ in range(BOUNDING):
-        active = joined(active, broken(problem, people, active))
-        question = posed(search, active, people)
-        caps, most = caps_of(question.part)
-        relief = replace(elastic(question.part, caps, most), convex=True)
-        solved = search.engine.solve(relief, SolverOptions(last=last, deadline=search.deadline))
+    problem, people, active = search.problem, search.start, empty_active_set(search.problem)
+    for _ in range(MAX_BOUND_ROUNDS):
+        active = union(active, violated(problem, people, active))
+        question = pose(search, active, people)
+        caps, most = dual_caps(question.part)
+        relief = replace(make_elastic(question.part, caps, most), convex=True)
+        solved = search.engine.solve(relief, SolverOptions(last_barrier=last, deadline=search.deadline))
         solved = replace(solved, x=solved.x[: len(question.part)])
         people = question.people(solved.x)
-        search.in_time(problem.entropy(search.start) if search.alone else problem.ceiling)
-        if not len(broken(problem, people, active)):
+        search.check_time(problem.entropy(search.start) if search.closed_form_exact else problem.ceiling)
+        if not len(violated(problem, people, active)):
             break
-    point = capped(solved, caps, most)
+    point = cap_duals(solved, caps, most)
     bound = question.raised(people, point.x, upper_bound(question.part, point))
     return replace(question.outcome(point, convex=False), bound=bound)
 
@@ -156,21 +169,21 @@ def one_start(search: Search, number: int, seed: int) -> Outcome:
     """
     problem = search.problem
     rng = np.random.default_rng([seed, number])
-    people = search.start * _noise(rng, NOISE[number % len(NOISE)], search.start.shape)
-    active = broken(problem, search.start, nothing(problem))
-    way, shaken = ROUGH, 0
-    for _ in range(ROUNDS):
-        people, outcome = _local(search, active, people, way)
-        more = broken(problem, people, active)
-        stuck = _stuck(problem, people, active) & (shaken < SHAKES)
-        done = way is FINE and not len(more) and not stuck.any()
-        if done or search.late:
+    people = search.start * _noise(rng, START_UNEVENNESS[number % len(START_UNEVENNESS)], search.start.shape)
+    active = violated(problem, search.start, empty_active_set(problem))
+    options, shaken = ROUGH, 0
+    for _ in range(MAX_START_ROUNDS):
+        people, outcome = _local(search, active, people, options)
+        more = violated(problem, people, active)
+        stuck = _stuck_strata(problem, people, active) & (shaken < MAX_PERTURBATIONS)
+        done = options is FINE and not len(more) and not stuck.any()
+        if done or search.is_late:
             break
-        active = joined(active, more)
+        active = union(active, more)
         if stuck.any():
             people[stuck] *= _noise(rng, 1.0, (int(stuck.sum()), problem.classes))
             shaken += 1
-        way = replace(ROUGH, first=0.1 if stuck.any() else 0.01) if len(more) or stuck.any() else FINE
+        options = replace(ROUGH, first_barrier=0.1 if stuck.any() else 0.01) if len(more) or stuck.any() else FINE
     return outcome
 
 
@@ -178,22 +191,26 @@ def _noise(rng: np.random.Generator, size: float, shape: tuple[int, int]) -> Flo
     return rng.gamma(1 / size**2, size**2, size=shape)
 
 
-def _stuck(problem: Problem, people: Floats, active: Active) -> NDArray[np.bool_]:
+def _stuck_strata(problem: Problem, people: Floats, active: ActiveSet) -> NDArray[np.bool_]:
     """The strata below the nodes whose constraints were imposed and are broken all the same."""
     below = np.zeros(len(problem.strata))
-    for choices, imposed in zip(problem.choices, active.choices, strict=True):
+    for choices, imposed in zip(problem.split_constraints, active.splits, strict=True):
         node = np.unique(choices.node[imposed[choices.slack(people)[imposed] < -1e-3]])
         below += np.asarray(choices.parents[node].sum(axis=0)).ravel()
     return np.asarray(below > 0)
 
 
-def _local(search: Search, active: Active, people: Floats, way: SolverOptions) -> tuple[Floats, Outcome]:
+def _local(search: Search, active: ActiveSet, people: Floats, options: SolverOptions) -> tuple[Floats, Outcome]:
     """Where the engine ends from some people on, when relief from each constraint costs PRICE."""
-    question: Posed = posed(search, active, people)
-    dear = np.full(len(question.part.curved), PRICE)
-    eased = elastic(question.part, sp.csr_array(sp.eye_array(len(dear))), dear)
-    last = EXACT if way.last == FINE.last and len(question.part) < SMALL else way.last
-    solved = search.engine.solve(eased, replace(way, deadline=search.deadline, last=last))
+    question: PosedProblem = pose(search, active, people)
+    dear = np.full(len(question.part.curved), RELIEF_COST)
+    eased = make_elastic(question.part, sp.csr_array(sp.eye_array(len(dear))), dear)
+    last = (
+        EXACT_BARRIER
+        if options.last_barrier == FINE.last_barrier and len(question.part) < SMALL_PART_VARIABLES
+        else options.last_barrier
+    )
+    solved = search.engine.solve(eased, replace(options, deadline=search.deadline, last_barrier=last))
     solved = replace(solved, x=solved.x[: len(question.part)])
     outcome = question.outcome(solved, convex=False)
     return outcome.people.copy(), outcome
@@ -201,17 +218,17 @@ def _local(search: Search, active: Active, people: Floats, way: SolverOptions) -
 
 # --- From the problem to the belief of the largest entropy ---
 
-SOLVING_KEPT = 1e-6
-"""No constraint of the full problem may be missed by more people than this at the end."""
-POOR = 1e-7
-"""With a larger gap a convex problem may have cells that its constraints together force to be empty."""
-FEW = 20_000
-"""Up to so many cells a linear program looks at once for those that facts force to be empty."""
-SOLVING_ROUNDS = 25
-"""Constraints are added at most so often."""
+FINAL_TOLERANCE = 1e-6
+"""Largest violation, in people, that the final solution may have."""
+POOR_GAP = 1e-7
+"""A convex problem with a larger relative gap may have cells that the constraints force to be empty."""
+MAX_CELLS_FOR_LP = 20_000
+"""Problems with at most this many cells are checked by a linear program for cells that facts force to be empty."""
+MAX_CONVEX_ROUNDS = 25
+"""Rounds in which violated constraints are added."""
 
 
-def solve(problem: Problem, settings: Settings) -> Outcome:
+def solve(problem: Problem, settings: SolveSettings) -> Outcome:
     """The belief, certified where the problem is convex, else the best of several starts and a bound.
 
     Raises InconclusiveError when no belief keeps all constraints (naming the smallest set in conflict
@@ -219,50 +236,50 @@ def solve(problem: Problem, settings: Settings) -> Outcome:
     """
     start, alone = closed_form(problem)
     deadline = time.monotonic() + settings.time_limit
-    if alone and not len(broken(problem, start, nothing(problem))):
-        return _kept(problem, _closed(problem, start), deadline)
+    if alone and not len(violated(problem, start, empty_active_set(problem))):
+        return _refuse_violations(problem, _closed(problem, start), deadline)
     search = Search(problem, _settled_cells(problem), start, alone, engine_of(settings.solver), deadline)
     outcome = _attempt(search, settings)
-    if max(outcome.missed.values()) > SOLVING_KEPT or (outcome.convex and outcome.gap > POOR):
+    if max(outcome.violations.values()) > FINAL_TOLERANCE or (outcome.convex and outcome.gap > POOR_GAP):
         search = replace(search, fixed=forced_cells(problem, search.fixed))
-        outcome = _kept(problem, _attempt(search, settings), deadline)
-    return replace(outcome, engine=search.engine.name, checked=second_opinion(search))
+        outcome = _refuse_violations(problem, _attempt(search, settings), deadline)
+    return replace(outcome, engine=search.engine.name, engine_difference=second_opinion(search))
 
 
 def _settled_cells(problem: Problem) -> Floats:
     """The cells that are settled before anything is solved; facts may force more to be empty than equalities do."""
     fixed = fixed_cells(problem)
     facts = any(linear.kind == "background" for linear in problem.linear)
-    return forced_cells(problem, fixed) if facts and np.isnan(fixed).sum() <= FEW else fixed
+    return forced_cells(problem, fixed) if facts and np.isnan(fixed).sum() <= MAX_CELLS_FOR_LP else fixed
 
 
-def _attempt(search: Search, settings: Settings) -> Outcome:
-    convex = search.problem.settled or not search.problem.choices
-    return certified(search) if convex else searched(search, settings)
+def _attempt(search: Search, settings: SolveSettings) -> Outcome:
+    convex = search.problem.settled or not search.problem.split_constraints
+    return solve_convex(search) if convex else multistart(search, settings)
 
 
 def _closed(problem: Problem, people: Floats) -> Outcome:
     entropy = problem.entropy(people)
-    return Outcome(people, entropy, entropy, closed=True, optima=(entropy,), missed=problem.broken(people))
+    return Outcome(people, entropy, entropy, closed=True, optima=(entropy,), violations=problem.violations(people))
 
 
-def _kept(problem: Problem, outcome: Outcome, deadline: float) -> Outcome:
-    if max(outcome.missed.values()) > SOLVING_KEPT:
-        refuse(problem, outcome.people, deadline)
+def _refuse_violations(problem: Problem, outcome: Outcome, deadline: float) -> Outcome:
+    if max(outcome.violations.values()) > FINAL_TOLERANCE:
+        raise_infeasible(problem, outcome.people, deadline)
     return outcome
 
 
-def certified(search: Search) -> Outcome:
+def solve_convex(search: Search) -> Outcome:
     """The optimum of a convex problem, with the duality gap."""
-    problem, people, active = search.problem, search.start, nothing(search.problem)
-    for _ in range(SOLVING_ROUNDS):
-        active = joined(active, broken(problem, people, active))
-        question = posed(search, active, people)
+    problem, people, active = search.problem, search.start, empty_active_set(search.problem)
+    for _ in range(MAX_CONVEX_ROUNDS):
+        active = union(active, violated(problem, people, active))
+        question = pose(search, active, people)
         part = replace(question.part, convex=True)
         solved = search.engine.solve(part, SolverOptions(deadline=search.deadline))
         people = question.people(solved.x)
-        search.in_time(problem.entropy(search.start) if search.alone else problem.ceiling)
-        if not solved.done or not len(broken(problem, people, active)):
+        search.check_time(problem.entropy(search.start) if search.closed_form_exact else problem.ceiling)
+        if not solved.converged or not len(violated(problem, people, active)):
             break
     bound = question.raised(people, solved.x, upper_bound(part, solved))
     return question.outcome(solved, bound, convex=True)

@@ -1,4 +1,4 @@
-"""What each constraint is worth at a point that a solver found, where the solver does not tell."""
+"""Certificates: duals estimated at a given point, and the upper bound on the entropy that they prove."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy.sparse import linalg as sla
 from leafgate_maxent.problem.tree_index import Floats
 from leafgate_maxent.solve.subproblem import Solution, Subproblem
 
-TIGHT = 0.1
+TIGHT_SLACK = 0.1
 """People; an inequality with more to spare has no price, one with less has little."""
 
 
@@ -21,16 +21,16 @@ TIGHT = 0.1
 class Duals:
     """Nats of entropy for each person a constraint is relaxed by, as in Solved.
 
-    `missed` is by how much, in people x nats, the worst variable misses the optimality condition.
+    `residual` is by how much, in people x nats, the worst variable misses the optimality condition.
     """
 
     curved: Floats
     least: Floats
     equal: Floats
-    missed: float
+    residual: float
 
 
-def duals_at(part: Subproblem, x: Floats) -> Duals:
+def estimate_duals(part: Subproblem, x: Floats) -> Duals:
     """The prices under which the point is closest to an optimum.
 
     Least squares of `gradient + jacobian.T @ duals + equal.T @ equality_duals`, each variable weighted by its
@@ -41,7 +41,7 @@ def duals_at(part: Subproblem, x: Floats) -> Duals:
     costly = part.reference <= 0
     jacobian = sp.csr_array(sp.vstack([part.curved.jacobian(x), part.inequality], format="csr"))
     spare = np.concatenate([part.curved.values(x), part.inequality @ x - part.inequality_bound])
-    tight, empty = np.flatnonzero(spare <= TIGHT), np.flatnonzero(costly & (x <= TIGHT))
+    tight, empty = np.flatnonzero(spare <= TIGHT_SLACK), np.flatnonzero(costly & (x <= TIGHT_SLACK))
     result = sp.vstack([jacobian[tight], sp.eye_array(len(x), format="csr")[empty]], format="csr")
     root = np.sqrt(np.where(costly, 1, x))
     rest = Residual(sp.csr_array(part.equality.multiply(root[None, :])))
@@ -99,7 +99,7 @@ def upper_bound(part: Subproblem, solved: Solution) -> float:
     constraints hold. Where L is concave on the feasible set, its tangent at x bounds it; the largest
     value of the tangent over 0 <= y <= limit is a sum. `solved.x` must keep the equalities.
 
-    L is concave when the part is convex, and when the prices are capped as `caps_of` says.
+    L is concave when the part is convex, and when the prices are capped as `dual_caps` says.
     Source: weak duality; docs/sources.md has the derivation.
     """
     x = np.maximum(solved.x, 0)
@@ -112,7 +112,7 @@ def upper_bound(part: Subproblem, solved: Solution) -> float:
     return float(value - tangent @ x + best)
 
 
-def caps_of(part: Subproblem) -> tuple[sp.csr_array, Floats]:
+def dual_caps(part: Subproblem) -> tuple[sp.csr_array, Floats]:
     """Which sums of prices must stay below which caps for the Lagrangian to be concave on the feasible set.
 
     A row a constraint, a column a set of constraints whose nodes lie above each other. On every leaf the
@@ -134,12 +134,12 @@ def caps_of(part: Subproblem) -> tuple[sp.csr_array, Floats]:
     return sp.csr_array(columns[:, first[kinds > 0]]), np.ones(int((kinds > 0).sum()))
 
 
-def capped(solved: Solution, caps: sp.csr_array, most: Floats) -> Solution:
+def cap_duals(solved: Solution, caps: sp.csr_array, most: Floats) -> Solution:
     """The same point, its prices lowered until every cap is kept."""
     over = np.maximum((caps.T @ solved.duals) / most, 1.0)
     worst = np.ones(len(solved.duals))
     rows = sp.coo_array(caps)
     np.maximum.at(worst, rows.row, over[rows.col])
     return Solution(
-        solved.x, solved.duals / worst, solved.inequality_duals, solved.equality_duals, solved.done, solved.steps
+        solved.x, solved.duals / worst, solved.inequality_duals, solved.equality_duals, solved.converged, solved.steps
     )

@@ -1,10 +1,10 @@
-"""The closed form: what one tree's leaves say when nothing else is known."""
+"""The closed form: the optimum when the leaves of one tree are all that is known."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from leafgate_maxent.problem.leaf_constraints import Linear
+from leafgate_maxent.problem.leaf_constraints import LinearConstraints
 from leafgate_maxent.problem.problem import Problem
 from leafgate_maxent.problem.tree_index import Floats
 
@@ -12,7 +12,7 @@ from leafgate_maxent.problem.tree_index import Floats
 def closed_form(problem: Problem) -> tuple[Floats, bool]:
     """People by stratum and class: everyone in a leaf has the leaf's shares; and whether that is the optimum.
 
-    What a leaf does not tell is divided evenly. It is the optimum of a problem without internal
+    What a leaf does not publish is divided evenly. It is the optimum of a problem without internal
     constraints when everyone's leaf is known and nothing but one tree, read by its leaves, is.
     """
     strata, weight = problem.strata, problem.reference
@@ -20,7 +20,7 @@ def closed_form(problem: Problem) -> tuple[Floats, bool]:
     people *= (weight / np.maximum(people.sum(axis=1), 1e-300))[:, None]
     leaves = [linear for linear in problem.linear if linear.kind in ("leaf count", "leaf rate")]
     if leaves and len(strata):
-        result = _told(problem, leaves[0])
+        result = _leaf_shares(problem, leaves[0])
         for_sure = np.where(np.isnan(result), 0, result)
         others = np.where(np.isnan(result) & problem.allowed, 1.0, 0.0)
         left = np.maximum(1 - for_sure.sum(axis=1), 0)
@@ -29,11 +29,11 @@ def closed_form(problem: Problem) -> tuple[Floats, bool]:
         )
         known = ~np.isnan(result).all(axis=1)
         people[known] = (weight[:, None] * shares)[known]
-    return people, _alone(problem)
+    return people, _is_exact(problem)
 
 
-def _told(problem: Problem, leaves: Linear) -> Floats:
-    """For each stratum the shares its leaf tells; NaN where it tells none."""
+def _leaf_shares(problem: Problem, leaves: LinearConstraints) -> Floats:
+    """For each stratum the shares that its leaf publishes; NaN where it publishes none."""
     group = problem.strata.leaf[:, leaves.tree]
     size = np.bincount(group[group >= 0], weights=problem.reference[group >= 0])
     values = np.full((len(size) + 1, problem.classes), np.nan)
@@ -43,7 +43,7 @@ def _told(problem: Problem, leaves: Linear) -> Floats:
     return np.asarray(values[group])
 
 
-def _alone(problem: Problem) -> bool:
+def _is_exact(problem: Problem) -> bool:
     strata = problem.strata
     one_each = len(strata) == len(problem.weight) and strata.member is None and (strata.share == 1).all()
     kinds = {linear.kind for linear in problem.linear} - {"row", "leaf count", "leaf rate", "label"}

@@ -1,4 +1,4 @@
-"""What every solve has in common: the problem posed to an engine, and the answer read back."""
+"""Pose the problem to an engine as a subproblem, and read the solution back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from leafgate.errors import InconclusiveError
-from leafgate_maxent.presolve.reduce import Active, Reduced, reduced, restrict
+from leafgate_maxent.presolve.reduce import ActiveSet, ReducedProblem, reduce_problem, restrict
 from leafgate_maxent.problem.problem import Binding, Outcome, Problem
 from leafgate_maxent.problem.tree_index import Floats
 from leafgate_maxent.solve.interior_point import SolverOptions
@@ -28,28 +28,33 @@ class Engine:
     second: Callable[[Subproblem, SolverOptions], Solution] | None = None
 
 
-WORTH = 1e-6
-"""A constraint with a smaller price than this does not bind."""
+MIN_BINDING_DUAL = 1e-6
+"""Constraints with a smaller dual, in nats per person x nat, are not reported as binding."""
 
 
 @dataclass(frozen=True)
 class Search:
-    """What all starts share: the closed form is the optimum of everything no inequality touches if `alone`."""
+    """What all starts share.
+
+    `fixed[c]` is the number of people in cell c where presolve settles it, else NaN; `start` has shape (n_strata,
+    n_classes). If `closed_form_exact`, `start` is the optimum of all components that no inequality touches. `deadline`
+    is a time of `time.monotonic`, in seconds.
+    """
 
     problem: Problem
     fixed: Floats
     start: Floats
-    alone: bool
+    closed_form_exact: bool
     engine: Engine
     deadline: float = math.inf
 
     @property
-    def late(self) -> bool:
+    def is_late(self) -> bool:
         return time.monotonic() > self.deadline
 
-    def in_time(self, bound: float) -> None:
+    def check_time(self, bound: float) -> None:
         """Raises InconclusiveError when time is up, with the best bound so far."""
-        if self.late:
+        if self.is_late:
             raise InconclusiveError(
                 f"the time limit was reached; the entropy is at most {bound:.6g} nats a person",
                 remedy="raise `time_limit`, or attack a smaller tree",
@@ -57,11 +62,11 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Posed:
+class PosedProblem:
     """The problem with some inequalities imposed, reduced, and what of it has to be solved."""
 
     search: Search
-    reduced: Reduced
+    reduced: ReducedProblem
     chosen: NDArray[np.bool_]
     part: Subproblem
 
@@ -87,35 +92,35 @@ class Posed:
             optima=(entropy,),
             active=self._counted(),
             binding=self._binding(solved),
-            missed=problem.broken(people),
+            violations=problem.violations(people),
             variables=len(solved.x),
         )
 
     def _counted(self) -> dict[str, int]:
         """The inequalities imposed, by kind."""
         chosen = self.reduced.chosen
-        counts = {"internal": sum(map(len, chosen.choices))}
+        counts = {"internal": sum(map(len, chosen.splits))}
         for linear, rows in zip(self.search.problem.linear, chosen.linear, strict=True):
             counts[linear.kind] = counts.get(linear.kind, 0) + len(rows)
         return {kind: count for kind, count in counts.items() if count}
 
     def _binding(self, solved: Solution) -> list[Binding]:
         """The internal constraints with a price, dearest first."""
-        number = [(tree, int(i)) for tree, chosen in enumerate(self.reduced.chosen.choices) for i in chosen]
-        about = np.flatnonzero(self.reduced.part.curved.about(self.chosen))
+        number = [(tree, int(i)) for tree, chosen in enumerate(self.reduced.chosen.splits) for i in chosen]
+        about = np.flatnonzero(self.reduced.part.curved.involving(self.chosen))
         dear = np.argsort(-solved.duals, kind="stable")
         return [
             Binding(number[about[i]][0], number[about[i]][1], float(solved.duals[i]))
             for i in dear
-            if solved.duals[i] > WORTH
+            if solved.duals[i] > MIN_BINDING_DUAL
         ]
 
 
-def posed(search: Search, active: Active, people: Floats) -> Posed:
+def pose(search: Search, active: ActiveSet, people: Floats) -> PosedProblem:
     """The problem with these inequalities, to be solved from these people on."""
-    left = reduced(search.problem, active, people, search.fixed)
+    left = reduce_problem(search.problem, active, people, search.fixed)
     chosen = np.ones(len(left.part), dtype=bool)
-    if search.alone:
+    if search.closed_form_exact:
         touched = np.diff(sp.csc_array(sp.vstack([left.part.curved.matrix, left.part.inequality])).indptr)
         chosen = np.isin(left.component, left.component[touched > 0])
-    return Posed(search, left, chosen, replace(restrict(left.part, chosen), convex=left.part.convex))
+    return PosedProblem(search, left, chosen, replace(restrict(left.part, chosen), convex=left.part.convex))

@@ -22,17 +22,16 @@ import numpy as np
 
 from leafgate.errors import InconclusiveError
 from leafgate_maxent.problem.tree_index import Floats
-from leafgate_maxent.solve.certificate import duals_at
-from leafgate_maxent.solve.lifting import Lifted, lifted
-from leafgate_maxent.solve.linear_system import Batch, batches
+from leafgate_maxent.solve.certificate import estimate_duals
+from leafgate_maxent.solve.lifting import Batch, LiftedProblem, decompose_blocks, lift
 from leafgate_maxent.solve.subproblem import Solution, Subproblem
 
 # --- A GEKKO model that stays on this machine, says nothing and leaves nothing behind ---
 
 IPOPT = 3
-MOST = 1000
+MAX_ITERATIONS = 1000
 """Steps of the solver."""
-GEKKO_MODEL_NEAR = 1e-11
+CONVERGENCE_TOLERANCE = 1e-11
 """How far conditions may be missed, in shares."""
 OPTIONS = ["bound_relax_factor 0", "acceptable_iter 0"]
 """No cell below 0, where logarithms end; nothing that is only nearly solved."""
@@ -40,7 +39,7 @@ REMEDY = 'pip install "gekko>=1.3.3" where it has a binary with IPOPT, or say `s
 
 
 @contextlib.contextmanager
-def caught() -> Iterator[io.StringIO]:
+def captured_output() -> Iterator[io.StringIO]:
     """All that is printed meanwhile, the data with it."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), warnings.catch_warnings():
@@ -54,7 +53,7 @@ def empty_model() -> Iterator[Any]:
     try:
         from gekko import GEKKO
     except ImportError as error:
-        raise no_gekko("GEKKO is not installed") from error
+        raise gekko_unavailable("GEKKO is not installed") from error
     model = GEKKO(remote=False)
     assert model._remote is False, "the data stays on this machine"
     try:
@@ -73,25 +72,25 @@ def run(model: Any, deadline: float, log: io.StringIO) -> bool:
     left = deadline - time.monotonic()
     if left <= 0:
         return False
-    model.options.SOLVER, model.options.MAX_ITER, model.options.MAX_TIME = IPOPT, MOST, left
-    model.options.RTOL = model.options.OTOL = GEKKO_MODEL_NEAR
+    model.options.SOLVER, model.options.MAX_ITER, model.options.MAX_TIME = IPOPT, MAX_ITERATIONS, left
+    model.options.RTOL = model.options.OTOL = CONVERGENCE_TOLERANCE
     model.solver_options = OPTIONS
     try:
         model.solve(disp=True, debug=0)
     except OSError as error:
         if Path(str(error.filename)).parent != Path(model._path):
-            raise no_gekko("GEKKO's binary is missing or cannot be run") from error
+            raise gekko_unavailable("GEKKO's binary is missing or cannot be run") from error
         if "APMonitor" not in log.getvalue():
-            raise no_gekko("GEKKO's binary does not work") from error
+            raise gekko_unavailable("GEKKO's binary does not work") from error
         return False
     except Exception as error:  # GEKKO raises nothing more special
         if "not supported" in str(error):
-            raise no_gekko("GEKKO has no binary for this platform") from error
+            raise gekko_unavailable("GEKKO has no binary for this platform") from error
         return False
     return True
 
 
-def no_gekko(what: str) -> InconclusiveError:
+def gekko_unavailable(what: str) -> InconclusiveError:
     """The error where GEKKO cannot run, and what to do about it."""
     return InconclusiveError(f"{what}, so the MaxEnt problem was not solved", remedy=REMEDY)
 
@@ -107,11 +106,11 @@ def steps_of(log: str) -> int:
     return sum(map(int, re.findall(r"Number of Iterations\.*: *(\d+)", log)))
 
 
-LONGEST = 14_000
+MAX_EXPRESSION_LENGTH = 14_000
 """Characters in an expression; GEKKO's binary refuses 15,000."""
-NEAR = 1e-6
+FEASIBILITY_TOLERANCE = 1e-6
 """People by which a point may miss a constraint; of a part of many thousands, so many for each thousand."""
-FLAT = 1e-4
+OPTIMALITY_TOLERANCE = 1e-4
 """People x nats by which a point may miss the optimality condition, likewise."""
 
 
@@ -125,13 +124,13 @@ class SolvedByGekko(Solution):
 def solve(part: Subproblem, *, time_limit: float) -> SolvedByGekko:
     """The optimum of a convex part; of another a point that no small step improves.
 
-    Not `done` where `time_limit` seconds were too few. Raises InconclusiveError where GEKKO cannot run.
+    Not `converged` where `time_limit` seconds were too few. Raises InconclusiveError where GEKKO cannot run.
     """
     deadline = time.monotonic() + time_limit
-    problem = lifted(part)
+    problem = lift(part)
     y, said, ran = problem.start.copy(), "", True
-    for batch in batches(problem):
-        with caught() as heard, empty_model() as model:
+    for batch in decompose_blocks(problem):
+        with captured_output() as heard, empty_model() as model:
             variables = define_variables(model, problem, batch)
             ran &= run(model, deadline, heard)
             y[batch.variables] = [np.ravel(variable.value)[0] for variable in variables]
@@ -139,8 +138,8 @@ def solve(part: Subproblem, *, time_limit: float) -> SolvedByGekko:
     return _judged(part, problem.scale * y[: len(part)], said, ran=ran)
 
 
-def define_variables(model: Any, problem: Lifted, batch: Batch) -> list[Any]:
-    """The variables of a model that is told a batch; their names are GEKKO's own (v1, v2, ...)."""
+def define_variables(model: Any, problem: LiftedProblem, batch: Batch) -> list[Any]:
+    """Add one batch to a model; returns its variables, whose names are GEKKO's own (v1, v2, ...)."""
     variables = [model.Var(value=value, lb=0) for value in problem.start[batch.variables].tolist()]
     names = [""] * len(problem.start)
     for j, variable in zip(batch.variables.tolist(), variables, strict=True):
@@ -153,17 +152,17 @@ def define_variables(model: Any, problem: Lifted, batch: Batch) -> list[Any]:
         model.axb(entries, right, [variables[j] for j in used.tolist()], etype="=", sparse=True)
     for terms in problem.curved(names, batch.curved):
         model.Equation(f"{'+'.join(_shortened(model, terms))}>=0")
-    for piece in pieces(problem.objective(names, batch.variables)):
+    for piece in split_sum(problem.objective(names, batch.variables)):
         model.Obj(piece)
     return variables
 
 
-def pieces(terms: Sequence[str]) -> Iterator[str]:
+def split_sum(terms: Sequence[str]) -> Iterator[str]:
     """Sums of terms, none longer than GEKKO takes."""
     piece: list[str] = []
     length = 0
     for term in terms:
-        if piece and length + len(term) > LONGEST:
+        if piece and length + len(term) > MAX_EXPRESSION_LENGTH:
             yield "+".join(piece)
             piece, length = [], 0
         piece.append(term)
@@ -174,18 +173,20 @@ def pieces(terms: Sequence[str]) -> Iterator[str]:
 
 def _shortened(model: Any, terms: Sequence[str]) -> Sequence[str]:
     """The terms; where they are too long together, intermediate variables for sums of them."""
-    sums = list(pieces(terms))
+    sums = list(split_sum(terms))
     while len(sums) > 1:
         terms = [model.Intermediate(each).name for each in sums]
-        sums = list(pieces(terms))
+        sums = list(split_sum(terms))
     return terms
 
 
 def _judged(part: Subproblem, x: Floats, said: str, *, ran: bool) -> SolvedByGekko:
     """The point with its prices; done where it keeps every constraint and no small step improves it."""
     x = np.where(np.isfinite(x), np.maximum(x, 0), part.start)
-    prices = duals_at(part, x)
+    prices = estimate_duals(part, x)
     many = max(1.0, part.reference.sum() / 1000)
-    done = ran and part.missed(x) <= NEAR * many and prices.missed <= FLAT * many
+    done = (
+        ran and part.max_violation(x) <= FEASIBILITY_TOLERANCE * many and prices.residual <= OPTIMALITY_TOLERANCE * many
+    )
     steps, solver = steps_of(said), solver_of(said)
     return SolvedByGekko(x, prices.curved, prices.least, prices.equal, done, steps, solver)

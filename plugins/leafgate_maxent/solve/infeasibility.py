@@ -1,4 +1,4 @@
-"""When nothing keeps all constraints: the smallest set of them that was found in conflict."""
+"""Infeasibility: an irreducible set of constraints that conflict."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from scipy import optimize as so
 from scipy import sparse as sp
 
 from leafgate.errors import InconclusiveError
-from leafgate_maxent.problem.leaf_constraints import Linear
+from leafgate_maxent.problem.leaf_constraints import LinearConstraints
 from leafgate_maxent.problem.problem import Problem
 from leafgate_maxent.problem.tree_index import Floats, Ids, Mask
 
-SHOWN = 4
-MANY = 200
+MAX_NAMED_CONFLICTS = 4
+MAX_SINGLE_CONSTRAINTS = 200
 """Up to so many constraints that share cells are named one by one."""
 
 
-def refuse(problem: Problem, people: Floats, deadline: float) -> NoReturn:
+def raise_infeasible(problem: Problem, people: Floats, deadline: float) -> NoReturn:
     """Raises InconclusiveError: what contradicts what, as far as it can be found in time."""
-    refuse_conflict(problem, deadline)
-    kind, missed = max(problem.broken(people).items(), key=lambda each: each[1])
+    raise_on_conflict(problem, deadline)
+    kind, missed = max(problem.violations(people).items(), key=lambda each: each[1])
     why = f"no belief was found that keeps all constraints; the {kind} constraints are missed by {missed:.2g}"
     raise InconclusiveError(why, remedy=REMEDY)
 
 
-def refuse_conflict(problem: Problem, deadline: float) -> None:
+def raise_on_conflict(problem: Problem, deadline: float) -> None:
     """InconclusiveError that names the linear constraints in conflict, if there are any."""
-    result = in_conflict(problem, deadline)
+    result = irreducible_conflict(problem, deadline)
     if result:
-        more = f" and {len(result) - SHOWN} more" if len(result) > SHOWN else ""
-        why = f"no belief keeps all constraints; in conflict are: {'; '.join(result[:SHOWN])}{more}"
+        more = f" and {len(result) - MAX_NAMED_CONFLICTS} more" if len(result) > MAX_NAMED_CONFLICTS else ""
+        why = f"no belief keeps all constraints; in conflict are: {'; '.join(result[:MAX_NAMED_CONFLICTS])}{more}"
         raise InconclusiveError(why, remedy=REMEDY)
 
 
@@ -43,7 +43,7 @@ REMEDY = "was the release learned from this table, with the measure it names, an
 
 
 @dataclass(frozen=True)
-class System:
+class LinearSystem:
     """Linear constraints: `matrix @ people` equals, or is at least, `bound`; no people above `upper`."""
 
     matrix: sp.csr_array
@@ -51,8 +51,8 @@ class System:
     equal: Mask
     upper: Floats
 
-    def only(self, rows: Ids) -> System:
-        return System(sp.csr_array(self.matrix[rows]), self.bound[rows], self.equal[rows], self.upper)
+    def only(self, rows: Ids) -> LinearSystem:
+        return LinearSystem(sp.csr_array(self.matrix[rows]), self.bound[rows], self.equal[rows], self.upper)
 
     @cached_property
     def missed(self) -> Floats:
@@ -77,7 +77,7 @@ class System:
         return float(self.missed.sum()) <= 1e-6
 
 
-def in_conflict(problem: Problem, deadline: float) -> list[str]:
+def irreducible_conflict(problem: Problem, deadline: float) -> list[str]:
     """Linear constraints that nothing keeps together, in words; none could be left out of the list.
 
     Where they are few (those that one leaf joins) single constraints are named, else all of a kind.
@@ -86,12 +86,14 @@ def in_conflict(problem: Problem, deadline: float) -> list[str]:
     matrix = sp.csr_array(sp.vstack([each.matrix for each in linear], format="csr"))
     bound = np.concatenate([each.bound for each in linear])
     equal = np.concatenate([np.full(len(each), each.equal) for each in linear])
-    possible = problem.allowed if problem.unless_facts is None else problem.unless_facts
-    system = System(matrix, bound, equal, np.where(possible.ravel(), np.inf, 0))
+    possible = problem.allowed if problem.allowed_without_facts is None else problem.allowed_without_facts
+    system = LinearSystem(matrix, bound, equal, np.where(possible.ravel(), np.inf, 0))
     if system.holds:
         return []
     part = _component(system)
-    words = [_words(each, row, single=len(part) <= MANY) for each in linear for row in range(len(each))]
+    words = [
+        _words(each, row, single=len(part) <= MAX_SINGLE_CONSTRAINTS) for each in linear for row in range(len(each))
+    ]
     names = [words[row] for row in part.tolist()]
     groups = {name: part[[mine == name for mine in names]] for name in dict.fromkeys(names)}
     for name in list(groups):
@@ -103,7 +105,7 @@ def in_conflict(problem: Problem, deadline: float) -> list[str]:
     return sorted(groups, key=lambda name: ("knows" not in name, name))
 
 
-def _component(system: System) -> Ids:
+def _component(system: LinearSystem) -> Ids:
     """The fewest rows that share cells, among which some must be missed."""
     rows = system.matrix.shape[0]
     graph = sp.block_array([[None, system.matrix], [system.matrix.T, None]], format="csr")
@@ -113,7 +115,7 @@ def _component(system: System) -> Ids:
     return np.flatnonzero(number == bad[np.argmin(size[bad])])
 
 
-def _words(linear: Linear, row: int, *, single: bool) -> str:
+def _words(linear: LinearConstraints, row: int, *, single: bool) -> str:
     """A constraint named, without saying anything of a single person."""
     about = int(linear.about[row, 0])
     if linear.kind == "row":
@@ -128,7 +130,7 @@ def _words(linear: Linear, row: int, *, single: bool) -> str:
     return "the overall distribution"
 
 
-def kinds(linear: Sequence[Linear]) -> dict[str, int]:
+def count_by_kind(linear: Sequence[LinearConstraints]) -> dict[str, int]:
     """How many constraints there are of each kind."""
     counts: dict[str, int] = {}
     for each in linear:

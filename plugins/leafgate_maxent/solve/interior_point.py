@@ -14,19 +14,87 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
+from scipy import linalg as sl
+from scipy import sparse as sp
+from scipy.sparse import linalg as sla
 from threadpoolctl import threadpool_limits
 
 from leafgate_maxent.problem.split_constraints import TINY
 from leafgate_maxent.problem.tree_index import Floats
-from leafgate_maxent.solve.linear_system import Preconditioner, Step
 from leafgate_maxent.solve.subproblem import Solution, Subproblem
+
+# --- The preconditioner: the Newton system with a diagonal in place of the Hessian, solved leaf by leaf ---
+
+
+class Step(NamedTuple):
+    """A change of x, of the inequalities' prices and of the equalities' prices."""
+
+    x: Floats
+    dual: Floats
+    equality_dual: Floats
+
+    def plus(self, far: float, direction: Step) -> Step:
+        return Step(*(mine + far * theirs for mine, theirs in zip(self, direction, strict=True)))
+
+
+class Preconditioner:
+    """Solves the Newton system with a diagonal M in place of the Hessian.
+
+    The linear constraints fall apart into the leaves; what is left is a dense matrix with a row for each
+    curved one. `damping` are the slacks over the prices of the inequalities, the curved ones first.
+    """
+
+    def __init__(self, diagonal: Floats, part: Subproblem, curved: sp.csr_array, damping: Floats) -> None:
+        self.inverse = 1 / diagonal
+        self.equals, self.curves = part.equality.shape[0], curved.shape[0]
+        self.linear = sp.csr_array(sp.vstack([part.equality, part.inequality], format="csr"))
+        self.curved = curved
+        self.linear_t, self.curved_t = sp.csr_array(self.linear.T), sp.csr_array(curved.T)
+        eased = np.concatenate([np.zeros(self.equals), damping[self.curves :]])
+        among = sp.csr_array(self.linear.multiply(self.inverse[None, :])) @ self.linear_t
+        self.among_linear = _solver(sp.csr_array(among + sp.diags_array(eased)))
+        weighted = sp.csr_array(curved.multiply(self.inverse[None, :]))
+        cross = (weighted @ self.linear_t).toarray()
+        matrix = (weighted @ self.curved_t).toarray() + np.diag(damping[: self.curves])
+        matrix -= cross @ self.among_linear(np.ascontiguousarray(cross.T))
+        matrix += np.diag(1e-13 * np.abs(matrix.diagonal()) + 1e-300)
+        self.factor = sl.lu_factor(matrix) if len(matrix) else None
+
+    def solve(self, right: Floats, right_equal: Floats, right_price: Floats) -> Step:
+        """The x, l and v of M x - J' l - A' v = right, A x = right_equal, J x + D l = right_price."""
+        x = self.inverse * right
+        v = self.among_linear(np.concatenate([right_equal, right_price[self.curves :]]) - self.linear @ x)
+        short = right_price[: self.curves] - self.curved @ (x + self.inverse * (self.linear_t @ v))
+        price = short if self.factor is None else sl.lu_solve(self.factor, short)
+        pushed = self.inverse * (self.curved_t @ price)
+        v = v - self.among_linear(self.linear @ pushed)
+        moved = x + pushed + self.inverse * (self.linear_t @ v)
+        return Step(moved, np.concatenate([price, v[self.equals :]]), v[: self.equals])
+
+    def pulled(self, step: Step) -> Floats:
+        """What the prices of a step add to the first rows of the system."""
+        linear = np.concatenate([step.equality_dual, step.dual[self.curves :]])
+        return np.asarray(self.linear_t @ linear + self.curved_t @ step.dual[: self.curves])
+
+
+def _solver(matrix: sp.csr_array) -> Callable[[Floats], Floats]:
+    """Solves with a symmetric sparse matrix; equalities that follow from others are let be."""
+    if not matrix.shape[0]:
+        return lambda right: right
+    shifted = sp.csc_array(matrix + sp.diags_array(1e-11 * matrix.diagonal() + 1e-300))
+    symmetric = {"SymmetricMode": True}
+    lu = sla.splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=symmetric)
+    return lambda right: np.asarray(lu.solve(right))
+
 
 # --- The Newton system of the structured engine, and how it is solved without the Hessian ---
 
-NEGATIVE = 1e-9
+MIN_CURVATURE = 1e-9
 """A direction along which the Hessian is less than this part of its diagonal leads nowhere."""
 
 
@@ -51,7 +119,7 @@ class Point:
 
 
 @dataclass
-class System:
+class NewtonSystem:
     """The Newton system at one point, for a barrier mu; `dropped` of what is not convex is left out."""
 
     part: Subproblem
@@ -102,7 +170,7 @@ class System:
             along = found if along is None else found.plus(size / last, along)
             applied = self.applied(along)
             curvature = float(along.x @ applied)
-            if curvature <= NEGATIVE * float(along.x @ (self.diagonal * along.x)):
+            if curvature <= MIN_CURVATURE * float(along.x @ (self.diagonal * along.x)):
                 return None
             step = step.plus(size / curvature, along)
             residual = residual - size / curvature * applied
@@ -129,7 +197,7 @@ class System:
         return float(max(parts))
 
 
-INSIDE = 0.995
+BOUNDARY_FRACTION = 0.995
 """How much of the way to the border one step may go."""
 
 
@@ -137,43 +205,43 @@ INSIDE = 0.995
 class SolverOptions:
     """How to iterate: from and down to which barrier, until when, for how many steps.
 
-    A part that is not convex is left when `patience` steps gain no more than `flat` of its entropy.
+    A part that is not convex is left when `patience` steps gain no more than `stagnation` of its entropy.
     """
 
-    first: float = 1.0
-    last: float = 1e-10
+    first_barrier: float = 1.0
+    last_barrier: float = 1e-10
     deadline: float = math.inf
-    most: int = 200
-    flat: float = 1e-7
+    max_steps: int = 200
+    stagnation: float = 1e-7
     patience: int = 15
 
 
-def solve(part: Subproblem, way: SolverOptions = SolverOptions()) -> Solution:
+def solve(part: Subproblem, options: SolverOptions = SolverOptions()) -> Solution:
     """The optimum of a convex part; of another a point that no small step improves much.
 
-    `done` is False where the deadline or the last step came first.
+    `converged` is False where the deadline or the last step came first.
     """
     with threadpool_limits(1):
-        return _iterate(part, way)
+        return _iterate(part, options)
 
 
-def _iterate(part: Subproblem, way: SolverOptions) -> Solution:
-    mu, dropped, price, steps, done = way.first, 0.0, 1.0, 0, False
+def _iterate(part: Subproblem, options: SolverOptions) -> Solution:
+    mu, dropped, price, steps, done = options.first_barrier, 0.0, 1.0, 0, False
     point = _start(part, mu)
     gained = [part.entropy(point.x)]
-    while steps < way.most and time.monotonic() < way.deadline:
-        system = System(part, point, mu, dropped)
-        while mu > way.last and system.error(mu) < 10 * mu:
-            mu = max(way.last, min(mu / 5, mu**1.5))
-        if mu <= way.last and (system.error(mu) < 10 * mu or _flat(gained, way, part)):
+    while steps < options.max_steps and time.monotonic() < options.deadline:
+        system = NewtonSystem(part, point, mu, dropped)
+        while mu > options.last_barrier and system.error(mu) < 10 * mu:
+            mu = max(options.last_barrier, min(mu / 5, mu**1.5))
+        if mu <= options.last_barrier and (system.error(mu) < 10 * mu or _has_stagnated(gained, options, part)):
             done = True
             break
         system.mu = mu
-        step, dropped = _uphill(system, 1e-2 if mu > 1e-4 else 1e-3)
+        step, dropped = _ascent_direction(system, 1e-2 if mu > 1e-4 else 1e-3)
         values = np.concatenate([point.dual + step.dual, point.equality_dual + step.equality_dual])
         price = max(price, 1.5 * float(np.abs(values).max(initial=0)))
-        point = _moved(part, point, step, mu, price)
-        gained.append(part.entropy(point.x) if mu <= way.last else -math.inf)
+        point = _next_point(part, point, step, mu, price)
+        gained.append(part.entropy(point.x) if mu <= options.last_barrier else -math.inf)
         steps += 1
     cut = len(part.curved)
     return Solution(point.x, point.dual[:cut], point.dual[cut:], point.equality_dual, done, steps)
@@ -188,13 +256,13 @@ def _start(part: Subproblem, mu: float) -> Point:
     return Point(x, slack, price, mu / x, np.zeros(len(part.equality_bound)))
 
 
-def _flat(gained: list[float], way: SolverOptions, part: Subproblem) -> bool:
-    if part.convex or len(gained) <= way.patience or math.isinf(gained[-1 - way.patience]):
+def _has_stagnated(gained: list[float], options: SolverOptions, part: Subproblem) -> bool:
+    if part.convex or len(gained) <= options.patience or math.isinf(gained[-1 - options.patience]):
         return False
-    return gained[-1] - gained[-1 - way.patience] < way.flat * abs(gained[-1])
+    return gained[-1] - gained[-1 - options.patience] < options.stagnation * abs(gained[-1])
 
 
-def _uphill(system: System, accuracy: float) -> tuple[Point, float]:
+def _ascent_direction(system: NewtonSystem, accuracy: float) -> tuple[Point, float]:
     """A direction that leads uphill, and how much of the Hessian the next system should leave out."""
     asked = system.dropped
     step = system.direction(accuracy)
@@ -206,17 +274,17 @@ def _uphill(system: System, accuracy: float) -> tuple[Point, float]:
     return step, 0.9 if asked == 1.0 else max(0.0, 2 * asked - 1)
 
 
-def _moved(part: Subproblem, point: Point, step: Point, mu: float, price: float) -> Point:
+def _next_point(part: Subproblem, point: Point, step: Point, mu: float, price: float) -> Point:
     """The next point: as far along the step as the merit function falls, slacks as large as they can be."""
     far = min(1.0, _room(point.x, step.x), _room(point.slack, step.slack))
     priced = min(1.0, _room(point.dual, step.dual), _room(point.bound_dual, step.bound_dual))
-    moved = point.moved(step, _shortened(part, point, step, far, mu, price), priced)
+    moved = point.moved(step, _backtrack(part, point, step, far, mu, price), priced)
     return replace(moved, slack=np.maximum(moved.slack, part.slack(moved.x)))
 
 
 def _room(value: Floats, step: Floats) -> float:
     falling = step < 0
-    return float(INSIDE * (-value[falling] / step[falling]).min(initial=np.inf))
+    return float(BOUNDARY_FRACTION * (-value[falling] / step[falling]).min(initial=np.inf))
 
 
 def _merit(part: Subproblem, x: Floats, slack: Floats, mu: float, price: float) -> float:
@@ -227,7 +295,7 @@ def _merit(part: Subproblem, x: Floats, slack: Floats, mu: float, price: float) 
     return float(-part.entropy(x) - mu * inside + price * missed)
 
 
-def _shortened(part: Subproblem, point: Point, step: Point, far: float, mu: float, price: float) -> float:
+def _backtrack(part: Subproblem, point: Point, step: Point, far: float, mu: float, price: float) -> float:
     """As far along a step as the merit function falls."""
     before = _merit(part, point.x, point.slack, mu, price)
     for _ in range(12):

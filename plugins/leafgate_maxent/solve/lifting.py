@@ -6,14 +6,14 @@ size of each block and the slack of each linear inequality; linear equations tie
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
-from leafgate_maxent.presolve.fixed_cells import independent
+from leafgate_maxent.presolve.fixed_cells import independent_rows
 from leafgate_maxent.problem.tree_index import Floats, Ids
 from leafgate_maxent.solve.subproblem import Subproblem
 
@@ -22,7 +22,7 @@ INSIDE = 1e-3
 
 
 @dataclass(frozen=True)
-class Lifted:
+class LiftedProblem:
     """`matrix @ y == right`, y >= 0, of which the first are the part's own variables, `scale` people each.
 
     `counts` and `sizes` number the variables of each block, -1 where its people are settled: `settled`
@@ -93,7 +93,7 @@ def _times(factor: float, term: str) -> str:
     return f"({factor!r})*{term}"
 
 
-def lifted(part: Subproblem) -> Lifted:
+def lift(part: Subproblem) -> LiftedProblem:
     """The part with all that varies in a block, and all slack, as variables of their own."""
     curved, n = part.curved, len(part)
     scale = np.where(np.isfinite(part.limit) & (part.limit > 0), part.limit, np.maximum(1, part.start))
@@ -109,7 +109,7 @@ def lifted(part: Subproblem) -> Lifted:
     settled = np.where(free, 0, curved.offset.reshape(free.shape)) / people[:, None]
     matrix, right = _stacked(part, scale, (free, people, settled), slack)
     inside = np.maximum(np.concatenate([*start, short / slack]), INSIDE)
-    return Lifted(part, scale, people, counts, sizes, settled, matrix, right, inside)
+    return LiftedProblem(part, scale, people, counts, sizes, settled, matrix, right, inside)
 
 
 def _stacked(
@@ -117,7 +117,7 @@ def _stacked(
 ) -> tuple[sp.csr_array, Floats]:
     """All linear equations: the part's own, people and sizes of blocks, inequalities with their slack."""
     free, people, settled = blocks
-    rows, mine, several = independent(part.equality), np.flatnonzero(free), np.flatnonzero(free.any(axis=1))
+    rows, mine, several = independent_rows(part.equality), np.flatnonzero(free), np.flatnonzero(free.any(axis=1))
     per = np.repeat(people, part.curved.classes)[mine]
     adding = sp.csr_array((np.ones(len(mine)), (np.nonzero(free)[0], np.arange(len(mine)))), (len(free), len(mine)))
     largest = 1 / np.maximum(abs(part.equality[rows]).max(axis=1).toarray().ravel(), 1e-300)
@@ -148,7 +148,7 @@ def _scaled(matrix: sp.csr_array, left: Floats, right: Floats) -> sp.csr_array:
 # --- A part whose curved constraints may be missed, at a price ---
 
 
-def elastic(part: Subproblem, relief: sp.csr_array, cost: Floats) -> Subproblem:
+def make_elastic(part: Subproblem, relief: sp.csr_array, cost: Floats) -> Subproblem:
     """The part with further variables that make its curved constraints easier, at a cost.
 
     `relief` has a row a constraint and a column a new variable: what one unit of it adds. The prices
@@ -177,3 +177,58 @@ def elastic(part: Subproblem, relief: sp.csr_array, cost: Floats) -> Subproblem:
         ),
         cost=np.concatenate([part.costs, cost]),
     )
+
+
+# --- Independent blocks of a lifted problem: two solutions of half the size are cheaper than one ---
+
+MIN_BATCH_VARIABLES = 500
+"""Variables; smaller components are solved together, for starting the solver costs as much as so many."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some variables, and the equations and curved constraints that are about them."""
+
+    variables: Ids
+    rows: Ids
+    curved: Ids
+
+
+def decompose_blocks(problem: LiftedProblem) -> Iterator[Batch]:
+    """All variables, the largest components by themselves, small ones together."""
+    curved = _about(problem)
+    joined = sp.vstack([problem.matrix, curved], format="csr")
+    graph = sp.block_array([[None, joined], [joined.T, None]], format="csr")
+    number = sp.csgraph.connected_components(graph, directed=False)[1]
+    rows, variables = number[: joined.shape[0]], number[joined.shape[0] :]
+    size = np.bincount(variables, minlength=int(number.max(initial=-1)) + 1)
+    batch = _together(size)
+    for each in np.unique(batch[variables]):
+        mine = batch[rows] == each
+        cut = problem.matrix.shape[0]
+        yield Batch(np.flatnonzero(batch[variables] == each), np.flatnonzero(mine[:cut]), np.flatnonzero(mine[cut:]))
+
+
+def _about(problem: LiftedProblem) -> sp.csr_array:
+    """Which variables each curved constraint is about, as far as equations do not say it."""
+    curved, n = problem.part.curved, len(problem.start)
+    varies = np.flatnonzero(problem.sizes >= 0)
+    size = sp.csr_array((np.ones(len(varies)), (varies, problem.sizes[varies])), (len(problem.sizes), n))
+    about = sp.csr_array(abs(curved.coefficients) @ size)
+    if curved.plus is None:
+        return about
+    more = sp.csr_array((len(curved), n - len(problem.part)))
+    return sp.csr_array(about + sp.hstack([abs(curved.plus), more], format="csr"))
+
+
+def _together(size: Ids) -> Ids:
+    """For each component the number of its batch."""
+    order = np.argsort(-size, kind="stable")
+    batch = np.zeros(len(size), dtype=np.int64)
+    number, held = 0, 0
+    for each in order.tolist():
+        if held and held + size[each] > MIN_BATCH_VARIABLES:
+            number, held = number + 1, 0
+        batch[each] = number
+        held += int(size[each])
+    return batch

@@ -1,4 +1,4 @@
-"""A reduced part of the problem: what an engine is given, and what it gives back."""
+"""The subproblem that an engine solves, and its solution."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class NonlinearConstraints:
         jacobian = sp.csr_array(weighted @ self.matrix)
         return jacobian if self.plus is None else sp.csr_array(jacobian + self.plus)
 
-    def about(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def involving(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which constraints are about any of some variables."""
         cells = abs(self.matrix) @ chosen.astype(np.float64) > 0
         held = cells.reshape(-1, self.classes).any(axis=1)
@@ -110,7 +110,7 @@ class Subproblem:
         """By how much every inequality holds, the curved ones first."""
         return np.concatenate([self.curved.values(x), self.inequality @ x - self.inequality_bound])
 
-    def missed(self, x: Floats) -> float:
+    def max_violation(self, x: Floats) -> float:
         """The worst violation of any constraint."""
         worst = [np.maximum(-x, 0).max(initial=0), np.abs(self.equality @ x - self.equality_bound).max(initial=0)]
         worst.append(np.maximum(-self.slack(x), 0).max(initial=0))
@@ -119,15 +119,15 @@ class Subproblem:
 
 @dataclass(frozen=True)
 class Solution:
-    """A point, and what each constraint is worth at it: nats of entropy for each person it is relaxed by.
+    """A point and its duals: nats of entropy for each person by which a constraint is relaxed.
 
     `duals` are those of the curved constraints, `inequality_duals` of the linear inequalities, none of
-    them negative; `equality_duals` of the equalities. `done` says whether the engine was content.
+    them negative; `equality_duals` of the equalities. `converged` says whether the engine was content.
     """
 
     x: Floats
     duals: Floats
     inequality_duals: Floats
     equality_duals: Floats
-    done: bool
+    converged: bool
     steps: int = 0

@@ -4,7 +4,7 @@ from broken_plugins.attacks import BROKEN_ATTACKS, ByLeaves
 from broken_plugins.builders import BROKEN_BUILDERS, ByColumn
 from broken_plugins.metrics import BROKEN_METRICS, Doubt
 
-__all__ = ["BROKEN", "HONEST"]
+__all__ = ["HONEST", "VIOLATION_TOLERANCE"]
 
 HONEST = (ByLeaves(), Doubt(at_least=0), ByColumn())
 """An attack, a metric and a builder that pass."""

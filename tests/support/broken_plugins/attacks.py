@@ -24,7 +24,7 @@ NOWHERE = ("192.0.2.1", 80)
 
 
 class ByLeaves(AttackModel):
-    """Believe of everyone what the leaf they reach tells."""
+    """Give everyone the class shares of the leaf they reach."""
 
     use: str = "by_leaves"
 
@@ -285,7 +285,7 @@ class Blind(ByLeaves):
 
 
 class MisreadsShares(ByLeaves):
-    """Takes leaves that tell shares for leaves that tell nothing."""
+    """Takes leaves that publish shares for leaves that publish nothing."""
 
     def read(self, release: Release, known: AdversaryKnowledge) -> tuple[np.ndarray, np.ndarray]:
         import numpy as np
@@ -296,7 +296,7 @@ class MisreadsShares(ByLeaves):
 
 
 class Crashes(ByLeaves):
-    """Takes for granted that leaves tell counts."""
+    """Assumes that leaves publish counts."""
 
     def read(self, release: Release, known: AdversaryKnowledge) -> tuple[np.ndarray, np.ndarray]:
         from leafgate.types.tree import leaves

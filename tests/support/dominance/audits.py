@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from dominance.people import People
 from leafgate.api.registry import Plugins, load_plugins
-from leafgate.engine.audit import audit
 from leafgate.errors import LeafgateError
 from leafgate.policy.load import as_json, policy_model
 from leafgate.policy.models import Policy
+from leafgate.session.run import audit_policy
 from leafgate.types.report import Finding
 
 Metrics = Sequence[Mapping[str, Any]]
@@ -106,7 +106,7 @@ def audited(
 ) -> Outcome:
     """Audit what a builder makes of the people."""
     try:
-        found = audit(policy_for(people, build, metrics, attacks, **more), _plugins(), people.table)
+        found = audit_policy(policy_for(people, build, metrics, attacks, **more), _plugins(), people.table)
     except LeafgateError as error:
         return Outcome("refused", error=f"{type(error).__name__}: {error}")
     findings = {finding.id: finding for finding in found.report.findings}

@@ -49,7 +49,7 @@ def value_names_disclosed(model: ModelIR) -> tuple[FileDisclosure, ...]:
 def without_declared(model: ModelIR, schema: Schema) -> ModelIR:
     """The model, names of values no disclosure of it where the policy declares all of them, and tests need each.
 
-    Then they tell nothing but the tests: what may occur, everybody knows from the policy. A value that no test parts
+    Then they give nothing but the tests: what may occur, everybody knows from the policy. A value that no test parts
     from others was listed for another reason: somebody in training had it.
     """
     coded = [one for one in model.origins or () if isinstance(one, CategoryCodes)]
@@ -58,8 +58,8 @@ def without_declared(model: ModelIR, schema: Schema) -> ModelIR:
     declared = all(one.column in schema and set(one.codes) <= set(schema[one.column].values or ()) for one in coded)
     if not (tested and declared):
         return model
-    mine = value_names_disclosed(replace(model, discloses=()))
-    return replace(model, discloses=tuple(item for item in model.discloses if item not in mine))
+    own = value_names_disclosed(replace(model, discloses=()))
+    return replace(model, discloses=tuple(item for item in model.discloses if item not in own))
 
 
 UNDECLARED = (
@@ -99,18 +99,20 @@ def lists_of_people(
     fills = frozenset(one.fill_value for one in coded) | STAND_INS
     shared = {(one.column, id(one.codes.groups if isinstance(one.codes, OneHot) else one.codes)): one for one in coded}
     lists = {CategoryList(one.column, known_by(one)) for one in shared.values()} | set(model.category_lists)
-    strange, long = list[frozenset[str]](), 0
+    undeclared, long = list[frozenset[str]](), 0
     for each in lists:
         values = each.values - fills
         if not values or _are_positions(values):
             continue
         home = _home(CategoryList(columns.get(each.column, each.column), values), schema)
         if home is None:
-            strange.append(values)
+            undeclared.append(values)
         elif people is not None and _is_long(values, home, people):
             long += 1
-    n = len(frozenset[str]().union(*strange))
-    found = [FileDisclosure("people_listed", "high", UNDECLARED.format(n=n, lists=len(strange)))] if strange else []
+    n = len(frozenset[str]().union(*undeclared))
+    found = (
+        [FileDisclosure("people_listed", "high", UNDECLARED.format(n=n, lists=len(undeclared)))] if undeclared else []
+    )
     return (*found, *([FileDisclosure("people_listed", "high", LONG.format(lists=long))] if long else []))
 
 
@@ -185,5 +187,5 @@ def _fewer(origin: CategoryCodes, tests: set[Split]) -> CategoryCodes:
     if other is None:
         largest = Counter(ways[code] for code in origin.codes.values()).most_common(1)[0][0]
         other = min(code for code in ways if ways[code] == largest)
-    mine = tuple(test.low(other) for test in tests)
-    return replace(origin, codes={v: code for v, code in origin.codes.items() if ways[code] != mine}, otherwise=other)
+    own = tuple(test.low(other) for test in tests)
+    return replace(origin, codes={v: code for v, code in origin.codes.items() if ways[code] != own}, otherwise=other)

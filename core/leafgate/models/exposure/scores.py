@@ -1,4 +1,4 @@
-"""Do the scores of boosting's first trees betray how many people of each class are at their leaves?"""
+"""Whether the numbers of people of each class follow from the scores of the first trees of boosting."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SINGLE, EXACT = 2e-7, 1e-12
 """Parts by which scores are off: sums of single precision, of double precision."""
 
 SETTLED = 5
-"""Scores so coarse that a leaf of so many people is explained by accident tell nobody's number."""
+"""Scores so coarse that chance explains a leaf of so many people disclose no count."""
 
 RECOVERABLE_FROM_SCORES = FileDisclosure(
     "scores_betray_counts",
@@ -65,7 +65,7 @@ class _Law:
 
 
 def with_recoverable_score_counts(model: ModelIR) -> ModelIR:
-    """The model, said to tell counts where its first scores do, and that they may where nobody could tell."""
+    """The model with a disclosure of counts where its first scores give them, or may give them."""
     if model.values != "scores" or model.level == "counts" or not model.classes:
         return model
     result = RECOVERABLE_FROM_SCORES if counts_recoverable_from_scores(model) else UNSETTLED
@@ -111,8 +111,8 @@ def _chance(model: ModelIR, output: int | None) -> float:
     k = len(model.classes)
     base = np.zeros(k)
     base[k - len(model.base) :] = model.base
-    mine = (1 if output is None else output) if k == 2 else output or 0
-    return float(1 / np.exp(np.clip(base - base[mine], -50, 50)).sum())
+    position = (1 if output is None else output) if k == 2 else output or 0
+    return float(1 / np.exp(np.clip(base - base[position], -50, 50)).sum())
 
 
 def _laws(model: ModelIR, scores: Floats, p: Floats) -> Iterator[_Law]:
@@ -169,7 +169,7 @@ def _log_chance(found: int, expected: float) -> float:
 
 
 def _coarse(model: ModelIR) -> bool:
-    """Are the scores rounded so that leaves of a few people cannot be told from others?"""
+    """Whether the scores are rounded so that leaves of a few people are indistinguishable from others."""
     scores, p = _first(model)
     half = _unit(scores) if len(scores) else 1.0
     if half is None:

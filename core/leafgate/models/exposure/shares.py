@@ -1,4 +1,4 @@
-"""Do shares betray how many people they are shares of?"""
+"""Whether the number of people at a leaf follows from the shares of its classes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from leafgate.algorithms.consistency import decimal_places
-from leafgate.models.ir.model import Flags, Floats, Ids, ModelIR, Says
+from leafgate.models.ir.model import Flags, Floats, Ids, ModelIR, ValueKind
 from leafgate.types.release import FileDisclosure
 
 PEOPLE = 1000
-"""Leaves of so many people and fewer are looked for: shares of more cannot be told from any number."""
+"""Leaves of so many people and fewer are searched for: shares of more people approximate any number."""
 
 FEW = 200
 """So few people are found out from rounded shares where all numbers of them that fit are multiples of one."""
@@ -38,7 +38,7 @@ RECOVERABLE_MEANS = FileDisclosure(
 
 
 def with_recoverable_counts(model: ModelIR) -> ModelIR:
-    """The model, said to tell counts where its leaves' shares, or means, are fractions of few people."""
+    """The model with a disclosure of counts where the shares or means of its leaves are fractions of few people."""
     means = model.values == "values" and model.combine in {"one", "mean_per_tree"}
     if (model.leaf_level != "shares" and not means) or model.level == "counts" or not counts_recoverable(model):
         return model
@@ -62,7 +62,7 @@ def counts_recoverable(model: ModelIR) -> bool:
     return _fractions(mixed, model.values) if digits is None else bool(identifiable_rows(mixed, digits).any())
 
 
-def _shares(says: Floats, kind: Says) -> Floats:
+def _shares(says: Floats, kind: ValueKind) -> Floats:
     if kind == "values":
         beyond = says[:, 0] - np.floor(says[:, 0])
         return np.column_stack([beyond, 1 - beyond])
@@ -92,7 +92,7 @@ def identifiable_rows(shares: Floats, digits: int) -> Flags:
     return found
 
 
-def _fractions(shares: Floats, kind: Says) -> bool:
+def _fractions(shares: Floats, kind: ValueKind) -> bool:
     """Are more leaves fractions of few people, to the last digit, than by accident?
 
     Means may be of any numbers; shares are of people, so it needs less to believe it of them.

@@ -1,1 +1,4 @@
-"""Containers that several readers open, within bounds: JSON, zip, objects, and leafgate's own format of models."""
+"""Containers and syntaxes that several readers share, and the neutral file `leafgate/model/1` (`native`).
+
+`json`, `zip`, `objects` and `pickles` parse untrusted bytes within bounds of memory and depth.
+"""

@@ -15,17 +15,8 @@ from leafgate.errors import ReleaseError
 from leafgate.io.json import are_numbers, are_texts, canonical, is_number, list_at, object_at, one_of, refuse_unknown
 from leafgate.io.release_codec import read_disclosure
 from leafgate.models.exposure.categories import STAND_INS
-from leafgate.models.exposure.disclosures import (
-    COUNTS,
-    PEOPLE,
-    RATIOS,
-    SIGNS,
-    SIZES,
-    has_known_words,
-    other_content,
-    text_size,
-    unread_texts,
-)
+from leafgate.models.exposure.disclosures import COUNTS, RATIOS, SIZES
+from leafgate.models.exposure.unread import PEOPLE, SIGNS, has_known_words, other_content, text_size, unread_texts
 from leafgate.models.formats.json import parse_bounded
 from leafgate.models.ir.arrays import refuse_many
 from leafgate.models.ir.features import (
@@ -41,7 +32,7 @@ from leafgate.models.ir.features import (
     distinct,
     known_by,
 )
-from leafgate.models.ir.model import LEAF, SETTINGS, Floats, ModelIR, Says, Setting, TreeIR
+from leafgate.models.ir.model import LEAF, SETTINGS, Floats, ModelIR, Setting, TreeIR, ValueKind
 from leafgate.models.readers.onnx.unread import WORDS as ONNX_WORDS
 from leafgate.models.readers.pmml.unread import TEXT_WORDS as PMML_WORDS
 from leafgate.models.readers.sklearn.unread import WORDS as SKLEARN_WORDS
@@ -84,14 +75,14 @@ ITEMS = 60
 
 
 def unread_content(document: Mapping[str, Any], model: ModelIR) -> tuple[FileDisclosure, ...]:
-    """What the file tells besides the model."""
+    """What the file discloses besides the model."""
     return other_content(
         [*_texts(document, model), *_free_texts(document, model), *_unread_tables(document), *_numbers(model)]
     )
 
 
 def known_reason(reason: str, names: Iterable[str]) -> str:
-    """Why something is not told, where a reader of leafgate may have said so of columns of these `names`."""
+    """The reason why something is unknown, if a reader of leafgate may give it for columns of these `names`."""
     plain = reason
     for name in names:
         plain = plain.replace(repr(name), "")
@@ -99,7 +90,7 @@ def known_reason(reason: str, names: Iterable[str]) -> str:
     return reason if all(has_known_words(line, REASON_WORDS) for line in lines) else FOREIGN_REASON
 
 
-def without_strange_texts(model: ModelIR) -> ModelIR:
+def without_unknown_texts(model: ModelIR) -> ModelIR:
     """The model as reports may print it: the names of known programs, known words for settings."""
     producer = model.producer if has_known_words(model.producer, PRODUCER_WORDS) else "a program that is not known here"
     settings = {
@@ -119,7 +110,7 @@ def plainly_named(model: ModelIR) -> ModelIR:
     for place, one in enumerate(model.origins):
         if one is not None and not has_known_words(_besides(names[place], one), PREFIX_WORDS):
             names[place] = one.column
-        if isinstance(one, CategoryCodes) and _strange_stand_in(one):
+        if isinstance(one, CategoryCodes) and _is_unknown_stand_in(one):
             origins[place] = replace(one, fill_value="")
     return replace(model, features=distinct(names), origins=tuple(origins))
 
@@ -130,7 +121,7 @@ FRACTION = re.compile(r"_-?[0-9]{1,6}\.[0-9]{1,20}( \([0-9]{1,6}\))?$")
 NUMBER = re.compile(r"-?[0-9.]{1,24}(e-?[0-9]{1,3})?")
 
 
-def _strange_stand_in(one: CategoryCodes) -> bool:
+def _is_unknown_stand_in(one: CategoryCodes) -> bool:
     """Is it neither a value, nor a number as imputers make them, nor a word for gaps?"""
     known = one.fill_value in one.codes or one.fill_value in STAND_INS or NUMBER.fullmatch(one.fill_value)
     return not (known or has_known_words(one.fill_value, SKLEARN_WORDS))
@@ -148,14 +139,14 @@ def _free_texts(document: Mapping[str, Any], model: ModelIR) -> Iterator[tuple[s
         document.get("origins") or (), "why", whys
     ):
         yield "reasons that leafgate does not give", PEOPLE
-    said = [(document["discloses"], "says", [item.says for item in model.discloses])]
-    said += [(document["discloses"], "kind", [item.kind for item in model.discloses])]
-    if any(_differ(*each) for each in said):
+    stated = [(document["discloses"], "says", [item.says for item in model.discloses])]
+    stated += [(document["discloses"], "kind", [item.kind for item in model.discloses])]
+    if any(_differ(*each) for each in stated):
         yield "`discloses` in words that leafgate does not write", PEOPLE
     columns = {name if one is None else one.column for name, one in zip(model.features, origins, strict=True)}
     if model.unspecified_missing_features - columns:
         yield "columns of `untold_of` that no feature is of", text_size(*model.unspecified_missing_features)
-    stand_ins = [one.fill_value for one in origins if isinstance(one, CategoryCodes) and _strange_stand_in(one)]
+    stand_ins = [one.fill_value for one in origins if isinstance(one, CategoryCodes) and _is_unknown_stand_in(one)]
     if stand_ins:
         yield "`stand_in` that is no value", text_size(*stand_ins)
     besides = {_besides(name, one) for name, one in zip(model.features, origins, strict=True) if one is not None}
@@ -241,7 +232,7 @@ def written(model: ModelIR) -> bytes:
         "from": model.format,
         "producer": model.producer,
         "features": list(model.features),
-        "origins": None if model.origins is None else [_origin_told(origin, number) for origin in model.origins],
+        "origins": None if model.origins is None else [_origin_document(origin, number) for origin in model.origins],
         **({"groups": [dict(table) for table in tables.values()]} if tables else {}),
         "classes": list(model.classes),
         "says": model.values,
@@ -251,9 +242,9 @@ def written(model: ModelIR) -> bytes:
         **({"untold_missing": model.unspecified_missing} if model.unspecified_missing else {}),
         **({"untold_of": sorted(model.unspecified_missing_features)} if model.unspecified_missing_features else {}),
         **({"settings": dict(model.settings)} if model.settings else {}),
-        **({"sampling": _sampling_told(model.sampling)} if model.sampling != NO_SAMPLING else {}),
+        **({"sampling": _sampling_document(model.sampling)} if model.sampling != NO_SAMPLING else {}),
         "discloses": [item.written() for item in model.discloses],
-        "trees": [_tree_told(tree) for tree in model.trees],
+        "trees": [_tree_document(tree) for tree in model.trees],
     }
     lines = (f"{canonical(key).decode()}:{canonical(value).decode()}" for key, value in document.items())
     return ("{" + ",\n".join(lines) + "}\n").encode()
@@ -270,10 +261,10 @@ def _alone(origin: CategoryCodes) -> bool:
     return not isinstance(origin.codes, OneHot) or origin.otherwise == origin.codes.off
 
 
-def _origin_told(origin: Origin | None, number: Mapping[int, int]) -> Any:
+def _origin_document(origin: Origin | None, number: Mapping[int, int]) -> Any:
     if origin is None:
         return None
-    kind = next(name for name, made in ORIGINS.items() if isinstance(origin, made))
+    kind = next(name for name, origin_type in ORIGINS.items() if isinstance(origin, origin_type))
     document: dict[str, Any] = {"kind": kind} | {
         ORIGIN_KEYS.get(name, name): value for name, value in vars(origin).items()
     }
@@ -282,9 +273,9 @@ def _origin_told(origin: Origin | None, number: Mapping[int, int]) -> Any:
         if isinstance(codes, OneHot) and not _alone(origin):
             document["codes"] = [number[id(codes.groups)], codes.group, codes.on, codes.off]
         else:
-            mine = codes.own_values() if isinstance(codes, OneHot) else codes
-            document["codes"] = {value: _sayable(code) for value, code in mine.items()}
-        document["missing"], document["other"] = _sayable(origin.missing), _sayable(origin.otherwise)
+            own = codes.own_values() if isinstance(codes, OneHot) else codes
+            document["codes"] = {value: _json_number(code) for value, code in own.items()}
+        document["missing"], document["other"] = _json_number(origin.missing), _json_number(origin.otherwise)
         if not origin.lookup_precision:
             del document["seen"]  # as it was before there was such a thing
         if not origin.fill_value:
@@ -294,19 +285,21 @@ def _origin_told(origin: Origin | None, number: Mapping[int, int]) -> Any:
     return document
 
 
-def _sayable(number: float | None) -> Any:
+def _json_number(number: float | None) -> Any:
     """A number; a missing one, which JSON has not, as a text."""
     return "missing" if number is not None and math.isnan(number) else number
 
 
-def _tree_told(tree: TreeIR) -> dict[str, Any]:
+def _tree_document(tree: TreeIR) -> dict[str, Any]:
     leaf = tree.feature == LEAF
     document: dict[str, Any] = {
         "feature": tree.feature.tolist(),
         "threshold": [None if gone else at for at, gone in zip(tree.threshold.tolist(), leaf.tolist(), strict=True)],
         "low": tree.low.tolist(),
         "high": tree.high.tolist(),
-        "says": [said if is_leaf else None for said, is_leaf in zip(tree.values.tolist(), leaf.tolist(), strict=True)],
+        "says": [
+            stated if is_leaf else None for stated, is_leaf in zip(tree.values.tolist(), leaf.tolist(), strict=True)
+        ],
         "output": tree.output,
     }
     for node in tree.subsets:
@@ -322,7 +315,7 @@ def _tree_told(tree: TreeIR) -> dict[str, Any]:
 
 
 def _rows(numbers: Floats) -> list[Any]:
-    """Numbers of nodes, null for nodes of which nothing is told."""
+    """Numbers of nodes, null for nodes without numbers."""
     return [None if np.isnan(row).any() else row.tolist() for row in numbers]
 
 
@@ -347,7 +340,7 @@ def read(content: bytes, place: str) -> ModelIR:
         trees=tuple(
             _tree(each, width, f"{place}.trees[{i}]") for i, each in enumerate(list_at(document, "trees", place))
         ),
-        values=one_of(document.get("says"), Says, f"{place}.says"),
+        values=one_of(document.get("says"), ValueKind, f"{place}.says"),
         combine=one_of(document.get("combine"), Combine, f"{place}.combine"),
         base=tuple(map(float, document["base"])),
         counted=one_of(document.get("counted"), Counted, f"{place}.counted"),
@@ -355,7 +348,7 @@ def read(content: bytes, place: str) -> ModelIR:
         origins=_origins(document, place),
         producer=document["producer"],
         unspecified_missing=known_reason(_text(document.get("untold_missing", ""), f"{place}.untold_missing"), ()),
-        unspecified_missing_features=_untold_of(document.get("untold_of", []), f"{place}.untold_of"),
+        unspecified_missing_features=_missing_features(document.get("untold_of", []), f"{place}.untold_of"),
         settings=_settings(document.get("settings", {}), f"{place}.settings"),
         sampling=_sampling(document, f"{place}.sampling"),
     )
@@ -398,7 +391,7 @@ def _table(document: Any, place: str) -> _Table:
     values: dict[int, list[str]] = {}
     for value, group in groups.items():
         values.setdefault(group, []).append(value)
-    return _Table(groups, {group: tuple(mine) for group, mine in values.items()})
+    return _Table(groups, {group: tuple(own) for group, own in values.items()})
 
 
 def _one_of(document: Any, tables: Sequence[_Table], place: str) -> OneHot[str]:
@@ -410,7 +403,7 @@ def _one_of(document: Any, tables: Sequence[_Table], place: str) -> OneHot[str]:
     return OneHot(table.groups, int(group), table.values.get(int(group), ()), float(on), float(off))
 
 
-def _untold_of(document: Any, place: str) -> frozenset[str]:
+def _missing_features(document: Any, place: str) -> frozenset[str]:
     if not are_texts(document):
         raise ReleaseError("must be a list of columns", place=place)
     return frozenset(document)
@@ -558,7 +551,7 @@ def _text(document: Any, place: str) -> str:
     return document
 
 
-def _sampling_told(sampling: Sampling) -> dict[str, Any]:
+def _sampling_document(sampling: Sampling) -> dict[str, Any]:
     fields = {"rate": list(sampling.rate), "held_out": sampling.held_out, "draws": sampling.draws}
     return fields | ({"root": list(sampling.root)} if sampling.root is not None else {})
 

@@ -1,1 +1,4 @@
-"""The neutral model: trees and features as every reader tells them, and their validation."""
+"""The intermediate representation of models: trees over features, and origins of features in columns.
+
+`model` and `features` define it, `arrays` builds it from lists of numbers, `validate` checks it after a reader.
+"""

@@ -50,13 +50,13 @@ class BitSets:
 
     def of_codes(self, number: int, words: np.ndarray) -> frozenset[str | float]:
         """The set as numbers."""
-        return self._made(number, None, self.codes(number, words), None)
+        return self._decoded(number, None, self.codes(number, words), None)
 
     def of_texts(self, number: int, words: np.ndarray, feature: int, texts: Sequence[str]) -> frozenset[str | float]:
         """The set as the feature's texts; IndexError where it has not so many."""
-        return self._made(number, feature, self.codes(number, words), texts)
+        return self._decoded(number, feature, self.codes(number, words), texts)
 
-    def _made(
+    def _decoded(
         self, number: int, feature: int | None, codes: Sequence[int], texts: Sequence[str] | None
     ) -> frozenset[str | float]:
         self.budget.spend(len(codes))

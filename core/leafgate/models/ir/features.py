@@ -109,7 +109,7 @@ class MissingIndicator:
 
 @dataclass(frozen=True)
 class Unresolved:
-    """A feature that cannot be told in columns, and why; the remedy, where it is not to say what the feature is."""
+    """A feature that no columns express, and why; the remedy, where it is not to say what the feature is."""
 
     column: str
     why: str

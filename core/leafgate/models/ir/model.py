@@ -17,7 +17,7 @@ from leafgate.types.release import LEVELS, Combine, Counted, FileDisclosure, Lev
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-Says = Literal["labels", "shares", "counts", "scores", "values"]
+ValueKind = Literal["labels", "shares", "counts", "scores", "values"]
 """What a leaf's numbers are: 1 for its class, shares, numbers per class, scores to add, a predicted number."""
 
 Setting = str | int | float | bool | None
@@ -25,7 +25,7 @@ SETTINGS = (
     *("max_depth", "min_samples_leaf", "min_samples_split", "max_features", "splitter", "bootstrap"),
     *("n_estimators", "min_child_weight"),
 )
-"""What is told of a learner: how much it may make of few people."""
+"""The settings of a learner that are kept: how small a group of people a leaf may stand for."""
 
 LEAF = -1
 
@@ -41,7 +41,7 @@ class TreeIR:
     for
     each class (or one alone, with `output` the class it is about; None: the last class of two, or a predicted
     number); rows of inner nodes are not read. `counts[i]` and `size[i]` are how many a node counts by class and in
-    all, where the file tells it; NaN where it tells it not of this node. `numbers` are the numbers that the file itself
+    all, where the file has it; NaN for a node where the file has none. `numbers` are the numbers that the file itself
     has on the nodes, each with what it counts, where `counts` and `size` do not say all of it.
     """
 
@@ -83,18 +83,18 @@ class CategoryList:
 
 @dataclass(frozen=True)
 class ModelIR:
-    """A model as its file tells it.
+    """A model as its file gives it.
 
     `format` names the reader, `producer` what made the file. `features` are the names of what the trees ask about, in
     the model's order; `origins`, where the file holds the encoding too, say from which column each is made. `classes`
     are empty for a model that predicts numbers. `combine` and `base` say how trees become a prediction: with `boost`
     the base and the leaves' scores are added up for each class; a model of two classes may keep one score, of the
-    second. `counted` is what the numbers count. `discloses` is what the file tells beyond its predictions.
-    `unspecified_missing` says why the file does not tell where missing cells go, of the columns
+    second. `counted` is what the numbers count. `discloses` is what the file discloses beyond its predictions.
+    `unspecified_missing` says why the file does not state where missing cells go, of the columns
     `unspecified_missing_features` (none: of
     any); it is empty where it does. `category_lists` are values that the file lists beside those of `origins`, whether
     tests need them or not; `other_names` are names of columns beside those of features and origins. A leaf of labels
-    that says nothing of any class predicts nothing. `settings` are the learner's, where the file tells them, by
+    that says nothing of any class predicts nothing. `settings` are the learner's, where the file has them, by
     scikit-learn's names. `sampling` is how the rows of each tree were drawn, and `hessians` how sums of second
     derivatives follow from scores.
     """
@@ -103,7 +103,7 @@ class ModelIR:
     features: tuple[str, ...]
     classes: tuple[str, ...]
     trees: tuple[TreeIR, ...]
-    values: Says
+    values: ValueKind
     combine: Combine = "one"
     base: tuple[float, ...] = ()
     counted: Counted = "unknown"
@@ -120,13 +120,13 @@ class ModelIR:
 
     @property
     def level(self) -> Level:
-        """How much the file tells of its leaves, whatever it is said to tell: the most of all it discloses."""
+        """The level of the leaves: the most that any of the disclosures publishes."""
         items = [item.level for item in self.discloses if item.level is not None]
         return max([*items, self.leaf_level], key=LEVELS.index)
 
     @property
     def disclosures(self) -> tuple[FileDisclosure, ...]:
-        """What the file tells beyond its predictions; of regression the leaves' numbers are part of it."""
+        """What the file discloses beyond its predictions, in regression also the numbers of the leaves."""
         others = tuple(item for item in self.discloses if item != SCORES)
         return self.discloses if self.classes else (*others, NUMBERS)
 

@@ -50,11 +50,11 @@ def _empty_intervals(tree: TreeIR, parent: Ids, asked_by_set: Flags, nodes: Ids)
     while len(left):
         above = parent[below]
         same = (tree.feature[above] == feature[left]) & ~asked_by_set[above]
-        at, mine = above[same], left[same]
+        at, own = above[same], left[same]
         low = tree.low[at] == below[same]
-        most[mine] = np.where(low, np.minimum(most[mine], top[at]), most[mine])
-        least[mine] = np.where(low, least[mine], np.maximum(least[mine], top[at]))
-        missing[mine] &= missing_low[at] == low
+        most[own] = np.where(low, np.minimum(most[own], top[at]), most[own])
+        least[own] = np.where(low, least[own], np.maximum(least[own], top[at]))
+        missing[own] &= missing_low[at] == low
         further = parent[above] != -1
         left, below = left[further], above[further]
     return (least >= most) & ~missing
@@ -201,16 +201,16 @@ def _check_counts(tree: TreeIR, place: str) -> None:
         if result is None:
             continue
         rows = result.reshape(tree.nodes, -1)
-        strange = np.asarray(((rows < 0) | np.isinf(rows)).any(axis=1))
-        _refuse(strange, "counts less than nobody, or no number", place)
+        invalid = np.asarray(((rows < 0) | np.isinf(rows)).any(axis=1))
+        _refuse(invalid, "counts less than nobody, or no number", place)
         apart = abs(rows[inner] - rows[tree.low[inner]] - rows[tree.high[inner]])
         wrong = (apart > CLOSE * np.maximum(1.0, rows[inner])).any(axis=1)
         if wrong.any():
             raise ReleaseError("its children count not as many as it does", place=f"{place}.nodes[{inner[wrong][0]}]")
     for each in tree.numbers:
         rows = each.values.reshape(len(each.values), -1)
-        strange = np.asarray(((rows < 0) | np.isinf(rows)).any(axis=1))
-        _refuse(strange, f"`{each.name}` is less than nobody, or no number", place)
+        invalid = np.asarray(((rows < 0) | np.isinf(rows)).any(axis=1))
+        _refuse(invalid, f"`{each.name}` is less than nobody, or no number", place)
     if tree.counts is not None and tree.size is not None:
         _refuse(_unlike(tree.counts.sum(axis=1), tree.size), "its classes count not as many as all", place)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from pydantic import Field, model_validator
 
-from leafgate.api.components import Limit, Strict
+from leafgate.api.components import FiniteFloat, Strict
 from leafgate.errors import Problem, ReleaseError
 from leafgate.io.json import parse_number
 from leafgate.models.ir.features import (
@@ -100,8 +100,10 @@ class Encoding(Strict):
 
     column: str | None = Field(None, description="The policy's column; when left out, the one of the feature's name.")
     value: str | None = Field(None, description="The feature is 1 where the column has this value, else 0.")
-    codes: dict[str, Limit] | None = Field(None, description="The number that stands for each value.")
-    missing: Limit | None = Field(None, description="The number of a missing cell; when left out, a missing number.")
+    codes: dict[str, FiniteFloat] | None = Field(None, description="The number that stands for each value.")
+    missing: FiniteFloat | None = Field(
+        None, description="The number of a missing cell; when left out, a missing number."
+    )
 
     @model_validator(mode="after")
     def _one_way(self) -> Encoding:
@@ -127,38 +129,42 @@ def origins_of(
 REMEDY = "say what it is under `build: {encoding: ...}`, or give the column a role that is kept"
 
 
-def _idle(said: Mapping[str, Encoding], features: Collection[str], schema: Schema) -> Iterator[str]:
+def _idle(declared: Mapping[str, Encoding], features: Collection[str], schema: Schema) -> Iterator[str]:
     targets = {column.name for column in schema.having("class")}
-    return (name for name in said if name not in features and name not in targets)
+    return (name for name in declared if name not in features and name not in targets)
 
 
-def _origin(feature: Feature, said: Encoding | None, schema: Schema) -> Origin:
+def _origin(feature: Feature, declared: Encoding | None, schema: Schema) -> Origin:
     name, result = feature.name, feature.origin
-    if said is not None:
-        origin = _renamed(result, said) or _from_policy(name, said, schema)
+    if declared is not None:
+        origin = _renamed(result, declared) or _from_policy(name, declared, schema)
     else:
         origin = result if result is not None else _from_name(name, schema)
     if isinstance(origin, Unresolved):
         return origin
-    if said is None and origin.column not in schema:
+    if declared is None and origin.column not in schema:
         origin = _spelled_plainly(origin, schema)
     if origin.column not in schema:
         return Unresolved(name, "asks about a column that the policy does not have, or drops")
     column = schema[origin.column]
     if "class" in column.roles:
         return Unresolved(name, "asks about the class itself")
-    wrong = misread(feature, origin, column, explicit=said is not None)
+    wrong = misread(feature, origin, column, explicit=declared is not None)
     return _to_schema(feature, origin, column) if wrong is None else wrong
 
 
-def _renamed(origin: Origin | None, said: Encoding) -> Origin | None:
+def _renamed(origin: Origin | None, declared: Encoding) -> Origin | None:
     """What the file says of a feature, of the column that the policy says it is made from; None where that is not so.
 
     A file's columns may have no names but positions; how they were scaled stays as the file says.
     """
-    if origin is None or isinstance(origin, Unresolved) or said.column is None:
+    if origin is None or isinstance(origin, Unresolved) or declared.column is None:
         return None
-    return replace(origin, column=said.column) if (said.value, said.codes, said.missing) == (None, None, None) else None
+    return (
+        replace(origin, column=declared.column)
+        if (declared.value, declared.codes, declared.missing) == (None, None, None)
+        else None
+    )
 
 
 def _spelled_plainly(origin: Found, schema: Schema) -> Found:
@@ -175,17 +181,17 @@ def plainly(name: str) -> str:
     return re.sub(r"^([0-9])", r"_\1", re.sub(r"[^\w+]", "_", name))
 
 
-def _from_policy(name: str, said: Encoding, schema: Schema) -> Origin:
+def _from_policy(name: str, declared: Encoding, schema: Schema) -> Origin:
     """What the policy says a feature is."""
-    column = said.column if said.column is not None else name
-    absent = math.nan if said.missing is None else said.missing
-    if said.value is not None:
-        if column in schema and schema[column].values is not None and said.value not in schema[column].domain:
+    column = declared.column if declared.column is not None else name
+    absent = math.nan if declared.missing is None else declared.missing
+    if declared.value is not None:
+        if column in schema and schema[column].values is not None and declared.value not in schema[column].domain:
             return Unresolved(name, "`encoding` names a value outside the column's domain")
-        return CategoryCodes(column, {said.value: 1.0}, 0.0, 0.0 if said.missing is None else absent)
-    if said.codes is not None:
-        return CategoryCodes(column, dict(said.codes), None, absent)
-    return Numeric(column, (), said.missing)
+        return CategoryCodes(column, {declared.value: 1.0}, 0.0, 0.0 if declared.missing is None else absent)
+    if declared.codes is not None:
+        return CategoryCodes(column, dict(declared.codes), None, absent)
+    return Numeric(column, (), declared.missing)
 
 
 def _from_name(name: str, schema: Schema) -> Origin:
@@ -217,8 +223,10 @@ def names_of(schema: Schema) -> frozenset[str]:
     rest = ("infrequent", "infrequent_sklearn", "nan", "None")
     columns = schema.columns
     plain = {plainly(one.name) for one in columns}
-    made = {f"{one.name}{sign}{value}" for one in columns for sign in BETWEEN for value in (*(one.values or ()), *rest)}
-    return frozenset(made | {prefix + one.name for one in columns for prefix in ("", "missing ")} | plain)
+    dummies = {
+        f"{one.name}{sign}{value}" for one in columns for sign in BETWEEN for value in (*(one.values or ()), *rest)
+    }
+    return frozenset(dummies | {prefix + one.name for one in columns for prefix in ("", "missing ")} | plain)
 
 
 def _to_schema(feature: Feature, origin: Origin, column: Column) -> Origin:

@@ -54,10 +54,10 @@ def lower_model(
     place: str,
     people: int | None = None,
 ) -> Release:
-    """The model, checked before, over the policy's columns; it tells what the file tells, whatever the policy says.
+    """The model, checked before, over the policy's columns; it keeps what the file discloses, whatever the policy says.
 
     `encodings` is what the policy says of the features' encoding, `people` how many the table has, where there is one.
-    Raises ReleaseError for what cannot be told in the
+    Raises ReleaseError for what cannot be expressed in the
     policy's columns, each by its name.
     """
     target = schema.target
@@ -70,7 +70,7 @@ def lower_model(
     translated = [_tree(model, tree, origins, values, schema) for tree in model.trees]
     columns = _policy_columns(model, origins, encodings)
     listed = lists_of_people(_with_codes(model, encodings), schema, columns, people)
-    items = (*model.disclosures, *_strange_columns(model, schema), *listed)
+    items = (*model.disclosures, *_unused_columns(model, schema), *listed)
     file = ModelFile(model.format, hashlib.sha256(content).hexdigest(), items)
     return Release(
         _builder(model),
@@ -99,7 +99,7 @@ def _builder(model: ModelIR) -> dict[str, Any]:
 
 
 def _check_missing(model: ModelIR, origins: Mapping[int, Origin], schema: Schema, place: str) -> None:
-    """Columns that may be missing need a model whose file tells where such cells go."""
+    """Columns that may be missing need a model whose file states where such cells go."""
     result = model.origins or (None,) * len(model.features)
     own = [name if one is None else one.column for name, one in zip(model.features, result, strict=True)]
     asked = {
@@ -126,30 +126,32 @@ def _check_spelling(model: ModelIR, origins: Mapping[int, Origin], schema: Schem
         raise ReleaseError.listing(Problem(place, f"{name!r} may be another column of it", remedy) for name in twice)
 
 
-def _policy_columns(model: ModelIR, origins: Mapping[int, Origin], said: Mapping[str, Encoding]) -> dict[str, str]:
+def _policy_columns(model: ModelIR, origins: Mapping[int, Origin], declared: Mapping[str, Encoding]) -> dict[str, str]:
     """The policy's column for what the file calls a column, of those that tests ask about."""
     result = model.origins or (None,) * len(model.features)
     asked = {i: model.features[i] if result[i] is None else result[i].column for i in origins}  # type: ignore[union-attr]
     return {name: origins[i].column for i, name in asked.items()}
 
 
-def _with_codes(model: ModelIR, said: Mapping[str, Encoding]) -> ModelIR:
+def _with_codes(model: ModelIR, declared: Mapping[str, Encoding]) -> ModelIR:
     """The model without lists of the numbers that the policy itself gives as a feature's codes."""
-    codes = {name: {f"{code:g}" for code in one.codes.values()} for name, one in said.items() if one.codes is not None}
+    codes = {
+        name: {f"{code:g}" for code in one.codes.values()} for name, one in declared.items() if one.codes is not None
+    }
     kept = tuple(one for one in model.category_lists if not one.values <= codes.get(one.column, set()))
     return replace(model, category_lists=kept)
 
 
-def _strange_columns(model: ModelIR, schema: Schema) -> list[FileDisclosure]:
+def _unused_columns(model: ModelIR, schema: Schema) -> list[FileDisclosure]:
     """That the file names columns which the policy drops, if no tree asks about them; dummies of them name people."""
     origins = model.origins or (None,) * len(model.features)
     names = {name if one is None else one.column for name, one in zip(model.features, origins, strict=True)}
     known = names_of(schema)
     if people := names_of_people(names | set(model.other_names), known, schema):
         return list(people)
-    strange = [name for name in names if not {name, name.partition("__")[2]} & known]
-    says = f"the names of {len(strange)} column(s) that the policy drops or does not know, which no tree asks about"
-    return [FileDisclosure("column_names", "medium", says)] if strange else []
+    unused = [name for name in names if not {name, name.partition("__")[2]} & known]
+    says = f"the names of {len(unused)} column(s) that the policy drops or does not know, which no tree asks about"
+    return [FileDisclosure("column_names", "medium", says)] if unused else []
 
 
 def _base(model: ModelIR, values: Sequence[str], schema: Schema) -> list[Node]:
@@ -193,11 +195,11 @@ BOTH, TURNED, LOW, HIGH = range(4)
 """Which ways of a test the release's node has: low and then high, high and then low, one alone."""
 
 
-def _ways(made: Node, low: Node, high: Node) -> int:
+def _ways(merged: Node, low: Node, high: Node) -> int:
     """The order in which a node's ways stand below what was made of it."""
-    if made is low or made is high:
-        return LOW if made is low else HIGH
-    below = children(made)
+    if merged is low or merged is high:
+        return LOW if merged is low else HIGH
+    below = children(merged)
     if len(below) == 1:
         return LOW if below[0] is low else HIGH
     return BOTH if below[0] is low else TURNED
@@ -254,7 +256,7 @@ def _leaves(model: ModelIR, tree: TreeIR, values: Sequence[str], schema: Schema)
     if tree.counts is not None and model.leaf_level == "counts":
         counts = _whole(tree.counts[:, order])
         return lambda node: Leaf(labels[node], full(counts[node]))
-    if model.leaf_level == "shares":  # scores were told above
+    if model.leaf_level == "shares":  # scores are disclosed above
         with np.errstate(invalid="ignore", divide="ignore"):
             shares = (tree.values / tree.values.sum(axis=1, keepdims=True))[:, order].tolist()
         return lambda node: Leaf(labels[node], shares=full(shares[node]))

@@ -1,4 +1,4 @@
-"""One test on a feature, told as a test on the column the feature is made from."""
+"""Lowering a test on a feature to a test on the column that the feature is computed from."""
 
 from __future__ import annotations
 

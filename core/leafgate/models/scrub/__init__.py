@@ -1,1 +1,4 @@
-"""A model's file without what it need not tell, and proof that it predicts the same."""
+"""A model file without what it need not disclose, and proof that it predicts the same.
+
+`scrub` is the entry point; `rounding` and `sampling` reduce leaves, `equivalence` compares the predictions.
+"""

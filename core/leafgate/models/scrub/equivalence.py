@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 from leafgate.algorithms.consistency import inconsistent_leaves
 from leafgate.algorithms.node_counts import REMEDY, first_contradiction
@@ -13,30 +13,28 @@ from leafgate.errors import ReleaseError
 from leafgate.io.json import parse_number
 from leafgate.models.ir.features import CategoryCodes, Numeric, Origin, Unresolved
 from leafgate.models.ir.model import ModelIR
+from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.models.scrub.scrub import Proof
-from leafgate.session.run import open_session
 from leafgate.types.release import Release
 from leafgate.types.table import Table
 
 
-def on_data(original: ModelIR, scrubbed: ModelIR, policy: Path, root: Path | None, place: str) -> Proof:
-    """Both models as releases, on every record of the table that a policy names.
+def on_data(original: ModelIR, scrubbed: ModelIR, table: Table, encoding: Mapping[str, Encoding], place: str) -> Proof:
+    """Both models as releases, on every record of a table; `encoding` is what the policy states of features.
 
     Raises ReleaseError where the first counts other people than the table's: after its counts nobody could see that.
     """
-    run = open_session(policy, None, root)
-    said = getattr(run.policy.build, "encoding", {})
     gone = set(original.features) - set(
         scrubbed.features
     )  # features no tree asks about any more: nothing is said of them
-    left = {name: each for name, each in said.items() if name not in gone}
+    remaining = {name: each for name, each in encoding.items() if name not in gone}
     releases = [
-        lower_model(model, b"", run.table.schema, of, place) for model, of in ((original, said), (scrubbed, left))
+        lower_model(model, b"", table.schema, of, place) for model, of in ((original, encoding), (scrubbed, remaining))
     ]
-    _check_counts(releases[0], run.table, place)
-    mine, its = (predict(release, run.table) for release in releases)
-    return Proof(len(run.table), int((mine != its).sum()), of_people=True)
+    _check_counts(releases[0], table, place)
+    before, after = (predict(release, table) for release in releases)
+    return Proof(len(table), int((before != after).sum()), of_people=True)
 
 
 def _check_counts(release: Release, table: Table, place: str) -> None:

@@ -1,4 +1,4 @@
-"""Shares of classes told with a few digits."""
+"""Shares of classes rounded to a few digits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same predictions from a file that tells less."""
+"""Scrubbing: a file with the same predictions that discloses less."""
 
 from __future__ import annotations
 
@@ -60,21 +60,21 @@ def votes(model: ModelIR, rows: Floats) -> Floats:
             np.asarray(model.base) if len(model.base) == width else _alone(np.array(model.base)[:, None], None, width)
         )
     for tree in model.trees:
-        said = tree.values[leaves_of(tree, rows)]
-        said = _alone(said, tree.output, width) if said.shape[1] != width else said
+        outputs = tree.values[leaves_of(tree, rows)]
+        outputs = _alone(outputs, tree.output, width) if outputs.shape[1] != width else outputs
         if model.combine in {"one", "vote"} and model.classes:
-            silent = (model.values == "labels") & ~said.any(axis=1, keepdims=True)
-            said = ((np.arange(width) == said.argmax(axis=1)[:, None]) & ~silent).astype(np.float64)
+            silent = (model.values == "labels") & ~outputs.any(axis=1, keepdims=True)
+            outputs = ((np.arange(width) == outputs.argmax(axis=1)[:, None]) & ~silent).astype(np.float64)
         elif model.combine == "mean_per_tree" and model.values == "counts":
-            said = said / said.sum(axis=1, keepdims=True)
-        total += said
+            outputs = outputs / outputs.sum(axis=1, keepdims=True)
+        total += outputs
     return total / len(model.trees) if model.combine == "mean_per_tree" else total
 
 
-def _alone(said: Floats, output: int | None, width: int) -> Floats:
+def _alone(outputs: Floats, output: int | None, width: int) -> Floats:
     """One class's scores as a row for all classes: the others get none."""
-    spread = np.zeros((len(said), width))
-    spread[:, width - 1 if output is None else output] = said[:, 0]
+    spread = np.zeros((len(outputs), width))
+    spread[:, width - 1 if output is None else output] = outputs[:, 0]
     return spread
 
 
@@ -141,7 +141,7 @@ def shares_changed(model: ModelIR, leaves: Left, digits: int = DIGITS) -> str:
 
 
 def _at_level(model: ModelIR, leaves: Left) -> ModelIR:
-    """The leaves cut down, and what they still tell."""
+    """The reduced leaves, and what they still disclose."""
     if not model.classes or model.values == "scores":
         trees = tuple(replace(tree, counts=None, size=None, numbers=()) for tree in model.trees)
         return replace(model, trees=trees, discloses=(SCORES,))
@@ -177,8 +177,8 @@ def _shares(model: ModelIR, tree: TreeIR) -> Floats:
 
 def _labels(says: Floats) -> Floats:
     """1 for the class a leaf says, 0 for the others; nothing where it says nothing."""
-    mine = np.arange(says.shape[1]) == says.argmax(axis=1)[:, None]
-    return np.asarray(mine & says.any(axis=1, keepdims=True), dtype=np.float64)
+    before = np.arange(says.shape[1]) == says.argmax(axis=1)[:, None]
+    return np.asarray(before & says.any(axis=1, keepdims=True), dtype=np.float64)
 
 
 def _folded(model: ModelIR, tree: TreeIR) -> TreeIR:
@@ -230,12 +230,12 @@ class Proof:
 def compare_on_random_points(original: ModelIR, scrubbed: ModelIR, seed: int) -> Proof:
     """Both models on random points, among them every threshold and the numbers next to it."""
     cells = random_cells((original, scrubbed), POINTS, np.random.default_rng(seed))
-    mine, its = (rows_of(model, cells) for model in (original, scrubbed))
+    before, after = (rows_of(model, cells) for model in (original, scrubbed))
     if not original.classes:
-        different = ~np.isclose(votes(original, mine)[:, 0], votes(scrubbed, its)[:, 0], rtol=1e-12)
+        different = ~np.isclose(votes(original, before)[:, 0], votes(scrubbed, after)[:, 0], rtol=1e-12)
     else:
-        different = predicted(original, mine) != predicted(scrubbed, its)
-    return Proof(len(mine), int(different.sum()))
+        different = predicted(original, before) != predicted(scrubbed, after)
+    return Proof(len(before), int(different.sum()))
 
 
 def refuse_different(proofs: Sequence[tuple[str, Proof]], leaves: Left, place: str, digits: int = DIGITS) -> None:

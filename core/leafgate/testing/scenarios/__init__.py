@@ -41,11 +41,11 @@ class Instance:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A table, and releases of it that tell `much` of some people's secrets, or `nothing`.
+    """A table, and releases of it that disclose `much` of some people's secrets, or `nothing`.
 
     `exposed` says of rows of a table whether the first kind gives their secret away; with `cells` to those only who
     know whose record is whose. `labels`: can the secret's values be declared in another order? `mechanism` makes the
-    algorithm that attackers may run; then what the release claims of it is false, or (telling nothing) true.
+    algorithm that attackers may run; then what the release claims of it is false, or (if it discloses nothing) true.
     """
 
     name: str
@@ -79,13 +79,13 @@ class Scenario:
         def release(table: Table, telling: DisclosureLevel) -> Release:
             return published(self.release(table, telling), Publish(level, measure=False), frozenset())
 
-        return replace(self, name=f"{self.name} that tells {level}", release=release)
+        return replace(self, name=f"{self.name} that publishes {level}", release=release)
 
 
 def apart(setting: Scenario) -> Instance | None:
     """The setting's world with everybody in a record alone; None where they are so anyway.
 
-    People get a public column that tells them apart and says nothing; published records are repeated.
+    People get a public column that identifies them and discloses nothing else; published records are repeated.
     """
     world = setting.world()
     records = world.release.records

@@ -105,7 +105,7 @@ SHOWN = (CaseKind("people", people_case), CaseKind("hidden cells", cells_case, l
 
 
 def release_case(setting: Scenario, learned: Learned = "everything", change: Change = unchanged) -> ScoringContext:
-    """A release that tells much or nothing, without a belief; the table is the test table, too."""
+    """A context of a release that discloses much or nothing, without a belief; the table is the test table, too."""
     world = setting.world(change, "much" if learned == "everything" else "nothing")
     return case_of(world)
 
@@ -154,8 +154,6 @@ def edge_case_contexts() -> list[ScoringContext]:
         ScoringContext(lone, lone, whole.release, known, Belief("illness", np.zeros(1, dtype=np.int64), chances)),
     ]
 
-
-# --- The examples that `explain` shows, worked out again ---
 
 GROUPS = ("the group", "the others")
 

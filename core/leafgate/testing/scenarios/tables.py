@@ -1,4 +1,4 @@
-"""Made-up people, and the same people told in other ways."""
+"""Tables of invented people, and the same people in another order or form."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def survey(most: int = 4) -> Table:
 
 @_anew
 def twins(*, alike: bool) -> Table:
-    """A mood that is secret, and a diary that tells it; `alike`: everybody's diary is the same."""
+    """A mood that is secret, and a diary that discloses it; `alike`: everybody's diary is the same."""
     rows = [(town, "a" if alike or mood == "good" else "b", mood) for town in TOWNS for mood in ("good", "bad")]
     columns = (
         Column("town", frozenset({"quasi_identifier"}), values=TOWNS),

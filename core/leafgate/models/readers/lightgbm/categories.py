@@ -1,4 +1,4 @@
-"""Whose the lists of categories at the end of a LightGBM file are, which name no feature."""
+"""The features to which the unnamed lists of categories at the end of a LightGBM file belong."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def origin_of(number: int, name: str, of: Belonging, *, by_set: bool) -> Origin 
     result, texts = of.lists[number], texts_in(of.lists[number])
     if texts is not None:
         codes = {text: float(code) for code, text in enumerate(texts)}
-        return None if by_set else CategoryCodes(name, codes, math.nan)  # sets are told by their texts
+        return None if by_set else CategoryCodes(name, codes, math.nan)  # sets are given by their texts
     if result and are_numbers(result) and len(set(result)) == len(result):
         return numbered(name, result, -1.0 if by_set else math.nan)
     return Unresolved(name, STRANGE) if result else None

@@ -153,7 +153,7 @@ def _hessians(file: File, objective: Sequence[str], classes: int, each: int, pla
 
 
 def _settings(lines: Lines, rounds: int) -> dict[str, Setting]:
-    """How it was told to learn, in scikit-learn's and XGBoost's words; no depth is any depth."""
+    """The settings of the learner, named as in scikit-learn and XGBoost; a missing depth is unlimited."""
     found: dict[str, Setting] = {"n_estimators": rounds}
     depth, weight = lines.get("max_depth", ""), lines.get("min_sum_hessian_in_leaf", "")
     if re.fullmatch(r"-?\d{1,6}", depth):
@@ -171,12 +171,12 @@ def _parts(content: bytes, place: str) -> File:
         raise ReleaseError("is not UTF-8 text", place=place) from None
     if text.count("\n") > MAX_LINES:
         raise ReleaseError(f"has more than {MAX_LINES:,} lines", place=place)
-    trees_told, end, rest = text.partition("\nend of trees")
+    before_end, end, rest = text.partition("\nend of trees")
     if not end:
         raise ReleaseError("has no end of trees", place=place)
-    if trees_told.count("\nTree=") > MAX_TREES:
+    if before_end.count("\nTree=") > MAX_TREES:
         raise ReleaseError(f"has more than {MAX_TREES:,} trees", place=place)
-    head, *trees = re.split(r"^Tree=\d+\r?$", trees_told, flags=re.MULTILINE)
+    head, *trees = re.split(r"^Tree=\d+\r?$", before_end, flags=re.MULTILINE)
     _, _, settings = rest.partition("\nparameters:")
     result = re.findall(r"^\[(\w+): (.*)\]\r?$", settings, flags=re.MULTILINE)
     return File(_lines(head, place), [_lines(tree, place) for tree in trees], dict(result), _categories(rest, place))
@@ -193,7 +193,7 @@ def _lines(text: str, place: str) -> Lines:
 
 
 def _categories(rest: str, place: str) -> Any:
-    """The categories of a data frame's columns, as the last line tells them."""
+    """The categories of a data frame's columns, from the last line."""
     last = rest.rstrip().rsplit("\n", 1)[-1]
     if not last.startswith("pandas_categorical:"):
         return None
@@ -272,7 +272,7 @@ def _tree(lines: Lines, names: Names, budget: Budget, rounds: int, output: int |
     numbers += [] if weights is None else [NodeNumbers("leaf_weight, internal_weight", "hessian", weights)]
     return TreeIR(
         feature=np.concatenate([feature, none]),
-        threshold=np.concatenate([np.where(by_set, np.nan, _beside_zero(threshold)), np.full(leaves, np.nan)]),
+        threshold=np.concatenate([np.where(by_set, np.nan, _off_zero(threshold)), np.full(leaves, np.nan)]),
         low=np.concatenate([ways[0], none]),
         high=np.concatenate([ways[1], none]),
         values=np.concatenate([np.full(inner, np.nan), value])[:, None],
@@ -295,7 +295,7 @@ def _thresholds(lines: Lines, inner: int, place: str) -> Floats:
     )
 
 
-def _beside_zero(threshold: Floats) -> Floats:
+def _off_zero(threshold: Floats) -> Floats:
     """Thresholds among the numbers that are zero to LightGBM, moved to their edge: `< -ZERO`, or `<= ZERO`."""
     return np.where(abs(threshold) <= ZERO, np.where(threshold < 0, -ZERO, ZERO), threshold)
 
@@ -312,9 +312,9 @@ def _missing_left(kind: Ids, threshold: Floats, by_set: np.ndarray, place: str) 
     """Where a missing number goes left: by default, or as zero does where nothing counts as missing."""
     absent, default_left = (kind >> 2) & 3, kind & DEFAULT_LEFT != 0
     as_zero = threshold >= 0
-    strange = ~by_set & (absent == ABSENT_ZERO) & (default_left != as_zero)
-    if strange.any() or (absent > ABSENT_NAN).any():
-        where = int((strange | (absent > ABSENT_NAN)).argmax())
+    conflicting = ~by_set & (absent == ABSENT_ZERO) & (default_left != as_zero)
+    if conflicting.any() or (absent > ABSENT_NAN).any():
+        where = int((conflicting | (absent > ABSENT_NAN)).argmax())
         why = "takes zero for missing (zero_as_missing), and sends it elsewhere than its neighbours: that is not read"
         raise ReleaseError(why, place=f"{place}.nodes[{where}]")
     return np.where(absent == ABSENT_NAN, default_left, as_zero)
@@ -337,12 +337,12 @@ def _subsets(
         which = threshold[node]
         if which != np.rint(which) or not 0 <= which < number:
             raise ReleaseError("asks for a set that there is not", place=f"{place}.nodes[{node}]")
-        mine, asked = words[start[int(which)] : start[int(which) + 1]], int(feature[node])
+        bits, asked = words[start[int(which)] : start[int(which) + 1]], int(feature[node])
         texts = names.get(asked)
         if texts is None:
-            found[node] = sets.of_codes(int(which), mine)
-        elif all(code < len(texts) for code in sets.codes(int(which), mine)[-1:]):
-            found[node] = sets.of_texts(int(which), mine, asked, texts)
+            found[node] = sets.of_codes(int(which), bits)
+        elif all(code < len(texts) for code in sets.codes(int(which), bits)[-1:]):
+            found[node] = sets.of_texts(int(which), bits, asked, texts)
         else:
             raise ReleaseError("names a category that its list does not have", place=f"{place}.nodes[{node}]")
     return found

@@ -1,42 +1,45 @@
-"""What of a LightGBM file is not read, and what it tells."""
+"""Content of a LightGBM file that is not part of the model: lines and values that LightGBM does not write."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from leafgate.models.exposure.disclosures import other_content, text_size, unread_texts
+from leafgate.models.exposure.unread import Field, Kind, UnreadTracker
 from leafgate.types.release import FileDisclosure
 
-Parts = Iterator[tuple[str, int]]
 NUMBER = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d{1,3})?|inf|nan)"
 NUMBERS = re.compile(rf"(?:{NUMBER}(?: {NUMBER})*)?")
-HEAD: Mapping[str, re.Pattern[str]] = {
-    "tree": re.compile(""),
-    "average_output": re.compile(""),
-    "version": re.compile(r"v\d{1,2}"),
+RANGE = rf"(?:none|\[{NUMBER}:{NUMBER}\]|-?\d+(?::-?\d+)*)"
+HEAD: Mapping[str, Field] = {
+    **dict.fromkeys(("tree", "average_output"), Field(Kind.FLAG)),
+    "version": Field(Kind.TEXT, re.compile(r"v\d{1,2}")),
     **dict.fromkeys(
-        ("num_class", "num_tree_per_iteration", "label_index", "max_feature_idx"), re.compile(r"-?\d{1,8}")
+        ("num_class", "num_tree_per_iteration", "label_index", "max_feature_idx"),
+        Field(Kind.TEXT, re.compile(r"-?\d{1,8}")),
     ),
-    "objective": re.compile(r"[a-z_0-9]{1,30}(?: [a-z_]{1,30}(?::[-.\de]{1,20})?){0,3}"),
-    "feature_names": re.compile(".*"),
-    "feature_infos": re.compile(
-        rf"(?:none|\[{NUMBER}:{NUMBER}\]|-?\d+(?::-?\d+)*)(?: (?:none|\[{NUMBER}:{NUMBER}\]|-?\d+(?::-?\d+)*))*"
-    ),
-    "monotone_constraints": NUMBERS,
-    "tree_sizes": NUMBERS,
+    "objective": Field(Kind.TEXT, re.compile(r"[a-z_0-9]{1,30}(?: [a-z_]{1,30}(?::[-.\de]{1,20})?){0,3}"), words=True),
+    "feature_names": Field(Kind.TEXT),
+    "feature_infos": Field(Kind.TEXT, re.compile(rf"{RANGE}(?: {RANGE})*"), max_values="features"),
+    "monotone_constraints": Field(Kind.TEXT, NUMBERS, max_values="features"),
+    "tree_sizes": Field(Kind.TEXT, NUMBERS, max_values="trees"),
 }
-"""What stands before the trees, by its key, and how it looks."""
+"""The lines before the trees, by key."""
 
-EACH = {
-    **dict.fromkeys(("num_leaves", "num_cat", "is_linear", "shrinkage"), "one"),
-    **dict.fromkeys(("split_feature", "split_gain", "threshold", "decision_type", "left_child"), "inner"),
-    **dict.fromkeys(("right_child", "internal_value", "internal_weight", "internal_count"), "inner"),
-    **dict.fromkeys(("leaf_value", "leaf_weight", "leaf_count"), "leaves"),
-    "cat_boundaries": "sets",
-    "cat_threshold": "words",
+
+def _numbers(limit: int | str, keys: str) -> dict[str, Field]:
+    return dict.fromkeys(keys.split(), Field(Kind.TEXT, NUMBERS, max_values=limit))
+
+
+TREE: Mapping[str, Field] = {
+    **_numbers(1, "num_leaves num_cat is_linear shrinkage"),
+    **_numbers("inner", "split_feature split_gain threshold decision_type left_child right_child"),
+    **_numbers("inner", "internal_value internal_weight internal_count"),
+    **_numbers("leaves", "leaf_value leaf_weight leaf_count"),
+    "cat_boundaries": Field(Kind.TEXT, NUMBERS, max_values="sets"),
+    "cat_threshold": Field(Kind.TEXT, NUMBERS, max_values="words"),
 }
-"""What a tree says, and of what each of the numbers is."""
+"""The lines of a tree, by key, each with the number of values that it may hold."""
 
 WRITTEN = """
 alpha auc_mu_weights bagging_by_query bagging_fraction bagging_freq bagging_seed bin_construct_sample_cnt
@@ -61,97 +64,9 @@ tweedie_variance_power two_round uniform_drop use_missing use_quantized_grad val
 xgboost_dart_mode zero_as_missing
 """
 SETTINGS = frozenset(WRITTEN.split())
-"""What LightGBM 3.3 to 4.7 write of how they learned."""
+"""The settings that LightGBM 3.3 to 4.7 write."""
 
 PLAIN = re.compile(r"[-+.\w]{0,30}(?:,[-+.\w]{1,30}){0,9}|[-.\d,\[\]]+")
-
-
-def unread_content(text: str, features: Collection[str]) -> tuple[FileDisclosure, ...]:
-    """What the file tells besides the trees and what is disclosed of it already."""
-    trees, _, rest = text.replace("\r\n", "\n").partition("\nend of trees")
-    head, *each = re.split(r"^(?=Tree=\d+$)", trees, flags=re.MULTILINE)
-    parts = [*_head(head, len(features), len(each))]
-    for number, tree in enumerate(each):
-        parts += _tree(tree, number)
-    return other_content([*parts, *_after(rest, features)])
-
-
-def _size(text: str) -> int:
-    return text_size(text)
-
-
-def _head(text: str, features: int, trees: int) -> Parts:
-    most = {"feature_infos": features, "monotone_constraints": features, "tree_sizes": trees}
-    for line in filter(None, text.split("\n")):
-        key, _, value = line.partition("=")
-        looks = HEAD.get(key)
-        if looks is None or not looks.fullmatch(value) or value.count(" ") >= most.get(key, 9 + len(value)):
-            yield "a line before the trees", _size(line)
-        elif key == "objective":
-            yield from unread_texts("the objective", [value], WORDS)
-
-
-def _tree(text: str, number: int) -> Parts:
-    """Lines that are not a tree's, or hold other numbers than one for each of its nodes."""
-    first, *lines = filter(None, text.split("\n"))
-    items = [(key, value) for key, sign, value in (line.partition("=") for line in lines) if sign]
-    most = _most(dict(items))
-    if first != f"Tree={number}":
-        yield "a tree's number", _size(first)
-    for line in lines:
-        key, sign, value = line.partition("=")
-        fits = sign and key in EACH and NUMBERS.fullmatch(value) and len(value.split()) <= most[EACH[key]]
-        if not fits:
-            yield "a line among a tree's", _size(line)
-
-
-def _most(document: Mapping[str, str]) -> dict[str, int]:
-    """How many numbers a tree may have of each kind."""
-    leaves = len(document.get("leaf_value", "").split())
-    kinds = document.get("decision_type", "").split()
-    sets = sum(kind.isdigit() and int(kind) % 2 for kind in kinds)
-    ends = document.get("cat_boundaries", "").split() if sets else []
-    words = int(ends[-1]) if ends and ends[-1].isdigit() else 0
-    return {"one": 1, "inner": leaves - 1, "leaves": leaves, "sets": sets + 1 if sets else 0, "words": words}
-
-
-def _after(rest: str, features: Collection[str]) -> Parts:
-    """What follows the trees: how often each feature is asked about, settings, categories; all else is told."""
-    lines = rest.split("\n")
-    if lines and lines[-1] == "":
-        lines.pop()
-    at = {line: i for i, line in reversed(list(enumerate(lines)))}
-    begin, end = at.get("parameters:", len(lines)), at.get("end of parameters", len(lines))
-    yield from _importances(lines[:begin], features)
-    for line in filter(None, lines[begin + 1 : end]):
-        if not _is_setting(line, len(features)):
-            yield "a line among the settings", _size(line)
-        else:
-            value = line.partition(": ")[2].removesuffix("]")
-            yield from unread_texts("texts among the settings", [value], WORDS, features)
-    last = len(lines) - 1
-    for i, line in enumerate(lines[end + 1 :], end + 1):
-        if line and not (i == last and line.startswith("pandas_categorical:")):
-            yield "a line after the settings", _size(line)
-
-
-def _importances(lines: Sequence[str], features: Collection[str]) -> Parts:
-    names = set(features)
-    for line in lines:
-        name, _, number = line.rpartition("=")
-        known = name in names and re.fullmatch(NUMBER, number) and len(number) < 30
-        categories = line.startswith("pandas_categorical:") and line is lines[-1]
-        if line not in ("", "feature_importances:") and not known and not categories:
-            yield "a line after the trees", _size(line)
-
-
-def _is_setting(line: str, features: int) -> bool:
-    """Is it a setting of LightGBM's, with a value as settings have? Paths are disclosed as such."""
-    key, _, value = line.removeprefix("[").removesuffix("]").partition(": ")
-    if not (line.startswith("[") and line.endswith("]") and key in SETTINGS):
-        return False
-    return key in PATHS or (PLAIN.fullmatch(value) is not None and value.count(",") < max(features, 10))
-
 
 VALUES = """
 advanced all alpha auc bagging basic binary c cegb class cpu cross cross_entropy csv cuda custom dart data e entropy
@@ -169,4 +84,67 @@ PATHS = frozenset(
         *("forcedbins_filename", "forcedsplits_filename"),
     }
 )
-"""Settings that say where something lay."""
+"""Settings that hold the path of a file, or names of machines."""
+
+
+def unread_content(text: str, features: Collection[str]) -> tuple[FileDisclosure, ...]:
+    """What the file discloses besides the trees and what the reader discloses of it."""
+    tracker = UnreadTracker(WORDS)
+    trees, _, rest = text.replace("\r\n", "\n").partition("\nend of trees")
+    head, *each = re.split(r"^(?=Tree=\d+$)", trees, flags=re.MULTILINE)
+    limits = {"features": len(features), "trees": len(each)}
+    for line in filter(None, head.split("\n")):
+        tracker.check_line("a line before the trees", line, HEAD, limits)
+    for number, tree in enumerate(each):
+        first, *lines = filter(None, tree.split("\n"))
+        if first != f"Tree={number}":
+            tracker.add_text("a tree's number", first)
+        limits = _limits(lines)
+        for line in lines:
+            tracker.check_line("a line among a tree's", line, TREE, limits)
+    _check_rest(tracker, rest, features)
+    return tracker.disclosures()
+
+
+def _limits(lines: Sequence[str]) -> dict[str, int]:
+    """How many numbers of each kind a tree may have."""
+    document = {key: value for key, sign, value in (line.partition("=") for line in lines) if sign}
+    leaves = len(document.get("leaf_value", "").split())
+    kinds = document.get("decision_type", "").split()
+    sets = sum(kind.isdigit() and int(kind) % 2 for kind in kinds)
+    ends = document.get("cat_boundaries", "").split() if sets else []
+    words = int(ends[-1]) if ends and ends[-1].isdigit() else 0
+    return {"inner": leaves - 1, "leaves": leaves, "sets": sets + 1 if sets else 0, "words": words}
+
+
+def _check_rest(tracker: UnreadTracker, rest: str, features: Collection[str]) -> None:
+    """Check the lines after the trees: importance of features, settings, and lists of categories at the end."""
+    lines = rest.removesuffix("\n").split("\n")
+    at = {line: i for i, line in reversed(list(enumerate(lines)))}
+    begin, end = at.get("parameters:", len(lines)), at.get("end of parameters", len(lines))
+    names = set(features)
+    for i, line in enumerate(lines):
+        categories = i == len(lines) - 1 and line.startswith("pandas_categorical:")
+        if i < begin and not categories and not _is_importance(line, names):
+            tracker.add_text("a line after the trees", line)
+        elif begin < i < end and line and not _is_setting(line, len(features)):
+            tracker.add_text("a line among the settings", line)
+        elif begin < i < end:
+            tracker.check_words("texts among the settings", [line.partition(": ")[2].removesuffix("]")], names)
+        elif i > max(begin, end) and line and not categories:
+            tracker.add_text("a line after the settings", line)
+
+
+def _is_importance(line: str, names: Collection[str]) -> bool:
+    """Whether a line says how often a feature is tested, or heads those that do."""
+    name, _, number = line.rpartition("=")
+    known = name in names and re.fullmatch(NUMBER, number) is not None and len(number) < 30
+    return known or line in {"", "feature_importances:"}
+
+
+def _is_setting(line: str, features: int) -> bool:
+    """Whether a line is a setting of LightGBM with a value as settings have; the reader discloses paths."""
+    key, _, value = line.removeprefix("[").removesuffix("]").partition(": ")
+    if not (line.startswith("[") and line.endswith("]") and key in SETTINGS):
+        return False
+    return key in PATHS or (PLAIN.fullmatch(value) is not None and value.count(",") < max(features, 10))

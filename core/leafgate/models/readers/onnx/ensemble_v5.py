@@ -121,12 +121,12 @@ def grown(lists: Lists, targets: int, place: str) -> list[TreeIR]:
     if targets > 1 and len(owner) * 2 * targets > MAX_SAYS:
         raise ReleaseError("has more leaves and classes than are read here", place=place)
     where = np.empty(len(owner), dtype=np.int64)
-    made = []
+    built = []
     for root, rows in zip(lists.roots.tolist(), parts, strict=True):
         ids = np.concatenate([[root], rows[rows != root]])
         where[ids] = np.arange(len(ids))
-        made.append(_tree(lists, ids, where, targets))
-    return made
+        built.append(_tree(lists, ids, where, targets))
+    return built
 
 
 def _owners(lists: Lists, place: str) -> Ids:

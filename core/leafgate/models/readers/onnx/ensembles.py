@@ -50,12 +50,12 @@ def trees_of(ensemble: Operator, place: str) -> tuple[list[Grown], int]:
     order = np.argsort(lists["treeids"], kind="stable")
     starts = np.flatnonzero(np.diff(lists["treeids"][order], prepend=lists["treeids"][order][:1] - 1))
     parts = np.split(order, starts[1:]) if len(order) else []
-    made = [_tree({**lists, **ways}, values, kinds, tracks != 0, rows, place) for rows in parts]
-    return _with_rates(made, numbers(ensemble, "nodes_hitrates", place), parts), width
+    built = [_tree({**lists, **ways}, values, kinds, tracks != 0, rows, place) for rows in parts]
+    return _with_rates(built, numbers(ensemble, "nodes_hitrates", place), parts), width
 
 
 def _with_rates(trees: list[Grown], rates: Floats | None, parts: Sequence[Ids]) -> list[Grown]:
-    """The trees with how often each node was reached, where the file tells it; converters write 0 or 1 everywhere."""
+    """The trees with how often each node was reached, where the file has it; converters write 0 or 1 everywhere."""
     if rates is None or len(rates) != sum(map(len, parts)) or np.isin(rates, (0, 1)).all():
         return trees
     result = rates.astype(np.float64)
@@ -118,7 +118,7 @@ def _looked_up(order: Ids, ids: Ids, wanted: Ids, leaf: np.ndarray) -> Ids:
     return np.where(ranked[at] == wanted, order[at], np.where(leaf, LEAF, len(ids)))
 
 
-def _said(ensemble: Operator, prefix: str, trees: Sequence[Grown], place: str) -> tuple[Any, ...]:
+def _weight_lists(ensemble: Operator, prefix: str, trees: Sequence[Grown], place: str) -> tuple[Any, ...]:
     """What leaves add: for each statement the tree, the node in it, the class or target, and the number."""
     keys = [integer_attribute(ensemble, f"{prefix}_{key}", place) for key in ("treeids", "nodeids", "ids")]
     weights = numbers(ensemble, f"{prefix}_weights", place)
@@ -134,22 +134,22 @@ def _said(ensemble: Operator, prefix: str, trees: Sequence[Grown], place: str) -
 
 def with_says(ensemble: Operator, prefix: str, trees: Sequence[Grown], width: int, place: str) -> tuple[TreeIR, ...]:
     """The trees with what their leaves say; what is said twice of one class is added up."""
-    tree, nodeids, ids, weights = _said(ensemble, prefix, trees, place)
+    tree, nodeids, ids, weights = _weight_lists(ensemble, prefix, trees, place)
     if width > 1_000 or (ids < 0).any() or (ids >= width).any():
         raise ReleaseError("says something of a class that there is not", place=place)
-    made = []
+    built = []
     order = np.argsort(tree, kind="stable")
     bounds = np.searchsorted(tree[order], np.arange(len(trees) + 1))
     for i, each in enumerate(trees):
-        mine = order[bounds[i] : bounds[i + 1]]
+        own = order[bounds[i] : bounds[i + 1]]
         sorted_ids = np.argsort(each.ids, kind="stable")
-        at = _looked_up(sorted_ids, each.ids, nodeids[mine], np.zeros(len(mine), dtype=bool))
+        at = _looked_up(sorted_ids, each.ids, nodeids[own], np.zeros(len(own), dtype=bool))
         if (at >= each.tree.nodes).any() or (each.tree.feature[at] != LEAF).any():
             raise ReleaseError("says something of a node that is no leaf", place=place)
         says = np.zeros((each.tree.nodes, width))
-        np.add.at(says, (at, ids[mine]), weights[mine])
-        made.append(replace(each.tree, values=says))
-    return tuple(made)
+        np.add.at(says, (at, ids[own]), weights[own])
+        built.append(replace(each.tree, values=says))
+    return tuple(built)
 
 
 # --- What the trees of each kind of ONNX ensemble say together ---
@@ -196,27 +196,27 @@ def _classifier(ensemble: Operator, trees: Sequence[Grown], place: str) -> Model
     start = tuple(map(float, [] if base is None else base.tolist()))
     ids = np.unique(integer_attribute(ensemble, "class_ids", place))
     alone = len(classes) == 2 and len(ids) == 1
-    made = (
+    built = (
         with_says(ensemble, "class", trees, 1 if alone else len(classes), place)
         if not alone
         else _alone(ensemble, trees, place)
     )
-    leaves = np.concatenate([tree.values[tree.leaves] for tree in made])
+    leaves = np.concatenate([tree.values[tree.leaves] for tree in built])
     if len(classes) == 2 and not alone:
-        _check_two(ensemble, made, leaves, place)
+        _check_two(ensemble, built, leaves, place)
     positive = bool((leaves >= 0).all()) and not any(start)
-    n = len(made)
+    n = len(built)
     if positive and alone and (leaves <= (1 + CLOSE) / n).all():
-        made = tuple(
-            replace(tree, values=np.column_stack([1 - n * tree.values, n * tree.values]).clip(0, 1)) for tree in made
+        built = tuple(
+            replace(tree, values=np.column_stack([1 - n * tree.values, n * tree.values]).clip(0, 1)) for tree in built
         )
-        return _shares(classes, made)
+        return _shares(classes, built)
     if positive and not alone and (abs(leaves.sum(axis=1) - 1 / n) < CLOSE / n).all():
-        return _shares(classes, tuple(replace(tree, values=_scaled(tree)) for tree in made))
+        return _shares(classes, tuple(replace(tree, values=_scaled(tree)) for tree in built))
     if alone:
         bias = -0.5 if positive else 0.0
         start = ((start[0] if start else 0.0) + bias,)
-    return ModelIR("onnx", (), classes, made, "scores", "boost", start, discloses=(SCORES,))
+    return ModelIR("onnx", (), classes, built, "scores", "boost", start, discloses=(SCORES,))
 
 
 def _check_two(ensemble: Operator, trees: Sequence[TreeIR], leaves: Floats, place: str) -> None:
@@ -224,9 +224,9 @@ def _check_two(ensemble: Operator, trees: Sequence[TreeIR], leaves: Floats, plac
 
     Source: onnxruntime, tree_ensemble_aggregator.h, `_set_score_binary`.
     """
-    said = len(integer_attribute(ensemble, "class_ids", place))
+    weights_in_file = len(integer_attribute(ensemble, "class_ids", place))
     second = leaves[:, 1] > 0
-    if len(trees) > 1 or said != 2 * len(leaves) or (second != (leaves[:, 1] > leaves[:, 0])).any():
+    if len(trees) > 1 or weights_in_file != 2 * len(leaves) or (second != (leaves[:, 1] > leaves[:, 0])).any():
         raise ReleaseError(
             "has two classes with numbers of both, of which onnxruntime does not say the larger",
             place=place,
@@ -260,8 +260,8 @@ def _regressor(ensemble: Operator, trees: Sequence[Grown], place: str) -> ModelI
     if how not in {"SUM", "AVERAGE"}:
         raise ReleaseError("takes the least or the most of its trees' numbers", place=place)
     base = numbers(ensemble, "base_values", place)
-    made = with_says(ensemble, "target", trees, 1, place)
+    built = with_says(ensemble, "target", trees, 1, place)
     if how == "AVERAGE":
-        made = tuple(replace(tree, values=tree.values / len(made)) for tree in made)
+        built = tuple(replace(tree, values=tree.values / len(built)) for tree in built)
     start = tuple(map(float, [] if base is None else base.tolist()))
-    return ModelIR("onnx", (), (), made, "values", "boost", start, discloses=(SCORES,))
+    return ModelIR("onnx", (), (), built, "values", "boost", start, discloses=(SCORES,))

@@ -28,16 +28,16 @@ def _one_hot(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
     texts = _spelled(op, name, of.kind, place)
     check_size(of.cells.size * len(texts), op, place)
     groups, other = {text: i for i, text in enumerate(texts)}, 0.0 if zeros else None
-    made: list[Cell] = []
+    outputs: list[Cell] = []
     for cell in of.cells.ravel():
         column, seen = _source(cell, of.kind, op, place)
-        mine = None if cell.untold else _of_missing(cell, texts, seen)
+        own = None if cell.untold else _of_missing(cell, texts, seen)
         for text, group in groups.items():
             codes = OneHot(groups, group, (text,))
-            missing = None if cell.untold else codes.get(mine, other) if mine is not None else other
+            missing = None if cell.untold else codes.get(own, other) if own is not None else other
             coded = CategoryCodes(column, codes, other, missing, seen)
-            made.append(Cell(f"{cell.name}_{text}", coded, untold=cell.untold))
-    return [wire(FLOAT, made, (*of.cells.shape, len(texts)))]
+            outputs.append(Cell(f"{cell.name}_{text}", coded, untold=cell.untold))
+    return [wire(FLOAT, outputs, (*of.cells.shape, len(texts)))]
 
 
 def _label(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
@@ -53,13 +53,13 @@ def _label(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
         raise refuse(op, "has not one number for each of its keys", place)
     check_size(of.cells.size * len(texts), op, place)
     result = dict(zip(texts, map(float, codes.tolist()), strict=True))
-    made: list[Cell] = []
+    outputs: list[Cell] = []
     for cell in of.cells.ravel():
         column, seen = _source(cell, of.kind, op, place)
-        mine = None if cell.untold else _of_missing(cell, texts, seen)
-        missing = None if cell.untold else float(other) if mine is None else result[mine]
-        made.append(Cell(cell.name, CategoryCodes(column, result, float(other), missing, seen), untold=cell.untold))
-    return [wire(kind, made, of.cells.shape)]
+        own = None if cell.untold else _of_missing(cell, texts, seen)
+        missing = None if cell.untold else float(other) if own is None else result[own]
+        outputs.append(Cell(cell.name, CategoryCodes(column, result, float(other), missing, seen), untold=cell.untold))
+    return [wire(kind, outputs, of.cells.shape)]
 
 
 def _spelled(op: Operator, name: str, kind: int, place: str) -> tuple[str, ...]:

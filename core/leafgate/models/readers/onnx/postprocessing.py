@@ -30,15 +30,15 @@ def check_around(graph: Graph, ensemble: Operator, place: str) -> Mapping[str, R
         raise ReleaseError("makes one value twice", place=place)
     roles: dict[str, Role] = dict.fromkeys(ensemble.outputs[-1:], "scores")
     roles |= dict.fromkeys(ensemble.outputs[:1] if len(ensemble.outputs) == 2 else (), "label")
-    strange = sorted(set(_strange(graph, ensemble, roles)))
-    if strange:
+    unknown = sorted(set(_unknown_operators(graph, ensemble, roles)))
+    if unknown:
         raise ReleaseError(
-            f"its graph has operators that are not read here: {', '.join(strange)[:200]}", place=place, remedy=REMEDY
+            f"its graph has operators that are not read here: {', '.join(unknown)[:200]}", place=place, remedy=REMEDY
         )
     return roles
 
 
-def _strange(graph: Graph, ensemble: Operator, roles: dict[str, Role]) -> Iterator[str]:
+def _unknown_operators(graph: Graph, ensemble: Operator, roles: dict[str, Role]) -> Iterator[str]:
     """The kinds of those that nobody here knows, or that are where they do not belong; `roles` grows on the way."""
     before = {id(op) for op in leading(graph, ensemble)}
     if ensemble.domain != ML:

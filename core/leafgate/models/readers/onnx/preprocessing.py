@@ -72,9 +72,9 @@ def _acted(op: Operator, given: list[Value], place: str) -> list[Value]:
             raise refuse(op, "is no tensor", place)
         return [result]
     act, _, attributes = ACTS[op.kind]
-    strange = sorted(set(op.attributes) - attributes)
-    if strange:
-        raise refuse(op, f"has an attribute {strange[0][:40]!r} that is not read here", place)
+    unknown = sorted(set(op.attributes) - attributes)
+    if unknown:
+        raise refuse(op, f"has an attribute {unknown[0][:40]!r} that is not read here", place)
     made: list[Value] = [*act(op, given, place)]
     if len(made) != len(op.outputs):
         raise refuse(op, "makes another number of things than it names", place)

@@ -1,4 +1,4 @@
-"""What of an ONNX file is not read, and what it tells."""
+"""Content of an ONNX file that is not part of the graph, and what the operators before the trees disclose."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.models.exposure.disclosures import PEOPLE, SIGNS, has_known_words, other_content, text_size, unread_texts
+from leafgate.models.exposure.unread import PEOPLE, SIGNS, has_known_words, other_content, text_size, unread_texts
 from leafgate.models.ir.model import CategoryList
 from leafgate.models.readers.onnx.ensemble_v5 import MEMBER, lists_of
 from leafgate.models.readers.onnx.graph import Graph, Operator, named, numbers
 from leafgate.models.readers.onnx.preprocessing import leading
 from leafgate.models.readers.onnx.wire import BYTES, TEXT, VARINT, Tensor, fields, tensor_of
 from leafgate.types.release import FileDisclosure
-
-# --- What the operators before the trees of an ONNX graph tell of the people it was fitted on ---
 
 CATEGORIES = FileDisclosure("categories", "low", "which values a column had in training (cats, keys)")
 RARE = FileDisclosure("rare_values", "medium", "which values of a column were rare in training (ReduceSum, values)")
@@ -54,7 +52,7 @@ def _text(value: Any) -> str:
 
 
 def _of(op: Operator) -> Iterator[FileDisclosure]:
-    """What one operator tells; a scaler that takes nothing off divides by the largest number, or may."""
+    """What one operator discloses; a scaler without an offset may divide by the largest number."""
     values = op.attributes.get("values_int64s")
     if op.kind in {"OneHotEncoder", "LabelEncoder"}:
         yield CATEGORIES
@@ -147,7 +145,7 @@ RANDOM_NAME = re.compile(r"[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}|[0-9a-f]{8
 def unread_content(
     content: bytes, graph: Graph, ensemble: Operator, place: str, classes: Collection[str]
 ) -> tuple[FileDisclosure, ...]:
-    """What the file tells besides the graph that was read, and the `classes` it predicts."""
+    """What the file discloses besides the graph that was read and the `classes` it predicts."""
     rates = numbers(ensemble, "nodes_hitrates", place)
     hit = (HIT,) if rates is not None and not np.isin(rates, (0, 1)).all() else ()
     unread = [*_unread(content, place), *_attributes(graph, ensemble), *_at_leaves(ensemble, place)]
@@ -175,8 +173,8 @@ def _unread(content: bytes, place: str) -> Iterator[tuple[str, int]]:
             if wire == BYTES and isinstance(part, bytes) and inner == 1:
                 items = list(fields(part, place))
                 given |= {text.decode("utf-8") for k, _, text in items if k == 1 and isinstance(text, bytes)}
-                strange = [text for k, _, text in items if k not in OPERATOR and text != b""]
-                yield from (("an operator's doc_string", _size(text)) for text in strange)
+                unknown = [text for k, _, text in items if k not in OPERATOR and text != b""]
+                yield from (("an operator's doc_string", _size(text)) for text in unknown)
     yield from (("a tensor that no operator is given", size) for name, size in constants.items() if name not in given)
 
 
@@ -188,8 +186,8 @@ def _names(
     beside = list[bytes]()
     _gather(content, found, beside, place)
     for where, texts in found.items():
-        strange = {text for text in texts if where != "the graph's name" or not RANDOM_NAME.fullmatch(text)}
-        yield from unread_texts(where, strange, WORDS, graph.given)
+        unknown = {text for text in texts if where != "the graph's name" or not RANDOM_NAME.fullmatch(text)}
+        yield from unread_texts(where, unknown, WORDS, graph.given)
     values = {value for each in category_lists(graph, ensemble) for value in each.values} | set(classes)
     held = [result for op in graph.operators for result in op.attributes.values()]
     held += [tensor_of(each, place) for each in graph.constants.values() if (2, VARINT, TEXT) in fields(each, place)]

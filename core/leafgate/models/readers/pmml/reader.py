@@ -11,7 +11,7 @@ import numpy as np
 
 from leafgate.algorithms.node_counts import NO_SAMPLING, Kind, Sampling
 from leafgate.errors import ReleaseError
-from leafgate.models.ir.model import CategoryList, Floats, ModelIR, Says, TreeIR
+from leafgate.models.ir.model import CategoryList, Floats, ModelIR, TreeIR, ValueKind
 from leafgate.models.readers.pmml.fields import Field, fields_of, predicate_of
 from leafgate.models.readers.pmml.trees import Missing, PmmlNode, Walk, names_in
 from leafgate.models.readers.pmml.unread import unread_content
@@ -66,9 +66,9 @@ def read(content: bytes, place: str) -> ModelIR:
     untold = _untold(parts, bool(classes) and combine != "mean_per_tree")
     kind: Kind = "rows" if len(parts) == 1 else "draws"
     walks = [_walk(part, node, names, not untold, kind, here) for part, node in zip(parts, roots, strict=True)]
-    says, trees = _said(walks, classes, combine, here)
+    says, trees = _leaf_values(walks, classes, combine, here)
     disclosed = _disclosed(roots, trees)
-    counts_told = any(item.level == "counts" for item in disclosed)
+    has_counts = any(item.level == "counts" for item in disclosed)
     return ModelIR(
         format="pmml",
         features=names,
@@ -79,7 +79,7 @@ def read(content: bytes, place: str) -> ModelIR:
         counted="exact" if len(trees) == 1 and trees[0].counts is not None and _whole(trees[0]) else "unknown",
         discloses=(
             *disclosed,
-            *unread_content(root, content, counts_told, {*names, target}),
+            *unread_content(root, content, has_counts, {*names, target}),
         ),
         producer=_producer(root),
         category_lists=_category_lists(root),
@@ -180,7 +180,7 @@ def _node(element: Element, fields: Mapping[str, Field], classes: Sequence[str],
 
 
 def _numbers(element: Element, classes: Sequence[str], place: str) -> tuple[Floats, Floats]:
-    """What a node says, and whom it counts by class; NaN where it does not tell."""
+    """What a node says, and whom it counts by class; NaN where it has no counts."""
     if not classes:
         score = element.get("score")
         says = np.array([np.nan if score is None else _number(score, place)])
@@ -232,7 +232,9 @@ def _walk(part: Element, node: PmmlNode, names: Sequence[str], ever_missing: boo
     return Walk(numbers, MISSING[how], last, silent, np.zeros_like(node.counts), ever_missing).tree(node, place, kind)
 
 
-def _said(trees: Sequence[TreeIR], classes: Sequence[str], combine: str, place: str) -> tuple[Says, tuple[TreeIR, ...]]:
+def _leaf_values(
+    trees: Sequence[TreeIR], classes: Sequence[str], combine: str, place: str
+) -> tuple[ValueKind, tuple[TreeIR, ...]]:
     """Labels, with the counts beside them; shares where those are put together."""
     if not classes:
         return "values", tuple(trees)
@@ -269,9 +271,9 @@ def _disclosed(roots: Sequence[PmmlNode], trees: Sequence[TreeIR]) -> list[FileD
 def _untold(parts: Sequence[Element], labels: bool) -> str:
     """Why people with missing cells get no prediction that can be read; nothing where they get one."""
     how = {part.get("missingValueStrategy", "none") for part in parts}
-    strange = sorted(how & {"weightedConfidence", "aggregateNodes"})
-    if strange:
-        return f"the model weighs several leaves for those ({strange[0]}), which is not read"
+    unsupported = sorted(how & {"weightedConfidence", "aggregateNodes"})
+    if unsupported:
+        return f"the model weighs several leaves for those ({unsupported[0]}), which is not read"
     last = all(part.get("noTrueChildStrategy") == "returnLastPrediction" for part in parts)
     nothing = "nullPrediction" in how or ("none" in how and not last)
     return "" if labels or not nothing else "the model predicts nothing for those"

@@ -80,7 +80,7 @@ Missing = Literal["false", "last", "null", "default"]
 
 @dataclass(frozen=True, eq=False)
 class PmmlNode:
-    """A node of the file; `says` and `counts` are rows of numbers by class, `counts` NaN where they are not told.
+    """A node of the file; `says` and `counts` are rows of numbers by class, `counts` NaN where the file has none.
 
     `size` is its recordCount, NaN where it has none.
     """
@@ -347,18 +347,18 @@ class Walk:
         )
 
     def _counted(self, counts: Floats) -> bool:
-        """Does every leaf tell whom it counts, every node as many as its children, and is nobody counted twice?"""
+        """Whether every leaf has counts, every node counts as many as its children, and nobody is counted twice."""
         leaves = np.array(self.feature) == LEAF
         whole = all(_adds_up(node) for node in self.visits)
         return whole and not np.isnan(counts[leaves]).any() and max(self.visits.values(), default=0) == 1
 
 
 def _apart(filled: bool | None, true: Remaining, false: Remaining) -> bool:
-    """Must a missing value be told from all others first? So it must where nothing else goes where it goes."""
+    """Whether a missing value needs a test of its own first: it does where no other value takes the same path."""
     if filled is None:
         return True
-    mine, others = (true, false) if filled else (false, true)
-    return others.something and not mine.something
+    own, others = (true, false) if filled else (false, true)
+    return others.something and not own.something
 
 
 def _adds_up(node: PmmlNode) -> bool:

@@ -1,4 +1,4 @@
-"""What stands in a PMML document where the standard has short words and numbers, or fields that are asked about."""
+"""Content of a PMML document that is not part of the model, or longer than the standard's words and numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from leafgate.models.exposure.disclosures import PEOPLE, other_content, text_size, unread_texts
+from leafgate.models.exposure.unread import PEOPLE, other_content, text_size, unread_texts
 from leafgate.models.readers.pmml.xml import name_of, named
 from leafgate.types.release import FileDisclosure
 
@@ -28,7 +28,7 @@ KINDS: Mapping[str, re.Pattern[str]] = {
     **dict.fromkeys(("modelName", "algorithmName", "displayName"), NAME),
     "schemaLocation": PLACES,
 }
-"""Attributes that nobody reads, or that are a choice among words, and what they look like."""
+"""Attributes that the reader ignores, or that are a choice among words, each with its pattern."""
 
 WRITTEN = """
 absent active aggregate algorithm all allow am analytics and apache apr april array as asis association aug august
@@ -62,7 +62,7 @@ NAMED = {
     "TreeModel": "the model's name",
     "MiningModel": "the model's name",
 }
-"""What texts of such elements are called in a report."""
+"""How reports name texts of these elements."""
 
 FREE = {("DataField", "name"), ("MiningField", "name"), ("Value", "value"), ("SimplePredicate", "field")}
 FREE |= {
@@ -71,7 +71,7 @@ FREE |= {
     ("ScoreDistribution", "value"),
     ("Node", "score"),
 }
-"""Names of columns, values and classes: what the reader needs, and tells of elsewhere."""
+"""Names of columns, values and classes: what the reader needs and discloses as such."""
 
 FORMS = [
     "{}",
@@ -86,7 +86,7 @@ FORMS = [
     "y_{}",
 ]
 FORMS += ["proba_{}", "predicted_{}", "Predicted_{}", "predicted({})", "prediction({})"]
-"""What outputs of a class or a field are called."""
+"""Names of outputs of a class or a field."""
 
 SPACES = re.compile(rb"""xmlns(:[\w.-]*)?\s*=\s*("[^"]*"|'[^']*')""")
 SPACE = re.compile(rb".(http://www\.dmg\.org/PMML-\d_\d(_\d)?|http://www\.w3\.org/2001/XMLSchema(-instance)?).")
@@ -94,11 +94,11 @@ PREFIX = 12
 """Signs of the longest prefix of a namespace, its colon among them."""
 
 NUMBERED = re.compile(r"[A-Za-z_-]{0,8}(\d{1,15})")
-"""What nodes and segments are called."""
+"""Identifiers of nodes and segments."""
 
 
 def anomalies(root: Element, content: bytes, asked: Collection[str]) -> Iterator[tuple[str, int]]:
-    """Longer texts than belong there, values of fields that nobody asks about, what is said twice."""
+    """Texts that are too long, values of fields that no test uses, and repeated entries."""
     names = _names(root)
     for each in root.iter():
         name = name_of(each)
@@ -174,11 +174,11 @@ def _numbers_of_nodes(root: Element) -> Iterator[tuple[str, int]]:
     above = {child: each for each in nodes for child in each}
     for each in nodes:
         result = each.get("id")
-        if result is None or ((mine := _number(result)) is not None and mine <= most):
+        if result is None or ((number := _number(result)) is not None and number <= most):
             continue
         parent = above.get(each)
         halved = None if parent is None else _number(parent.get("id", ""))
-        if mine is None or halved is None or mine // 2 != halved:
+        if number is None or halved is None or number // 2 != halved:
             yield f"a {name_of(each)}'s id", text_size(result)
 
 
@@ -186,8 +186,6 @@ def _number(text: str) -> int | None:
     found = NUMBERED.fullmatch(text)
     return None if found is None or not text.isascii() else int(found[1])
 
-
-# --- What of a PMML document is not read, and what it tells ---
 
 MODEL = "modelName functionName algorithmName missingValueStrategy missingValuePenalty noTrueChildStrategy "
 FIELD = "name optype dataType usageType outliers missingValueReplacement missingValueTreatment invalidValueTreatment"
@@ -238,7 +236,7 @@ MANY = 1.0
 
 
 def unread_content(root: Element, content: bytes, counted: bool, asked: Collection[str] = ()) -> list[FileDisclosure]:
-    """What the document tells besides the model; `counted` where its nodes' people are disclosed already.
+    """What the document discloses besides the model; `counted` where the counts of its nodes are disclosed already.
 
     `asked` are the fields that tests ask about, and the one that is predicted.
     """
@@ -255,7 +253,7 @@ EXTREMES = FileDisclosure("extremes", "high", "the smallest and the largest numb
 
 
 def _sized(root: Element) -> bool:
-    """Does a node below another say how many people it has?"""
+    """Whether a node below another has a count of people."""
     below = (child for each in root.iter() if name_of(each) == "Node" for child in each if name_of(child) == "Node")
     return any(_more(child.get("recordCount", "0")) for child in below)
 

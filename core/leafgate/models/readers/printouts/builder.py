@@ -10,7 +10,7 @@ import numpy as np
 
 from leafgate.algorithms.node_counts import NodeNumbers
 from leafgate.errors import ReleaseError
-from leafgate.models.exposure.disclosures import PEOPLE, SIGNS, other_content
+from leafgate.models.exposure.unread import PEOPLE, SIGNS, other_content
 from leafgate.models.ir.model import LEAF, Floats, TreeIR
 from leafgate.types.release import FileDisclosure
 
@@ -103,8 +103,6 @@ class Growing:
         )
 
 
-# --- What of a print-out is not the tree, and what it tells ---
-
 SECTION = re.compile(r"=== (.+) ===\s*")
 SECTIONS: Mapping[str, str] = {
     "Run information": "the run's information",
@@ -125,7 +123,7 @@ PEOPLE_LISTED = SECTIONS["Predictions"]
 
 
 def unread_content(lines: Sequence[str], read: Collection[int]) -> tuple[FileDisclosure, ...]:
-    """What the lines tell that nobody read, by section; `read` are the numbers of those that somebody did."""
+    """What the lines disclose that the reader did not use, by section; `read` are the numbers of the lines it used."""
     return other_content(_unread(lines, frozenset(read)))
 
 

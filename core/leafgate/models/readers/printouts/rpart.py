@@ -19,7 +19,7 @@ DEEPEST = 31
 """rpart numbers nodes 2i and 2i + 1 below node i, and grows no deeper."""
 
 HEADER = "node), split, n, loss, yval, (yprob)"
-NODE = re.compile(r"\s*(?P<node>\d{1,10})\) (?P<told>.*)")
+NODE = re.compile(r"\s*(?P<node>\d{1,10})\) (?P<content>.*)")
 SHARES = re.compile(r"(?P<shares>[\d.eE+ -]+)\)\s*(?P<end>\*?)\s*")
 NUMBER = re.compile(r"(?P<name>.+?)(?P<sign>>=|<) *(?P<value>-?[\d.]+(e[+-]?\d+)?)")
 SET = re.compile(r"(?P<name>[^=]+)=(?P<values>.+)")
@@ -46,7 +46,7 @@ class Line:
 
 
 def read(content: bytes, place: str) -> ModelIR:
-    """The model, not yet checked. Thresholds are as printed, with seven digits or as many as R was told to show."""
+    """The model, not yet checked. Thresholds are as printed, with seven digits or as many as R was set to print."""
     lines = lines_of(content, place)
     result = _nodes(lines, place)
     classes = _classes(result, place)
@@ -99,7 +99,7 @@ def _node(line: str, place: str) -> tuple[int, Line]:
     """A node's number, and the rest of its line: before the label stand people and loss, the last two numbers."""
     result, _, numbers = line.rpartition("(")
     node, shares = NODE.fullmatch(result), SHARES.fullmatch(numbers)
-    parts = node["told"].split() if node else []
+    parts = node["content"].split() if node else []
     at = next((i for i in range(len(parts) - 3, 0, -1) if _is_number(parts[i]) and _is_number(parts[i + 1])), None)
     if node is None or shares is None or at is None:
         raise ReleaseError("is no node of rpart's", place=place)
@@ -148,7 +148,7 @@ def _name_by_ties(names: dict[int, str], tied: Sequence[tuple[str, Sequence[int]
 
 
 def _grow(growing: Growing, document: Mapping[int, Line], place: str) -> dict[int, int]:
-    """Add every node; where each stands. Values that neither way names get no prediction, for none is told."""
+    """Add every node; where each stands. Values that neither way names get no prediction."""
     where: dict[int, int] = {}
     waiting = [(1, -1, 0)]
     while waiting:

@@ -1,4 +1,4 @@
-"""What a fitted scikit-learn model tells beyond its predictions."""
+"""What a fitted scikit-learn model discloses beyond its predictions."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ KEPT: Mapping[str, FileDisclosure] = {
         "rare_values", "medium", "which values of a column were rare in training (infrequent_categories_)"
     ),
 }
-"""Attributes that tell something, whatever kind of object has them."""
+"""Attributes that disclose something, whatever kind of object has them."""
 
 
 def disclosures(

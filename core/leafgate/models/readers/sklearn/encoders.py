@@ -120,9 +120,9 @@ def _hot_of(made: PipelineFeature, found: _Categories, step: ObjectView) -> Call
 
     def of(group: int) -> Origin:
         other = None if rest is None else float(group == rest)
-        mine = tuple(text for text in texts[group] if text is not None)
+        own = tuple(text for text in texts[group] if text is not None)
         missing = None if at is None else float(group == at)
-        return CategoryCodes(column, OneHot(named, group, mine), other, missing, fill_value=_filled(made))
+        return CategoryCodes(column, OneHot(named, group, own), other, missing, fill_value=_filled(made))
 
     return of
 
@@ -141,8 +141,8 @@ def _hot_again(
         chosen.setdefault(group, []).append(value)
 
     def of(group: int) -> Origin:
-        mine = OneHot(groups, group, tuple(chosen.get(group, ())))
-        return replace(origin, codes=mine, otherwise=_is(origin.otherwise, group), missing=_is(origin.missing, group))
+        own = OneHot(groups, group, tuple(chosen.get(group, ())))
+        return replace(origin, codes=own, otherwise=_is(origin.otherwise, group), missing=_is(origin.missing, group))
 
     return of
 

@@ -31,17 +31,17 @@ MAX_STEPS = 1_000
 
 
 def model_of(thing: Any, format: str, version: str, place: str) -> ModelIR:
-    """The neutral model of a fitted estimator or pipeline; ReleaseError names what cannot be told."""
+    """The neutral model of a fitted estimator or pipeline; ReleaseError names what cannot be expressed."""
     if not isinstance(thing, ObjectView):
         raise ReleaseError("holds no estimator", place=place)
-    estimator, made = _estimator(thing, None, place)
+    estimator, outputs = _estimator(thing, None, place)
     version = str(thing.get("_sklearn_version", version))
     read = READERS[estimator.kind](estimator)
-    made = _given(estimator, made) if made is None else made
+    outputs = _given(estimator, outputs) if outputs is None else outputs
     if read.add_features is not None:
-        made = read.add_features(estimator, made)
-    named = distinct([one.name for one in made])
-    result = any(one.origin != Numeric(one.name) for one in made)
+        outputs = read.add_features(estimator, outputs)
+    named = distinct([one.name for one in outputs])
+    result = any(one.origin != Numeric(one.name) for one in outputs)
     return ModelIR(
         format=format,
         features=named,
@@ -52,9 +52,9 @@ def model_of(thing: Any, format: str, version: str, place: str) -> ModelIR:
         base=read.base,
         counted=read.counted,
         discloses=tuple(
-            dict.fromkeys((*disclosures(thing, estimator, read.trees, read.counted), *unread_content(thing, made)))
+            dict.fromkeys((*disclosures(thing, estimator, read.trees, read.counted), *unread_content(thing, outputs)))
         ),
-        origins=tuple(one.origin for one in made) if result else None,
+        origins=tuple(one.origin for one in outputs) if result else None,
         producer=f"scikit-learn {version}, {estimator.kind}".replace("  ", " "),
         settings=settings_of(estimator),
         category_lists=category_lists(thing),
@@ -64,27 +64,27 @@ def model_of(thing: Any, format: str, version: str, place: str) -> ModelIR:
 
 
 def settings_of(estimator: ObjectView) -> dict[str, Setting]:
-    """How it was told to learn, as far as these are plain values."""
+    """The settings of the learner that are plain values."""
     found = {name: estimator.get(name) for name in SETTINGS if name in estimator}
     return {name: value for name, value in found.items() if isinstance(value, str | int | float | None)}
 
 
 def _estimator(
-    thing: ObjectView, made: list[PipelineFeature] | None, place: str
+    thing: ObjectView, outputs: list[PipelineFeature] | None, place: str
 ) -> tuple[ObjectView, list[PipelineFeature] | None]:
     """The estimator at the end of pipelines, and the features that those make for it."""
     while thing.kind == "Pipeline":
         *before, last = thing.many("steps")
-        given = made if made is not None else _given(_first(thing), None)
+        given = outputs if outputs is not None else _given(_first(thing), None)
         for named in before:
             given = transformed(named[1], given, place)
-        thing, made = last[1], given
+        thing, outputs = last[1], given
         if not isinstance(thing, ObjectView):
             raise ReleaseError("its pipeline ends without an estimator", place=place)
     if thing.kind not in READERS:
         remedy = f"of scikit-learn these can be read: {', '.join(READERS)}"
         raise ReleaseError(f"is a {thing.kind}, which is no tree and no forest known here", place=place, remedy=remedy)
-    return thing, made
+    return thing, outputs
 
 
 def _first(pipeline: ObjectView) -> ObjectView:
@@ -102,10 +102,10 @@ def _first(pipeline: ObjectView) -> ObjectView:
     raise ReleaseError("its pipeline says not which columns it was given: was it fitted?", place=pipeline.place)
 
 
-def _given(step: ObjectView, made: list[PipelineFeature] | None) -> list[PipelineFeature]:
+def _given(step: ObjectView, outputs: list[PipelineFeature] | None) -> list[PipelineFeature]:
     """The columns a step was fitted on, by the names it kept or by their numbers."""
-    if made is not None:
-        return made
+    if outputs is not None:
+        return outputs
     names = step.get("feature_names_in_")
     if names is not None:
         return raw([str(name) for name in as_tuple(names, step, "feature_names_in_")])
@@ -135,10 +135,10 @@ READERS: Mapping[str, Callable[[ObjectView], EstimatorIR]] = {
 
 
 def from_sklearn(model: Any) -> ModelIR:
-    """The neutral trees of a fitted scikit-learn estimator or pipeline, as its file would tell them.
+    """The neutral trees of a fitted scikit-learn estimator or pipeline, as its file would give them.
 
     Its attributes are read, no method of it is called. Raises ReleaseError for what is no tree and no forest, and for
-    features made in ways that cannot be told in columns; it names them.
+    features computed in ways that cannot be expressed in columns; it names them.
     """
     version = getattr(sys.modules.get("sklearn"), "__version__", "")
     return check(model_of(view_object(model), "scikit-learn in memory", str(version), "model"), "model")

@@ -20,7 +20,7 @@ def _imputer(step: ObjectView, given: Sequence[PipelineFeature]) -> list[Pipelin
     kept = step.get("keep_empty_features") is True
     made = [_filled(one, fill, step) for one, fill in zip(given, fills, strict=True) if kept or not is_missing(fill)]
     indicator = step.get("indicator_")
-    return made + (_shown(indicator, given, made) if isinstance(indicator, ObjectView) else [])
+    return made + (_indicators(indicator, given, made) if isinstance(indicator, ObjectView) else [])
 
 
 def _check_gaps(step: ObjectView) -> None:
@@ -61,10 +61,10 @@ def _gaps(origin: CategoryCodes) -> bool:
 
 def _indicator(step: ObjectView, given: Sequence[PipelineFeature]) -> list[PipelineFeature]:
     _check_gaps(step)
-    return _shown(step, given, ())
+    return _indicators(step, given, ())
 
 
-def _shown(
+def _indicators(
     indicator: ObjectView, given: Sequence[PipelineFeature], beside: Sequence[PipelineFeature]
 ) -> list[PipelineFeature]:
     """A feature for each column whose gaps are shown; sparse beside sparse ones."""

@@ -18,7 +18,7 @@ MAX_FEATURES = 100_000
 
 
 def transformed(step: Any, given: Sequence[PipelineFeature], place: str) -> list[PipelineFeature]:
-    """What a fitted transformer makes of features; ReleaseError names one that cannot be told in columns."""
+    """What a fitted transformer makes of features; ReleaseError names one that cannot be expressed in columns."""
     if step is None or step == "passthrough":
         return list(given)
     if not isinstance(step, ObjectView) or step.kind not in TRANSFORMS:
@@ -31,44 +31,44 @@ def transformed(step: Any, given: Sequence[PipelineFeature], place: str) -> list
     if isinstance(width, int) and width != len(given):
         raise ReleaseError(f"its {step.kind} is for {width} features, and gets {len(given)}", place=place)
     step.charge_budget(len(given))
-    made = TRANSFORMS[step.kind](step, given)
-    step.charge_budget(len(made))
-    return made
+    outputs = TRANSFORMS[step.kind](step, given)
+    step.charge_budget(len(outputs))
+    return outputs
 
 
 def _pipeline(step: ObjectView, given: Sequence[PipelineFeature]) -> list[PipelineFeature]:
-    made = list(given)
+    outputs = list(given)
     for named in step.many("steps"):
-        made = transformed(named[1], made, step.place)
-    return made
+        outputs = transformed(named[1], outputs, step.place)
+    return outputs
 
 
 def _columns(step: ObjectView, given: Sequence[PipelineFeature]) -> list[PipelineFeature]:
     """A ColumnTransformer: each part's features one after another, in the order it keeps them."""
     if step.get("transformer_weights") is not None:
         raise ReleaseError("its ColumnTransformer weighs its parts", place=step.place)
-    made: list[PipelineFeature] = []
+    outputs: list[PipelineFeature] = []
     for part in step.many("transformers_"):
         _, transformer, chosen = part
         columns = [] if transformer == "drop" else [given[i] for i in _chosen(chosen, given, step)]
-        made += transformed(transformer, columns, step.place) if columns else []  # of no columns it was never fitted
-        _refuse_many(made, step)
-    return [replace(one, sparse=step.get("sparse_output_") is True) for one in made]
+        outputs += transformed(transformer, columns, step.place) if columns else []  # of no columns it was never fitted
+        _refuse_many(outputs, step)
+    return [replace(one, sparse=step.get("sparse_output_") is True) for one in outputs]
 
 
 def _union(step: ObjectView, given: Sequence[PipelineFeature]) -> list[PipelineFeature]:
     if step.get("transformer_weights") is not None:
         raise ReleaseError("its FeatureUnion weighs its parts", place=step.place)
-    made: list[PipelineFeature] = []
+    outputs: list[PipelineFeature] = []
     for _, part in step.many("transformer_list"):
-        made += [] if part == "drop" else transformed(part, given, step.place)
-        _refuse_many(made, step)
-    sparse = any(one.sparse for one in made)
-    return [replace(one, sparse=sparse) for one in made]
+        outputs += [] if part == "drop" else transformed(part, given, step.place)
+        _refuse_many(outputs, step)
+    sparse = any(one.sparse for one in outputs)
+    return [replace(one, sparse=sparse) for one in outputs]
 
 
-def _refuse_many(made: Sequence[PipelineFeature], step: ObjectView) -> None:
-    if len(made) > MAX_FEATURES:
+def _refuse_many(outputs: Sequence[PipelineFeature], step: ObjectView) -> None:
+    if len(outputs) > MAX_FEATURES:
         raise ReleaseError(f"its {step.kind} makes more than {MAX_FEATURES:,} features", place=step.place)
 
 
@@ -76,7 +76,7 @@ def _chosen(chosen: Any, given: Sequence[PipelineFeature], step: ObjectView) -> 
     """The positions of a part's columns: names, numbers, a mask or a slice."""
     if isinstance(chosen, ObjectView) and "data" in chosen:
         chosen = chosen["data"]
-    names = {made.name: i for i, made in reversed(list(enumerate(given)))}
+    names = {outputs.name: i for i, outputs in reversed(list(enumerate(given)))}
     if isinstance(chosen, slice) and not isinstance(chosen.start, str) and not isinstance(chosen.stop, str):
         return list(range(len(given)))[chosen]
     if isinstance(chosen, slice):
@@ -93,8 +93,8 @@ def _chosen(chosen: Any, given: Sequence[PipelineFeature], step: ObjectView) -> 
 def _function(step: ObjectView, given: Sequence[PipelineFeature]) -> list[PipelineFeature]:
     if step.get("func") is not None:
         return [
-            replace(made, origin=Unresolved(made.name, "is made by a function, which is not run here"))
-            for made in given
+            replace(outputs, origin=Unresolved(outputs.name, "is made by a function, which is not run here"))
+            for outputs in given
         ]
     return list(given)
 

@@ -10,14 +10,14 @@ import numpy as np
 
 from leafgate.errors import ReleaseError
 from leafgate.io.json import is_number
-from leafgate.models.exposure.disclosures import has_known_words
+from leafgate.models.exposure.unread import has_known_words
 from leafgate.models.formats.json import parse_bounded
 from leafgate.models.formats.objects import ObjectView
 from leafgate.models.formats.zip import Parts, parts_of
 from leafgate.models.ir.model import ModelIR
 from leafgate.models.ir.validate import MAX_FEATURES
 from leafgate.models.readers.sklearn.estimators import model_of
-from leafgate.models.readers.sklearn.unread import WORDS, skops_left
+from leafgate.models.readers.sklearn.unread import WORDS, unread_skops_content
 
 MAX_BYTES = 400 * 2**20
 SCHEMA = "schema.json"
@@ -39,9 +39,9 @@ def read(content: bytes, place: str) -> ModelIR:
     parts = parts_of(content, place)
     if SCHEMA not in parts.sizes:
         raise ReleaseError("is a zip without a skops schema", place=place)
-    strange = [name for name in parts.sizes if name != SCHEMA and not name.endswith(".npy")]
-    if strange:
-        raise ReleaseError(f"holds {len(strange)} entr(ies) that are neither the schema nor arrays", place=place)
+    others = [name for name in parts.sizes if name != SCHEMA and not name.endswith(".npy")]
+    if others:
+        raise ReleaseError(f"holds {len(others)} entr(ies) that are neither the schema nor arrays", place=place)
     top = parse_bounded(parts.read(SCHEMA), f"{place}/{SCHEMA}")
     if not isinstance(top, dict) or "__loader__" not in top:
         raise ReleaseError("its schema is not one of skops", place=place)
@@ -50,7 +50,7 @@ def read(content: bytes, place: str) -> ModelIR:
     model = model_of(file.value(top), "skops", "", place)
     values = (value for each in model.category_lists for value in each.values)
     names = {*model.features, *model.other_names, *model.classes, *values}
-    return replace(model, discloses=(*model.discloses, *skops_left(parts, content, top, SCHEMA, names)))
+    return replace(model, discloses=(*model.discloses, *unread_skops_content(parts, content, top, SCHEMA, names)))
 
 
 @dataclass
@@ -61,7 +61,7 @@ class _File:
     place: str
     nodes: dict[Any, Mapping[str, Any]] = field(default_factory=dict)
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
-    made: dict[int, tuple[Any, Any, int]] = field(default_factory=dict)
+    built: dict[int, tuple[Any, Any, int]] = field(default_factory=dict)
     looks: int = 0
     steps: int = 0
     made_features: int = 0
@@ -86,15 +86,15 @@ class _File:
         """What a node stands for, and how many values that is: nodes may stand in one another again and again."""
         if not isinstance(node, dict) or depth > 100:
             raise ReleaseError("its schema has something that is no node, or nodes too deep", place=self.place)
-        if id(node) not in self.made:
-            value, count = self._made(node, depth)
+        if id(node) not in self.built:
+            value, count = self._build(node, depth)
             if count > MAX_VALUES:
                 raise ReleaseError(f"its schema comes to more than {MAX_VALUES:,} values", place=self.place)
-            self.made[id(node)] = node, value, count
-        _, value, count = self.made[id(node)]
+            self.built[id(node)] = node, value, count
+        _, value, count = self.built[id(node)]
         return value, count
 
-    def _made(self, node: Mapping[str, Any], depth: int) -> tuple[Any, int]:
+    def _build(self, node: Mapping[str, Any], depth: int) -> tuple[Any, int]:
         kind, content = node.get("__loader__"), node.get("content")
         if kind == "CachedNode" and node.get("__id__") in self.nodes:
             return self._counted(self.nodes[node["__id__"]], depth + 1)

@@ -1,4 +1,4 @@
-"""What of a fitted scikit-learn model is not scikit-learn's, or of columns that the model does not use."""
+"""Content of a fitted scikit-learn model and its skops file that is not part of the model."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.models.exposure.disclosures import PEOPLE, SIGNS, has_known_words, other_content, text_size, unread_texts
+from leafgate.models.exposure.unread import PEOPLE, SIGNS, has_known_words, other_content, text_size, unread_texts
 from leafgate.models.formats.objects import ObjectView
 from leafgate.models.formats.zip import Parts
 from leafgate.models.ir.model import CategoryList
 from leafgate.models.readers.sklearn.feature import PipelineFeature, is_missing, text_of
 from leafgate.types.release import FileDisclosure
-
-# --- What stands under scikit-learn's own names and is not what scikit-learn keeps there ---
 
 ONE = """
     _infrequent_enabled _n_features _n_samples _n_samples_bootstrap _precomputed _strategy _use_validation_data
@@ -143,7 +141,7 @@ FITTED = """
     _fitted_with_sw _sample_weight K _n_classes gamma
 """
 KNOWN = frozenset((PARAMETERS + FITTED).split())
-"""Attributes of scikit-learn's own: read here, told of elsewhere, or how the algorithm was set."""
+"""Attributes of scikit-learn: read, disclosed elsewhere, or settings of the algorithm."""
 
 WRITTEN = """
 absolute ada adaboostclassifier adaboostregressor all allow array as auto bagging baggingclassifier baggingregressor
@@ -182,16 +180,16 @@ MAX_STEPS_NAMED = 50
 
 
 def unread_content(root: ObjectView, features: Sequence[PipelineFeature]) -> tuple[FileDisclosure, ...]:
-    """What is nobody's need: attributes that somebody set, the generator's state, names of columns that are dropped."""
+    """What the model does not need: attributes that a user set, the generator's state, names of dropped columns."""
     own = {one.name for one in features} | {one.origin.column for one in features}
     unknown, names, random = list[tuple[str, int]](), set[str](), False
     for each in _objects(root):
         random |= each.kind in {"RandomState", "Generator"}
         unknown += _of(each) if each.kind not in {"RandomState", "Generator"} else []
         names |= {str(name) for name in _listed(each.get("feature_names_in_"))}
-    strange = {name for name in names - own if name.partition("__")[2] not in own}
-    says = f"the names of {len(strange)} column(s) that the model does not use (feature_names_in_)"
-    found = [FileDisclosure("column_names", "medium", says)] if strange else []
+    unknown_names = {name for name in names - own if name.partition("__")[2] not in own}
+    says = f"the names of {len(unknown_names)} column(s) that the model does not use (feature_names_in_)"
+    found = [FileDisclosure("column_names", "medium", says)] if unknown_names else []
     found += [SEED] if random else []
     return (*found, *other_content(unknown))
 
@@ -266,18 +264,18 @@ def _of(each: ObjectView) -> Iterator[tuple[str, int]]:
 
 
 def _is_known(name: str) -> bool:
-    """May an attribute of this name be one of a later scikit-learn?"""
+    """Whether an attribute of this name may belong to a later scikit-learn."""
     return has_known_words(name, WORDS)
 
 
 def _names_of_steps(each: ObjectView, name: str) -> Iterator[tuple[str, int]]:
-    """Names of steps that are no short words, or of more steps than a pipeline has."""
+    """Names of steps that are not short words, or of more steps than a pipeline has."""
     result = each.get(name)
     named = [one[0] for one in result if isinstance(one, tuple) and one] if isinstance(result, tuple) else []
     texts = [one for one in named if isinstance(one, str)]
-    strange = [one for one in texts if not SETTING.fullmatch(one)] if len(texts) <= MAX_STEPS_NAMED else texts
-    if strange:
-        yield "names of steps of an object", text_size(*strange)
+    unknown_names = [one for one in texts if not SETTING.fullmatch(one)] if len(texts) <= MAX_STEPS_NAMED else texts
+    if unknown_names:
+        yield "names of steps of an object", text_size(*unknown_names)
 
 
 def _listed(names: Any) -> Sequence[Any]:
@@ -296,8 +294,6 @@ def size(value: Any) -> int:
         return PEOPLE if value.names else 1
     return text_size(value) if isinstance(value, str) else 1
 
-
-# --- What of a skops file is not part of the model: in its zip, and in its schema ---
 
 KEYS = {
     *("__class__", "__id__", "__loader__", "__module__", "__reduce__", "_skops_version", "content", "file"),
@@ -318,20 +314,20 @@ GAP = 64
 
 
 OWN = KEYS - {"content", "key_types", "shape", "__reduce__"}
-"""What a node says of itself in one text or number."""
+"""Entries of a node that are one text or number."""
 
 FILE = re.compile(r"[0-9]{1,20}\.npy")
-"""How skops calls an array: by a number that Python gave it in memory."""
+"""The name skops gives an array: its identity in Python's memory."""
 
 VERSION = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){1,3}((\.?dev|rc|a|b|\.post)[0-9]{1,3})?")
 MAX_ID = 2**64
 MAX_PROTOCOL = 100
 
 
-def skops_left(
+def unread_skops_content(
     parts: Parts, content: bytes, top: Mapping[str, Any], schema: str, names: Collection[str]
 ) -> tuple[FileDisclosure, ...]:
-    """What the file holds besides the model; `names` are those of columns, values and classes that it tells."""
+    """What the file holds besides the model; `names` are those of columns, values and classes that it discloses."""
     referred: set[str] = set()
     found = [*_in_zip(parts, content), *_in_schema(parts, top, referred)]
     orphans = [size for name, size in parts.sizes.items() if name != schema and name not in referred]
@@ -341,7 +337,7 @@ def skops_left(
 
 def _texts(parts: Parts, top: Any, schema: str, names: Collection[str]) -> Iterator[tuple[str, int]]:
     """Texts of the schema and of arrays that neither scikit-learn nor skops writes."""
-    classes, modules, plain, odd = set[str](), set[str](), set[str](), 0
+    classes, modules, plain, unusual = set[str](), set[str](), set[str](), 0
     waiting: list[Any] = [top]
     while waiting:
         here = waiting.pop()
@@ -355,12 +351,12 @@ def _texts(parts: Parts, top: Any, schema: str, names: Collection[str]) -> Itera
         plain |= here.keys() - KEYS
         classes |= {str(fields[key]) for key in ("__class__", "__loader__", "type") if key in fields}
         modules |= {str(fields["__module__"])} if "__module__" in fields else set()
-        odd += not _numbers_fit(fields)
+        unusual += not _numbers_fit(fields)
         waiting.extend(here[key] for key in here.keys() - fields.keys())
     yield from unread_texts("names of classes", classes, WORDS)
     yield from unread_texts("names of modules", modules, WORDS)
-    if odd:
-        yield "numbers and versions that skops does not write", max(PEOPLE, odd)
+    if unusual:
+        yield "numbers and versions that skops does not write", max(PEOPLE, unusual)
     yield from unread_texts("texts of the schema", plain, WORDS, names)
     for name in parts.sizes:
         if name != schema:

@@ -1,4 +1,4 @@
-"""People on every node, from the sums of second derivatives that XGBoost writes."""
+"""The number of people at every node, from the sums of second derivatives that XGBoost writes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def sizes(
     *,
     weighted: bool,
 ) -> tuple[tuple[TreeIR, ...], list[FileDisclosure]]:
-    """The trees with the people on every node where the file tells them, and what the sums disclose.
+    """The trees with the people on every node where the file has them, and what the sums disclose.
 
     In the first round everybody has the same second derivative: of the logistic loss p (1 - p), of softmax
     2 p (1 - p), p being the chance that the base gives, of squared errors 1. Divided by it, the sums are numbers of

@@ -60,13 +60,13 @@ def read(content: bytes, place: str) -> ModelIR:
     names = _categories(booster, features, at)
     numbers = _number_categories(booster, features, at)
     base = _base(shape, objective, len(classes), here)
-    made = tuple(
+    built = tuple(
         _tree(tree, int(group), len(classes), names, weight, f"{at}.trees[{i}]")
         for i, (tree, group, weight) in enumerate(zip(trees, groups, _weights(drop, len(trees), at), strict=True))
     )
     rounds = integers_at(booster, "iteration_indptr", at) if "iteration_indptr" in booster else None
     positive = _positive_weight(learner)
-    sized, disclosed = sizes(made, base, objective, rounds, weighted=positive != 1.0)
+    sized, disclosed = sizes(built, base, objective, rounds, weighted=positive != 1.0)
     return ModelIR(
         format="xgboost",
         features=features,
@@ -75,7 +75,7 @@ def read(content: bytes, place: str) -> ModelIR:
         values="scores" if classes else "values",
         combine="boost" if classes else "sum",
         base=base,
-        discloses=(*disclosed, *_more([*names, *numbers], trees), *unread_content(document)),
+        discloses=(*disclosed, *_other_disclosures([*names, *numbers], trees), *unread_content(document)),
         origins=tuple(numbers.get(i) for i in range(len(features))) if numbers else None,
         category_lists=tuple(CategoryList(features[i], frozenset(texts)) for i, texts in names.items()),
         producer="XGBoost " + ".".join(str(part) for part in _version(document)),
@@ -369,7 +369,7 @@ def _sums(document: Mapping[str, Any], place: str, nodes: int) -> tuple[NodeNumb
     return (NodeNumbers("sum_hessian", "hessian", found),) if len(found) == nodes else ()
 
 
-def _more(names: Collection[int], trees: Sequence[Mapping[str, Any]]) -> list[FileDisclosure]:
+def _other_disclosures(names: Collection[int], trees: Sequence[Mapping[str, Any]]) -> list[FileDisclosure]:
     found = []
     if any("loss_changes" in tree for tree in trees):
         found.append(FileDisclosure("gains", "low", "how much every test gained"))

@@ -92,7 +92,7 @@ class _Parser:
         return int(FORMS[kind].unpack(self.take(WIDTHS[kind]))[0])
 
     def head(self) -> tuple[str | None, int | None]:
-        """A container's type and length, where it tells them."""
+        """A container's type and length, where it has them."""
         kind = None
         if self.peek("$"):
             kind = chr(self.take(1)[0])

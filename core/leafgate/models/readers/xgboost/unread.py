@@ -1,238 +1,19 @@
-"""What stands in an XGBoost file under keys of its own and is not what XGBoost writes there."""
+"""Content of an XGBoost file that is not part of the model: entries and values that XGBoost does not write."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from leafgate.models.exposure.disclosures import PEOPLE, other_content, text_size, unread_texts
+from leafgate.models.exposure.unread import Field, Kind, UnreadTracker, content_size, number_array
 from leafgate.models.ir.arrays import used
 from leafgate.types.release import FileDisclosure
 
-Part = tuple[str, int]
-"""Something nobody reads: where it stands, and how many numbers it holds."""
-
-Size = Callable[[Any], int]
-"""About how many numbers something holds."""
-
-TYPES = {"int", "float", "i", "q", "c", "categorical"}
 ROOT = 2**31 - 1
-"""What XGBoost gives for the parent of a root."""
-
-PLAIN = re.compile(r"[-+.eE\d\[\], ]{0,40}")
-"""A parameter: a number as a text, or a short list."""
-
-
-def anomalies(learner: Mapping[str, Any], model: Mapping[str, Any], features: int, size: Size) -> Iterator[Part]:
-    """Values of another kind or length than the format has; numbers are held against what follows from others."""
-    for place in ("objective", "learner_model_param"):
-        yield from _params(learner.get(place), f"learner.{place}", size)
-    yield from _params(model.get("gbtree_model_param"), "gbtree_model_param", size)
-    types = _listed(learner.get("feature_types"))
-    if types and (len(types) != features or not set(map(str, types)) <= TYPES):
-        yield "feature_types", size(learner["feature_types"])
-    trees = model["trees"]
-    yield from _wrong(model, ("tree_info",), lambda value: len(value) == len(trees) and _few(value, 1000), size)
-    yield from _wrong(model, ("iteration_indptr",), lambda document: _even(document, len(trees)), size)
-    yield from _cats(model.get("cats"), features, size)
-    for number, tree in enumerate(trees):
-        yield from _of_tree(tree, number, features, size)
-
-
-def version_anomalies(version: Any, size: Size) -> Iterator[Part]:
-    """A version that is no three or four small numbers."""
-    if version is not None and not (len(_listed(version)) <= 4 and _small(_listed(version))):
-        yield "version", size(version)
-
-
-def _params(document: Any, place: str, size: Size) -> Iterator[Part]:
-    """Parameters that are no short numbers; the base score, which is read, may be a long list."""
-    for key, value in (document or {}).items():
-        if isinstance(value, dict):
-            yield from _params(value, place, size)
-        elif key not in {"name", "base_score"} and not (isinstance(value, str) and PLAIN.fullmatch(value)):
-            yield f"entries of {place}", size(value)
-
-
-def _listed(document: Any) -> Sequence[Any]:
-    return (
-        list(document.tolist()) if isinstance(document, np.ndarray) else document if isinstance(document, list) else []
-    )
-
-
-def _small(items: Sequence[Any]) -> bool:
-    return all(type(one) is int and 0 <= one < 10_000 for one in items)
-
-
-def _few(values: np.ndarray, most: int) -> bool:
-    """Are they whole numbers from 0 on, below `most`?"""
-    return not len(values) or (values.dtype.kind in "iub" and bool(((values >= 0) & (values < most)).all()))
-
-
-def _even(values: np.ndarray, trees: int) -> bool:
-    """Are they where each of the rounds begins, all of one length?"""
-    return len(values) > 0 and values[0] == 0 and values[-1] == trees and len(set(np.diff(values).tolist())) <= 1
-
-
-def _wrong(
-    document: Mapping[str, Any], keys: Sequence[str], right: Callable[[np.ndarray], bool], size: Size
-) -> Iterator[Part]:
-    """The keys whose numbers are not right."""
-    for key in keys:
-        if key not in document:
-            continue
-        try:
-            numbers = np.array(_listed(document[key]))
-            fits = numbers.ndim == 1 and (not len(numbers) or numbers.dtype.kind in "iufb") and right(numbers)
-        except (ValueError, TypeError, OverflowError, IndexError):
-            fits = False
-        if not fits:
-            yield key, size(document[key])
-
-
-def _many(document: Any) -> int:
-    """How many categories a feature has."""
-    if not isinstance(document, dict):
-        return 0
-    return (
-        max(0, len(_listed(document["offsets"])) - 1) if "offsets" in document else len(_listed(document.get("values")))
-    )
-
-
-def _cats(document: Any, features: int, size: Size) -> Iterator[Part]:
-    """Beside the categories: where each feature's begin, and their order."""
-    if not isinstance(document, dict):
-        return
-    kept = _listed(document.get("enc"))
-    if kept and len(kept) != features:
-        yield "cats.enc", size(kept)
-    each = np.array([_many(one) for one in kept], dtype=np.int64)
-    starts = np.concatenate([[0], np.cumsum(each)])
-    yield from _wrong(document, ("feature_segments",), lambda n: not len(n) or np.array_equal(n, starts), size)
-    order = np.concatenate([np.arange(n) for n in each.tolist()]) if len(each) else np.zeros(0)
-    parts = np.repeat(np.arange(len(each)), each)
-
-    def permuted(numbers: np.ndarray) -> bool:
-        return len(numbers) == len(order) and np.array_equal(numbers[np.lexsort((numbers, parts))], order)
-
-    yield from _wrong(document, ("sorted_idx",), lambda n: not len(n) or permuted(n), size)
-    for one in kept:
-        known = isinstance(one, dict) and set(one) <= {"offsets", "values", "type"}
-        if not (known and isinstance(one.get("type", 0), int)):
-            yield "cats.enc", size(one)
-
-
-def _of_tree(tree: Mapping[str, Any], number: int, features: int, size: Size) -> Iterator[Part]:
-    """A tree's numbers: links that agree, flags that are flags, statistics of its nodes, and nothing on dead nodes."""
-    left, right = (np.array(_listed(tree[key]), dtype=np.int64) for key in ("left_children", "right_children"))
-    n, leaf = len(left), left == -1
-    yield from _params(tree.get("tree_param"), "tree_param", size)
-    if tree.get("id", number) != number:
-        yield "a tree's id", size(tree["id"])
-    alive = used(left, right, leaf)
-    if alive is None:
-        return  # no tree at all, which the check will say
-    if len(alive) < n:
-        yield "nodes that pruning left behind", (n - len(alive)) * 8
-    inner, ends = alive[~leaf[alive]], alive[leaf[alive]]
-    parent = np.full(n, ROOT)
-    parent[left[inner]] = parent[right[inner]] = inner
-
-    def whole(values: np.ndarray) -> bool:
-        return len(values) == n
-
-    def agrees(values: np.ndarray) -> bool:
-        return len(values) == n and bool(((values == parent) | ((values == -1) & (parent == ROOT)))[alive].all())
-
-    yield from _wrong(tree, ("parents",), agrees, size)
-    yield from _wrong(tree, ("base_weights", "sum_hessian"), whole, size)
-    yield from _wrong(
-        tree, ("loss_changes",), lambda value: whole(value) and not np.nan_to_num(value[ends]).any(), size
-    )
-    yield from _wrong(
-        tree, ("default_left", "split_type"), lambda document: len(document) == n and _few(document, 2), size
-    )
-    yield from _wrong(tree, ("split_indices",), lambda content: _few(content, max(1, features)), size)
-    yield from _wrong(tree, ("right_children",), lambda result: bool((result[ends] == -1).all()), size)
-
-
-# --- What of an XGBoost file is not read, and what it tells ---
-
-TREE = frozenset(
-    [
-        "base_weights",
-        "categories",
-        "categories_nodes",
-        "categories_segments",
-        "categories_sizes",
-        "default_left",
-        "id",
-        "left_children",
-        "loss_changes",
-        "parents",
-        "right_children",
-        "split_conditions",
-        "split_indices",
-        "split_type",
-        "sum_hessian",
-        "tree_param",
-    ]
-)
-MODEL = frozenset(["cats", "gbtree_model_param", "iteration_indptr", "tree_info", "trees"])
-OBJECTIVES: Mapping[str, frozenset[str]] = {
-    "reg_loss_param": frozenset({"scale_pos_weight"}),
-    "softmax_multiclass_param": frozenset({"num_class"}),
-    "quantile_loss_param": frozenset({"quantile_alpha"}),
-    "pseudo_huber_param": frozenset({"huber_slope"}),
-}
-FOREST = frozenset({"num_parallel_tree", "num_trees", "size_leaf_vector"})
-SHAPE = frozenset({"num_deleted", "num_feature", "num_nodes", "size_leaf_vector"})
-PARTS: Mapping[str, frozenset[str]] = {
-    "": frozenset({"learner", "version"}),
-    "learner": frozenset(
-        ["attributes", "feature_names", "feature_types", "gradient_booster", "learner_model_param", "objective"]
-    ),
-    "learner.gradient_booster": frozenset({"name", "model", "gbtree", "weight_drop"}),
-    "learner.gradient_booster.model": MODEL,
-    "learner.gradient_booster.model.trees": TREE,
-    "learner.gradient_booster.model.cats": frozenset({"enc", "feature_segments", "sorted_idx"}),
-    "learner.gradient_booster.gbtree": frozenset({"name", "model"}),
-    "learner.gradient_booster.gbtree.model": MODEL,
-    "learner.gradient_booster.gbtree.model.trees": TREE,
-    "learner.gradient_booster.gbtree.model.cats": frozenset({"enc", "feature_segments", "sorted_idx"}),
-    "learner.attributes": frozenset(),
-    "learner.objective": frozenset(["name", *OBJECTIVES]),
-    **{f"learner.objective.{key}": only for key, only in OBJECTIVES.items()},
-    "learner.learner_model_param": frozenset(
-        ["base_score", "boost_from_average", "num_class", "num_feature", "num_target"]
-    ),
-    **{f"learner.gradient_booster.{model}.gbtree_model_param": FOREST for model in ("model", "gbtree.model")},
-    **{f"learner.gradient_booster.{model}.trees.tree_param": SHAPE for model in ("model", "gbtree.model")},
-}
-"""What XGBoost itself writes, by place; whatever else stands there is somebody's own."""
-
-OWN = {
-    "scikit_learn": re.compile(r"[^\0]{0,199}"),
-    **dict.fromkeys(("best_iteration", "best_ntree_limit"), re.compile(r"\d{1,7}")),
-}
-"""XGBoost's own attributes: that a classifier was saved, and before 2.0 which of its rounds was the best."""
-
-
-def unread_content(document: Mapping[str, Any]) -> tuple[FileDisclosure, ...]:
-    """What the file tells besides the model."""
-    learner = document["learner"]
-    booster = learner["gradient_booster"]
-    model = booster.get("gbtree", booster)["model"]
-    features = int(learner["learner_model_param"]["num_feature"])
-    strange = anomalies(learner, model, features, _size)
-    texts = [str(value) for value in learner.get("attributes", {}).values()] if _is_table(learner) else []
-    texts += [text for part in (booster, learner["objective"]) for text in _texts(part)]
-    words = unread_texts("texts that XGBoost does not write", texts, WORDS)
-    return other_content([*_unread(document, ""), *version_anomalies(document.get("version"), _size), *strange, *words])
-
+"""The parent that XGBoost writes for a root."""
 
 WRITTEN = """
 absoluteerror at auc base best binary booster categorical classes classifier dart e encoder error estimator exact f
@@ -244,43 +25,170 @@ uniform use weighted xgb
 WORDS = frozenset(WRITTEN.split())
 """Words that XGBoost and its scikit-learn classes write as values of parameters and attributes."""
 
+NUMBERS, TABLE, NAME = Field(Kind.NUMBERS), Field(Kind.TABLE), Field(Kind.TEXT, words=True)
+SHORT_NUMBERS = re.compile(r"[-+.eE\d\[\], ]{0,40}")
+"""A parameter: a number as a text, or a short list of numbers."""
 
-def _is_table(learner: Mapping[str, Any]) -> bool:
-    return isinstance(learner.get("attributes"), dict)
-
-
-def _texts(document: Any) -> Iterator[str]:
-    """Every text in a part of the file, besides categories, which are looked at as such."""
-    waiting = [(document, "")]
-    while waiting:
-        here, key = waiting.pop()
-        if isinstance(here, dict):
-            waiting.extend((value, name) for name, value in here.items() if name not in {"cats", "categories"})
-        elif isinstance(here, list):
-            waiting.extend((value, key) for value in here if not isinstance(value, int | float))
-        elif isinstance(here, str):
-            yield here
+PARAMETER = Field(Kind.TEXT, SHORT_NUMBERS, words=True)
+PER_NODE = Field(Kind.NUMBERS, length="nodes")
+FLAGS = Field(Kind.NUMBERS, length="nodes", below=2)
 
 
-def _unread(document: Any, place: str) -> Iterator[tuple[str, int]]:
-    if isinstance(document, list):
-        for each in document:
-            yield from _unread(each, place)
-    elif isinstance(document, dict) and place in PARTS:
-        for key, value in document.items():
-            if key in PARTS[place]:
-                yield from _unread(value, f"{place}.{key}" if place else key)
-            elif not (place == "learner.attributes" and key in OWN and OWN[key].fullmatch(str(value))):
-                yield f"unknown entries of {place or 'the file'}", max(PEOPLE, _size(value))
+def _parameters(names: str) -> Field:
+    return Field(Kind.TABLE, fields=dict.fromkeys(names.split(), PARAMETER))
 
 
-def _size(document: Any) -> int:
-    """About how many numbers it holds."""
-    found, waiting = 0, [document]
-    while waiting:
-        here = waiting.pop()
-        if isinstance(here, dict | list):
-            waiting.extend(here.values() if isinstance(here, dict) else here)
-        else:
-            found += here.size if isinstance(here, np.ndarray) else text_size(here) if isinstance(here, str) else 1
-    return found
+TREE: Mapping[str, Field] = {
+    **dict.fromkeys(("left_children", "right_children", "split_conditions"), NUMBERS),
+    **dict.fromkeys(("base_weights", "loss_changes", "parents", "sum_hessian"), PER_NODE),
+    **dict.fromkeys(("categories", "categories_nodes", "categories_segments", "categories_sizes"), NUMBERS),
+    **dict.fromkeys(("default_left", "split_type"), FLAGS),
+    "split_indices": Field(Kind.NUMBERS, below="features"),
+    "id": Field(Kind.NUMBER),
+    "tree_param": _parameters("num_deleted num_feature num_nodes size_leaf_vector"),
+}
+CATEGORIES: Mapping[str, Field] = {"offsets": NUMBERS, "values": NUMBERS, "type": Field(Kind.NUMBER)}
+MODEL: Mapping[str, Field] = {
+    "cats": Field(
+        Kind.TABLE,
+        fields={"enc": Field(Kind.TABLES, fields=CATEGORIES), "feature_segments": NUMBERS, "sorted_idx": NUMBERS},
+    ),
+    "gbtree_model_param": _parameters("num_parallel_tree num_trees size_leaf_vector"),
+    "iteration_indptr": NUMBERS,
+    "tree_info": Field(Kind.NUMBERS, length="trees", below=1000),
+    "trees": Field(Kind.TABLES),
+}
+BOOSTER: Mapping[str, Field] = {"name": NAME, "model": Field(Kind.TABLE, fields=MODEL)}
+LEARNER: Mapping[str, Field] = {
+    "attributes": Field(
+        Kind.TABLE,
+        fields={
+            "scikit_learn": Field(Kind.TEXT, re.compile(r"[^\0]{0,199}"), words=True),
+            **dict.fromkeys(("best_iteration", "best_ntree_limit"), Field(Kind.TEXT, re.compile(r"\d{1,7}"))),
+        },
+    ),
+    "feature_names": Field(Kind.TEXTS),
+    "feature_types": Field(Kind.TEXTS, re.compile("int|float|i|q|c|categorical"), max_values="features"),
+    "gradient_booster": Field(
+        Kind.TABLE, fields={**BOOSTER, "gbtree": Field(Kind.TABLE, fields=BOOSTER), "weight_drop": NUMBERS}
+    ),
+    "learner_model_param": Field(
+        Kind.TABLE,
+        fields={
+            "base_score": Field(Kind.TEXT),
+            **dict.fromkeys(
+                ("boost_from_average", "num_class", "num_feature", "num_target"), Field(Kind.TEXT, SHORT_NUMBERS)
+            ),
+        },
+    ),
+    "objective": Field(
+        Kind.TABLE,
+        fields={
+            "name": NAME,
+            "reg_loss_param": _parameters("scale_pos_weight"),
+            "softmax_multiclass_param": _parameters("num_class"),
+            "quantile_loss_param": _parameters("quantile_alpha"),
+            "pseudo_huber_param": _parameters("huber_slope"),
+        },
+    ),
+}
+FILE: Mapping[str, Field] = {
+    "learner": Field(Kind.TABLE, fields=LEARNER),
+    "version": Field(Kind.NUMBERS, max_values=4, below=10_000),
+}
+"""Everything that XGBoost writes; names of features and texts of categories are disclosed as such by the reader."""
+
+
+def unread_content(document: Mapping[str, Any]) -> tuple[FileDisclosure, ...]:
+    """What the file discloses besides the model."""
+    tracker = UnreadTracker(WORDS)
+    learner = document["learner"]
+    booster = learner["gradient_booster"]
+    model = booster.get("gbtree", booster)["model"]
+    trees, features = model["trees"], int(learner["learner_model_param"]["num_feature"])
+    limits = {"trees": len(trees), "features": max(1, features)}
+    tracker.check_table(document, FILE, limits)
+    types = learner.get("feature_types")
+    if isinstance(types, list) and types and len(types) != features:
+        tracker.add("learner.feature_types", content_size(types))
+    starts = number_array(model.get("iteration_indptr"))
+    if starts is not None and not _are_equal_rounds(starts, len(trees)):
+        tracker.add("iteration_indptr", starts.size)
+    _check_categories(tracker, model.get("cats"), features)
+    for number, tree in enumerate(trees):
+        _check_tree(tracker, tree, number, limits)
+    return tracker.disclosures()
+
+
+def _are_equal_rounds(starts: np.ndarray, trees: int) -> bool:
+    """Whether these are the first trees of rounds of one length, with the number of trees at the end."""
+    return len(starts) > 0 and starts[0] == 0 and starts[-1] == trees and len(set(np.diff(starts).tolist())) <= 1
+
+
+def _check_categories(tracker: UnreadTracker, document: Any, features: int) -> None:
+    """Check numbers that follow from the lists of categories: where each begins, and the order of its entries."""
+    encoders: Any = document.get("enc", []) if isinstance(document, dict) else None
+    if not isinstance(document, dict) or not Field(Kind.TABLES).accepts(encoders, {}):
+        return
+    if len(encoders) and len(encoders) != features:
+        tracker.add("cats.enc", content_size(encoders))
+    for each in encoders:
+        if "offsets" in each and _length(each["offsets"]) < 2 and _length(each.get("values")):
+            tracker.add("cats.enc", content_size(each))
+    sizes = np.array([_categories_of(each) for each in encoders], dtype=np.int64)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    order = np.concatenate([np.arange(n) for n in sizes.tolist()]) if len(sizes) else np.zeros(0)
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    segments, ranks = (number_array(document.get(key, [])) for key in ("feature_segments", "sorted_idx"))
+    if segments is not None and len(segments) and not np.array_equal(segments, starts):
+        tracker.add("cats.feature_segments", segments.size)
+    if ranks is not None and len(ranks) and not _is_order(ranks, owner, order):
+        tracker.add("cats.sorted_idx", ranks.size)
+
+
+def _is_order(ranks: np.ndarray, owner: np.ndarray, order: np.ndarray) -> bool:
+    """Whether the ranks of each feature's categories are a permutation of 0, 1, ..."""
+    return len(ranks) == len(order) and np.array_equal(ranks[np.lexsort((ranks, owner))], order)
+
+
+def _length(document: Any) -> int:
+    return len(document) if isinstance(document, Sequence | np.ndarray) else 0
+
+
+def _categories_of(encoder: Mapping[str, Any]) -> int:
+    """The number of categories of a feature."""
+    return max(0, _length(encoder["offsets"]) - 1) if "offsets" in encoder else _length(encoder.get("values"))
+
+
+def _check_tree(tracker: UnreadTracker, tree: Mapping[str, Any], number: int, limits: Mapping[str, int]) -> None:
+    """Check the entries of a tree, and numbers that follow from others of it."""
+    tracker.check_table(tree, TREE, {**limits, "nodes": len(tree["left_children"])}, "trees")
+    if tree.get("id", number) != number:
+        tracker.add("a tree's id", content_size(tree["id"]))
+    if "categories_nodes" not in tree:
+        for key in ("categories", "categories_segments", "categories_sizes"):
+            if _length(tree.get(key)):
+                tracker.add(f"trees.{key}", content_size(tree[key]))
+    _check_links(tracker, tree)
+
+
+def _check_links(tracker: UnreadTracker, tree: Mapping[str, Any]) -> None:
+    """Check that parents agree with children, leaves have no statistics of splits, and every node is in the tree."""
+    left, right = (np.array(tree[key], dtype=np.int64) for key in ("left_children", "right_children"))
+    n, leaf = len(left), left == -1
+    reached = used(left, right, leaf)
+    if reached is None:
+        return  # the links form no tree, which validation refuses
+    if len(reached) < n:
+        tracker.add("nodes that pruning removed", (n - len(reached)) * 8)
+    inner, leaves = reached[~leaf[reached]], reached[leaf[reached]]
+    parent = np.full(n, ROOT)
+    parent[left[inner]] = parent[right[inner]] = inner
+    parents, gains = number_array(tree.get("parents")), number_array(tree.get("loss_changes"))
+    agrees = parents is None or len(parents) != n or (parents == parent) | ((parents == -1) & (parent == ROOT))
+    if agrees is not True and not agrees[reached].all():
+        tracker.add("trees.parents", n)
+    if gains is not None and len(gains) == n and np.nan_to_num(gains[leaves]).any():
+        tracker.add("trees.loss_changes", n)
+    if (right[leaves] != -1).any():
+        tracker.add("trees.right_children", n)

@@ -10,9 +10,8 @@ from typing import ParamSpec
 
 import typer
 
-from leafgate.cli import INTERNAL, INTERRUPTED
-from leafgate.cli.output import print_document, say
-from leafgate.errors import LeafgateError, Problem
+from leafgate.console.output import print_document, say
+from leafgate.errors import ExitCode, LeafgateError, Problem
 from leafgate.io.json import readable
 
 P = ParamSpec("P")
@@ -33,14 +32,18 @@ def _code(command: Callable[[], int], *, as_json: bool) -> int:
         code = command()
         sys.stdout.flush()
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return ExitCode.INTERRUPTED
     except LeafgateError as error:
         return print_problems(error.problems, as_json=as_json, code=error.exit_code)
     except OSError as error:
         _silence_stdout()
-        return print_problems([Problem("", f"could not write: {error.strerror}")], as_json=False, code=INTERNAL)
+        return print_problems(
+            [Problem("", f"could not write: {error.strerror}")], as_json=False, code=ExitCode.INTERNAL
+        )
     except Exception as error:
-        return print_problems([Problem("", _internal(error), "please report it")], as_json=as_json, code=INTERNAL)
+        return print_problems(
+            [Problem("", _internal(error), "please report it")], as_json=as_json, code=ExitCode.INTERNAL
+        )
     return code
 
 
@@ -59,7 +62,7 @@ def print_problems(problems: Sequence[Problem], *, as_json: bool, code: int) -> 
         sys.stdout.flush()
     except OSError:
         _silence_stdout()
-        return INTERNAL
+        return ExitCode.INTERNAL
     return code
 
 

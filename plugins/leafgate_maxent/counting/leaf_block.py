@@ -1,4 +1,4 @@
-"""Sites: the people of one leaf of an island, and what changes when some of them change class."""
+"""Leaf blocks: the people of one leaf of a component, and what changes when some of them change class."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from leafgate_maxent.problem.tree_index import Floats, Ids
 
 
 @dataclass(frozen=True)
-class Site:
+class LeafBlock:
     """People `first` up to but not including `end`, sorted by group; `group` are their groups, from 0.
 
-    Classes in `untold` they can change to by themselves. Of group g, `member[g]` says in which of `blocks`
+    Classes in `open_classes` they can change to by themselves. Of group g, `member[g]` says in which of `blocks`
     it is, `number[g, x]` what a person of class x adds to `sums`. The constraints `constraints` gain
     `effect.T` times what the blocks gain in sums of t ln t (or t squared).
     """
@@ -26,7 +26,7 @@ class Site:
     group: Ids
     group_first: Ids
     group_size: Ids
-    untold: Ids
+    open_classes: Ids
     blocks: Ids
     member: Ids
     constraints: Ids
@@ -39,35 +39,35 @@ class Site:
         return self.end - self.first
 
 
-def sites_of(island: Component) -> list[Site]:
+def leaf_blocks(component: Component) -> list[LeafBlock]:
     """One site for each leaf of which anybody's class can change."""
-    size = (island.blocks @ island.open) + island.base.sum(axis=1)
-    scale = 1 / size if island.gini else np.ones(len(size))
-    effect = sp.csc_array(-island.coefficients.multiply(scale[None, :]))
-    sums = sp.csc_array(sp.vstack([island.equal.matrix, island.least.matrix], format="csr"))
-    by_group = sp.csc_array(island.blocks)
-    ends = np.cumsum(island.open)
-    starts = np.searchsorted(island.unit, np.arange(len(island.known_counts) + 1))
+    size = (component.blocks @ component.open) + component.base.sum(axis=1)
+    scale = 1 / size if component.gini else np.ones(len(size))
+    effect = sp.csc_array(-component.coefficients.multiply(scale[None, :]))
+    sums = sp.csc_array(sp.vstack([component.equal.matrix, component.least.matrix], format="csr"))
+    by_group = sp.csc_array(component.blocks)
+    ends = np.cumsum(component.open)
+    starts = np.searchsorted(component.unit, np.arange(len(component.known_counts) + 1))
     return [
-        _site(island, unit, np.arange(starts[unit], starts[unit + 1]), ends, by_group, effect, sums)
-        for unit in range(len(island.known_counts))
+        _leaf_block(component, unit, np.arange(starts[unit], starts[unit + 1]), ends, by_group, effect, sums)
+        for unit in range(len(component.known_counts))
     ]
 
 
-def _site(
-    island: Component,
+def _leaf_block(
+    component: Component,
     unit: int,
     groups: Ids,
     ends: Ids,
     by_group: sp.csc_array,
     effect: sp.csc_array,
     sums: sp.csc_array,
-) -> Site:
-    classes, sizes = island.free.shape[1], island.open[groups]
+) -> LeafBlock:
+    classes, sizes = component.free.shape[1], component.open[groups]
     first = int(ends[groups[0]] - sizes[0])
     member = by_group[:, groups].toarray().T.astype(np.int64)
-    result = island.free[groups[0]] & (island.known_counts[unit] >= 0)
-    untold = np.flatnonzero(island.free[groups[0]] & (island.known_counts[unit] < 0))
+    result = component.free[groups[0]] & (component.known_counts[unit] >= 0)
+    untold = np.flatnonzero(component.free[groups[0]] & (component.known_counts[unit] < 0))
     exchanged = result.any() and not len(untold)
     blocks = np.flatnonzero(member.any(axis=0) & ~(member.all(axis=0) & exchanged))
     touched = sp.csr_array(effect[:, blocks])
@@ -77,7 +77,7 @@ def _site(
     which = np.flatnonzero(np.diff(numbers.indptr))
     number = numbers[which].toarray().T.reshape(len(groups), classes, len(which))
     group = np.repeat(np.arange(len(groups)), sizes)
-    return Site(
+    return LeafBlock(
         first,
         int(ends[groups[-1]]),
         group,
@@ -93,12 +93,12 @@ def _site(
     )
 
 
-def sharing(island: Component, sites: Sequence[Site]) -> list[Ids]:
+def blocks_by_constraint(component: Component, sites: Sequence[LeafBlock]) -> list[Ids]:
     """For each constraint, and each sum, the sites it speaks of, where they are several."""
     by_constraint: dict[tuple[str, int], list[int]] = {}
-    for number, site in enumerate(sites):
-        for constraint in site.constraints.tolist():
+    for number, block in enumerate(sites):
+        for constraint in block.constraints.tolist():
             by_constraint.setdefault(("constraint", constraint), []).append(number)
-        for row in site.sums.tolist():
+        for row in block.sums.tolist():
             by_constraint.setdefault(("sum", row), []).append(number)
     return [np.array(found) for found in by_constraint.values()]

@@ -1,0 +1,48 @@
+"""Import a module on its first use, so that listing plugins loads no numpy, no pandas and no solver.
+
+A plugin keeps its classes and their mathematics in one file and still imports instantly:
+
+    if TYPE_CHECKING:
+        import numpy as np
+    else:
+        np = lazy("numpy")
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+class LazyModule:
+    """Stands for a module and imports it when one of its attributes is first read.
+
+    It differs from `importlib.util.LazyLoader` in that `sys.modules` does not contain the module before that.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        value = getattr(import_module(self._name), attribute)
+        self.__dict__[attribute] = value  # the next read finds it without calling this method
+        return value
+
+    def __repr__(self) -> str:
+        return f"<lazy module {self._name!r}>"
+
+
+def lazy(name: str) -> Any:
+    """Return a stand-in for the module `name` that imports it on first use.
+
+    Args:
+        name: The full name of a module, for example "numpy" or "leafgate.algorithms.prediction".
+
+    Returns:
+        An object with the module's attributes. A module that is not installed raises ModuleNotFoundError on first use.
+
+    >>> fractions = lazy("fractions")
+    >>> fractions.Fraction(1, 2) * 2
+    Fraction(1, 1)
+    """
+    return LazyModule(name)

@@ -1,0 +1,140 @@
+"""AuditPlan: a policy compiled for the engine, which knows neither YAML nor the policy's models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leafgate.api.declarations import Declarations
+from leafgate.types.paths import DocumentPath
+
+if TYPE_CHECKING:
+    from leafgate.api.components import AttackModel, TreeBuilder
+    from leafgate.api.metrics import Metric
+    from leafgate.api.registry import Plugins
+    from leafgate.types.adversary import Fact
+    from leafgate.types.release import Publish, Release
+    from leafgate.types.report import Finding
+
+
+MOST_DAYS = 365
+"""How many days a waiver may last at most, whatever a policy says."""
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """One line of a policy: the file's name, never an absolute path; the line number, from 1; the text."""
+
+    file: str
+    number: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.number}: {self.text}"
+
+
+Lines = Mapping[DocumentPath, SourceLine]
+"""The line of each key of a policy, by its path as errors print it (`metrics[0].at_least`)."""
+
+
+@dataclass(frozen=True)
+class PolicyOrigin:
+    """The file that a policy was read from, the policies it extends, and the line of each of its keys.
+
+    `folder` is relative to the root of the policy's repository and empty outside one, so that no absolute path is
+    published and nothing depends on the working directory. `elsewhere` has such a folder for each file that does not
+    lie below the policy's. `given` lists the other arguments of the command line, its paths likewise or as words that
+    stand for them.
+    """
+
+    file: str = ""
+    lines: Lines = field(default_factory=dict)
+    extends: tuple[str, ...] = ()
+    folder: str = ""
+    given: tuple[str, ...] = ()
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a report states about the origin; empty entries are left out."""
+        fields = {"file": self.file, "folder": self.folder, "extends": list(self.extends), "given": list(self.given)}
+        return {key: value for key, value in fields.items() if value}
+
+
+IN_MEMORY = PolicyOrigin()
+"""The origin of a policy that was not read from a file."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaiverTerms:
+    """A waiver as the engine applies it.
+
+    Attributes:
+        id: the waiver's name.
+        finding: the id of the finding that it is for.
+        release: the SHA-256 of the only release that it is for; None where it names a file.
+        file: the SHA-256 of the only model file that it is for; None where it names a release.
+        issued: the first day on which it applies, in UTC.
+        expires: the last day on which it applies, in UTC.
+        has_limit: whether it demands a weaker limit in place of the policy's.
+        weaker: the finding's metric with that limit; None where no metric of the policy has the finding.
+        document: the waiver as reports print it.
+    """
+
+    id: str
+    finding: str
+    release: str | None
+    file: str | None
+    issued: date
+    expires: date
+    has_limit: bool
+    weaker: Metric | None
+    document: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditPlan(Declarations):
+    """Everything that the engine knows of a policy.
+
+    Attributes:
+        builder: what makes the release.
+        publish: what will be published of it; None where the policy does not say.
+        attacks: what must be tried, in the order of the policy.
+        metrics: the limits, in the order of the policy.
+        facts: the facts the adversary knows about people, checked against the table.
+        waivers: the findings that may fail for a time.
+        seed: for attacks, and for builders whose randomness repeats.
+        smallest_cell: public reports print no smaller count of people.
+        digest_key: the file with the key of the data's public digest; None where the policy names none.
+        origin: where the policy was read from, for the report and the line of each finding.
+        identify: returns the policy's name and digests for the report. It reads the files that belong to the policy,
+            so the engine calls it after the build: a file that cannot be read is then the builder's error.
+    """
+
+    builder: TreeBuilder
+    publish: Publish | None = None
+    attacks: tuple[AttackModel, ...]
+    metrics: tuple[Metric, ...]
+    facts: tuple[Fact, ...] = ()
+    waivers: tuple[WaiverTerms, ...] = ()
+    seed: int = 0
+    smallest_cell: int = 10
+    digest_key: Path | None = None
+    origin: PolicyOrigin = IN_MEMORY
+    identify: Callable[[], Mapping[str, str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseFileChecks:
+    """What an audit must check about a release that was read from a file; the readers of files provide it.
+
+    Attributes:
+        refuse_unaudited: raises ReleaseError for content that no attack takes into account.
+        findings: what the file discloses, compared with what the plan publishes.
+    """
+
+    refuse_unaudited: Callable[[Release, Plugins], None]
+    findings: Callable[[AuditPlan, Plugins, Release], Iterable[Finding]]

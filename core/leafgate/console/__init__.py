@@ -1,0 +1,6 @@
+"""What commands share; those of plugins and of sweep and diff import it, and leafgate.cli assembles them all.
+
+options      options and arguments that several commands take
+output       prints lines and documents safely
+exit_codes   ends a command in one of the exit codes, whatever happens
+"""

@@ -1,0 +1,27 @@
+"""Limits of a policy that are about groups which no public report may show: a warning before the audit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from leafgate.api.metrics import RecordMetric
+from leafgate.disclosure.limit_leakage import SMALL, LimitQuery
+from leafgate.errors import Problem
+from leafgate.policy.models import Policy
+from leafgate.policy.waivers import metric_of
+from leafgate.types.report import Limit
+
+
+def small_limits(policy: Policy) -> Iterator[Problem]:
+    """Every limit of a policy, and weaker one of its waivers, that is about groups too small for a public report."""
+    cell = policy.report.smallest_cell
+    weaker = [
+        (f"waivers[{i}].limit", waiver.weaker(metric))
+        for i, waiver in enumerate(policy.waivers)
+        if waiver.limit is not None and (metric := metric_of(waiver, policy.metrics)) is not None
+    ]
+    for place, metric in [*((f"metrics[{i}]", metric) for i, metric in enumerate(policy.metrics)), *weaker]:
+        average = isinstance(metric, RecordMetric) and metric.average
+        asked = LimitQuery(metric.called, metric.unit, Limit(metric.direction, metric.bound, average))
+        if asked.small(cell):
+            yield Problem(place, asked.describe(SMALL, cell))

@@ -1,0 +1,68 @@
+"""Paths inside a document, such as a policy: tuples of keys and positions, such as `("metrics", 0, "at_least")`.
+
+Code compares and walks the tuples, because a column may have dots and brackets in its name. Only errors, reports and
+the command line have a path as text, such as `metrics[0].at_least`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+DocumentPath = tuple[str | int, ...]
+
+
+def format_path(path: DocumentPath) -> str:
+    """Return the path as errors and reports print it.
+
+    >>> format_path(("metrics", 0, "at_least"))
+    'metrics[0].at_least'
+    """
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+
+
+def parse_path(text: str, document: Any) -> DocumentPath:
+    """Return the path of the innermost value of `document` that a printed path names or lies within.
+
+    The document decides how the text is read: `columns.a.b` is the column `a.b` where there is one, else the key `b` of
+    the column `a`.
+
+    >>> parse_path("columns.a.b.role", {"columns": {"a.b": {"role": "key"}}})
+    ('columns', 'a.b', 'role')
+    """
+    readings = _readings(document, text if text.startswith("[") or not text else f".{text}", ())
+    return min(readings, key=lambda reading: len(reading[1]))[0]
+
+
+def _readings(document: Any, text: str, path: DocumentPath) -> Iterator[tuple[DocumentPath, str]]:
+    """Yield each path that the text begins with, and the rest of the text."""
+    yield path, text
+    for step, value in _items(document):
+        printed = f"[{step}]" if isinstance(step, int) else f".{step}"
+        rest = text.removeprefix(printed)
+        if text.startswith(printed) and rest[:1] in {"", ".", "["}:
+            yield from _readings(value, rest, (*path, step))
+
+
+def locate(document: Any, path: DocumentPath) -> Any:
+    """Return the value at a path, None where the document has nothing there."""
+    for step in path:
+        if isinstance(step, int):
+            document = document[step] if isinstance(document, list) and 0 <= step < len(document) else None
+        else:
+            document = document.get(step) if isinstance(document, Mapping) else None
+    return document
+
+
+def paths_of(document: Any, path: DocumentPath = ()) -> Iterator[DocumentPath]:
+    """Yield the path of the document itself, then of everything in it, each below `path`."""
+    yield path
+    for step, value in _items(document):
+        yield from paths_of(value, (*path, step))
+
+
+def _items(document: Any) -> Iterator[tuple[str | int, Any]]:
+    if isinstance(document, Mapping):
+        yield from document.items()
+    elif isinstance(document, list):
+        yield from enumerate(document)

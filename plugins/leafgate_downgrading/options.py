@@ -1,0 +1,184 @@
+"""What a policy can set for the attacks on withheld cells and for the builder `downgrading`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, TreeBuilder
+
+if TYPE_CHECKING:
+    from leafgate.api.declarations import Declarations
+    from leafgate_downgrading.adversaries import FittedAdversary
+    from leafgate_downgrading.c45_missing import TreeOptions
+    from leafgate_downgrading.grid import Grid, Shares
+    from leafgate_downgrading.tree_adversaries import TreeCache
+
+Portion = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+SEES = "The adversary sees the published records, and the values the policy declares; nobody is known beforehand. "
+PAPER = 'L. Chang, "Statistical Sensitive Data Protection and Inference Prevention with Decision Tree Methods", 2003'
+
+
+class CellAttack(AttackModel):
+    """Infers the withheld cells of published records from the cells that are visible."""
+
+    models = frozenset({"none", "trees"})
+    parts = frozenset({"records"})
+
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+        from leafgate_downgrading.attack import infer
+
+        return infer(self, release, known)
+
+    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Shares | None = None) -> FittedAdversary:
+        """The adversary after studying `grid`, and nothing else.
+
+        `cache` holds trees grown before, keyed by all that they were learned from, and `counts` the pair counts of the
+        grid; both only save time.
+        """
+        raise NotImplementedError
+
+
+class ByTrees(CellAttack):
+    """What attacks that learn trees have in common."""
+
+    least: Annotated[float, Field(ge=1)] = Field(2.0, description="People on two branches of every test, at least.")
+    prune: bool = Field(True, description="Error-based pruning of the trees.")
+    confidence: Annotated[float, Field(gt=0, le=0.5)] = Field(0.25, description="Of pruning; smaller prunes more.")
+    train_on: Literal["all", "complete"] = Field(
+        "all", description="Learn from all records, by fractional cases, or from those without a withheld cell."
+    )
+
+    def tree_options(self) -> TreeOptions:
+        """The options of C4.5 that the attack uses."""
+        from leafgate_downgrading.c45_missing import TreeOptions
+
+        return TreeOptions(self.least, self.confidence if self.prune else None, self.train_on == "complete")
+
+
+class TreeInference(ByTrees):
+    """Takes each column in turn as the class of a C4.5 tree, and asks the tree about the cells withheld in it."""
+
+    use: Literal["tree_inference"] = "tree_inference"
+    threat_model = SEES + "They learn a tree."
+    formula = "class shares of the leaves a record can reach, weighted by the people on the branches it cannot tell"
+    source = f'{PAPER}, section 3; J. Quinlan, "C4.5", 1993, chapter 3'
+
+    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Shares | None = None) -> FittedAdversary:
+        from leafgate_downgrading.tree_adversaries import TreeAdversary
+
+        return TreeAdversary(grid, self.tree_options(), cache)
+
+
+class Conditioning(CellAttack):
+    """Counts the records that show the same as the record attacked, on all of its visible cells or the most telling."""
+
+    use: Literal["conditioning"] = "conditioning"
+    least: Annotated[float, Field(ge=1)] = Field(1.0, description="People who must agree before they are believed.")
+
+    threat_model = SEES + "They count those who look the same, and look less closely where there are too few."
+    formula = "P(v) = share of v among those who agree on every visible cell; else without the least telling, and so on"
+    source = "conditional frequencies; backing off as in S. Katz, 1987; theory: docs/downgrading.md"
+
+    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Shares | None = None) -> FittedAdversary:
+        from leafgate_downgrading.conditioning import ConditioningAdversary
+
+        return ConditioningAdversary(grid, self.least, counts)
+
+
+class NaiveBayes(CellAttack):
+    """Takes every visible cell as evidence of its own."""
+
+    use: Literal["naive_bayes"] = "naive_bayes"
+
+    threat_model = SEES + "They multiply the evidence of all visible cells, one added to every count."
+    formula = "P(v) ~ (n_v + 1) x product over visible cells c of (n_vc + 1) / (n_v + values of the column)"
+    source = "naive Bayes with Laplace's rule of succession"
+
+    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Shares | None = None) -> FittedAdversary:
+        from leafgate_downgrading.naive_bayes import NaiveBayesAdversary
+
+        return NaiveBayesAdversary(grid, counts)
+
+
+class Restoration(ByTrees):
+    """Fills in what was withheld, the most informative columns among it, by trees; then attacks as if it were known."""
+
+    use: Literal["restoration"] = "restoration"
+    rounds: Annotated[int, Field(ge=1, le=20)] = Field(2, description="How often withheld cells are filled in.")
+
+    threat_model = SEES + "They know that cells were withheld because they tell of others, and restore them first."
+    formula = "tree_inference, with what tree_inference believes of the other withheld cells in their place"
+    source = f"{PAPER}, section 7"
+
+    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Shares | None = None) -> FittedAdversary:
+        from leafgate_downgrading.tree_adversaries import RestorationAdversary, TreeAdversary
+
+        return RestorationAdversary(TreeAdversary(grid, self.tree_options(), cache), self.rounds)
+
+
+Adversary = Annotated[TreeInference | Conditioning | NaiveBayes | Restoration, Field(discriminator="use")]
+Name = Literal["tree_inference", "conditioning", "naive_bayes", "restoration"]
+
+
+def _named(written: Any) -> Any:
+    """An adversary's name stands for the adversary as it is by default."""
+    if isinstance(written, list | tuple):
+        return tuple({"use": each} if isinstance(each, str) else each for each in written)
+    return written
+
+
+NAMED = BeforeValidator(_named, json_schema_input_type=tuple[Name | Adversary, ...])
+
+
+class DowngradingOptions(TreeBuilder):
+    """Options of the builder `downgrading`."""
+
+    use: Literal["downgrading"] = "downgrading"
+    against: Annotated[tuple[Adversary, ...], NAMED, Field(min_length=1)] = Field(
+        (TreeInference(), Conditioning(), NaiveBayes(), Restoration()),
+        description="The adversaries to hold out against: names, or attacks with options.",
+    )
+    tau: Portion = Field(description="No protected cell is believed with more.")
+    rho: Portion = Field(0.7, description="No cell withheld for the sake of others is believed with more.")
+    v: Portion = Field(0.05, description="By so much the error of models learned from the table may rise.")
+    ramify: bool = Field(True, description="Must what was withheld for others not be restored either?")
+    believed: Literal["most", "truth"] = Field(
+        "most", description="Limit the belief in any value, or in the true one: then a wrong guess tells what is true."
+    )
+    allow: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = Field(
+        0.0, description="The share of protected cells that may stay above tau, where that saves the most."
+    )
+    columns: tuple[str, ...] | None = Field(
+        None, min_length=1, description="Columns whose cells may be withheld; all but the public ones if left out."
+    )
+    weights: dict[str, Weight] = Field(
+        {}, description="How much a column counts as a class, in E and F; 1 if left out."
+    )
+    width: Annotated[int, Field(ge=1)] = Field(
+        4, description="Sets of cells carried on at a time; more costs less data."
+    )
+    release: Literal["table", "both"] = Field("table", description="The table, or also the tree a reader would learn.")
+
+    randomness = "seed"
+    public_algorithm = False
+    threat_model = "The adversary sees the downgraded table, knows how it was made, and attacks as `against` names."
+    formula = "hide few visible cells of threatened rows until max belief <= tau, of hidden cells <= rho, F <= v"
+    source = f"{PAPER}; corrections and departures: docs/sources.md"
+
+    def missing_requirements(self, plan: Declarations) -> str:
+        if not plan.protected_columns and not any("sensitive" in spec.roles for spec in plan.columns.values()):
+            return "nothing is secret: name cells in `data.protect`, or give a column the role `sensitive`"
+        for option, names in (("columns", self.columns or ()), ("weights", self.weights)):
+            strange = [name for name in names if name not in plan.columns]
+            if strange:
+                return f"`{option}` names {strange[0]!r}, which is no column"
+            keys = [name for name in names if "key" in plan.columns[name].roles]
+            if keys:
+                return f"`{option}` names {keys[0]!r}, which is the key and not published"
+        if self.release == "both" and not any("class" in spec.roles for spec in plan.columns.values()):
+            return "`release: both` needs a column with the role `class`, which the tree predicts"
+        return ""

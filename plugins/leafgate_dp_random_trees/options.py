@@ -1,0 +1,121 @@
+"""What a policy can set for the builders of random trees and for the attack `distinguish`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from leafgate import AttackModel, TreeBuilder
+
+Combine = Literal["evidence", "normalised", "sum"]
+Structure = Literal["balanced", "random"]
+Chance = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
+Above = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Many = Annotated[int, Field(ge=1, le=10_000)]
+Neighbours = Literal["add_remove", "replace_one"]
+STRUCTURE = "Every pair of columns about equally often, or at every node a column drawn anew."
+DEPTH = "Columns on every path; where the structure is random, tests."
+COMBINE = "How the leaves' numbers are put together; nothing but them is used."
+
+
+class RandomTreesOptions(TreeBuilder):
+    """Options of the builder `random_trees`."""
+
+    use: Literal["random_trees"] = "random_trees"
+    trees: Many = Field(128, description="How many.")
+    depth: Annotated[int, Field(ge=0, le=50)] = Field(2, description=DEPTH)
+    structure: Structure = Field("balanced", description=STRUCTURE)
+    combine: Combine = Field("evidence", description=COMBINE)
+
+    randomness = "seed"
+    threat_model = "None: this builder protects nobody."
+    formula = "each tree asks columns drawn from the declared domains; the leaves count everybody"
+    source = 'Fan, Wang, Yu, Ma, "Is Random Model Better? On Its Accuracy and Efficiency", ICDM 2003'
+
+
+class PrivateOptions(TreeBuilder):
+    """What the private builders share: how trees are drawn and put together, and which promise they make."""
+
+    depth: Annotated[int, Field(ge=0, le=50)] = Field(2, description=DEPTH)
+    structure: Structure = Field("balanced", description=STRUCTURE)
+    combine: Combine = Field("evidence", description=COMBINE)
+    neighbours: Neighbours = Field("add_remove", description="Tables that differ by a person more, or by one changed.")
+    rehearsal: bool = Field(False, description="Repeat by the policy's seed, for trying out; not fit to be published.")
+
+    randomness = "system"
+    guarantees = frozenset({"epsilon"})
+
+    @property
+    def mechanism_only(self) -> TreeBuilder:
+        return self.model_copy(update={"combine": "sum"})
+
+
+class DpRandomTreesOptions(PrivateOptions):
+    """Options of the builder `dp_random_trees`."""
+
+    use: Literal["dp_random_trees"] = "dp_random_trees"
+    epsilon: Above | None = Field(None, description="A promise to keep at `delta`; says how many trees, and the rate.")
+    trees: Many | None = Field(None, description="How many; 128 if no `epsilon` is wanted.")
+    k: Annotated[int, Field(ge=1, le=1_000)] = Field(20, description="Numbers of fewer people are shown as 0.")
+    beta: Chance | None = Field(
+        None, description="The chance of each person to be in a tree's sample; 0.075 if no `epsilon` is wanted."
+    )
+    delta: Chance = Field(1e-6, description="At which epsilon is wanted, and claimed.")
+
+    stricter_less = frozenset({"epsilon", "delta"})
+    threat_model = "Anyone, whatever they know of everybody else: was this person in the table, and with which class?"
+    formula = (
+        "each tree: structure from the declared domains, a sample of the people, each with chance beta; a leaf's "
+        "number of a class is shown if it is at least k, else as 0. (epsilon, delta) by the privacy-loss distribution"
+    )
+    source = "Waseda, Nojima, Wang; corrected and made tight: docs/sources.md"
+
+    @model_validator(mode="after")
+    def _not_too_rare(self) -> Self:
+        if self.beta is not None and self.k / self.beta > 100_000:
+            raise ValueError("k / beta is above 100,000: nobody could say what so rare samples promise")
+        return self
+
+
+class DpLaplaceTreesOptions(PrivateOptions):
+    """Options of the builder `dp_laplace_trees`."""
+
+    use: Literal["dp_laplace_trees"] = "dp_laplace_trees"
+    trees: Many = Field(10, description="How many.")
+    scale: Annotated[float, Field(ge=1e-3, le=1e6, allow_inf_nan=False)] = Field(
+        10.0, description="Of the noise: a tree costs 1/scale of epsilon at most."
+    )
+    delta: Annotated[float, Field(ge=0, lt=1)] = Field(1e-6, description="At which epsilon is claimed; 0 is possible.")
+
+    stricter_more = frozenset({"scale"})
+    stricter_less = frozenset({"delta"})
+    threat_model = DpRandomTreesOptions.threat_model
+    formula = "each tree: structure from the declared domains; to every number whole noise z, chance ~ exp(-|z|/scale)"
+    source = (
+        'Jagannathan, Pillaipakkamnatt, Wright, "A Practical Differentially Private Random Decision Tree Classifier", '
+        "Trans. Data Privacy 5(1), 2012"
+    )
+
+
+class DistinguishOptions(AttackModel):
+    """Options of the attack `distinguish`."""
+
+    use: Literal["distinguish"] = "distinguish"
+    method: Literal["many_runs", "one_run"] = Field("many_runs", description="With and without one, or many at once.")
+    runs: Annotated[int, Field(ge=20, le=1_000_000)] | None = Field(
+        None, description="Releases with, and as many without; default: 100, or as many as could refute the claim."
+    )
+    seconds: Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)] = Field(
+        45.0, description="Of work, as forecast and not by the clock: fewer runs are done where they would take longer."
+    )
+    confidence: Chance = Field(0.95, description="Of the bound on epsilon.")
+
+    reads = frozenset({"sampled", "noisy"})
+    parts = frozenset({"trees"})
+    threat_model = "The worst case that is promised: someone who made up everybody else asks whether you are there."
+    formula = "epsilon >= ln((1 - delta - miss) / false alarm), with the errors' Clopper-Pearson bounds"
+    source = (
+        'Jagielski, Ullman, Oprea, NeurIPS 2020; one run: Steinke, Nasr, Jagielski, "Privacy Auditing with One (1) '
+        'Training Run", NeurIPS 2023'
+    )

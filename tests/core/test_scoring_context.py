@@ -1,0 +1,116 @@
+"""ScoringContext.observed: reads of a table's secrets are recorded, and asking the guard records nothing."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pytest
+
+from leafgate import Belief, ScoringContext
+from leafgate.algorithms.derivable import must_hide, undisclosed_reads
+from leafgate.api.context import Observation
+from leafgate.api.metrics import AtLeast
+from leafgate.errors import LeafgateError
+from leafgate.testing.sandbox import canonical_text
+from leafgate.testing.scenarios.contexts import people_case, unchanged
+
+SECRET = "illness"
+POSTERIOR, COMPOSITION, OVERALL, TRUTH = Observation
+PROPERTIES = [name for name, what in vars(ScoringContext).items() if isinstance(what, property | cached_property)]
+READS_SECRETS = {
+    "posterior": {"derived": {POSTERIOR}, "composition": {POSTERIOR, COMPOSITION}},
+    "_composition": {"derived": {COMPOSITION}, "composition": {COMPOSITION}},
+    "worst_case_posteriors": {"derived": {TRUTH}, "composition": {TRUTH}},
+    "overall": {"derived": {OVERALL}, "composition": {OVERALL}},
+    "truth": {"derived": {TRUTH}, "composition": {TRUTH}},
+}
+
+
+def a_case(scored: Any = "derived") -> ScoringContext:
+    return replace(people_case("half", unchanged), scored=scored, observed=set())
+
+
+def with_other_secrets(case: ScoringContext) -> ScoringContext:
+    """The same context, but everybody in the table has the first value of the secret."""
+    table = case.table
+    frame = table.frame.assign(**{SECRET: table.frame[SECRET].iloc[np.zeros(len(table), dtype=int)].to_numpy()})
+    frame[SECRET] = frame[SECRET].astype(table.frame[SECRET].dtype)
+    return replace(case, table=replace(table, frame=frame), observed=set())
+
+
+def value(case: ScoringContext, name: str) -> str:
+    try:
+        return canonical_text([getattr(case, name)])
+    except LeafgateError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("scored", ["derived", "composition"])
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_a_property_that_reads_the_tables_secrets_records_it(name: str, scored: str) -> None:
+    """A new property whose value follows the table's secrets fails here until it records what it reads."""
+    case = a_case(scored)
+    depends = value(case, name) != value(with_other_secrets(a_case(scored)), name)
+    assert case.observed == READS_SECRETS.get(name, {}).get(scored, set())
+    assert case.observed or not depends
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in READS_SECRETS if isinstance(vars(ScoringContext)[name], cached_property)]
+)
+def test_a_property_turned_into_a_method_still_records_the_read(name: str) -> None:
+    case = a_case("composition")
+    vars(ScoringContext)[name].func(case)
+    assert name not in vars(case)
+    assert case.observed == READS_SECRETS[name]["composition"]
+
+
+ROUTES: dict[str, tuple[Callable[[ScoringContext], object], Observation]] = {
+    "a copy": (lambda case: replace(case).truth, TRUTH),
+    "a copy that holds the composition": (lambda case: replace(case, scored="composition").posterior, COMPOSITION),
+    "a name in a text": (lambda case: getattr(case, "over" + "all"), OVERALL),
+    "what the engine uses": (lambda case: case.worst_case_posteriors, TRUTH),
+}
+
+
+@pytest.mark.parametrize(("read", "what"), ROUTES.values(), ids=ROUTES)
+def test_a_read_by_another_route_is_recorded(read: Callable[[ScoringContext], object], what: Observation) -> None:
+    case = a_case()
+    read(case)
+    assert what in case.observed
+
+
+def test_a_read_that_fails_records_nothing() -> None:
+    case = replace(a_case(), belief=Belief(None, np.zeros(len(a_case().known.records), dtype=int)), observed=set())
+    for name in READS_SECRETS:
+        with pytest.raises(LeafgateError):
+            getattr(case, name)
+    assert not case.observed
+
+
+def test_a_copy_with_its_own_record_leaves_the_record_alone() -> None:
+    case = a_case()
+    assert (case.with_own_record().truth is not None, case.observed) == (True, set())
+    assert case.with_own_record("composition").scored == "composition"
+    assert case.with_own_record().scored == "derived"
+
+
+class Asks(AtLeast):
+    """A metric whose own guard reads everything."""
+
+    use: str = "asks"
+
+    def must_hide(self, case: ScoringContext) -> bool:
+        return len(case.posterior) + len(case.truth) + len(case.overall) == 0
+
+
+def test_asking_the_guard_adds_no_observation() -> None:
+    case = a_case()
+    assert case.truth is not None
+    hidden = [must_hide(Asks(at_least=1), case, None) for _ in range(2)]
+    assert (hidden, case.observed) == ([True, True], {TRUTH})
+    assert undisclosed_reads(case) == {TRUTH}
+    assert case.observed == {TRUTH}
+    assert not must_hide(Asks(at_least=1), a_case(), None)
