@@ -95,7 +95,7 @@ def assert_nothing_outlives(running: subprocess.Popen[str], server: socket.socke
         time.sleep(0.05)
 
 
-FEW_STARTS = "import os, leafgate_maxent.solve.active_set as s; s.LARGE = 0; os.cpu_count = lambda: 2"
+FEW_STARTS = "import os, leafgate_maxent.solve.active_set as s; s.MIN_CELLS_FOR_PROCESSES = 0; os.cpu_count = lambda: 2"
 
 
 @pytest.mark.parametrize(

@@ -153,7 +153,7 @@ def test_a_plugin_that_fails_tells_no_cell(
 
 
 def test_an_internal_error_tells_its_kind_and_no_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*words: object) -> None:
+    def broken(*words: object, **options: object) -> None:
         raise LookupError(PLANTED)
 
     monkeypatch.setattr("leafgate.engine.audit.build", broken)

@@ -155,7 +155,9 @@ def test_divided_people_are_no_answer() -> None:
         of_leaf(Leaf("no", error_rate=0.5), "error_rates")
 
 
-@pytest.mark.parametrize(("most_states", "message"), [(0, "was found that agrees"), (10**6, "do not belong together")])
+@pytest.mark.parametrize(
+    ("most_states", "message"), [(0, "agrees with the release was found"), (10**6, "do not belong together")]
+)
 def test_choices_that_no_data_set_explains_are_no_answer(
     monkeypatch: pytest.MonkeyPatch, most_states: int, message: str
 ) -> None:

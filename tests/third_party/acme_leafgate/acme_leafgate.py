@@ -37,12 +37,12 @@ class Majority(AttackModel):
 
         from leafgate.types.tree import leaves
 
-        items = [leaf.counts or {} for tree in release.trees for leaf in leaves(tree)]
-        counts = pd.DataFrame(items, columns=list(release.classes)).sum()
+        counts_of_leaves = [leaf.counts or {} for tree in release.trees for leaf in leaves(tree)]
+        counts = pd.DataFrame(counts_of_leaves, columns=list(release.classes)).sum()
         if not counts.sum():
             raise InconclusiveError("no counts are published")
-        chances = pd.DataFrame([counts / counts.sum()] * len(known.records))
-        return [Belief(release.target, np.zeros(len(chances), dtype=int), chances)]
+        posterior = pd.DataFrame([counts / counts.sum()] * len(known.records))
+        return [Belief(release.target, np.zeros(len(posterior), dtype=int), posterior)]
 
 
 class Surprise(AtLeast):
@@ -59,7 +59,7 @@ class Surprise(AtLeast):
         import pandas as pd
 
         rows = zip(case.posterior.to_dict("records"), case.truth, strict=True)
-        return pd.Series([1 - chances[truth] for chances, truth in rows])
+        return pd.Series([1 - posterior[truth] for posterior, truth in rows])
 
 
 @hookimpl
