@@ -30,7 +30,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "inconclusive": {"metrics": [{"use": "accuracy", "at_least": 0.5}]},
     "no release": {"build.k": 25},
 }
-SCHEMA = json.loads((Path(__file__).parent.parent / "support" / "sarif-schema-2.1.0.json").read_bytes())
+SCHEMA = json.loads((Path(__file__).parents[2] / "support" / "sarif-schema-2.1.0.json").read_bytes())
 _SUPPRESSION = SCHEMA["definitions"]["suppression"]["properties"]
 _SUPPRESSION["status"] = _SUPPRESSION.pop("state")  # renamed after this draft
 

@@ -18,7 +18,7 @@ from leafgate.policy.json_schema import policy_schema
 from leafgate.policy.load import load_policy
 from survey import policy
 
-POLICIES = sorted((Path(__file__).resolve().parents[2] / "policies").glob("*.yaml"))
+POLICIES = sorted((Path(__file__).resolve().parents[3] / "policies").glob("*.yaml"))
 NAMES = [path.stem for path in POLICIES]
 
 

@@ -23,7 +23,7 @@ from leafgate_downgrading.grid import HIDDEN, WITHHELD, Grid
 from leafgate_downgrading.metrics import class_errors
 from leafgate_downgrading.search import Objective, Search, search_cells_to_withhold
 
-POLICIES = Path(__file__).resolve().parents[2] / "policies"
+POLICIES = Path(__file__).resolve().parents[3] / "policies"
 PAPERS = {"use": "tree_inference", "train_on": "complete", "least": 1}
 COLUMNS = ["diesels", "range", "depth"]
 
