@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,8 @@ from command_line import leafgate
 from leafgate.api.registry import load_plugins
 from leafgate.errors import InvalidError
 from leafgate.scaffold.plugin import newcomer, package
+from leafgate.testing import conformance
+from leafgate.testing.check import DoesNotApply
 
 KINDS = {"both": (), "attack": ("--kind", "attack"), "metric": ("--kind", "metric"), "builder": ("--kind", "builder")}
 OFFERS = {
@@ -43,6 +47,7 @@ def hatchling(tmp_path_factory: pytest.TempPathFactory) -> Path:
 BUILT = [pytest.param(kind, marks=[pytest.mark.slow] if kind in {"attack", "metric"} else []) for kind in KINDS]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("kind", BUILT)
 def test_what_it_writes_is_built_and_found_and_passes_its_own_tests(kind: str, tmp_path: Path, hatchling: Path) -> None:
     made = leafgate("plugins", "new", "Acme-Spies", *KINDS[kind], "--out", tmp_path / "spies")
@@ -60,6 +65,18 @@ def test_what_it_writes_is_built_and_found_and_passes_its_own_tests(kind: str, t
     assert "passed" in passed.stdout
 
 
+def test_what_it_writes_passes_the_conformance_kit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without an installation, which the marker `processes` adds."""
+    assert leafgate("plugins", "new", "acme-owls", "--out", tmp_path).code == 0
+    monkeypatch.syspath_prepend(tmp_path)
+    module = import_module("acme_owls")
+    checks = [*conformance(module.AcmeOwls()), *conformance(module.AcmeOwlsDoubt(at_least=0.1))]
+    assert len(checks) > 15
+    for check in checks:
+        with suppress(DoesNotApply):
+            check()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_it_writes_is_as_tidy_as_our_own(kind: str, tmp_path: Path) -> None:
     assert leafgate("plugins", "new", "acme-spies", *KINDS[kind], "--out", tmp_path / "spies").code == 0
@@ -69,6 +86,7 @@ def test_what_it_writes_is_as_tidy_as_our_own(kind: str, tmp_path: Path) -> None
         assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_it_writes_has_types_that_hold(
     kind: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from cases import more
 from command_line import Ended, leafgate, process
 from leafgate.errors import InvalidError
 from leafgate.session.expected_run import ExpectedRun
@@ -59,7 +60,7 @@ def tags(audits: Path) -> dict[str, str]:
 
 
 @INSTALLED
-@pytest.mark.parametrize("verdict", CODES)
+@pytest.mark.parametrize("verdict", ["fail", *more("pass", "inconclusive")])
 def test_a_run_is_tagged_and_keeps_the_report_and_the_verdict_is_the_exit_code(verdict: str, audits: Path) -> None:
     ended = log(audits, verdict, "--experiment", "loans")
     assert ended.code == CODES[verdict], ended.err
@@ -100,6 +101,7 @@ def test_a_report_that_says_no_file_where_it_should_is_refused(audits: Path, fil
         read_public(audits / "pass")
 
 
+@pytest.mark.processes
 @INSTALLED
 def test_the_run_that_trained_the_model_can_be_tagged(audits: Path) -> None:
     first = log(audits, "fail", "--experiment", "loans")
@@ -109,6 +111,7 @@ def test_the_run_that_trained_the_model_can_be_tagged(audits: Path) -> None:
     assert tags(audits)["leafgate.verdict"] == "pass"
 
 
+@pytest.mark.processes
 @INSTALLED
 def test_what_mlflow_does_not_take_blocks(audits: Path) -> None:
     ended = log(audits, "pass", "--run-id", "0" * 32)
@@ -119,7 +122,7 @@ def test_what_mlflow_does_not_take_blocks(audits: Path) -> None:
 @INSTALLED
 @pytest.mark.parametrize(
     ("store", "remedy"),
-    [("file://{}/store", "MLFLOW_ALLOW_FILE_STORE=true"), ("sqlite:///{}/hush:word.db", "pip install mlflow")],
+    [("file://{}/store", "MLFLOW_ALLOW_FILE_STORE=true"), *more(("sqlite:///{}/hush:word.db", "pip install mlflow"))],
 )
 def test_a_store_that_mlflow_does_not_take_is_told_of_with_its_remedy_and_without_its_address(
     store: str, remedy: str, audits: Path
@@ -134,6 +137,7 @@ def test_a_store_that_mlflow_does_not_take_is_told_of_with_its_remedy_and_withou
     assert str(audits) not in ended.err
 
 
+@pytest.mark.processes
 @INSTALLED
 def test_nobody_but_the_store_is_called(audits: Path) -> None:
     refuse = "import socket\ndef no(*a, **k): os._exit(99)\nsocket.socket.connect = socket.getaddrinfo = no"
@@ -200,7 +204,8 @@ def test_a_report_of_another_run_is_refused_before_mlflow_is_called(audits: Path
         ["--expect-file", str(audits / "mortgage.csv")],
         ["--expect-policy", "nowhere.yaml"],
     ):
-        ended = log(audits, "pass", "--experiment", "loans", *words)
+        store = ("--tracking-uri", (audits / "store").as_uri())
+        ended = leafgate("mlflow", "log", audits / "pass", *store, "--experiment", "loans", *words)
         assert (ended.code, ended.out) == (2, ""), words
         assert not (audits / "store").exists()
 

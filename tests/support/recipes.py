@@ -22,6 +22,12 @@ PROGRAMS = Path(sys.executable).parent
 BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail")
 SH = ("sh", "-e")
 NOTHING: Mapping[str, str] = {}
+UNLISTED = "{columns: name, roles: identifier}, {columns: sports_car, roles: private}"
+"""What the organisation allows the mortgage policy to say of columns that it does not list itself."""
+ORG = (
+    "leafgate: 1\nreport: {smallest_cell: 1}\nmetrics:\n  - {use: k_anonymity, at_least: 4}\n"
+    f"data: {{unlisted: {{except: [{UNLISTED}]}}}}\n"
+)
 
 
 def read(path: Path) -> Any:

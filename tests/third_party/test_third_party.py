@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.processes
 TOP = Path(__file__).resolve().parents[2]
 PACKAGE = Path(__file__).with_name("acme_leafgate")
 PAGE = (TOP / "docs" / "plugins.md").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).resolve().parents[1] / "docs" / "ci" / "check-approvals.sh"
+SCRIPT = Path(__file__).resolve().parents[2] / "docs" / "ci" / "check-approvals.sh"
 pytestmark = pytest.mark.skipif(
     shutil.which("git") is None or shutil.which("ssh-keygen") is None, reason="needs git and ssh-keygen"
 )

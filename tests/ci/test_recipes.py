@@ -18,6 +18,7 @@ from typing import Any, get_type_hints
 import pytest
 import yaml
 
+from cases import more
 from leafgate.disclosure.schema import ReportDocument
 from recipes import PROGRAMS, TOP, program
 
@@ -59,10 +60,10 @@ def use(project: Path, verdict: str) -> None:
         shutil.copy(project / "governance" / "failing.yaml", project / "governance" / "leafgate.yaml")
 
 
-each_verdict = pytest.mark.parametrize(("verdict", "code"), [("pass", 0), ("fail", 1)])
+each_verdict = pytest.mark.parametrize(("verdict", "code"), [*more(("pass", 0)), ("fail", 1)])
 
 
-@each_verdict
+@pytest.mark.parametrize(("verdict", "code"), [("pass", 0), ("fail", 1)])
 def test_the_gate_ends_as_the_audit_and_prints_the_folder_after_a_pass_alone(
     verdict: str, code: int, project: Path
 ) -> None:
@@ -73,7 +74,7 @@ def test_the_gate_ends_as_the_audit_and_prints_the_folder_after_a_pass_alone(
 
 
 @pytest.mark.parametrize(
-    "words", [["--help"], ["governance/leafgate.yaml", "--help"], ["nowhere.yaml"], ["--to=pdf"], []]
+    "words", [["nowhere.yaml"], *more(["--help"], ["governance/leafgate.yaml", "--help"], ["--to=pdf"], [])]
 )
 def test_the_gate_is_shut_where_nothing_was_audited(words: list[str], project: Path) -> None:
     """Also where leafgate itself ends in 0."""
@@ -81,7 +82,7 @@ def test_the_gate_is_shut_where_nothing_was_audited(words: list[str], project: P
     assert (done.returncode, done.stdout) == (2, "")
 
 
-@pytest.mark.parametrize("old", ["folder", "link", "file"])
+@pytest.mark.parametrize("old", ["folder", *more("link", "file")])
 def test_the_gate_takes_no_folder_that_is_there(old: str, project: Path) -> None:
     passed = run("sh", GATE, "old", "governance/leafgate.yaml", "data/people.csv", folder=project)
     assert passed.returncode == 0, passed.stderr
@@ -102,6 +103,7 @@ def test_the_gate_keeps_every_other_exit_code(ending: str, project: Path, tmp_pa
     assert (done.returncode, done.stdout) == ({"exit 3": 3, "exit 130": 130}.get(ending, 137), "")
 
 
+@pytest.mark.processes
 def test_the_gate_runs_no_module_of_the_working_folder(project: Path) -> None:
     for name in ("sitecustomize", "leafgate", "typer", "numpy"):
         (project / f"{name}.py").write_text("open('ran', 'w')\n")
@@ -329,6 +331,7 @@ def upload(project: Path, policy: str, model: Path | str) -> tuple[int, Mapping[
     return done.returncode, {path.name: path.read_text() for path in target.iterdir()} if target.exists() else {}
 
 
+@pytest.mark.processes
 def test_a_model_is_uploaded_after_a_pass_with_the_card_s_section(project: Path, model: Path) -> None:
     code, files = upload(project, "leafgate.yaml", model)
     assert (code, set(files)) == (0, {"model.json", "README.md", "leafgate-report.json"})
