@@ -109,6 +109,7 @@ def every_check() -> list[Any]:
 
 @pytest.mark.parametrize("check", every_check())
 def test_it_conforms(check: Check[Any]) -> None:
+    """A check that finds a mistake raises NonConformance; one that finds none returns."""
     check()
 
 

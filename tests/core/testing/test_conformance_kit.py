@@ -31,6 +31,7 @@ def check_named(component: Component, name: str, **said: Any) -> Check[Any]:
 
 @pytest.mark.parametrize("check", [check for each in HONEST for check in conformance(each)], ids=str)
 def test_what_is_honest_passes(check: Check[Any]) -> None:
+    """A check that finds a mistake raises NonConformance; one that finds none returns."""
     check()
 
 
