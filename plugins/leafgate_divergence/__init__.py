@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from leafgate.types.arrays import Floats
+
 else:
     np, pd = lazy("numpy"), lazy("pandas")
 

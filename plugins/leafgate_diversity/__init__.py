@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from leafgate.api.declarations import Declarations, DeclaredColumn
+    from leafgate.types.arrays import Floats
     from leafgate_diversity import measures
-    from leafgate_diversity.measures import Floats
 else:
     np, pd, measures = lazy("numpy"), lazy("pandas"), lazy("leafgate_diversity.measures")
 

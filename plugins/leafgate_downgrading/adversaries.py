@@ -8,7 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from leafgate_downgrading.grid import Codes, Grid, Mask, Rows, Shares
+from leafgate.types.arrays import Codes, Floats, Mask, Rows
+from leafgate_downgrading.grid import Grid
 from leafgate_downgrading.tree_adversaries import TreeCache
 
 
@@ -17,7 +18,7 @@ class FittedAdversary(Protocol):
 
     def posterior(
         self, records: Codes, own: Rows, wanted: Collection[int] | None = None
-    ) -> Mapping[int, tuple[Rows, Shares]]:
+    ) -> Mapping[int, tuple[Rows, Floats]]:
         """For each column (of those `wanted`) with hidden cells, the records that hide it and the belief about each.
 
         Each record is a row of the studied table, `own` says which, and hides what that hides, or more.
@@ -27,7 +28,7 @@ class FittedAdversary(Protocol):
 class AdversaryModel(Protocol):
     """The options of an adversary, which can study a table."""
 
-    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Shares | None = None) -> FittedAdversary:
+    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Floats | None = None) -> FittedAdversary:
         """The adversary after studying `grid`; `cache` and `counts` only save time."""
 
 
@@ -51,7 +52,7 @@ class AdversaryEnsemble:
     adversaries: Sequence[FittedAdversary]
     truth: Codes | None
 
-    def beliefs(self, records: Codes, own: Rows, wanted: Collection[int] | None = None) -> list[Shares]:
+    def beliefs(self, records: Codes, own: Rows, wanted: Collection[int] | None = None) -> list[Floats]:
         """For each adversary how sure it is of each hidden cell (of columns `wanted`); 0 for all others."""
         every = []
         for adversary in self.adversaries:
@@ -61,11 +62,11 @@ class AdversaryEnsemble:
             every.append(sure)
         return every
 
-    def strongest(self, records: Codes, own: Rows) -> Shares:
+    def strongest(self, records: Codes, own: Rows) -> Floats:
         """How sure the surest adversary is of each hidden cell."""
         return np.asarray(np.maximum.reduce(self.beliefs(records, own)))
 
-    def excess(self, records: Codes, own: Rows, limits: Shares) -> tuple[Mask, Shares]:
+    def excess(self, records: Codes, own: Rows, limits: Floats) -> tuple[Mask, Floats]:
         """For each record which hidden cells are believed beyond their limits, and by how much in all.
 
         How much is in log odds, over all adversaries, so that evidence counts even where belief is all but certain.
@@ -77,12 +78,12 @@ class AdversaryEnsemble:
             much += np.maximum(_log_odds(sure) - _log_odds(limits), 0).sum(axis=1, where=limits < 1)
         return beyond, much
 
-    def _sureness(self, chances: Shares, column: int, own: Rows) -> Shares:
+    def _sureness(self, chances: Floats, column: int, own: Rows) -> Floats:
         if self.truth is None:
             return np.asarray(chances.max(axis=1))
         return np.asarray(chances[np.arange(len(chances)), self.truth[own, column]])
 
 
-def _log_odds(chance: Shares) -> Shares:
+def _log_odds(chance: Floats) -> Floats:
     inside = np.clip(chance, PROBABILITY_CLIP, 1 - PROBABILITY_CLIP)
     return np.asarray(np.log(inside) - np.log1p(-inside))

@@ -11,9 +11,10 @@ from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, TreeBuild
 
 if TYPE_CHECKING:
     from leafgate.api.declarations import Declarations
+    from leafgate.types.arrays import Floats
     from leafgate_downgrading.adversaries import FittedAdversary
     from leafgate_downgrading.c45_missing import TreeOptions
-    from leafgate_downgrading.grid import Grid, Shares
+    from leafgate_downgrading.grid import Grid
     from leafgate_downgrading.tree_adversaries import TreeCache
 
 Portion = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -33,7 +34,7 @@ class CellAttack(AttackModel):
 
         return infer(self, release, known)
 
-    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Shares | None = None) -> FittedAdversary:
+    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Floats | None = None) -> FittedAdversary:
         """The adversary after studying `grid`, and nothing else.
 
         `cache` holds trees grown before, keyed by all that they were learned from, and `counts` the pair counts of the
@@ -67,7 +68,7 @@ class TreeInference(ByTrees):
     formula = "class shares of the leaves a record can reach, weighted by the people on the branches it cannot tell"
     source = f'{PAPER}, section 3; J. Quinlan, "C4.5", 1993, chapter 3'
 
-    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Shares | None = None) -> FittedAdversary:
+    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Floats | None = None) -> FittedAdversary:
         from leafgate_downgrading.tree_adversaries import TreeAdversary
 
         return TreeAdversary(grid, self.tree_options(), cache)
@@ -83,7 +84,7 @@ class Conditioning(CellAttack):
     formula = "P(v) = share of v among those who agree on every visible cell; else without the least telling, and so on"
     source = "conditional frequencies; backing off as in S. Katz, 1987; theory: docs/downgrading.md"
 
-    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Shares | None = None) -> FittedAdversary:
+    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Floats | None = None) -> FittedAdversary:
         from leafgate_downgrading.conditioning import ConditioningAdversary
 
         return ConditioningAdversary(grid, self.least, counts)
@@ -98,7 +99,7 @@ class NaiveBayes(CellAttack):
     formula = "P(v) ~ (n_v + 1) x product over visible cells c of (n_vc + 1) / (n_v + values of the column)"
     source = "naive Bayes with Laplace's rule of succession"
 
-    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Shares | None = None) -> FittedAdversary:
+    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Floats | None = None) -> FittedAdversary:
         from leafgate_downgrading.naive_bayes import NaiveBayesAdversary
 
         return NaiveBayesAdversary(grid, counts)
@@ -114,7 +115,7 @@ class Restoration(ByTrees):
     formula = "tree_inference, with what tree_inference believes of the other withheld cells in their place"
     source = f"{PAPER}, section 7"
 
-    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Shares | None = None) -> FittedAdversary:
+    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Floats | None = None) -> FittedAdversary:
         from leafgate_downgrading.tree_adversaries import RestorationAdversary, TreeAdversary
 
         return RestorationAdversary(TreeAdversary(grid, self.tree_options(), cache), self.rounds)

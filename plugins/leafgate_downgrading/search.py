@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from leafgate.types.arrays import Floats, Mask, Rows
 from leafgate_downgrading.adversaries import LIMIT_TOLERANCE, AdversaryEnsemble, AdversaryModel
-from leafgate_downgrading.grid import HIDDEN, Cells, Grid, Mask, Rows, Shares, encode_cells
+from leafgate_downgrading.grid import HIDDEN, Cells, Grid, encode_cells
 from leafgate_downgrading.metrics import UtilityLoss
 from leafgate_downgrading.naive_bayes import columns_by_information, mutual_information, pair_counts, update_pair_counts
 from leafgate_downgrading.search_plan import PlanningProblem, Plans, plan_rows
@@ -32,7 +33,7 @@ class Objective:
     tau: float
     rho: float
     v: float
-    weights: Shares
+    weights: Floats
     allowed: Mask
     allow: float = 0.0
     truth: bool = False
@@ -55,9 +56,9 @@ class Search:
     kept: TreeCache = field(default_factory=dict)
     moved: bool = False
     desperate: set[int] = field(default_factory=set)
-    _seen: tuple[Grid, Shares] | None = None
+    _seen: tuple[Grid, Floats] | None = None
 
-    def counts(self, grid: Grid) -> Shares:
+    def counts(self, grid: Grid) -> Floats:
         """The grid's pair counts, made from the last round's where only some records have changed."""
         last = self._seen
         if last is not None and last[0].sizes == grid.sizes:
@@ -79,11 +80,11 @@ class RoundState:
     """One round: what is seen, by whom, each cell's limit, and how sure the surest is of each hidden cell of `rows`."""
 
     grid: Grid
-    counts: Shares
+    counts: Floats
     ensemble: AdversaryEnsemble
-    limits: Shares
+    limits: Floats
     rows: Rows
-    sure: Shares
+    sure: Floats
     worrying: Mask
 
 
@@ -101,7 +102,7 @@ def round_state(cells: Cells, protected: Mask, objective: Objective, search: Sea
     return RoundState(grid, counts, ensemble, limits, rows, sure, worrying)
 
 
-def restoration_limits(counts: Shares, grid: Grid, rho: float) -> Shares:
+def restoration_limits(counts: Floats, grid: Grid, rho: float) -> Floats:
     """For each column with how much a cell that was withheld for others may be believed.
 
     That is rho where no value has more than half of the visible cells. Where one has a share b > 1/2, a guess is

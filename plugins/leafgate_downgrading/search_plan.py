@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from leafgate.types.arrays import Codes, Floats, Mask, Rows
 from leafgate_downgrading.adversaries import AdversaryEnsemble
-from leafgate_downgrading.grid import HIDDEN, Codes, Mask, Rows, Shares
+from leafgate_downgrading.grid import HIDDEN
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,9 @@ class PlanningProblem:
 
     codes: Codes
     protected: Mask
-    limits: Shares
+    limits: Floats
     allowed: Mask
-    price: Shares
+    price: Floats
     order: Codes
     width: int = 8
 

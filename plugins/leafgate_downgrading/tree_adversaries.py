@@ -7,8 +7,9 @@ from collections.abc import Collection, Mapping, MutableMapping
 
 import numpy as np
 
+from leafgate.types.arrays import Codes, Floats, Mask, Rows
 from leafgate_downgrading.c45_missing import Node, TreeOptions, class_posterior, grow_tree
-from leafgate_downgrading.grid import HIDDEN, Codes, Grid, Mask, Rows, Shares, hidden_by_column, indicators
+from leafgate_downgrading.grid import HIDDEN, Grid, hidden_by_column, indicators
 
 TreeCache = MutableMapping[tuple[object, ...], Node]
 """Trees by all that they were learned from."""
@@ -34,18 +35,18 @@ class TreeAdversary:
 
     def posterior(
         self, records: Codes, own: Rows, wanted: Collection[int] | None = None
-    ) -> dict[int, tuple[Rows, Shares]]:
+    ) -> dict[int, tuple[Rows, Floats]]:
         """For each column with hidden cells, the records that hide it and the belief about each."""
         return self.from_known_cells(records, indicators(records, self.grid), records == HIDDEN, {}, wanted)
 
     def from_known_cells(
         self,
         records: Codes,
-        known_cells: Shares,
+        known_cells: Floats,
         unknown: Mask,
         without: Mapping[int, frozenset[int]],
         wanted: Collection[int] | None = None,
-    ) -> dict[int, tuple[Rows, Shares]]:
+    ) -> dict[int, tuple[Rows, Floats]]:
         """The same, where `known_cells` may also hold chances for hidden cells; `unknown` are those it holds none of.
 
         `without` names for some columns what their trees may not ask.
@@ -75,7 +76,7 @@ class RestorationAdversary:
 
     def posterior(
         self, records: Codes, own: Rows, wanted: Collection[int] | None = None
-    ) -> dict[int, tuple[Rows, Shares]]:
+    ) -> dict[int, tuple[Rows, Floats]]:
         """For each column with hidden cells, the records that hide it and the belief about each."""
         grid = self.trees.grid
         shown, unknown = indicators(records, grid), records == HIDDEN

@@ -10,12 +10,13 @@ import numpy as np
 
 from leafgate.algorithms.routing import route
 from leafgate.errors import PolicyError
+from leafgate.types.arrays import Ids
 from leafgate.types.release import Combine, Counted, Release
 from leafgate.types.table import Table
 from leafgate_dp_random_trees import structure
 from leafgate_dp_random_trees import structure as balanced
 from leafgate_dp_random_trees.leaf_scores import with_statistics
-from leafgate_dp_random_trees.mechanisms import Ids, Key, sample_counts
+from leafgate_dp_random_trees.mechanisms import Key, sample_counts
 
 if TYPE_CHECKING:
     from leafgate.types.schema import Schema

@@ -23,11 +23,9 @@ from numpy.typing import NDArray
 from scipy.special import betainc, gammaln, logsumexp, xlog1py, xlogy
 
 from leafgate.algorithms.routing import NOWHERE, route
+from leafgate.types.arrays import Floats, Ids
 from leafgate.types.release import Release
 from leafgate.types.table import Table
-from leafgate_dp_random_trees.mechanisms import Ids
-
-Floats = NDArray[np.float64]
 
 LEVEL = 1e-6
 """An honest release is refused with this probability at most."""

@@ -13,10 +13,11 @@ from typing import Protocol
 
 import numpy as np
 
-from leafgate.algorithms.induction.encoding import EncodedTable, Rows
+from leafgate.algorithms.induction.encoding import EncodedTable
 from leafgate.algorithms.induction.growth import class_counts
-from leafgate.algorithms.induction.splits import Floats, Mask, x_log_x
+from leafgate.algorithms.induction.splits import x_log_x
 from leafgate.errors import PolicyError
+from leafgate.types.arrays import Floats, Mask, Rows
 from leafgate.types.hierarchy import Hierarchy
 from leafgate.types.report import lenient
 from leafgate.types.schema import Column, Schema

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from leafgate.algorithms.equivalence import Ids, Reached
+from leafgate.algorithms.equivalence import Reached
 from leafgate.algorithms.feasible import Domain, Possible, conditions, intersect
+from leafgate.types.arrays import Ids
 from leafgate.types.release import Records
 from leafgate.types.schema import Column, Schema
 

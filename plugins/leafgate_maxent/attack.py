@@ -12,6 +12,7 @@ import pandas as pd
 
 from leafgate import AdversaryKnowledge, Belief, Release
 from leafgate.algorithms.derivable import mark_unmodelled_scores
+from leafgate.types.arrays import Floats, Ids
 from leafgate.types.belief import Certainty
 from leafgate.types.evidence import AuditorOnly
 from leafgate.types.schema import Column
@@ -20,7 +21,7 @@ from leafgate_maxent.problem.build import Model, build_model
 from leafgate_maxent.problem.leaf_constraints import leaf_statistics
 from leafgate_maxent.problem.problem import Outcome, Problem, SolveSettings
 from leafgate_maxent.problem.split_constraints import SplitConstraints
-from leafgate_maxent.problem.tree_index import Floats, Ids, TreeIndex
+from leafgate_maxent.problem.tree_index import TreeIndex
 from leafgate_maxent.solve.active_set import solve
 from leafgate_maxent.solve.closed_form import closed_form
 from leafgate_maxent.solve.infeasibility import count_by_kind

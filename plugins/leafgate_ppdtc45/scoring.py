@@ -6,20 +6,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafgate import InconclusiveError, ScoringContext
 from leafgate.algorithms.deconvolution import cells_between, posterior, reconstructed
 from leafgate.algorithms.prediction import predict
+from leafgate.types.arrays import Codes, Floats
 from leafgate.types.noise import Noise
 from leafgate.types.release import NaiveBayes, Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table, make_table
 from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit
 from leafgate_ppdtc45.shared import SharedRecords
-
-Floats = NDArray[np.float64]
-
 
 Box = Mapping[str, tuple[float, float]]
 """For each column that was asked, what it is above and what it is up to."""
@@ -92,8 +89,6 @@ def expected_accuracy(tree: Node, judges: ReconstructedRecords) -> float:
 
 
 # --- Classifying people of whom only shared numbers are seen ---
-
-Codes = NDArray[np.int64]
 
 
 def classify_along_random_paths(

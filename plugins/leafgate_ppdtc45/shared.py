@@ -17,14 +17,12 @@ from numpy.typing import NDArray
 from leafgate.errors import DataError, PolicyError, Problem
 from leafgate.io.json import canonical, object_at, parse_json
 from leafgate.io.release_codec import read_noise
+from leafgate.types.arrays import Codes, Floats
 from leafgate.types.noise import Coins, Noise, noise_with
 from leafgate.types.release import Records
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table, make_table
 from leafgate_ppdtc45.options import NoiseOptions
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from leafgate.errors import PolicyError
 from leafgate.types.adversary import AdversaryKnowledge
+from leafgate.types.arrays import Floats
 from leafgate.types.belief import Belief
 from leafgate.types.release import Release
 from leafgate.types.schema import Column, Schema, bin_of
@@ -26,7 +26,6 @@ from leafgate_reconstruction.estimators import (
 from leafgate_reconstruction.noisy_columns import classes_of, shared_of
 from leafgate_reconstruction.posterior import Estimate, bin_posterior
 
-Floats = NDArray[np.float64]
 Estimator = Callable[[Floats, Moments], tuple[Floats, Floats, Mapping[str, Any]]]
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafgate.errors import InconclusiveError
+from leafgate.types.arrays import Floats
 from leafgate.types.noise import Noise
-
-Floats = NDArray[np.float64]
 
 STEPS = 8
 """Normal mixtures are summed on a grid so many times finer than the noise: their tails end smoothly, and the

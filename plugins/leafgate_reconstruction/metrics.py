@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from leafgate.api.context import ScoringContext
 from leafgate.errors import InconclusiveError, PolicyError, UnreadableError
+from leafgate.types.arrays import Floats
 from leafgate.types.noise import Noise
 from leafgate.types.schema import Column
 from leafgate_reconstruction.entropy import entropy_in, entropy_shared
-
-Floats = NDArray[np.float64]
 
 INTERVALS = 100
 """Of a column without bins, whose entropy is that of so many even intervals."""

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafgate.errors import InconclusiveError
+from leafgate.types.arrays import Floats, Ids
 from leafgate.types.noise import Noise
 from leafgate.types.release import Records, Release
 from leafgate.types.schema import Column, Schema
-
-Floats = NDArray[np.float64]
-Ids = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

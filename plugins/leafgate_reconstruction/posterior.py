@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.algorithms.deconvolution import CELLS, even_cells, even_chances, posterior, reconstructed
+from leafgate.types.arrays import Floats, Ids
 from leafgate.types.noise import Noise
 from leafgate.types.schema import bin_of
 
-Floats = NDArray[np.float64]
-Ids = NDArray[np.int64]
 Estimate = Literal["mean", "mode"]
 
 OTHERS = 100

@@ -14,6 +14,7 @@ from leafgate import InconclusiveError, Release, ScoringContext
 from leafgate.algorithms.feasible import Possible, branch_domains, unrouted_values
 from leafgate.algorithms.prediction import class_votes
 from leafgate.algorithms.routing import Cells, route, split_rows
+from leafgate.types.arrays import Ids
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit
@@ -31,9 +32,6 @@ def class_probabilities(release: Release, table: Table) -> NDArray[np.float64]:
     if release.combine == "boost":
         votes = np.exp(votes - votes.max(axis=1, keepdims=True))
     return np.asarray(votes / votes.sum(axis=1, keepdims=True))
-
-
-Ids = NDArray[np.int64]
 
 
 @dataclass

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from leafgate.algorithms.induction.encoding import EncodedTable, Feature
 from leafgate.errors import NoReleaseError
+from leafgate.types.arrays import Codes
 from leafgate.types.release import Records, Release
 from leafgate.types.schema import Value
 from leafgate.types.table import Table
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from leafgate_tables import Mondrian, Tds
 
 
-Codes = NDArray[np.int64]
 Groups = tuple[tuple[Value, ...], ...]
 Thresholds = tuple[float, ...]
 

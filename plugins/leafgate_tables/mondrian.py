@@ -14,6 +14,7 @@ from leafgate.algorithms.induction.growth import GrowingNode, finished, growing_
 from leafgate.algorithms.induction.paths import cell_of, conditions, refuse_gaps
 from leafgate.algorithms.induction.pruning import prune
 from leafgate.algorithms.induction.selection import Choice
+from leafgate.types.arrays import Codes
 from leafgate.types.release import Records, Release
 from leafgate.types.table import Table
 from leafgate.types.tree import MAX_DEPTH
@@ -22,8 +23,6 @@ from leafgate_tables.raw_table import PublishedColumn, as_they_are, class_column
 
 if TYPE_CHECKING:
     from leafgate_tables import Mondrian
-
-Codes = NDArray[np.int64]
 
 
 def build(options: Mondrian, table: Table) -> Release:

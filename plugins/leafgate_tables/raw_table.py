@@ -11,15 +11,13 @@ from numpy.typing import NDArray
 
 from leafgate.algorithms.induction.encoding import EncodedTable
 from leafgate.errors import PolicyError
+from leafgate.types.arrays import Codes
 from leafgate.types.release import Records, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table
 
 if TYPE_CHECKING:
     from leafgate_tables import PublishedTable
-
-
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

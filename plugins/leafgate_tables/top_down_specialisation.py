@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from leafgate.algorithms.induction.encoding import EncodedTable, Feature
 from leafgate.algorithms.induction.encoding import encode as code_table
@@ -15,7 +14,8 @@ from leafgate.algorithms.induction.greedy import grow
 from leafgate.algorithms.induction.growth import finished
 from leafgate.algorithms.induction.paths import refuse_gaps
 from leafgate.algorithms.induction.pruning import prune
-from leafgate.algorithms.induction.splits import TOLERANCE, Floats, neg_impurity
+from leafgate.algorithms.induction.splits import TOLERANCE, neg_impurity
+from leafgate.types.arrays import Codes, Floats
 from leafgate.types.release import Records, Release
 from leafgate.types.table import Table, make_table
 from leafgate_tables.generalisation import Generalisation, Groups, Thresholds, refuse_small, release_of
@@ -23,9 +23,6 @@ from leafgate_tables.raw_table import as_they_are, class_column, records_of
 
 if TYPE_CHECKING:
     from leafgate_tables import Tds
-
-
-Codes = NDArray[np.int64]
 
 
 @dataclass(eq=False)

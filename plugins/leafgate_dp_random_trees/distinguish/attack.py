@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from leafgate import AdversaryKnowledge, Belief, Release
 from leafgate.algorithms.routing import NOWHERE, count_leaves, route
 from leafgate.errors import InconclusiveError
+from leafgate.types.arrays import Floats
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table, make_table
 from leafgate_dp_random_trees.distinguish.epsilon_bounds import from_errors, from_one_run
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from leafgate.types.adversary import Mechanism
     from leafgate_dp_random_trees.options import DistinguishOptions
 
-Floats = NDArray[np.float64]
 MAX_THRESHOLDS = 64
 """Thresholds that are tried for one number of a release."""
 USUAL_RUNS = 100

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from leafgate.errors import InconclusiveError
+from leafgate.types.arrays import Floats, Ids
 from leafgate_maxent.counting.answer import Answer
 from leafgate_maxent.counting.components import Component
 from leafgate_maxent.counting.initial_state import AT_ONCE, initial_chains
 from leafgate_maxent.counting.mcmc import Chains, Sampler
-from leafgate_maxent.problem.tree_index import Floats, Ids
 
 # --- Have chains forgotten where they started? Split R-hat and effective sample size ---
 

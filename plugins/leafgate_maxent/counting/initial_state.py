@@ -7,10 +7,10 @@ import time
 import numpy as np
 
 from leafgate.errors import InconclusiveError
+from leafgate.types.arrays import Ids
 from leafgate_maxent.counting.answer import no_consistent_data_set, out_of_time
 from leafgate_maxent.counting.components import Component
 from leafgate_maxent.counting.mcmc import VIOLATION_TOLERANCE, Chains, Sampler
-from leafgate_maxent.problem.tree_index import Ids
 
 CHAINS = 16
 """Chains that are started."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse as sp
 
+from leafgate.types.arrays import Floats, Ids
 from leafgate_maxent.counting.components import Component
-from leafgate_maxent.problem.tree_index import Floats, Ids
 
 
 @dataclass(frozen=True)

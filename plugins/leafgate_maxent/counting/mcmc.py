@@ -13,11 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from leafgate.types.arrays import Floats, Ids, Mask
 from leafgate_maxent.counting.components import Component
-from leafgate_maxent.counting.constraints import Mask
 from leafgate_maxent.counting.leaf_block import LeafBlock, blocks_by_constraint, leaf_blocks
 from leafgate_maxent.problem.split_constraints import impurity, x_log_x
-from leafgate_maxent.problem.tree_index import Floats, Ids
 
 # --- A move: people of a leaf who change class, in several chains at once ---
 

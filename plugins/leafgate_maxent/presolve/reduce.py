@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
+from leafgate.types.arrays import Floats, Ids
 from leafgate_maxent.presolve.fixed_cells import PEOPLE_TOLERANCE
 from leafgate_maxent.presolve.symmetry import symmetry_classes
 from leafgate_maxent.problem.problem import Problem
-from leafgate_maxent.problem.tree_index import Floats, Ids
 from leafgate_maxent.solve.subproblem import NonlinearConstraints, Subproblem
 
 

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
+from leafgate.types.arrays import Floats, Ids
 from leafgate_maxent.problem.problem import Problem
 from leafgate_maxent.problem.split_constraints import splitmix64
-from leafgate_maxent.problem.tree_index import Floats, Ids
 
 Marks = NDArray[np.uint64]
 

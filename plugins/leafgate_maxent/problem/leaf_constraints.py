@@ -12,11 +12,12 @@ from scipy import sparse as sp
 
 from leafgate.algorithms.prediction import leaf_votes
 from leafgate.algorithms.routing import NOWHERE
+from leafgate.types.arrays import Floats, Ids
 from leafgate.types.release import Release
 from leafgate.types.schema import Column
 from leafgate.types.tree import Leaf
 from leafgate_maxent.problem.strata import Strata
-from leafgate_maxent.problem.tree_index import Floats, Ids, TreeIndex
+from leafgate_maxent.problem.tree_index import TreeIndex
 
 Kind = Literal["row", "leaf count", "leaf rate", "label", "label accuracy", "distribution", "background"]
 

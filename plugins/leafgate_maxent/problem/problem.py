@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from leafgate.types.arrays import Floats
 from leafgate.types.table import Table
 from leafgate_maxent.problem.leaf_constraints import LinearConstraints
 from leafgate_maxent.problem.split_constraints import SplitConstraints, x_log_x
 from leafgate_maxent.problem.strata import Strata
-from leafgate_maxent.problem.tree_index import Floats, TreeIndex
+from leafgate_maxent.problem.tree_index import TreeIndex
 
 
 @dataclass(frozen=True)

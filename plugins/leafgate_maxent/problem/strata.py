@@ -15,10 +15,11 @@ from leafgate.algorithms.feasible import Domain, Interval, intersect, largest_va
 from leafgate.algorithms.routing import NOWHERE
 from leafgate.errors import InconclusiveError
 from leafgate.types.adversary import AdversaryKnowledge
+from leafgate.types.arrays import Floats, Ids
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, distinct_rows
 from leafgate.types.tree import Node, NumericSplit, children
-from leafgate_maxent.problem.tree_index import Floats, Ids, ReachableCase, cases_through
+from leafgate_maxent.problem.tree_index import ReachableCase, cases_through
 
 # --- What of unknown columns is counted, and how much of it a way through the trees takes ---
 

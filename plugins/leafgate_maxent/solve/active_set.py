@@ -14,11 +14,11 @@ from scipy import sparse as sp
 
 from leafgate.errors import InconclusiveError
 from leafgate.io.processes import worker_pool
+from leafgate.types.arrays import Floats, Ids
 from leafgate_maxent.presolve.fixed_cells import fixed_cells, forced_cells
 from leafgate_maxent.presolve.reduce import ActiveSet
 from leafgate_maxent.problem.leaf_constraints import LinearConstraints
 from leafgate_maxent.problem.problem import Outcome, Problem, SolveSettings
-from leafgate_maxent.problem.tree_index import Floats, Ids
 from leafgate_maxent.solve.certificate import cap_duals, dual_caps, upper_bound
 from leafgate_maxent.solve.closed_form import closed_form
 from leafgate_maxent.solve.cross_check import engine_of, second_opinion

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from leafgate.errors import InconclusiveError
+from leafgate.types.arrays import Floats
 from leafgate_maxent.presolve.reduce import ActiveSet, reduce_problem, restrict
 from leafgate_maxent.problem.problem import Problem
-from leafgate_maxent.problem.tree_index import Floats
 from leafgate_maxent.solve.certificate import dual_caps
 from leafgate_maxent.solve.engine import Engine
 from leafgate_maxent.solve.interior_point import SolverOptions, solve

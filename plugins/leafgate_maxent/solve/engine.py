@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from leafgate.errors import InconclusiveError
+from leafgate.types.arrays import Floats
 from leafgate_maxent.presolve.reduce import ActiveSet, ReducedProblem, reduce_problem, restrict
 from leafgate_maxent.problem.problem import Binding, Outcome, Problem
-from leafgate_maxent.problem.tree_index import Floats
 from leafgate_maxent.solve.interior_point import SolverOptions
 from leafgate_maxent.solve.subproblem import Solution, Subproblem
 

@@ -13,9 +13,9 @@ from scipy import optimize as so
 from scipy import sparse as sp
 
 from leafgate.errors import InconclusiveError
+from leafgate.types.arrays import Floats, Ids, Mask
 from leafgate_maxent.problem.leaf_constraints import LinearConstraints
 from leafgate_maxent.problem.problem import Problem
-from leafgate_maxent.problem.tree_index import Floats, Ids, Mask
 
 MAX_NAMED_CONFLICTS = 4
 MAX_SINGLE_CONSTRAINTS = 200

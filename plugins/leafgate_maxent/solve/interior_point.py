@@ -24,8 +24,8 @@ from scipy import sparse as sp
 from scipy.sparse import linalg as sla
 from threadpoolctl import threadpool_limits
 
+from leafgate.types.arrays import Floats
 from leafgate_maxent.problem.split_constraints import TINY
-from leafgate_maxent.problem.tree_index import Floats
 from leafgate_maxent.solve.subproblem import Solution, Subproblem
 
 # --- The preconditioner: the Newton system with a diagonal in place of the Hessian, solved leaf by leaf ---

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
+from leafgate.types.arrays import Floats, Ids
 from leafgate_maxent.presolve.fixed_cells import independent_rows
-from leafgate_maxent.problem.tree_index import Floats, Ids
 from leafgate_maxent.solve.subproblem import Subproblem
 
 INSIDE = 1e-3

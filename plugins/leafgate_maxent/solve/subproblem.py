@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
+from leafgate.types.arrays import Floats
 from leafgate_maxent.problem.split_constraints import gradient, hessian_product, impurity, x_log_x
-from leafgate_maxent.problem.tree_index import Floats
 
 
 @dataclass(frozen=True)
