@@ -1,8 +1,8 @@
 """Downgrading: withhold a few more cells of a table, so that its secret cells cannot be inferred from the rest.
 
-`options` declares the adversaries and the builder's options. `grid` encodes a table, `c45_missing`, `naive_bayes`,
-`conditioning` and `tree_adversaries` are the fitted adversaries, and `adversaries` combines them. `search` withholds
-cells round by round with the plans of `search_plan`; `builder` publishes the result, `metrics` measures its cost.
+`options` declares the adversaries and the builder's options. `grid` encodes a table. `c45_missing`, `naive_bayes` and
+`conditioning` are models that an adversary fits to it; `adversaries` has those of trees, and combines all of them.
+`search` withholds cells round by round, `builder` publishes the result, and `metrics` measures its cost.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from leafgate import ScoringContext
 from leafgate.errors import InconclusiveError
 from leafgate.types.arrays import Floats, Mask
 from leafgate.types.release import Records
+from leafgate_downgrading.adversaries import TreeAdversary, TreeCache
 from leafgate_downgrading.c45_missing import TreeOptions, class_posterior
 from leafgate_downgrading.grid import (
     HIDDEN,
@@ -23,7 +24,6 @@ from leafgate_downgrading.grid import (
     secret_cells,
     table_cells,
 )
-from leafgate_downgrading.tree_adversaries import TreeAdversary, TreeCache
 
 # --- The loss of function: how much worse models are that are learned from what is left of a table ---
 

@@ -12,10 +12,9 @@ from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, TreeBuild
 if TYPE_CHECKING:
     from leafgate.api.declarations import Declarations
     from leafgate.types.arrays import Floats
-    from leafgate_downgrading.adversaries import FittedAdversary
+    from leafgate_downgrading.adversaries import FittedAdversary, TreeCache
     from leafgate_downgrading.c45_missing import TreeOptions
     from leafgate_downgrading.grid import Grid
-    from leafgate_downgrading.tree_adversaries import TreeCache
 
 Portion = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -69,7 +68,7 @@ class TreeInference(ByTrees):
     source = f'{PAPER}, section 3; J. Quinlan, "C4.5", 1993, chapter 3'
 
     def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Floats | None = None) -> FittedAdversary:
-        from leafgate_downgrading.tree_adversaries import TreeAdversary
+        from leafgate_downgrading.adversaries import TreeAdversary
 
         return TreeAdversary(grid, self.tree_options(), cache)
 
@@ -116,7 +115,7 @@ class Restoration(ByTrees):
     source = f"{PAPER}, section 7"
 
     def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Floats | None = None) -> FittedAdversary:
-        from leafgate_downgrading.tree_adversaries import RestorationAdversary, TreeAdversary
+        from leafgate_downgrading.adversaries import RestorationAdversary, TreeAdversary
 
         return RestorationAdversary(TreeAdversary(grid, self.tree_options(), cache), self.rounds)
 

@@ -17,6 +17,7 @@ from leafgate.types.belief import Certainty
 from leafgate.types.evidence import AuditorOnly
 from leafgate.types.schema import Column
 from leafgate.types.tree import CategoricalSplit, NumericSplit
+from leafgate_maxent.counting.posterior import counting_posterior
 from leafgate_maxent.problem.build import Model, build_model
 from leafgate_maxent.problem.leaf_constraints import leaf_statistics
 from leafgate_maxent.problem.problem import Outcome, Problem, SolveSettings
@@ -154,8 +155,6 @@ def infer_counting(
     Raises:
         InconclusiveError: when the data sets cannot be counted in time.
     """
-    from leafgate_maxent.counting import counting_posterior
-
     model = build_model(release, known, internal=internal)
     deadline = time.monotonic() + time_limit
     posterior = counting_posterior(model.problem, seed=known.seed, deadline=deadline, most_states=most_states)

@@ -24,11 +24,13 @@ from leafgate_dp_random_trees import Distinguish, RandomTrees
 from leafgate_dp_random_trees.distinguish.attack import (
     choose_test,
     claim_of,
+    clopper_pearson,
     estimate_epsilon,
+    from_errors,
+    from_one_run,
     plan_runs,
     seconds_of_a_run,
 )
-from leafgate_dp_random_trees.distinguish.epsilon_bounds import clopper_pearson, from_errors, from_one_run
 from leafgate_dp_random_trees.distinguish.neighbours import neighbouring_tables
 from leafgate_dp_random_trees.mechanisms import Key, sample_counts
 from random_tables import categorical, table_of

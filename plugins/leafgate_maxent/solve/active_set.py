@@ -21,8 +21,7 @@ from leafgate_maxent.problem.leaf_constraints import LinearConstraints
 from leafgate_maxent.problem.problem import Outcome, Problem, SolveSettings
 from leafgate_maxent.solve.certificate import cap_duals, dual_caps, upper_bound
 from leafgate_maxent.solve.closed_form import closed_form
-from leafgate_maxent.solve.cross_check import engine_of, second_opinion
-from leafgate_maxent.solve.engine import PosedProblem, Search, pose
+from leafgate_maxent.solve.engine import PosedProblem, Search, engine_of, pose, second_opinion
 from leafgate_maxent.solve.infeasibility import raise_infeasible, raise_on_conflict
 from leafgate_maxent.solve.interior_point import SolverOptions
 from leafgate_maxent.solve.lifting import make_elastic
