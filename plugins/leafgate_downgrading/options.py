@@ -8,13 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, TreeBuilder
+from leafgate.api.lazy import lazy
+from leafgate.errors import InconclusiveError
 
 if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
     from leafgate.api.declarations import Declarations
     from leafgate.types.arrays import Floats
+    from leafgate_downgrading import adversaries, c45_missing, conditioning, grid, naive_bayes
     from leafgate_downgrading.adversaries import FittedAdversary, TreeCache
     from leafgate_downgrading.c45_missing import TreeOptions
     from leafgate_downgrading.grid import Grid
+else:
+    np, pd = lazy("numpy"), lazy("pandas")
+    adversaries, c45_missing, conditioning, grid, naive_bayes = (
+        lazy(f"leafgate_downgrading.{name}")
+        for name in ("adversaries", "c45_missing", "conditioning", "grid", "naive_bayes")
+    )
 
 Portion = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -29,9 +41,27 @@ class CellAttack(AttackModel):
     parts = frozenset({"records"})
 
     def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
-        from leafgate_downgrading.attack import infer
+        """One belief for each column with withheld cells; InconclusiveError where there are none.
 
-        return infer(self, release, known)
+        Numbers without `bins` have nothing to believe probabilities of, and are left out; cells that are generalised
+        count as not seen.
+        """
+        records = release.records
+        if records is None or not any(grid.WITHHELD in row for row in records.rows):
+            raise InconclusiveError("the release withholds no cell")
+        cells, hidden = grid.read_cells(records, release.schema)
+        encoded, _ = grid.encode_cells(cells, hidden)
+        rows = np.flatnonzero(hidden.any(axis=1))
+        beliefs = []
+        for place, (mine, chances) in sorted(self.fit(encoded).posterior(encoded.codes[rows], rows).items()):
+            column = cells.columns[place]
+            withheld = np.array([records.rows[row][place] == grid.WITHHELD for row in rows[mine].tolist()])
+            if column.countable and withheld.any():
+                frame = pd.DataFrame(chances[withheld], columns=pd.Index(column.domain, dtype=object))
+                beliefs.append(Belief(column.name, None, frame, record_positions=rows[mine][withheld]))
+        if not beliefs:
+            raise InconclusiveError("the release withholds numbers only, which have no `bins`")
+        return beliefs
 
     def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Floats | None = None) -> FittedAdversary:
         """The adversary after studying `grid`, and nothing else.
@@ -54,9 +84,7 @@ class ByTrees(CellAttack):
 
     def tree_options(self) -> TreeOptions:
         """The options of C4.5 that the attack uses."""
-        from leafgate_downgrading.c45_missing import TreeOptions
-
-        return TreeOptions(self.least, self.confidence if self.prune else None, self.train_on == "complete")
+        return c45_missing.TreeOptions(self.least, self.confidence if self.prune else None, self.train_on == "complete")
 
 
 class TreeInference(ByTrees):
@@ -68,9 +96,7 @@ class TreeInference(ByTrees):
     source = f'{PAPER}, section 3; J. Quinlan, "C4.5", 1993, chapter 3'
 
     def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Floats | None = None) -> FittedAdversary:
-        from leafgate_downgrading.adversaries import TreeAdversary
-
-        return TreeAdversary(grid, self.tree_options(), cache)
+        return adversaries.TreeAdversary(grid, self.tree_options(), cache)
 
 
 class Conditioning(CellAttack):
@@ -84,9 +110,7 @@ class Conditioning(CellAttack):
     source = "conditional frequencies; backing off as in S. Katz, 1987; theory: docs/downgrading.md"
 
     def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Floats | None = None) -> FittedAdversary:
-        from leafgate_downgrading.conditioning import ConditioningAdversary
-
-        return ConditioningAdversary(grid, self.least, counts)
+        return conditioning.ConditioningAdversary(grid, self.least, counts)
 
 
 class NaiveBayes(CellAttack):
@@ -99,9 +123,7 @@ class NaiveBayes(CellAttack):
     source = "naive Bayes with Laplace's rule of succession"
 
     def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Floats | None = None) -> FittedAdversary:
-        from leafgate_downgrading.naive_bayes import NaiveBayesAdversary
-
-        return NaiveBayesAdversary(grid, counts)
+        return naive_bayes.NaiveBayesAdversary(grid, counts)
 
 
 class Restoration(ByTrees):
@@ -115,9 +137,9 @@ class Restoration(ByTrees):
     source = f"{PAPER}, section 7"
 
     def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Floats | None = None) -> FittedAdversary:
-        from leafgate_downgrading.adversaries import RestorationAdversary, TreeAdversary
-
-        return RestorationAdversary(TreeAdversary(grid, self.tree_options(), cache), self.rounds)
+        return adversaries.RestorationAdversary(
+            adversaries.TreeAdversary(grid, self.tree_options(), cache), self.rounds
+        )
 
 
 Adversary = Annotated[TreeInference | Conditioning | NaiveBayes | Restoration, Field(discriminator="use")]

@@ -23,6 +23,7 @@ from leafgate import (
     TreeBuilder,
     hookimpl,
 )
+from leafgate.api.lazy import lazy
 from leafgate_dp_random_trees.options import (
     DistinguishOptions,
     DpLaplaceTreesOptions,
@@ -37,33 +38,33 @@ if TYPE_CHECKING:
     import typer
 
     from leafgate import Table
+    from leafgate_dp_random_trees import builder, claim_check
+    from leafgate_dp_random_trees.distinguish import attack
+else:
+    builder, claim_check, attack = (
+        lazy(f"leafgate_dp_random_trees.{name}") for name in ("builder", "claim_check", "distinguish.attack")
+    )
 
 
 class RandomTrees(RandomTreesOptions):
     """Random trees with everybody's counts: no sampling, no threshold, no promise. To compare with."""
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
-        from leafgate_dp_random_trees.builder import random_trees
-
-        return random_trees(self, table, rng)
+        return builder.random_trees(self, table, rng)
 
 
 class DpRandomTrees(DpRandomTreesOptions):
     """Random trees from samples that show no small number: differential privacy without noise."""
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
-        from leafgate_dp_random_trees.builder import dp_random_trees
-
-        return dp_random_trees(self, table, rng)
+        return builder.dp_random_trees(self, table, rng)
 
 
 class DpLaplaceTrees(DpLaplaceTreesOptions):
     """Random trees with noise on every number: the usual way to differential privacy, to compare with."""
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
-        from leafgate_dp_random_trees.builder import dp_laplace_trees
-
-        return dp_laplace_trees(self, table, rng)
+        return builder.dp_laplace_trees(self, table, rng)
 
 
 class DifferentialPrivacy(ReleaseAtMost):
@@ -84,14 +85,10 @@ class DifferentialPrivacy(ReleaseAtMost):
     source = "Dwork, McSherry, Nissim, Smith, TCC 2006; the accounts: docs/privacy-accounting.md"
 
     def score(self, case: ScoringContext) -> float:
-        from leafgate_dp_random_trees.claim_check import accounted_epsilon
-
-        return accounted_epsilon(case, self.delta, self.neighbours)
+        return claim_check.accounted_epsilon(case, self.delta, self.neighbours)
 
     def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
-        from leafgate_dp_random_trees.claim_check import evidence
-
-        return evidence(case, self.delta, self.neighbours)
+        return claim_check.evidence(case, self.delta, self.neighbours)
 
     @classmethod
     def from_claim(cls, claim: Any) -> Metric:
@@ -104,14 +101,10 @@ class Distinguish(DistinguishOptions):
     """Runs the builder on tables of its own, with a person and without, and tries to refute what it promises."""
 
     def forecast(self, release: Release, known: AdversaryKnowledge) -> str:
-        from leafgate_dp_random_trees.distinguish.attack import forecast
-
-        return forecast(self, release, known)
+        return attack.forecast(self, release, known)
 
     def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
-        from leafgate_dp_random_trees.distinguish.attack import distinguish
-
-        return [distinguish(self, release, known)]
+        return [attack.distinguish(self, release, known)]
 
 
 @hookimpl

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 else:
     np, prediction = lazy("numpy"), lazy("leafgate.algorithms.prediction")
 
+NOISY_REMEDY = "use accuracy_on_perturbed"
+"""What to do where the test people's numbers have noise on them."""
+
 
 class Accuracy(ReleaseAtLeast):
     """The share of the people in `data.test` whose class the released trees predict.
@@ -36,7 +39,7 @@ class Accuracy(ReleaseAtLeast):
         return 0.0 if case.test is None else 1 / case.test.people
 
     def score(self, case: ScoringContext) -> float:
-        test = _exact_test(case)
+        test = case.require_exact_test(NOISY_REMEDY)
         right = prediction.predict(case.release, test) == test.codes(case.release.target)
         return float(test.weight[right].sum() / test.people)
 
@@ -61,7 +64,7 @@ class AreaUnderCurve(ReleaseAtLeast):
         return 1 / int(min(people.sum() for people in _people_of_each_class(case.release, case.test)))
 
     def score(self, case: ScoringContext) -> float:
-        test = _exact_test(case)
+        test = case.require_exact_test(NOISY_REMEDY)
         if len(case.release.classes) != 2:
             raise InconclusiveError("there are not two classes", remedy="leave this out; `accuracy` takes any number")
         people = _people_of_each_class(case.release, test)
@@ -87,17 +90,6 @@ def area_under_curve(ranking: NDArray[np.float64], second: NDArray[np.int64], fi
     people_second, people_first = (np.bincount(rank, weights=people) for people in (second, first))
     below = np.cumsum(people_first) - people_first / 2
     return float((people_second * below).sum() / (people_second.sum() * people_first.sum()))
-
-
-def _exact_test(case: ScoringContext) -> Table:
-    """The test table; InconclusiveError if there is none, it has noise, or the release cannot predict."""
-    if case.test is None:
-        raise InconclusiveError("there is no test table", place="data.test", remedy="name one, or give --test FILE")
-    if case.noisy_test:
-        raise InconclusiveError("the test people's numbers have noise on them", remedy="use accuracy_on_perturbed")
-    if not (case.release.trees or case.release.bayes):
-        raise InconclusiveError("the release has no model to predict with", remedy="release one, or leave this out")
-    return case.test
 
 
 def _people_of_each_class(release: Release, test: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
