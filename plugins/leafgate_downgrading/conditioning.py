@@ -39,11 +39,11 @@ class ConditioningAdversary:
     ) -> dict[int, tuple[Rows, Floats]]:
         """For each column with hidden cells, the records that hide it and the belief about each."""
         return {
-            column: (rows, self._about(column, records[rows], own[rows]))
+            column: (rows, self._posterior_of_column(column, records[rows], own[rows]))
             for column, rows in hidden_by_column(records, wanted)
         }
 
-    def _about(self, column: int, records: Codes, own: Rows) -> Floats:
+    def _posterior_of_column(self, column: int, records: Codes, own: Rows) -> Floats:
         grid = self.grid
         order = columns_by_information(self.counts, grid, column)[:MAX_COLUMNS]
         witnesses = np.flatnonzero(grid.codes[:, column] != HIDDEN)

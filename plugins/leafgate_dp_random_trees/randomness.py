@@ -19,11 +19,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betainc, gammaln, logsumexp, xlog1py, xlogy
 
 from leafgate.algorithms.routing import NOWHERE, route
-from leafgate.types.arrays import Floats, Ids
+from leafgate.types.arrays import Floats, Ids, Mask
 from leafgate.types.release import Release
 from leafgate.types.table import Table
 
@@ -64,7 +63,7 @@ class Counters:
     people: Ids
     published: Ids
 
-    def where(self, chosen: NDArray[np.bool_]) -> Counters:
+    def where(self, chosen: Mask) -> Counters:
         """Those that are chosen."""
         return Counters(self.tree[chosen], self.label[chosen], self.people[chosen], self.published[chosen])
 

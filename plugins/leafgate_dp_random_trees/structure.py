@@ -106,11 +106,11 @@ def draw_balanced_trees(schema: Schema, depth: int, trees: int, rng: np.random.G
     for names in assign_columns(schema, depth, trees, rng):
         node: Node = Leaf()
         for name in reversed(names):
-            node = _asked(schema[name], node, rng)
+            node = _split_on(schema[name], node, rng)
         yield node
 
 
-def _asked(column: Column, below: Node, rng: np.random.Generator) -> Node:
+def _split_on(column: Column, below: Node, rng: np.random.Generator) -> Node:
     if column.values is None:
         return _halved(column.name, draw_cuts(column, rng), below)
     return CategoricalSplit(column.name, tuple(Branch((value,), below) for value in column.domain))

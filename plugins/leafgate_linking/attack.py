@@ -12,7 +12,7 @@ import pandas as pd
 from leafgate import AdversaryKnowledge, Belief, InconclusiveError, Release
 from leafgate.algorithms.derivable import mark_unmodelled_scores
 from leafgate.algorithms.equivalence import Reached, ResidualTrees, group_by_keys, residual_trees
-from leafgate.algorithms.feasible import Domain, Possible, conditions, intersect
+from leafgate.algorithms.feasible import conditions, intersect_paths
 from leafgate.algorithms.prediction import predicted_classes
 from leafgate.types.arrays import Floats, Ids
 from leafgate.types.belief import Certainty
@@ -32,7 +32,8 @@ def group_words(reached: Sequence[Reached], schema: Schema) -> str:
     """The public conditions the group's people meet, then each leaf under its private ones."""
     if not reached:
         return "no leaf"
-    shared = " and ".join(conditions(_met(reached, schema), schema)) or "everyone"
+    public = intersect_paths((each.possible for each in reached), lambda name: schema[name].public)
+    shared = " and ".join(conditions(public, schema)) or "everyone"
     if len(reached) == 1:
         return f"{shared} -> {reached[0].leaf.words}"
     items = []
@@ -61,16 +62,6 @@ def _cell(column: Column, cell: Any) -> str:
     if "in" in cell:
         return f"{column.name} in {{{', '.join('missing' if v is None else str(v) for v in cell['in'])}}}"
     return f"{column.name} withheld"
-
-
-def _met(reached: Sequence[Reached], schema: Schema) -> Possible:
-    """The values of each public column that lead to all of these leaves."""
-    met: dict[str, Domain] = {}
-    for each in reached:
-        for name, rest in each.possible.items():
-            if schema[name].public:
-                met[name] = intersect(met[name], rest) if name in met else rest
-    return met
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ class LeafReader:
             if posterior is None and self.release.count_semantics != "exact":
                 posterior = self._labels(reached)
         else:
-            posterior = self._other(reached, there, class_value, nowhere)
+            posterior = self._from_tests(reached, there, class_value, nowhere)
         if posterior is None or not self.release.approximate:
             return posterior
         sizes = [each.leaf.size for each in reached]
@@ -107,7 +107,7 @@ class LeafReader:
         rows = [row for each in reached if (row := self.label_row(each.leaf.label)) is not None]
         return np.asarray(np.mean(rows, axis=0)) if rows else None
 
-    def _other(
+    def _from_tests(
         self,
         reached: Sequence[Reached],
         there: Sequence[Reached],

@@ -34,11 +34,11 @@ def describe_split_constraint(choices: SplitConstraints, constraint: int, walked
     segment, behind = int(choices.segment[constraint]), int(choices.cut_after[constraint])
     other = choices.cells.names[int(choices.cells.column[segment])]
     how = "" if behind < 0 else f" (cut {behind - int(choices.cells.start[segment]) + 1} of its numbers there)"
-    where = " and ".join(_answer(node, child) for node, child in walked.answers(inner.path)) or "at the root"
-    return f"{where}: the tree asks {_asked(inner.node)} and not {other}{how}"
+    where = " and ".join(_describe_answer(node, child) for node, child in walked.answers(inner.path)) or "at the root"
+    return f"{where}: the tree asks {_describe_test(inner.node)} and not {other}{how}"
 
 
-def _asked(node: NumericSplit | CategoricalSplit) -> str:
+def _describe_test(node: NumericSplit | CategoricalSplit) -> str:
     return f"{node.column} <= {node.at:g}" if isinstance(node, NumericSplit) else node.column
 
 
@@ -46,11 +46,13 @@ def describe_leaf(walked: TreeIndex, leaf: int) -> str:
     """The answers on the path to a leaf, and what the leaf publishes, in words."""
     if leaf < 0:
         return "no leaf"
-    path = " and ".join(_answer(node, child) for node, child in walked.answers(walked.paths[leaf])) or "everyone"
+    path = (
+        " and ".join(_describe_answer(node, child) for node, child in walked.answers(walked.paths[leaf])) or "everyone"
+    )
     return f"{path} -> {walked.leaves[leaf].words}"
 
 
-def _answer(node: NumericSplit | CategoricalSplit, child: int) -> str:
+def _describe_answer(node: NumericSplit | CategoricalSplit, child: int) -> str:
     if isinstance(node, NumericSplit):
         sign = "<" if node.strict else "<="
         return f"{node.column} {sign} {node.at:g}" if child == 0 else f"not {node.column} {sign} {node.at:g}"
@@ -99,11 +101,11 @@ def solution_evidence(model: Model, outcome: Outcome) -> dict[str, Any]:
     if not outcome.convex:
         document["starts"] = AuditorOnly(list(outcome.optima))
     if outcome.binding:
-        document["because"] = AuditorOnly(_because(problem, outcome))
+        document["because"] = AuditorOnly(_describe_binding(problem, outcome))
     return document
 
 
-def _because(problem: Problem, outcome: Outcome) -> list[Mapping[str, Any]]:
+def _describe_binding(problem: Problem, outcome: Outcome) -> list[Mapping[str, Any]]:
     """The split constraints with the largest duals, in words."""
     items: list[Mapping[str, Any]] = []
     for each in outcome.binding[:MAX_BINDING]:

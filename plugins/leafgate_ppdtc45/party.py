@@ -233,7 +233,7 @@ def _join_columns(
     return found
 
 
-def _numbers(cells: Sequence[str], column: Column, noise: Noise) -> NDArray[np.float64]:
+def _numbers(cells: Sequence[str], column: Column, noise: Noise) -> Floats:
     """Numbers that noise of this law can have made of originals in the column's bounds; DataError for any other."""
     numbers = np.array([parse_number(cell) for cell in cells])
     assert column.bounds is not None  # no noise is agreed for a column without

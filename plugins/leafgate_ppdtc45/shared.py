@@ -152,7 +152,7 @@ def _schema_problems(options: NoiseOptions, schema: Schema) -> list[Problem]:
     return found
 
 
-def _noise_law(options: NoiseOptions, amount: float, numbers: NDArray[np.float64], weight: NDArray[Any]) -> Noise:
+def _noise_law(options: NoiseOptions, amount: float, numbers: Floats, weight: NDArray[Any]) -> Noise:
     match options.kind:
         case "snr":
             mean = np.average(numbers, weights=weight)

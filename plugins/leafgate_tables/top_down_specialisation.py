@@ -58,7 +58,7 @@ class Tds(GeneralisingBuilder):
         nothing is claimed of the table alone.
         """
         coded = encoding.encode(table)
-        chosen_from = coded if test is None else encoding.encode(_together(table, test))
+        chosen_from = coded if test is None else encoding.encode(_concatenate(table, test))
         public_class = table.schema.target.public
         groups = chosen_from.classes if public_class else np.zeros(len(chosen_from.classes), dtype=np.int64)
         refuse_small(chosen_from, groups, self.k)
@@ -199,7 +199,7 @@ def _halves(codes: Codes, cells: Floats) -> list[Codes]:
     return [codes[: after + 1], codes[after + 1 :]]
 
 
-def _together(table: Table, test: Table) -> Table:
+def _concatenate(table: Table, test: Table) -> Table:
     frame = pd.concat([table.frame, test.frame[list(table.frame)]], ignore_index=True)
     return tables.make_table(table.schema, frame, np.concatenate([table.weight, test.weight]))
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from leafgate.algorithms import prediction
+    from leafgate.types.arrays import Floats
     from leafgate.types.release import Release
     from leafgate.types.table import Table
 else:
@@ -72,7 +73,7 @@ class AreaUnderCurve(ReleaseAtLeast):
         return area_under_curve(_ranking(case.release, votes), *people)
 
 
-def area_under_curve(ranking: NDArray[np.float64], second: NDArray[np.int64], first: NDArray[np.int64]) -> float:
+def area_under_curve(ranking: Floats, second: NDArray[np.int64], first: NDArray[np.int64]) -> float:
     """How likely a person of the second class is ranked above one of the first, ties counting one half.
 
     Args:
@@ -107,7 +108,7 @@ def _with_graded_leaves(release: Release) -> Release:
     return replace(release, combine="mean_per_tree") if graded else release
 
 
-def _ranking(release: Release, votes: NDArray[np.float64]) -> NDArray[np.float64]:
+def _ranking(release: Release, votes: Floats) -> Floats:
     if release.combine == "boost":
         return np.asarray(np.nan_to_num(votes[:, 1] - votes[:, 0]))
     with np.errstate(invalid="ignore"):

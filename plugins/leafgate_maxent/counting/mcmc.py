@@ -184,15 +184,15 @@ class Chains:
         sums = [(each.matrix @ flat.T).T for each in (component.equal, component.least)]
         self.sums = np.concatenate(sums, axis=1).astype(np.int64)
         every = slice(None)
-        self.violation = self._broken(self.slack, every) + self._missed(self.sums, every)
+        self.violation = self._split_violation(self.slack, every) + self._sum_violation(self.sums, every)
 
     def kept(self, which: Mask) -> Chains:
         return Chains(self.component, self.classes[which])
 
-    def _broken(self, slack: Floats, constraints: Ids | slice) -> Floats:
+    def _split_violation(self, slack: Floats, constraints: Ids | slice) -> Floats:
         return np.asarray(np.maximum(-slack - self.component.tolerance[constraints], 0).sum(axis=1))
 
-    def _missed(self, sums: Ids, rows: Ids | slice) -> Floats:
+    def _sum_violation(self, sums: Ids, rows: Ids | slice) -> Floats:
         short = self.bound[rows] - sums
         return np.asarray(np.where(self.equal[rows], np.abs(short), np.maximum(short, 0)).sum(axis=1), dtype=np.float64)
 
@@ -212,7 +212,7 @@ class Chains:
         one = (draws[0] * block.people).astype(np.int64)
         now = self.classes[self.rows, block.first + one]
         wanted = block.open_classes[(draws[1] * len(block.open_classes)).astype(np.int64)]
-        return self.become(block, one, np.where(self._untold(block)[now], wanted, now))
+        return self.become(block, one, np.where(self._unpublished_classes(block)[now], wanted, now))
 
     def become(self, block: LeafBlock, person: Ids, to: Ids) -> Move:
         """A person of the site (numbered from 0) takes a class."""
@@ -220,7 +220,7 @@ class Chains:
         now = self.classes[self.rows, who[:, 0]]
         return self._move(block, who, to[:, None], block.member[g], np.stack([now, to], axis=1), (g,))
 
-    def _untold(self, block: LeafBlock) -> Mask:
+    def _unpublished_classes(self, block: LeafBlock) -> Mask:
         untold = np.zeros(self.n_classes, dtype=bool)
         untold[block.open_classes] = True
         return untold
@@ -237,13 +237,13 @@ class Chains:
         gain = measure[more + member] - measure[more] + measure[less - member] - measure[less]
         slack = self.slack[:, block.constraints]
         then = slack + gain @ block.effect
-        violation = self._broken(then, block.constraints) - self._broken(slack, block.constraints)
+        violation = self._split_violation(then, block.constraints) - self._split_violation(slack, block.constraints)
         sums = self.sums[:, block.sums]
         if len(block.sums):
             before = sums
             for g, change in zip(groups, (1, -1), strict=False):
                 sums = sums + change * (block.number[g, to] - block.number[g, source])
-            violation += self._missed(sums, block.sums) - self._missed(before, block.sums)
+            violation += self._sum_violation(sums, block.sums) - self._sum_violation(before, block.sums)
         return Move(block, source, to, who, becomes, member, at_source, at_to, then, sums, violation)
 
     def make(self, move: Move, which: Ids) -> None:
@@ -309,33 +309,35 @@ class Sampler:
         for number, u, together, coin in zip(order.tolist(), draws, joined.tolist(), coins.tolist(), strict=True):
             block = self.leaf_blocks[number]
             if together:
-                self._together(chains, u, coin, heat)
+                self._propose_joint_move(chains, u, coin, heat)
             elif self.rings and not heat and len(block.group_size) == 1:
-                self._joint(chains, _ring(chains, self._some(2 + coin[0]), u), u[6], heat)
+                self._make_all_or_none(chains, _ring(chains, self._draw_leaves(2 + coin[0]), u), u[6], heat)
             else:
-                self._one(chains, _single(chains, block, u[:2], coin[0] and not (self.rings and not heat)), u[6], heat)
+                self._make_if_allowed(
+                    chains, _single(chains, block, u[:2], coin[0] and not (self.rings and not heat)), u[6], heat
+                )
 
-    def _some(self, many: int) -> list[LeafBlock]:
+    def _draw_leaves(self, many: int) -> list[LeafBlock]:
         """Leaves that one constraint speaks of, perhaps one of them twice."""
         members = self.shared[int(self.rng.integers(len(self.shared)))]
         return [self.leaf_blocks[i] for i in self.rng.choice(members, many).tolist()]
 
-    def _together(self, chains: Chains, draws: Floats, coins: Sequence[bool], heat: float) -> None:
-        chosen = self._some(2 + (coins[1] and coins[2]))
+    def _propose_joint_move(self, chains: Chains, draws: Floats, coins: Sequence[bool], heat: float) -> None:
+        chosen = self._draw_leaves(2 + (coins[1] and coins[2]))
         if self.rings and (coins[0] or not heat):
             moves = _ring(chains, chosen, draws)
         else:
             moves = (_single(chains, block, draws[2 * i : 2 * i + 2], coins[i]) for i, block in enumerate(chosen))
-        self._joint(chains, moves, draws[6], heat)
+        self._make_all_or_none(chains, moves, draws[6], heat)
 
-    def _one(self, chains: Chains, move: Move, luck: Floats, heat: float) -> None:
+    def _make_if_allowed(self, chains: Chains, move: Move, luck: Floats, heat: float) -> None:
         good = _allowed(chains.violation, chains.violation + move.violation, luck, heat)
         good &= move.source != move.to
         chains.make(move, np.flatnonzero(good))
         self.proposed += len(good)
         self.accepted += int(good.sum())
 
-    def _joint(self, chains: Chains, moves: Iterable[Move], luck: Floats, heat: float) -> None:
+    def _make_all_or_none(self, chains: Chains, moves: Iterable[Move], luck: Floats, heat: float) -> None:
         """Make moves one after the other, and take all of them back where they end in something refused."""
         before, done = chains.violation.copy(), []
         for move in moves:

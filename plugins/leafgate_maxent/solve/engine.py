@@ -8,11 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from leafgate.errors import InconclusiveError
-from leafgate.types.arrays import Floats
+from leafgate.types.arrays import Floats, Mask
 from leafgate_maxent.presolve.reduce import ActiveSet, ReducedProblem, reduce_problem, restrict
 from leafgate_maxent.problem.problem import Binding, Outcome, Problem
 from leafgate_maxent.solve import gekko
@@ -128,7 +127,7 @@ class PosedProblem:
 
     search: Search
     reduced: ReducedProblem
-    chosen: NDArray[np.bool_]
+    chosen: Mask
     part: Subproblem
 
     def people(self, x: Floats) -> Floats:
