@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field
 
 from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, TreeBuilder
 from leafgate.api.lazy import lazy
+from leafgate.api.options import NonNegativeFloat, PositiveInt, PruningConfidence, Share, ShareBelowOne
 from leafgate.errors import InconclusiveError
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ else:
         for name in ("adversaries", "c45_missing", "conditioning", "grid", "naive_bayes")
     )
 
-Portion = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 SEES = "The adversary sees the published records, and the values the policy declares; nobody is known beforehand. "
 PAPER = 'L. Chang, "Statistical Sensitive Data Protection and Inference Prevention with Decision Tree Methods", 2003'
 
@@ -77,7 +76,7 @@ class ByTrees(CellAttack):
 
     least: Annotated[float, Field(ge=1)] = Field(2.0, description="People on two branches of every test, at least.")
     prune: bool = Field(True, description="Error-based pruning of the trees.")
-    confidence: Annotated[float, Field(gt=0, le=0.5)] = Field(0.25, description="Of pruning; smaller prunes more.")
+    confidence: PruningConfidence = Field(0.25, description="Of pruning; smaller prunes more.")
     train_on: Literal["all", "complete"] = Field(
         "all", description="Learn from all records, by fractional cases, or from those without a withheld cell."
     )
@@ -164,25 +163,23 @@ class DowngradingOptions(TreeBuilder):
         (TreeInference(), Conditioning(), NaiveBayes(), Restoration()),
         description="The adversaries to hold out against: names, or attacks with options.",
     )
-    tau: Portion = Field(description="No protected cell is believed with more.")
-    rho: Portion = Field(0.7, description="No cell withheld for the sake of others is believed with more.")
-    v: Portion = Field(0.05, description="By so much the error of models learned from the table may rise.")
+    tau: Share = Field(description="No protected cell is believed with more.")
+    rho: Share = Field(0.7, description="No cell withheld for the sake of others is believed with more.")
+    v: Share = Field(0.05, description="By so much the error of models learned from the table may rise.")
     ramify: bool = Field(True, description="Must what was withheld for others not be restored either?")
     believed: Literal["most", "truth"] = Field(
         "most", description="Limit the belief in any value, or in the true one: then a wrong guess tells what is true."
     )
-    allow: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = Field(
+    allow: ShareBelowOne = Field(
         0.0, description="The share of protected cells that may stay above tau, where that saves the most."
     )
     columns: tuple[str, ...] | None = Field(
         None, min_length=1, description="Columns whose cells may be withheld; all but the public ones if left out."
     )
-    weights: dict[str, Weight] = Field(
+    weights: dict[str, NonNegativeFloat] = Field(
         {}, description="How much a column counts as a class, in E and F; 1 if left out."
     )
-    width: Annotated[int, Field(ge=1)] = Field(
-        4, description="Sets of cells carried on at a time; more costs less data."
-    )
+    width: PositiveInt = Field(4, description="Sets of cells carried on at a time; more costs less data.")
     release: Literal["table", "both"] = Field("table", description="The table, or also the tree a reader would learn.")
 
     randomness = "seed"

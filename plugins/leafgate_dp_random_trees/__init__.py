@@ -8,7 +8,7 @@ release satisfies the conditions of its account (`randomness` tests its counts),
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
@@ -25,6 +25,7 @@ from leafgate import (
 )
 from leafgate.api.lazy import lazy
 from leafgate_dp_random_trees.options import (
+    Delta,
     DistinguishOptions,
     DpLaplaceTreesOptions,
     DpRandomTreesOptions,
@@ -71,7 +72,7 @@ class DifferentialPrivacy(ReleaseAtMost):
     """The epsilon that a release's own numbers and their builder's options come to, accounted anew."""
 
     use: Literal["differential_privacy"] = "differential_privacy"
-    delta: Annotated[float, Field(ge=0, lt=1)] = Field(1e-6, description="At which epsilon is accounted.")
+    delta: Delta = Field(1e-6, description="At which epsilon is accounted.")
     neighbours: Neighbours = Field("add_remove", description="Tables that differ by a person more, or by one changed.")
 
     stricter_less = frozenset({"delta"})

@@ -7,11 +7,11 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from leafgate import AttackModel, TreeBuilder
+from leafgate.api.options import OpenProbability, PositiveFloat
 
 Combine = Literal["evidence", "normalised", "sum"]
 Structure = Literal["balanced", "random"]
-Chance = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
-Above = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Delta = Annotated[float, Field(ge=0, lt=1)]
 Many = Annotated[int, Field(ge=1, le=10_000)]
 Neighbours = Literal["add_remove", "replace_one"]
 STRUCTURE = "Every pair of columns about equally often, or at every node a column drawn anew."
@@ -55,13 +55,15 @@ class DpRandomTreesOptions(PrivateOptions):
     """Options of the builder `dp_random_trees`."""
 
     use: Literal["dp_random_trees"] = "dp_random_trees"
-    epsilon: Above | None = Field(None, description="A promise to keep at `delta`; says how many trees, and the rate.")
+    epsilon: PositiveFloat | None = Field(
+        None, description="A promise to keep at `delta`; says how many trees, and the rate."
+    )
     trees: Many | None = Field(None, description="How many; 128 if no `epsilon` is wanted.")
     k: Annotated[int, Field(ge=1, le=1_000)] = Field(20, description="Numbers of fewer people are shown as 0.")
-    beta: Chance | None = Field(
+    beta: OpenProbability | None = Field(
         None, description="The chance of each person to be in a tree's sample; 0.075 if no `epsilon` is wanted."
     )
-    delta: Chance = Field(1e-6, description="At which epsilon is wanted, and claimed.")
+    delta: OpenProbability = Field(1e-6, description="At which epsilon is wanted, and claimed.")
 
     stricter_less = frozenset({"epsilon", "delta"})
     threat_model = "Anyone, whatever they know of everybody else: was this person in the table, and with which class?"
@@ -86,7 +88,7 @@ class DpLaplaceTreesOptions(PrivateOptions):
     scale: Annotated[float, Field(ge=1e-3, le=1e6, allow_inf_nan=False)] = Field(
         10.0, description="Of the noise: a tree costs 1/scale of epsilon at most."
     )
-    delta: Annotated[float, Field(ge=0, lt=1)] = Field(1e-6, description="At which epsilon is claimed; 0 is possible.")
+    delta: Delta = Field(1e-6, description="At which epsilon is claimed; 0 is possible.")
 
     stricter_more = frozenset({"scale"})
     stricter_less = frozenset({"delta"})
@@ -109,7 +111,7 @@ class DistinguishOptions(AttackModel):
     seconds: Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)] = Field(
         45.0, description="Of work, as forecast and not by the clock: fewer runs are done where they would take longer."
     )
-    confidence: Chance = Field(0.95, description="Of the bound on epsilon.")
+    confidence: OpenProbability = Field(0.95, description="Of the bound on epsilon.")
 
     reads = frozenset({"sampled", "noisy"})
     parts = frozenset({"trees"})

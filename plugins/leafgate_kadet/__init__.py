@@ -6,12 +6,13 @@ decides which groups may be published, and `equivalent_table` writes the k-anony
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
 from leafgate import Release, TreeBuilder, hookimpl
 from leafgate.api.lazy import lazy
+from leafgate.api.options import PositiveInt, PruningConfidence
 from leafgate_kadet import requirements
 from leafgate_kadet.requirements import AnyRequired
 
@@ -36,13 +37,13 @@ class Kadet(TreeBuilder):
     """Grow a tree whose every group of people that cannot be told apart has at least k members."""
 
     use: Literal["kadet"] = "kadet"
-    k: Annotated[int, Field(ge=1)] = Field(description="People in every non-empty group.")
+    k: PositiveInt = Field(description="People in every non-empty group.")
     measure: Literal["gain", "gain_ratio", "gini"] = Field("gain", description="What the best test has most of.")
     average_gain: bool = Field(True, description="With gain_ratio: tests below the node's mean gain come last.")
     prune: bool = Field(True, description="Error-based pruning by subtree replacement; it keeps k-anonymity.")
-    confidence: Annotated[float, Field(gt=0, le=0.5)] = Field(0.25, description="Of pruning; smaller prunes more.")
+    confidence: PruningConfidence = Field(0.25, description="Of pruning; smaller prunes more.")
     publish_table: bool = Field(False, description="Publish the equivalent k-anonymous table beside the tree.")
-    max_spans: Annotated[int, Field(ge=1)] = Field(100_000, description="More groups than this: inconclusive.")
+    max_spans: PositiveInt = Field(100_000, description="More groups than this: inconclusive.")
     require: tuple[AnyRequired, ...] = Field(
         (), description="What every group must satisfy besides: l_diversity, confidence, t_closeness, delta_disclosure."
     )

@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from leafgate.api.components import STRICT
 from leafgate.api.lazy import lazy
+from leafgate.api.options import NonNegativeFloat, PositiveFloat, PositiveShare
 from leafgate.errors import PolicyError
 from leafgate.types.hierarchy import Hierarchy
 from leafgate.types.report import lenient
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 else:
     np = lazy("numpy")
     growth, splits = lazy("leafgate.algorithms.induction.growth"), lazy("leafgate.algorithms.induction.splits")
-
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class Required(BaseModel):
@@ -52,8 +50,8 @@ class LDiversityRequired(Required):
 
     use: Literal["l_diversity"] = "l_diversity"
     form: Literal["distinct", "entropy", "recursive"] = Field("entropy", description="What counts as diverse.")
-    c: Positive | None = Field(None, description="Of `form: recursive`: r_1 < c (r_l + ... + r_m).")
-    at_least: Positive = Field(description="The l.")
+    c: PositiveFloat | None = Field(None, description="Of `form: recursive`: r_1 < c (r_l + ... + r_m).")
+    at_least: PositiveFloat = Field(description="The l.")
 
     @model_validator(mode="after")
     def _c_of_recursive(self) -> Self:
@@ -66,7 +64,7 @@ class ConfidenceRequired(Required):
     """No value is more frequent in a group than this."""
 
     use: Literal["confidence"] = "confidence"
-    at_most: Annotated[float, Field(gt=0, le=1)] = Field(description="The largest share.")
+    at_most: PositiveShare = Field(description="The largest share.")
 
 
 class TClosenessRequired(Required):
@@ -74,14 +72,14 @@ class TClosenessRequired(Required):
 
     use: Literal["t_closeness"] = "t_closeness"
     distance: Literal["equal", "ordered", "hierarchical"] = Field("equal", description="Between two values.")
-    at_most: NotNegative = Field(description="The t.")
+    at_most: NonNegativeFloat = Field(description="The t.")
 
 
 class DeltaDisclosureRequired(Required):
     """No value's share differs from everyone's by more than a factor of e to this."""
 
     use: Literal["delta_disclosure"] = "delta_disclosure"
-    at_most: NotNegative = Field(description="The delta, in nats.")
+    at_most: NonNegativeFloat = Field(description="The delta, in nats.")
 
 
 AnyRequired = Annotated[

@@ -14,6 +14,7 @@ from pydantic import Field
 
 from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, hookimpl
 from leafgate.api.lazy import lazy
+from leafgate.api.options import PositiveFloat
 
 if TYPE_CHECKING:
     from leafgate.api.declarations import Declarations
@@ -44,7 +45,7 @@ class MaxEnt(AttackModel):
         "auto", description="The engine; auto: structured, checked by GEKKO on a small part."
     )
     starts: Annotated[int, Field(ge=1, le=1000)] = Field(4, description="Where the problem has many optima: starts.")
-    time_limit: Annotated[float, Field(gt=0)] = Field(600.0, description="Seconds; then the audit is inconclusive.")
+    time_limit: PositiveFloat = Field(600.0, description="Seconds; then the audit is inconclusive.")
 
     models = frozenset({"trees"})
     parts = frozenset({"trees"})
@@ -73,7 +74,7 @@ class Counting(AttackModel):
     most_states: Annotated[int, Field(ge=0)] = Field(
         200_000, description="Parts with more combinations than this are sampled, not listed."
     )
-    time_limit: Annotated[float, Field(gt=0)] = Field(600.0, description="Seconds; then the audit is inconclusive.")
+    time_limit: PositiveFloat = Field(600.0, description="Seconds; then the audit is inconclusive.")
 
     reads = frozenset({"exact"})
     models = frozenset({"trees"})

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
 from leafgate import AdversaryKnowledge, AttackModel, Belief, Release
 from leafgate.api.lazy import lazy
+from leafgate.api.options import PositiveInt
 from leafgate.errors import InconclusiveError, PolicyError
 from leafgate.types.noise import Noise
 from leafgate.types.release import Records
@@ -114,7 +115,7 @@ class PcaDr(_OnRecords):
     """Keep the principal components of the originals: their covariance is that of what is shared less the noise's."""
 
     use: Literal["pca_dr"] = "pca_dr"
-    components: Annotated[int, Field(ge=1)] | None = Field(
+    components: PositiveInt | None = Field(
         None, description="How many are kept; default: those that vary more than the noise."
     )
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
 from leafgate import Release, TreeBuilder
 from leafgate.api.lazy import lazy
+from leafgate.api.options import PositiveInt, PruningConfidence
 from leafgate.errors import NoReleaseError
 from leafgate.types.release import Records
 from leafgate.types.schema import Schema, Value
@@ -123,10 +124,10 @@ def refuse_small(coded: EncodedTable, groups: Ids, k: int) -> None:
 class GeneralisingBuilder(TreeBuilder):
     """What the builders share that generalise a table, and release it, the tree learned from it, or both."""
 
-    k: Annotated[int, Field(ge=1)] = Field(description="People in every non-empty group of the generalised table.")
+    k: PositiveInt = Field(description="People in every non-empty group of the generalised table.")
     measure: Literal["gain", "gain_ratio", "gini"] = Field("gain", description="Of the tree: what the best test has.")
     prune: bool = Field(True, description="Error-based pruning of the tree by subtree replacement.")
-    confidence: Annotated[float, Field(gt=0, le=0.5)] = Field(0.25, description="Of pruning; smaller prunes more.")
+    confidence: PruningConfidence = Field(0.25, description="Of pruning; smaller prunes more.")
     release: Literal["tree", "table", "both"] = Field(
         "tree", description="What is released: the tree, the generalised table, or both."
     )
