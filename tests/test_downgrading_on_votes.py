@@ -13,7 +13,6 @@ from data_files import DATA
 from leafgate.engine.audit import Audit
 from leafgate.session.run import Session, open_session
 from leafgate_downgrading import CellAttack, Downgrading, Restoration, TreeInference
-from leafgate_downgrading.attack import infer
 from leafgate_downgrading.grid import encode_cells, table_cells
 from leafgate_downgrading.naive_bayes import columns_by_information, pair_counts
 
@@ -37,7 +36,7 @@ def right(run: Session, audit: Audit, attack: CellAttack) -> float:
     from leafgate.engine.build import grant_knowledge
 
     assert audit.sealed is not None
-    beliefs = infer(attack, audit.sealed.release, grant_knowledge(run.table))
+    beliefs = attack.infer(audit.sealed.release, grant_knowledge(run.table))
     party = next(belief for belief in beliefs if belief.secret == "party")
     assert party.posterior is not None
     assert party.record_positions is not None

@@ -17,13 +17,13 @@ import pytest
 from adult import POLICIES, data_root, value
 from leafgate.engine.audit import Audit
 from leafgate.session.run import Session, build_release, granted_knowledge, open_session
+from leafgate.types.arrays import Floats
 from leafgate.types.release import Level
 from leafgate.types.table import Table
 from leafgate_divergence import divergences
 from leafgate_maxent.attack import posterior_of
 from leafgate_maxent.problem.build import Model, build_model
 from leafgate_maxent.problem.problem import Outcome, SolveSettings
-from leafgate_maxent.problem.tree_index import Floats
 from leafgate_maxent.solve.active_set import solve
 
 TOP = Path(__file__).resolve().parents[1]

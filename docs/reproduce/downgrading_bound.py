@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from downgrading_votes import FILE, drawn
-from leafgate_downgrading.adversaries import FittedAdversary
+from leafgate_downgrading.adversaries import FittedAdversary, TreeAdversary
 from leafgate_downgrading.c45_missing import TreeOptions
 from leafgate_downgrading.conditioning import ConditioningAdversary
 from leafgate_downgrading.grid import HIDDEN, Grid
 from leafgate_downgrading.naive_bayes import NaiveBayesAdversary
-from leafgate_downgrading.tree_adversaries import TreeAdversary
 
 VALUES = ("y", "n", "?")
 PARTIES = ("democrat", "republican")

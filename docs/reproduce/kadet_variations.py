@@ -13,7 +13,8 @@ from kadet_runs import K_GRID, Setting, release_of, row_of
 from leafgate import Release, Table
 from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.prediction import predict
-from leafgate.algorithms.routing import Rows, split_rows
+from leafgate.algorithms.routing import split_rows
+from leafgate.types.arrays import Rows
 from leafgate.types.hierarchy import Hierarchy
 from leafgate.types.schema import Column, Schema
 from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, children

@@ -34,8 +34,8 @@ from leafgate_structure import (
     ResidualDegreesOfFreedom,
     RiskySettings,
     SmallestLeaf,
+    by_chance,
 )
-from leafgate_structure.metrics import by_chance
 from writing import put, write_csv
 
 TOP = Path(__file__).resolve().parents[2]

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from leafgate import Release, TreeBuilder, hookimpl
 from leafgate.api.lazy import lazy
+from leafgate.api.options import PositiveInt, PruningConfidence
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +27,7 @@ class Id3(TreeBuilder):
 
     use: Literal["id3"] = "id3"
     measure: Literal["gain", "gini"] = Field("gain", description="What the best test has most of.")
-    min_leaf: Annotated[int, Field(ge=1)] = Field(1, description="People that two children must have.")
+    min_leaf: PositiveInt = Field(1, description="People that two children must have.")
     min_split: Annotated[int, Field(ge=2)] = Field(2, description="A node with fewer people is not split.")
 
     measure_options = frozenset({"measure", "min_leaf", "min_split"})
@@ -43,11 +44,9 @@ class C45(TreeBuilder):
 
     use: Literal["c45"] = "c45"
     average_gain: bool = Field(True, description="Only tests of at least the node's mean gain compete.")
-    min_leaf: Annotated[int, Field(ge=1)] = Field(
-        2, description="People that two children (of a numeric split: both) must have."
-    )
+    min_leaf: PositiveInt = Field(2, description="People that two children (of a numeric split: both) must have.")
     prune: bool = Field(True, description="Error-based pruning by subtree replacement.")
-    confidence: Annotated[float, Field(gt=0, le=0.5)] = Field(0.25, description="Of pruning; smaller prunes more.")
+    confidence: PruningConfidence = Field(0.25, description="Of pruning; smaller prunes more.")
 
     measure_options = frozenset({"average_gain", "min_leaf", "prune", "confidence"})
     threat_model = "None: this builder protects nobody. It shows what an ordinary tree discloses."

@@ -10,6 +10,7 @@ from pydantic import Field
 from leafgate import AtLeast, AtMost, Example, Metric, ScoringContext, hookimpl
 from leafgate.api.components import ONLY_DERIVED
 from leafgate.api.lazy import lazy
+from leafgate.api.options import PositiveInt
 from leafgate.errors import UnreadableError
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from leafgate.types.arrays import Floats
+
 else:
     np, pd = lazy("numpy"), lazy("pandas")
 
@@ -44,7 +46,7 @@ class Divergence(AtLeast):
 
     use: Literal["divergence"] = "divergence"
     floor: Floor = Field(1e-9, description="The smallest probability that a value counts with, up to 0.001.")
-    top: Annotated[int, Field(ge=1)] = Field(10, description="How many records a report for auditors lists.")
+    top: PositiveInt = Field(10, description="How many records a report for auditors lists.")
 
     private = True
     scorable = ONLY_DERIVED

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, model_validator
 
 from leafgate import AtLeast, AtMost, Example, Metric, ScoringContext, hookimpl
 from leafgate.api.lazy import lazy
 from leafgate.api.metrics import RecordMetric
+from leafgate.api.options import PositiveFloat, PositiveShare
 from leafgate.errors import UnreadableError
 from leafgate.types.report import Unit, lenient
 
@@ -19,13 +20,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from leafgate.api.declarations import Declarations, DeclaredColumn
+    from leafgate.types.arrays import Floats
     from leafgate_diversity import measures
-    from leafgate_diversity.measures import Floats
 else:
     np, pd, measures = lazy("numpy"), lazy("pandas"), lazy("leafgate_diversity.measures")
 
 BELIEF = "Whatever the attack it judges assumes; p is what it believes of a person, P the shares among everyone."
-Factor = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class LDiversity(AtLeast):
@@ -33,7 +33,7 @@ class LDiversity(AtLeast):
 
     use: Literal["l_diversity"] = "l_diversity"
     form: Literal["distinct", "entropy", "recursive"] = Field("entropy", description="What counts as diverse.")
-    c: Factor | None = Field(None, description="Of `form: recursive`: r_1 < c (r_l + ... + r_m).")
+    c: PositiveFloat | None = Field(None, description="Of `form: recursive`: r_1 < c (r_l + ... + r_m).")
 
     stricter_less = frozenset({"c"})
     checks = "l_diversity"
@@ -73,7 +73,7 @@ class AlphaKAnonymity(AtLeast):
     """How many people share each person's group, if no secret is too frequent in it; else 0."""
 
     use: Literal["alpha_k_anonymity"] = "alpha_k_anonymity"
-    alpha: Annotated[float, Field(gt=0, le=1)] = Field(description="The largest share a value may have.")
+    alpha: PositiveShare = Field(description="The largest share a value may have.")
     values: tuple[str, ...] | None = Field(
         None, min_length=1, description="The values that are sensitive; all when left out."
     )

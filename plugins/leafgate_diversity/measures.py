@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafgate.types.arrays import Floats
 from leafgate.types.hierarchy import Hierarchy
-
-Floats = NDArray[np.float64]
 
 DECIMALS = 12
 """Decimals that scores are rounded to, so that five equal shares have an l of 5 and not of 4.999999999999999."""

@@ -1,8 +1,8 @@
 """Downgrading: withhold a few more cells of a table, so that its secret cells cannot be inferred from the rest.
 
-`options` declares the adversaries and the builder's options. `grid` encodes a table, `c45_missing`, `naive_bayes`,
-`conditioning` and `tree_adversaries` are the fitted adversaries, and `adversaries` combines them. `search` withholds
-cells round by round with the plans of `search_plan`; `builder` publishes the result, `metrics` measures its cost.
+`options` declares the adversaries and the builder's options. `grid` encodes a table. `c45_missing`, `naive_bayes` and
+`conditioning` are models that an adversary fits to it; `adversaries` has those of trees, and combines all of them.
+`search` withholds cells round by round, `builder` publishes the result, and `metrics` measures its cost.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from leafgate import AttackModel, Metric, Release, ReleaseAtMost, ScoringContext, TreeBuilder, hookimpl
+from leafgate.api.lazy import lazy
 from leafgate_downgrading.options import (
     PAPER,
     CellAttack,
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
     from leafgate import Table
     from leafgate.api.declarations import Declarations
+    from leafgate_downgrading import builder, metrics
+else:
+    builder, metrics = lazy("leafgate_downgrading.builder"), lazy("leafgate_downgrading.metrics")
 
 __all__ = [
     "CellAttack",
@@ -47,9 +51,7 @@ class Downgrading(DowngradingOptions):
     """
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
-        from leafgate_downgrading.builder import build
-
-        return build(self, table, rng)
+        return builder.build(self, table, rng)
 
 
 class CellsWithheld(ReleaseAtMost):
@@ -72,9 +74,7 @@ class CellsWithheld(ReleaseAtMost):
     source = "the number of modified values that Chang and Moskowitz 1998 want to be parsimonious with"
 
     def score(self, case: ScoringContext) -> float:
-        from leafgate_downgrading.metrics import cells_withheld
-
-        return cells_withheld(case, self.among)
+        return metrics.cells_withheld(case, self.among)
 
 
 class Functionality(ReleaseAtMost):
@@ -101,15 +101,11 @@ class Functionality(ReleaseAtMost):
         return f"`columns` names {strange[0]!r}, which is no column" if strange else ""
 
     def score(self, case: ScoringContext) -> float:
-        from leafgate_downgrading.metrics import functionality
-
-        rises = functionality(case, self.columns).values()
+        rises = metrics.functionality(case, self.columns).values()
         return sum(rises) / len(rises)
 
     def evidence(self, case: ScoringContext, scores: Any) -> dict[str, Any]:
-        from leafgate_downgrading.metrics import functionality
-
-        return {"rise": {name: round(rise, 6) for name, rise in functionality(case, self.columns).items()}}
+        return {"rise": {name: round(rise, 6) for name, rise in metrics.functionality(case, self.columns).items()}}
 
 
 @hookimpl

@@ -9,7 +9,8 @@ import numpy as np
 
 from leafgate.algorithms.induction.pruning import SLACK, pessimistic_errors
 from leafgate.algorithms.induction.splits import x_log_x
-from leafgate_downgrading.grid import HIDDEN, Grid, Mask, Rows, Shares
+from leafgate.types.arrays import Floats, Mask, Rows
+from leafgate_downgrading.grid import HIDDEN, Grid
 
 # --- The best test of a node whose cases may hide what it asks about ---
 
@@ -21,20 +22,20 @@ class ChosenTest:
     """A test: its column, which value leads to which son, and the share of the people each son gets."""
 
     column: int
-    son_of: Shares
-    share: Shares
+    son_of: Floats
+    share: Floats
 
 
 @dataclass(frozen=True)
 class _Tests:
     """One test for each column: its gain, the information of the split itself, and for numbers where it cuts."""
 
-    gain: Shares
-    split: Shares
+    gain: Floats
+    split: Floats
     cut: dict[int, int]
 
 
-def best_split(grid: Grid, target: int, rows: Rows, weight: Shares, least: float, barred: Mask) -> ChosenTest | None:
+def best_split(grid: Grid, target: int, rows: Rows, weight: Floats, least: float, barred: Mask) -> ChosenTest | None:
     """The test with the best gain ratio among those with at least the mean gain; None where none gains.
 
     Gain is over the people who show the cell, times their share; the split's own information counts those who
@@ -57,7 +58,7 @@ def best_split(grid: Grid, target: int, rows: Rows, weight: Shares, least: float
     return _chosen(grid, best, tests.cut.get(best), counts[grid.values_of(best)].sum(axis=1))
 
 
-def _class_counts(grid: Grid, target: int, rows: Rows, weight: Shares) -> Shares:
+def _class_counts(grid: Grid, target: int, rows: Rows, weight: Floats) -> Floats:
     """People of each class (columns) who show each value of any column (rows)."""
     codes, size = grid.codes[rows], grid.sizes[target]
     cell = (codes + grid.start[:-1]) * size + codes[:, [target]]
@@ -67,7 +68,7 @@ def _class_counts(grid: Grid, target: int, rows: Rows, weight: Shares) -> Shares
     return counts.astype(np.float64).reshape(-1, size)
 
 
-def _tests(grid: Grid, counts: Shares, people: float, least: float) -> _Tests:
+def _tests(grid: Grid, counts: Floats, people: float, least: float) -> _Tests:
     first = grid.start[:-1]
     size, known = counts.sum(axis=1), np.add.reduceat(counts, first, axis=0)
     whole = _neg_entropy(known)
@@ -84,7 +85,7 @@ def _tests(grid: Grid, counts: Shares, people: float, least: float) -> _Tests:
     return tests
 
 
-def _best_cut(counts: Shares, whole: float, people: float, least: float) -> tuple[int, float, float]:
+def _best_cut(counts: Floats, whole: float, people: float, least: float) -> tuple[int, float, float]:
     """The cut of a number with the most gain: up to which range it goes, its gain and minus its own information."""
     low = np.cumsum(counts, axis=0)[:-1]
     high = counts.sum(axis=0) - low
@@ -97,12 +98,12 @@ def _best_cut(counts: Shares, whole: float, people: float, least: float) -> tupl
     return cut, float(gains[cut]) / people, float(x_log_x(np.array([few[cut], many[cut]]) / people).sum())
 
 
-def _neg_entropy(counts: Shares) -> Shares:
+def _neg_entropy(counts: Floats) -> Floats:
     """Minus people times entropy, for each row of counts."""
     return np.asarray(x_log_x(counts).sum(axis=1) - x_log_x(counts.sum(axis=1)))
 
 
-def _chosen(grid: Grid, column: int, cut: int | None, sizes: Shares) -> ChosenTest:
+def _chosen(grid: Grid, column: int, cut: int | None, sizes: Floats) -> ChosenTest:
     n = grid.sizes[column]
     child = np.arange(n) if cut is None else (np.arange(n) > cut).astype(np.int64)
     son_of = np.zeros((n, int(child.max()) + 1))
@@ -118,10 +119,10 @@ class Node:
     `son_of` has a row for each value of the column and a column for each son, 1 where the value leads there.
     """
 
-    counts: Shares
+    counts: Floats
     column: int = -1
-    son_of: Shares = field(default_factory=lambda: np.zeros((0, 0)))
-    share: Shares = field(default_factory=lambda: np.zeros(0))
+    son_of: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    share: Floats = field(default_factory=lambda: np.zeros(0))
     children: list[Node] = field(default_factory=list)
 
     @property
@@ -163,7 +164,7 @@ def grow_tree(grid: Grid, target: int, how: TreeOptions, without: Iterable[int] 
     return root
 
 
-def _grow(grid: Grid, target: int, rows: Rows, weight: Shares, least: float, barred: Mask) -> Node:
+def _grow(grid: Grid, target: int, rows: Rows, weight: Floats, least: float, barred: Mask) -> Node:
     counts = np.bincount(grid.codes[rows, target], weights=weight, minlength=grid.sizes[target]).astype(np.float64)
     node = Node(counts)
     chosen = best_split(grid, target, rows, weight, least, barred) if (counts > 0).sum() > 1 else None
@@ -176,7 +177,7 @@ def _grow(grid: Grid, target: int, rows: Rows, weight: Shares, least: float, bar
     return node
 
 
-def _branch_cases(grid: Grid, chosen: ChosenTest, child: int, rows: Rows, weight: Shares) -> tuple[Rows, Shares]:
+def _branch_cases(grid: Grid, chosen: ChosenTest, child: int, rows: Rows, weight: Floats) -> tuple[Rows, Floats]:
     """The cases of one branch: those whose cell leads there, and a part of those whose cell is hidden."""
     cell = grid.codes[rows, chosen.column]
     part = np.where(cell == HIDDEN, chosen.share[child], chosen.son_of[cell, child]) * weight
@@ -196,7 +197,7 @@ def _prune(node: Node, confidence: float) -> float:
     return as_tree
 
 
-def class_posterior(root: Node, grid: Grid, known_cells: Shares, hidden: Mask) -> Shares:
+def class_posterior(root: Node, grid: Grid, known_cells: Floats, hidden: Mask) -> Floats:
     """Chances of each class for each record, the leaves it can reach mixed by how likely they are.
 
     `known_cells` has the chance of every value of every column (0 or 1 where the cell is visible), `hidden` is true

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate_downgrading.grid import HIDDEN, Codes, Grid, Mask, Rows, Shares, hidden_by_column
+from leafgate.types.arrays import Codes, Floats, Mask, Rows
+from leafgate_downgrading.grid import HIDDEN, Grid, hidden_by_column
 from leafgate_downgrading.naive_bayes import columns_by_information, pair_counts
 
 MAX_COLUMNS = 62
@@ -29,20 +30,20 @@ class ConditioningAdversary:
     withheld cell agrees with nothing (complete cases). A record is never its own witness.
     """
 
-    def __init__(self, grid: Grid, least: float = 1.0, counts: Shares | None = None) -> None:
+    def __init__(self, grid: Grid, least: float = 1.0, counts: Floats | None = None) -> None:
         self.grid, self.least = grid, least
         self.counts = pair_counts(grid) if counts is None else counts
 
     def posterior(
         self, records: Codes, own: Rows, wanted: Collection[int] | None = None
-    ) -> dict[int, tuple[Rows, Shares]]:
+    ) -> dict[int, tuple[Rows, Floats]]:
         """For each column with hidden cells, the records that hide it and the belief about each."""
         return {
-            column: (rows, self._about(column, records[rows], own[rows]))
+            column: (rows, self._posterior_of_column(column, records[rows], own[rows]))
             for column, rows in hidden_by_column(records, wanted)
         }
 
-    def _about(self, column: int, records: Codes, own: Rows) -> Shares:
+    def _posterior_of_column(self, column: int, records: Codes, own: Rows) -> Floats:
         grid = self.grid
         order = columns_by_information(self.counts, grid, column)[:MAX_COLUMNS]
         witnesses = np.flatnonzero(grid.codes[:, column] != HIDDEN)
@@ -82,7 +83,7 @@ def _differing(records: Codes, witnesses: Codes) -> Bits:
     return differs
 
 
-def _frequencies(differs: Bits, same: Mask, values: Shares, columns: int, least: float) -> Shares:
+def _frequencies(differs: Bits, same: Mask, values: Floats, columns: int, least: float) -> Floats:
     """The values' shares among the witnesses who agree the furthest, and enough of them; none is the record itself.
 
     The lowest differing bit gives how far two records agree.

@@ -10,14 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafgate.types.arrays import Codes, Floats, Mask, Rows
 from leafgate.types.release import Records
 from leafgate.types.schema import Column, Schema, bin_of
 from leafgate.types.table import Table
-
-Codes = NDArray[np.int64]
-Rows = NDArray[np.int64]
-Shares = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 HIDDEN = -1
 """The code of a cell that cannot be seen."""
@@ -35,7 +31,7 @@ class Grid:
     codes: Codes
     sizes: tuple[int, ...]
     ordered: tuple[bool, ...]
-    weight: Shares
+    weight: Floats
 
     @cached_property
     def start(self) -> Codes:
@@ -51,7 +47,7 @@ class Grid:
         return replace(self, codes=codes)
 
 
-def indicators(codes: Codes, grid: Grid) -> Shares:
+def indicators(codes: Codes, grid: Grid) -> Floats:
     """For each record and value of any column 1 where the cell shows it, else 0; hidden cells show nothing."""
     shown = np.zeros((len(codes), int(grid.start[-1])))
     row, column = np.nonzero(codes != HIDDEN)
@@ -81,7 +77,7 @@ class Cells:
 
     columns: tuple[Column, ...]
     cells: tuple[NDArray[Any], ...]
-    weight: Shares
+    weight: Floats
 
     def select(self, rows: Rows) -> Cells:
         """The records in these rows, in their order; a row may stand several times."""
@@ -128,7 +124,7 @@ def encode_cells(cells: Cells, hidden: Mask) -> tuple[Grid, Codes]:
     return encode_with_ranges(quantile_ranges(cells, hidden), cells, hidden)
 
 
-def quantile_ranges(cells: Cells, hidden: Mask) -> tuple[Shares | None, ...]:
+def quantile_ranges(cells: Cells, hidden: Mask) -> tuple[Floats | None, ...]:
     """Where the ranges of each column of numbers without bins end; None for other columns."""
     return tuple(
         None if column.countable else _edges(some, cells.weight, ~hidden[:, place])
@@ -136,7 +132,7 @@ def quantile_ranges(cells: Cells, hidden: Mask) -> tuple[Shares | None, ...]:
     )
 
 
-def encode_with_ranges(edges: Sequence[Shares | None], cells: Cells, hidden: Mask) -> tuple[Grid, Codes]:
+def encode_with_ranges(edges: Sequence[Floats | None], cells: Cells, hidden: Mask) -> tuple[Grid, Codes]:
     """The same with given ranges. A missing number is a code of its own, below all others."""
     codes = np.empty(hidden.shape, dtype=np.int64)
     sizes = []
@@ -152,7 +148,7 @@ def encode_with_ranges(edges: Sequence[Shares | None], cells: Cells, hidden: Mas
     return Grid(np.where(hidden, HIDDEN, codes), tuple(sizes), ordered, cells.weight), codes
 
 
-def _edges(numbers: Shares, weight: Shares, visible: Mask) -> Shares:
+def _edges(numbers: Floats, weight: Floats, visible: Mask) -> Floats:
     """Where the ranges end: quantiles, but for the highest number."""
     seen = visible & ~np.isnan(numbers)
     if not seen.any():

@@ -9,14 +9,14 @@ import numpy as np
 
 from leafgate import ScoringContext
 from leafgate.errors import InconclusiveError
+from leafgate.types.arrays import Floats, Mask
 from leafgate.types.release import Records
+from leafgate_downgrading.adversaries import TreeAdversary, TreeCache
 from leafgate_downgrading.c45_missing import TreeOptions, class_posterior
 from leafgate_downgrading.grid import (
     HIDDEN,
     WITHHELD,
     Grid,
-    Mask,
-    Shares,
     encode_with_ranges,
     indicators,
     quantile_ranges,
@@ -24,7 +24,6 @@ from leafgate_downgrading.grid import (
     secret_cells,
     table_cells,
 )
-from leafgate_downgrading.tree_adversaries import TreeAdversary, TreeCache
 
 # --- The loss of function: how much worse models are that are learned from what is left of a table ---
 
@@ -32,14 +31,14 @@ READER = TreeOptions()
 """How a reader of the table learns: C4.5 as it is."""
 
 
-def class_errors(published: Grid, original: Grid, kept: TreeCache | None = None) -> Shares:
+def class_errors(published: Grid, original: Grid, kept: TreeCache | None = None) -> Floats:
     """For each column as the class, the share of the table's people whom a tree learned from `published` gets wrong."""
     trees = TreeAdversary(published, READER, kept)
     shown, nothing = indicators(original.codes, original), np.zeros(original.codes.shape, dtype=np.bool_)
     return np.array([_error(trees, column, original, shown, nothing) for column in range(len(original.sizes))])
 
 
-def _error(trees: TreeAdversary, column: int, whole: Grid, shown: Shares, nothing: Mask) -> float:
+def _error(trees: TreeAdversary, column: int, whole: Grid, shown: Floats, nothing: Mask) -> float:
     result = class_posterior(trees.tree(column), whole, shown, nothing).argmax(axis=1)
     return float(whole.weight[result != whole.codes[:, column]].sum() / whole.weight.sum())
 
@@ -47,7 +46,7 @@ def _error(trees: TreeAdversary, column: int, whole: Grid, shown: Shares, nothin
 class UtilityLoss:
     """What a table lets a reader learn, held against the whole table."""
 
-    def __init__(self, original: Grid, weights: Shares, kept: TreeCache) -> None:
+    def __init__(self, original: Grid, weights: Floats, kept: TreeCache) -> None:
         self.whole, self.weights, self.kept = original, weights / weights.sum(), kept
         self.before = class_errors(original, original, kept)
 

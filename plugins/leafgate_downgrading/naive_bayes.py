@@ -7,16 +7,17 @@ from collections.abc import Collection
 import numpy as np
 
 from leafgate.algorithms.induction.splits import x_log_x
-from leafgate_downgrading.grid import Codes, Grid, Rows, Shares, hidden_by_column, indicators
+from leafgate.types.arrays import Codes, Floats, Rows
+from leafgate_downgrading.grid import Grid, hidden_by_column, indicators
 
 
-def pair_counts(grid: Grid) -> Shares:
+def pair_counts(grid: Grid) -> Floats:
     """People who show both of two values, for all values of all columns numbered through: a square matrix."""
     shown = indicators(grid.codes, grid)
     return np.asarray(shown.T @ (shown * grid.weight[:, None]))
 
 
-def update_pair_counts(counts: Shares, before: Grid, after: Grid) -> Shares:
+def update_pair_counts(counts: Floats, before: Grid, after: Grid) -> Floats:
     """The pair counts of `after` from those of `before`: only records that differ are counted again."""
     changed = np.flatnonzero((before.codes != after.codes).any(axis=1))
     if not len(changed):
@@ -26,7 +27,7 @@ def update_pair_counts(counts: Shares, before: Grid, after: Grid) -> Shares:
     return np.asarray(counts - old.T @ (old * weight) + new.T @ (new * weight))
 
 
-def mutual_information(counts: Shares, grid: Grid, column: int) -> Shares:
+def mutual_information(counts: Floats, grid: Grid, column: int) -> Floats:
     """Mutual information with `column`, in bits, of each column, corrected for chance; at least 0.
 
     Infinite for the column itself.
@@ -41,7 +42,7 @@ def mutual_information(counts: Shares, grid: Grid, column: int) -> Shares:
     return values
 
 
-def _shared_bits(table: Shares) -> float:
+def _shared_bits(table: Floats) -> float:
     people = float(table.sum())
     if people <= 0:
         return 0.0
@@ -51,7 +52,7 @@ def _shared_bits(table: Shares) -> float:
     return max(float(bits - by_chance) / people, 0.0)
 
 
-def columns_by_information(counts: Shares, grid: Grid, column: int) -> Codes:
+def columns_by_information(counts: Floats, grid: Grid, column: int) -> Codes:
     """The other columns, the most informative about `column` first, equals in the table's order."""
     order = np.argsort(-mutual_information(counts, grid, column), kind="stable")
     return np.asarray(order[order != column])
@@ -63,13 +64,13 @@ def columns_by_information(counts: Shares, grid: Grid, column: int) -> Codes:
 class NaiveBayesAdversary:
     """Beliefs about every column from the pair counts of the visible cells, one added to each count."""
 
-    def __init__(self, grid: Grid, counts: Shares | None = None) -> None:
+    def __init__(self, grid: Grid, counts: Floats | None = None) -> None:
         self.grid = grid
         self.counts = pair_counts(grid) if counts is None else counts
 
     def posterior(
         self, records: Codes, own: Rows, wanted: Collection[int] | None = None
-    ) -> dict[int, tuple[Rows, Shares]]:
+    ) -> dict[int, tuple[Rows, Floats]]:
         """For each column with hidden cells, the records that hide it and the belief about each."""
         shown = indicators(records, self.grid)
         found = {}
@@ -79,7 +80,7 @@ class NaiveBayesAdversary:
         return found
 
 
-def log_table(counts: Shares, grid: Grid, column: int) -> tuple[Shares, Shares]:
+def log_table(counts: Floats, grid: Grid, column: int) -> tuple[Floats, Floats]:
     """Log chances of a column's values, and of each value of any column given them (rows: all values).
 
     Source: naive Bayes with Laplace's rule of succession; cells that are not seen are left out, in
@@ -95,7 +96,7 @@ def log_table(counts: Shares, grid: Grid, column: int) -> tuple[Shares, Shares]:
     return prior, evidence
 
 
-def normalised(logs: Shares) -> Shares:
+def normalised(logs: Floats) -> Floats:
     """Probabilities from their logarithms, up to a constant for each row."""
     chances = np.exp(logs - logs.max(axis=1, keepdims=True))
     return np.asarray(chances / chances.sum(axis=1, keepdims=True))

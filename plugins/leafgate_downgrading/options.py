@@ -8,16 +8,27 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, TreeBuilder
+from leafgate.api.lazy import lazy
+from leafgate.api.options import NonNegativeFloat, PositiveInt, PruningConfidence, Share, ShareBelowOne
+from leafgate.errors import InconclusiveError
 
 if TYPE_CHECKING:
-    from leafgate.api.declarations import Declarations
-    from leafgate_downgrading.adversaries import FittedAdversary
-    from leafgate_downgrading.c45_missing import TreeOptions
-    from leafgate_downgrading.grid import Grid, Shares
-    from leafgate_downgrading.tree_adversaries import TreeCache
+    import numpy as np
+    import pandas as pd
 
-Portion = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    from leafgate.api.declarations import Declarations
+    from leafgate.types.arrays import Floats
+    from leafgate_downgrading import adversaries, c45_missing, conditioning, grid, naive_bayes
+    from leafgate_downgrading.adversaries import FittedAdversary, TreeCache
+    from leafgate_downgrading.c45_missing import TreeOptions
+    from leafgate_downgrading.grid import Grid
+else:
+    np, pd = lazy("numpy"), lazy("pandas")
+    adversaries, c45_missing, conditioning, grid, naive_bayes = (
+        lazy(f"leafgate_downgrading.{name}")
+        for name in ("adversaries", "c45_missing", "conditioning", "grid", "naive_bayes")
+    )
+
 SEES = "The adversary sees the published records, and the values the policy declares; nobody is known beforehand. "
 PAPER = 'L. Chang, "Statistical Sensitive Data Protection and Inference Prevention with Decision Tree Methods", 2003'
 
@@ -29,11 +40,29 @@ class CellAttack(AttackModel):
     parts = frozenset({"records"})
 
     def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
-        from leafgate_downgrading.attack import infer
+        """One belief for each column with withheld cells; InconclusiveError where there are none.
 
-        return infer(self, release, known)
+        Numbers without `bins` have nothing to believe probabilities of, and are left out; cells that are generalised
+        count as not seen.
+        """
+        records = release.records
+        if records is None or not any(grid.WITHHELD in row for row in records.rows):
+            raise InconclusiveError("the release withholds no cell")
+        cells, hidden = grid.read_cells(records, release.schema)
+        encoded, _ = grid.encode_cells(cells, hidden)
+        rows = np.flatnonzero(hidden.any(axis=1))
+        beliefs = []
+        for place, (mine, chances) in sorted(self.fit(encoded).posterior(encoded.codes[rows], rows).items()):
+            column = cells.columns[place]
+            withheld = np.array([records.rows[row][place] == grid.WITHHELD for row in rows[mine].tolist()])
+            if column.countable and withheld.any():
+                frame = pd.DataFrame(chances[withheld], columns=pd.Index(column.domain, dtype=object))
+                beliefs.append(Belief(column.name, None, frame, record_positions=rows[mine][withheld]))
+        if not beliefs:
+            raise InconclusiveError("the release withholds numbers only, which have no `bins`")
+        return beliefs
 
-    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Shares | None = None) -> FittedAdversary:
+    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Floats | None = None) -> FittedAdversary:
         """The adversary after studying `grid`, and nothing else.
 
         `cache` holds trees grown before, keyed by all that they were learned from, and `counts` the pair counts of the
@@ -47,16 +76,14 @@ class ByTrees(CellAttack):
 
     least: Annotated[float, Field(ge=1)] = Field(2.0, description="People on two branches of every test, at least.")
     prune: bool = Field(True, description="Error-based pruning of the trees.")
-    confidence: Annotated[float, Field(gt=0, le=0.5)] = Field(0.25, description="Of pruning; smaller prunes more.")
+    confidence: PruningConfidence = Field(0.25, description="Of pruning; smaller prunes more.")
     train_on: Literal["all", "complete"] = Field(
         "all", description="Learn from all records, by fractional cases, or from those without a withheld cell."
     )
 
     def tree_options(self) -> TreeOptions:
         """The options of C4.5 that the attack uses."""
-        from leafgate_downgrading.c45_missing import TreeOptions
-
-        return TreeOptions(self.least, self.confidence if self.prune else None, self.train_on == "complete")
+        return c45_missing.TreeOptions(self.least, self.confidence if self.prune else None, self.train_on == "complete")
 
 
 class TreeInference(ByTrees):
@@ -67,10 +94,8 @@ class TreeInference(ByTrees):
     formula = "class shares of the leaves a record can reach, weighted by the people on the branches it cannot tell"
     source = f'{PAPER}, section 3; J. Quinlan, "C4.5", 1993, chapter 3'
 
-    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Shares | None = None) -> FittedAdversary:
-        from leafgate_downgrading.tree_adversaries import TreeAdversary
-
-        return TreeAdversary(grid, self.tree_options(), cache)
+    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Floats | None = None) -> FittedAdversary:
+        return adversaries.TreeAdversary(grid, self.tree_options(), cache)
 
 
 class Conditioning(CellAttack):
@@ -83,10 +108,8 @@ class Conditioning(CellAttack):
     formula = "P(v) = share of v among those who agree on every visible cell; else without the least telling, and so on"
     source = "conditional frequencies; backing off as in S. Katz, 1987; theory: docs/downgrading.md"
 
-    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Shares | None = None) -> FittedAdversary:
-        from leafgate_downgrading.conditioning import ConditioningAdversary
-
-        return ConditioningAdversary(grid, self.least, counts)
+    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Floats | None = None) -> FittedAdversary:
+        return conditioning.ConditioningAdversary(grid, self.least, counts)
 
 
 class NaiveBayes(CellAttack):
@@ -98,10 +121,8 @@ class NaiveBayes(CellAttack):
     formula = "P(v) ~ (n_v + 1) x product over visible cells c of (n_vc + 1) / (n_v + values of the column)"
     source = "naive Bayes with Laplace's rule of succession"
 
-    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Shares | None = None) -> FittedAdversary:
-        from leafgate_downgrading.naive_bayes import NaiveBayesAdversary
-
-        return NaiveBayesAdversary(grid, counts)
+    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Floats | None = None) -> FittedAdversary:
+        return naive_bayes.NaiveBayesAdversary(grid, counts)
 
 
 class Restoration(ByTrees):
@@ -114,10 +135,10 @@ class Restoration(ByTrees):
     formula = "tree_inference, with what tree_inference believes of the other withheld cells in their place"
     source = f"{PAPER}, section 7"
 
-    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Shares | None = None) -> FittedAdversary:
-        from leafgate_downgrading.tree_adversaries import RestorationAdversary, TreeAdversary
-
-        return RestorationAdversary(TreeAdversary(grid, self.tree_options(), cache), self.rounds)
+    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Floats | None = None) -> FittedAdversary:
+        return adversaries.RestorationAdversary(
+            adversaries.TreeAdversary(grid, self.tree_options(), cache), self.rounds
+        )
 
 
 Adversary = Annotated[TreeInference | Conditioning | NaiveBayes | Restoration, Field(discriminator="use")]
@@ -142,25 +163,23 @@ class DowngradingOptions(TreeBuilder):
         (TreeInference(), Conditioning(), NaiveBayes(), Restoration()),
         description="The adversaries to hold out against: names, or attacks with options.",
     )
-    tau: Portion = Field(description="No protected cell is believed with more.")
-    rho: Portion = Field(0.7, description="No cell withheld for the sake of others is believed with more.")
-    v: Portion = Field(0.05, description="By so much the error of models learned from the table may rise.")
+    tau: Share = Field(description="No protected cell is believed with more.")
+    rho: Share = Field(0.7, description="No cell withheld for the sake of others is believed with more.")
+    v: Share = Field(0.05, description="By so much the error of models learned from the table may rise.")
     ramify: bool = Field(True, description="Must what was withheld for others not be restored either?")
     believed: Literal["most", "truth"] = Field(
         "most", description="Limit the belief in any value, or in the true one: then a wrong guess tells what is true."
     )
-    allow: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = Field(
+    allow: ShareBelowOne = Field(
         0.0, description="The share of protected cells that may stay above tau, where that saves the most."
     )
     columns: tuple[str, ...] | None = Field(
         None, min_length=1, description="Columns whose cells may be withheld; all but the public ones if left out."
     )
-    weights: dict[str, Weight] = Field(
+    weights: dict[str, NonNegativeFloat] = Field(
         {}, description="How much a column counts as a class, in E and F; 1 if left out."
     )
-    width: Annotated[int, Field(ge=1)] = Field(
-        4, description="Sets of cells carried on at a time; more costs less data."
-    )
+    width: PositiveInt = Field(4, description="Sets of cells carried on at a time; more costs less data.")
     release: Literal["table", "both"] = Field("table", description="The table, or also the tree a reader would learn.")
 
     randomness = "seed"

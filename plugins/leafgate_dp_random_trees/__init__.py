@@ -7,70 +7,38 @@ release satisfies the conditions of its account (`randomness` tests its counts),
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from leafgate import (
-    AdversaryKnowledge,
-    AttackModel,
-    Belief,
-    Metric,
-    Release,
-    ReleaseAtMost,
-    ScoringContext,
-    TreeBuilder,
-    hookimpl,
-)
+from leafgate import AttackModel, Metric, ReleaseAtMost, ScoringContext, TreeBuilder, hookimpl
+from leafgate.api.lazy import lazy
 from leafgate_dp_random_trees.options import (
-    DistinguishOptions,
-    DpLaplaceTreesOptions,
-    DpRandomTreesOptions,
+    Delta,
+    Distinguish,
+    DpLaplaceTrees,
+    DpRandomTrees,
     Neighbours,
-    RandomTreesOptions,
+    RandomTrees,
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
     import typer
 
-    from leafgate import Table
+    from leafgate_dp_random_trees import claim_check
+else:
+    claim_check = lazy("leafgate_dp_random_trees.claim_check")
 
-
-class RandomTrees(RandomTreesOptions):
-    """Random trees with everybody's counts: no sampling, no threshold, no promise. To compare with."""
-
-    def build(self, table: Table, rng: np.random.Generator) -> Release:
-        from leafgate_dp_random_trees.builder import random_trees
-
-        return random_trees(self, table, rng)
-
-
-class DpRandomTrees(DpRandomTreesOptions):
-    """Random trees from samples that show no small number: differential privacy without noise."""
-
-    def build(self, table: Table, rng: np.random.Generator) -> Release:
-        from leafgate_dp_random_trees.builder import dp_random_trees
-
-        return dp_random_trees(self, table, rng)
-
-
-class DpLaplaceTrees(DpLaplaceTreesOptions):
-    """Random trees with noise on every number: the usual way to differential privacy, to compare with."""
-
-    def build(self, table: Table, rng: np.random.Generator) -> Release:
-        from leafgate_dp_random_trees.builder import dp_laplace_trees
-
-        return dp_laplace_trees(self, table, rng)
+__all__ = ["DifferentialPrivacy", "Distinguish", "DpLaplaceTrees", "DpRandomTrees", "RandomTrees"]
 
 
 class DifferentialPrivacy(ReleaseAtMost):
     """The epsilon that a release's own numbers and their builder's options come to, accounted anew."""
 
     use: Literal["differential_privacy"] = "differential_privacy"
-    delta: Annotated[float, Field(ge=0, lt=1)] = Field(1e-6, description="At which epsilon is accounted.")
+    delta: Delta = Field(1e-6, description="At which epsilon is accounted.")
     neighbours: Neighbours = Field("add_remove", description="Tables that differ by a person more, or by one changed.")
 
     stricter_less = frozenset({"delta"})
@@ -84,34 +52,16 @@ class DifferentialPrivacy(ReleaseAtMost):
     source = "Dwork, McSherry, Nissim, Smith, TCC 2006; the accounts: docs/privacy-accounting.md"
 
     def score(self, case: ScoringContext) -> float:
-        from leafgate_dp_random_trees.claim_check import accounted_epsilon
-
-        return accounted_epsilon(case, self.delta, self.neighbours)
+        return claim_check.accounted_epsilon(case, self.delta, self.neighbours)
 
     def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
-        from leafgate_dp_random_trees.claim_check import evidence
-
-        return evidence(case, self.delta, self.neighbours)
+        return claim_check.evidence(case, self.delta, self.neighbours)
 
     @classmethod
     def from_claim(cls, claim: Any) -> Metric:
         """The claim without what stands in it to be compared: the printed theorem's epsilon."""
         fields = {key: value for key, value in claim.items() if key != "theorem"} if isinstance(claim, dict) else claim
         return super().from_claim(fields)
-
-
-class Distinguish(DistinguishOptions):
-    """Runs the builder on tables of its own, with a person and without, and tries to refute what it promises."""
-
-    def forecast(self, release: Release, known: AdversaryKnowledge) -> str:
-        from leafgate_dp_random_trees.distinguish.attack import forecast
-
-        return forecast(self, release, known)
-
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
-        from leafgate_dp_random_trees.distinguish.attack import distinguish
-
-        return [distinguish(self, release, known)]
 
 
 @hookimpl

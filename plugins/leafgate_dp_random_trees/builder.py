@@ -10,21 +10,22 @@ import numpy as np
 
 from leafgate.algorithms.routing import route
 from leafgate.errors import PolicyError
+from leafgate.types.arrays import Ids
 from leafgate.types.release import Combine, Counted, Release
 from leafgate.types.table import Table
 from leafgate_dp_random_trees import structure
 from leafgate_dp_random_trees import structure as balanced
 from leafgate_dp_random_trees.leaf_scores import with_statistics
-from leafgate_dp_random_trees.mechanisms import Ids, Key, sample_counts
+from leafgate_dp_random_trees.mechanisms import Key, sample_counts
 
 if TYPE_CHECKING:
     from leafgate.types.schema import Schema
     from leafgate.types.tree import Node
     from leafgate_dp_random_trees.options import (
-        DpLaplaceTreesOptions,
-        DpRandomTreesOptions,
+        DpLaplaceTrees,
+        DpRandomTrees,
         PrivateOptions,
-        RandomTreesOptions,
+        RandomTrees,
     )
 
 Numbers = Callable[[Ids, Ids, int, Key], Ids]
@@ -37,7 +38,7 @@ MAX_LEAVES = 1_000_000
 STRUCTURES = {"balanced": balanced.draw_balanced_trees, "random": structure.draw_random_trees}
 
 
-def dp_random_trees(options: DpRandomTreesOptions, table: Table, rng: np.random.Generator) -> Release:
+def dp_random_trees(options: DpRandomTrees, table: Table, rng: np.random.Generator) -> Release:
     """Trees that each count a sample of their own and show no number below k, with their tight epsilon.
 
     Raises PolicyError where a domain is not declared or the promise cannot be kept.
@@ -59,7 +60,7 @@ def dp_random_trees(options: DpRandomTreesOptions, table: Table, rng: np.random.
     return _release(options, builder, table, trees, "sampled", claim, k=promised.k)
 
 
-def dp_laplace_trees(options: DpLaplaceTreesOptions, table: Table, rng: np.random.Generator) -> Release:
+def dp_laplace_trees(options: DpLaplaceTrees, table: Table, rng: np.random.Generator) -> Release:
     """Trees that each count everybody and add noise to every number; less than nothing is shown as 0.
 
     Raises PolicyError where a domain is not declared.
@@ -78,7 +79,7 @@ def dp_laplace_trees(options: DpLaplaceTreesOptions, table: Table, rng: np.rando
     return _release(options, options.described(), table, trees, "noisy", noise_claim(options))
 
 
-def random_trees(options: RandomTreesOptions, table: Table, rng: np.random.Generator) -> Release:
+def random_trees(options: RandomTrees, table: Table, rng: np.random.Generator) -> Release:
     """Trees that each count everybody, without any guarantee."""
 
     def shown(counter: Ids, weight: Ids, counters: int, key: Key) -> Ids:
@@ -99,7 +100,7 @@ def _counter_totals(counter: Ids, people: Ids, counters: int) -> Ids:
 
 
 def _count_trees(
-    options: PrivateOptions | RandomTreesOptions,
+    options: PrivateOptions | RandomTrees,
     table: Table,
     trees: int,
     rng: np.random.Generator,

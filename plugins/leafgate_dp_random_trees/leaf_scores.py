@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import pdtr
 
+from leafgate.types.arrays import Floats, Ids
 from leafgate.types.release import map_leaves
 from leafgate.types.schema import Schema
 from leafgate.types.tree import Leaf, Node
-from leafgate_dp_random_trees.distinguish.features import Cells, Floats, Grid, TreeCounters
-from leafgate_dp_random_trees.mechanisms import Ids
+from leafgate_dp_random_trees.distinguish.features import Cells, Grid, TreeCounters
 
 SIMULATED_PEOPLE = 30_000
 """People to simulate; 15,000 lose about 0.0015 of accuracy on Adult, 100,000 gain next to nothing."""

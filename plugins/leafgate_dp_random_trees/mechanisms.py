@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
+
+from leafgate.types.arrays import Ids
 
 # --- Private coins: a stream nobody can foresee or trace back, from a key drawn once for each forest ---
 
-Ids = NDArray[np.int64]
 KEY_BYTES = 32
 """Bytes of a key."""
 

@@ -1,17 +1,28 @@
-"""What a policy can set for the builders of random trees and for the attack `distinguish`."""
+"""The builders of random trees and the attack `distinguish`, with what a policy can set for them."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from leafgate import AttackModel, TreeBuilder
+from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, TreeBuilder
+from leafgate.api.lazy import lazy
+from leafgate.api.options import OpenProbability, PositiveFloat
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from leafgate import Table
+    from leafgate_dp_random_trees import builder
+    from leafgate_dp_random_trees.distinguish import attack
+else:
+    builder, attack = lazy("leafgate_dp_random_trees.builder"), lazy("leafgate_dp_random_trees.distinguish.attack")
 
 Combine = Literal["evidence", "normalised", "sum"]
 Structure = Literal["balanced", "random"]
-Chance = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
-Above = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Delta = Annotated[float, Field(ge=0, lt=1)]
 Many = Annotated[int, Field(ge=1, le=10_000)]
 Neighbours = Literal["add_remove", "replace_one"]
 STRUCTURE = "Every pair of columns about equally often, or at every node a column drawn anew."
@@ -19,8 +30,8 @@ DEPTH = "Columns on every path; where the structure is random, tests."
 COMBINE = "How the leaves' numbers are put together; nothing but them is used."
 
 
-class RandomTreesOptions(TreeBuilder):
-    """Options of the builder `random_trees`."""
+class RandomTrees(TreeBuilder):
+    """Random trees with everybody's counts: no sampling, no threshold, no promise. To compare with."""
 
     use: Literal["random_trees"] = "random_trees"
     trees: Many = Field(128, description="How many.")
@@ -32,6 +43,9 @@ class RandomTreesOptions(TreeBuilder):
     threat_model = "None: this builder protects nobody."
     formula = "each tree asks columns drawn from the declared domains; the leaves count everybody"
     source = 'Fan, Wang, Yu, Ma, "Is Random Model Better? On Its Accuracy and Efficiency", ICDM 2003'
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        return builder.random_trees(self, table, rng)
 
 
 class PrivateOptions(TreeBuilder):
@@ -51,17 +65,19 @@ class PrivateOptions(TreeBuilder):
         return self.model_copy(update={"combine": "sum"})
 
 
-class DpRandomTreesOptions(PrivateOptions):
-    """Options of the builder `dp_random_trees`."""
+class DpRandomTrees(PrivateOptions):
+    """Random trees from samples that show no small number: differential privacy without noise."""
 
     use: Literal["dp_random_trees"] = "dp_random_trees"
-    epsilon: Above | None = Field(None, description="A promise to keep at `delta`; says how many trees, and the rate.")
+    epsilon: PositiveFloat | None = Field(
+        None, description="A promise to keep at `delta`; says how many trees, and the rate."
+    )
     trees: Many | None = Field(None, description="How many; 128 if no `epsilon` is wanted.")
     k: Annotated[int, Field(ge=1, le=1_000)] = Field(20, description="Numbers of fewer people are shown as 0.")
-    beta: Chance | None = Field(
+    beta: OpenProbability | None = Field(
         None, description="The chance of each person to be in a tree's sample; 0.075 if no `epsilon` is wanted."
     )
-    delta: Chance = Field(1e-6, description="At which epsilon is wanted, and claimed.")
+    delta: OpenProbability = Field(1e-6, description="At which epsilon is wanted, and claimed.")
 
     stricter_less = frozenset({"epsilon", "delta"})
     threat_model = "Anyone, whatever they know of everybody else: was this person in the table, and with which class?"
@@ -77,29 +93,35 @@ class DpRandomTreesOptions(PrivateOptions):
             raise ValueError("k / beta is above 100,000: nobody could say what so rare samples promise")
         return self
 
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        return builder.dp_random_trees(self, table, rng)
 
-class DpLaplaceTreesOptions(PrivateOptions):
-    """Options of the builder `dp_laplace_trees`."""
+
+class DpLaplaceTrees(PrivateOptions):
+    """Random trees with noise on every number: the usual way to differential privacy, to compare with."""
 
     use: Literal["dp_laplace_trees"] = "dp_laplace_trees"
     trees: Many = Field(10, description="How many.")
     scale: Annotated[float, Field(ge=1e-3, le=1e6, allow_inf_nan=False)] = Field(
         10.0, description="Of the noise: a tree costs 1/scale of epsilon at most."
     )
-    delta: Annotated[float, Field(ge=0, lt=1)] = Field(1e-6, description="At which epsilon is claimed; 0 is possible.")
+    delta: Delta = Field(1e-6, description="At which epsilon is claimed; 0 is possible.")
 
     stricter_more = frozenset({"scale"})
     stricter_less = frozenset({"delta"})
-    threat_model = DpRandomTreesOptions.threat_model
+    threat_model = DpRandomTrees.threat_model
     formula = "each tree: structure from the declared domains; to every number whole noise z, chance ~ exp(-|z|/scale)"
     source = (
         'Jagannathan, Pillaipakkamnatt, Wright, "A Practical Differentially Private Random Decision Tree Classifier", '
         "Trans. Data Privacy 5(1), 2012"
     )
 
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        return builder.dp_laplace_trees(self, table, rng)
 
-class DistinguishOptions(AttackModel):
-    """Options of the attack `distinguish`."""
+
+class Distinguish(AttackModel):
+    """Runs the builder on tables of its own, with a person and without, and tries to refute what it promises."""
 
     use: Literal["distinguish"] = "distinguish"
     method: Literal["many_runs", "one_run"] = Field("many_runs", description="With and without one, or many at once.")
@@ -109,7 +131,7 @@ class DistinguishOptions(AttackModel):
     seconds: Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)] = Field(
         45.0, description="Of work, as forecast and not by the clock: fewer runs are done where they would take longer."
     )
-    confidence: Chance = Field(0.95, description="Of the bound on epsilon.")
+    confidence: OpenProbability = Field(0.95, description="Of the bound on epsilon.")
 
     reads = frozenset({"sampled", "noisy"})
     parts = frozenset({"trees"})
@@ -119,3 +141,9 @@ class DistinguishOptions(AttackModel):
         'Jagielski, Ullman, Oprea, NeurIPS 2020; one run: Steinke, Nasr, Jagielski, "Privacy Auditing with One (1) '
         'Training Run", NeurIPS 2023'
     )
+
+    def forecast(self, release: Release, known: AdversaryKnowledge) -> str:
+        return attack.forecast(self, release, known)
+
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+        return [attack.distinguish(self, release, known)]

@@ -19,15 +19,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betainc, gammaln, logsumexp, xlog1py, xlogy
 
 from leafgate.algorithms.routing import NOWHERE, route
+from leafgate.types.arrays import Floats, Ids, Mask
 from leafgate.types.release import Release
 from leafgate.types.table import Table
-from leafgate_dp_random_trees.mechanisms import Ids
-
-Floats = NDArray[np.float64]
 
 LEVEL = 1e-6
 """An honest release is refused with this probability at most."""
@@ -66,7 +63,7 @@ class Counters:
     people: Ids
     published: Ids
 
-    def where(self, chosen: NDArray[np.bool_]) -> Counters:
+    def where(self, chosen: Mask) -> Counters:
         """Those that are chosen."""
         return Counters(self.tree[chosen], self.label[chosen], self.people[chosen], self.published[chosen])
 

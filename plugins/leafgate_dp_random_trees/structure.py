@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafgate.types.arrays import Floats
 from leafgate.types.release import map_leaves
 from leafgate.types.schema import Column, Schema
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit, columns_asked
@@ -86,7 +86,6 @@ def _is_random(node: Node, schema: Schema, depth: Any, bounds: Bounds, asked: tu
 
 # --- Forests that ask every column, and every pair of columns, about equally often: drawn from the domains alone ---
 
-Floats = NDArray[np.float64]
 CUTS = 7
 """Cuts of a numeric column in one tree: eight cells, a binary tree of depth three."""
 SKEW = 3.0
@@ -107,11 +106,11 @@ def draw_balanced_trees(schema: Schema, depth: int, trees: int, rng: np.random.G
     for names in assign_columns(schema, depth, trees, rng):
         node: Node = Leaf()
         for name in reversed(names):
-            node = _asked(schema[name], node, rng)
+            node = _split_on(schema[name], node, rng)
         yield node
 
 
-def _asked(column: Column, below: Node, rng: np.random.Generator) -> Node:
+def _split_on(column: Column, below: Node, rng: np.random.Generator) -> Node:
     if column.values is None:
         return _halved(column.name, draw_cuts(column, rng), below)
     return CategoricalSplit(column.name, tuple(Branch((value,), below) for value in column.domain))

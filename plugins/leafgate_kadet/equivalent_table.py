@@ -13,17 +13,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafgate.algorithms.induction.encoding import EncodedTable
 from leafgate.algorithms.induction.growth import GrowingNode, class_counts
 from leafgate.algorithms.induction.paths import cell_of, conditions, refuse_gaps
 from leafgate.io.json import canonical
+from leafgate.types.arrays import Codes
 from leafgate.types.release import Records
 from leafgate.types.schema import Schema
 from leafgate_kadet.spans import Span
-
-Codes = NDArray[np.int64]
 
 
 def equivalent_table(coded: EncodedTable, schema: Schema, spans: Sequence[Span]) -> Records:

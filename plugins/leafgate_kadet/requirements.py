@@ -9,24 +9,84 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self
 
-import numpy as np
+from pydantic import BaseModel, Field, model_validator
 
-from leafgate.algorithms.induction.encoding import EncodedTable, Rows
-from leafgate.algorithms.induction.growth import class_counts
-from leafgate.algorithms.induction.splits import Floats, Mask, x_log_x
+from leafgate.api.components import STRICT
+from leafgate.api.lazy import lazy
+from leafgate.api.options import NonNegativeFloat, PositiveFloat, PositiveShare
 from leafgate.errors import PolicyError
 from leafgate.types.hierarchy import Hierarchy
 from leafgate.types.report import lenient
 from leafgate.types.schema import Column, Schema
-from leafgate_kadet.options import (
-    ConfidenceRequired,
-    DeltaDisclosureRequired,
-    LDiversityRequired,
-    Required,
-    TClosenessRequired,
-)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from leafgate.algorithms.induction import growth, splits
+    from leafgate.algorithms.induction.encoding import EncodedTable
+    from leafgate.types.arrays import Floats, Mask, Rows
+else:
+    np = lazy("numpy")
+    growth, splits = lazy("leafgate.algorithms.induction.growth"), lazy("leafgate.algorithms.induction.splits")
+
+
+class Required(BaseModel):
+    """One requirement; of every sensitive column, or of `secret` alone."""
+
+    model_config = STRICT
+
+    use: str
+    secret: str | None = Field(None, description="The sensitive column it is about; every one when left out.")
+
+    def claim(self) -> dict[str, Any]:
+        """The requirement as a release claims it."""
+        return self.model_dump(mode="json", exclude={"use"}, exclude_none=True)
+
+
+class LDiversityRequired(Required):
+    """Every group's secret is l-diverse: distinct, entropy, or recursive (c, l)."""
+
+    use: Literal["l_diversity"] = "l_diversity"
+    form: Literal["distinct", "entropy", "recursive"] = Field("entropy", description="What counts as diverse.")
+    c: PositiveFloat | None = Field(None, description="Of `form: recursive`: r_1 < c (r_l + ... + r_m).")
+    at_least: PositiveFloat = Field(description="The l.")
+
+    @model_validator(mode="after")
+    def _c_of_recursive(self) -> Self:
+        if (self.form == "recursive") != (self.c is not None):
+            raise ValueError("`c` belongs to `form: recursive`, which needs it")
+        return self
+
+
+class ConfidenceRequired(Required):
+    """No value is more frequent in a group than this."""
+
+    use: Literal["confidence"] = "confidence"
+    at_most: PositiveShare = Field(description="The largest share.")
+
+
+class TClosenessRequired(Required):
+    """Every group's distribution is this close to everyone's."""
+
+    use: Literal["t_closeness"] = "t_closeness"
+    distance: Literal["equal", "ordered", "hierarchical"] = Field("equal", description="Between two values.")
+    at_most: NonNegativeFloat = Field(description="The t.")
+
+
+class DeltaDisclosureRequired(Required):
+    """No value's share differs from everyone's by more than a factor of e to this."""
+
+    use: Literal["delta_disclosure"] = "delta_disclosure"
+    at_most: NonNegativeFloat = Field(description="The delta, in nats.")
+
+
+AnyRequired = Annotated[
+    LDiversityRequired | ConfidenceRequired | TClosenessRequired | DeltaDisclosureRequired,
+    Field(discriminator="use"),
+]
+
 
 DECIMALS = 12
 """Decimals to which scores are rounded before a comparison, as in the metrics that check them."""
@@ -48,7 +108,7 @@ class LDiversity:
         if self.form == "distinct":
             return np.asarray((counts > 0).sum(axis=-1) >= self.at_least)
         n = counts.sum(axis=-1)
-        bits = np.log2(n) - x_log_x(counts).sum(axis=-1) / n
+        bits = np.log2(n) - splits.x_log_x(counts).sum(axis=-1) / n
         return np.asarray(np.round(np.exp2(bits), DECIMALS) >= lenient(self.at_least, -1))
 
     def why_not(self) -> str:
@@ -240,7 +300,7 @@ class Admissible:
             requirement.why_not()
             for view in self.views
             for requirement in view.requirements
-            if not requirement.holds(class_counts(view.coded, rows)).all()
+            if not requirement.holds(growth.class_counts(view.coded, rows)).all()
         )
 
 
@@ -280,7 +340,7 @@ def _requirements_by_secret(schema: Schema, wanted: Sequence[Required]) -> Itera
 
 
 def _requirements_of(coded: EncodedTable, column: Column, wanted: Sequence[tuple[str, Required]]) -> list[Requirement]:
-    everyone = class_counts(coded, np.arange(len(coded.classes)))
+    everyone = growth.class_counts(coded, np.arange(len(coded.classes)))
     return [make_requirement(one, column, everyone, place) for place, one in wanted]
 
 

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, hookimpl
+from leafgate.api.lazy import lazy
+
+if TYPE_CHECKING:
+    from leafgate_linking import attack
+else:
+    attack = lazy("leafgate_linking.attack")
 
 
 class Linking(AttackModel):
@@ -29,9 +35,7 @@ class Linking(AttackModel):
     )
 
     def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
-        from leafgate_linking.attack import infer
-
-        return infer(release, known)
+        return attack.infer(release, known)
 
 
 @hookimpl

@@ -1,4 +1,4 @@
-"""The linking attack: from a release and the public columns to one belief for each secret."""
+"""The linking attack: from a release and the public columns to one belief for each secret, with each group in words."""
 
 from __future__ import annotations
 
@@ -11,16 +11,57 @@ import pandas as pd
 
 from leafgate import AdversaryKnowledge, Belief, InconclusiveError, Release
 from leafgate.algorithms.derivable import mark_unmodelled_scores
-from leafgate.algorithms.equivalence import Ids, Reached, ResidualTrees, group_by_keys, residual_trees
+from leafgate.algorithms.equivalence import Reached, ResidualTrees, group_by_keys, residual_trees
+from leafgate.algorithms.feasible import conditions, intersect_paths
 from leafgate.algorithms.prediction import predicted_classes
+from leafgate.types.arrays import Floats, Ids
 from leafgate.types.belief import Certainty
 from leafgate.types.evidence import AuditorOnly, PeopleCount
+from leafgate.types.release import Records
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, distinct_rows
 from leafgate.types.tree import columns_asked
-from leafgate_linking.explain import group_words, record_words
-from leafgate_linking.posterior import LeafReader, Shares, combine_trees, more_certain, shares_of_matches, smooth
+from leafgate_linking.posterior import LeafReader, combine_trees, more_certain, shares_of_matches, smooth
 from leafgate_linking.record_matching import Matches, matches
+
+MAX_LEAVES = 4
+"""Leaves of a group that its description lists."""
+
+
+def group_words(reached: Sequence[Reached], schema: Schema) -> str:
+    """The public conditions the group's people meet, then each leaf under its private ones."""
+    if not reached:
+        return "no leaf"
+    public = intersect_paths((each.possible for each in reached), lambda name: schema[name].public)
+    shared = " and ".join(conditions(public, schema)) or "everyone"
+    if len(reached) == 1:
+        return f"{shared} -> {reached[0].leaf.words}"
+    items = []
+    for each in reached[:MAX_LEAVES]:
+        private = {name: rest for name, rest in each.possible.items() if not schema[name].public}
+        items.append(f"({' and '.join(conditions(private, schema))}: {each.leaf.words})")
+    more = f" or {len(reached) - MAX_LEAVES} more" if len(reached) > MAX_LEAVES else ""
+    return f"{shared} -> {' or '.join(items)}{more}"
+
+
+def record_words(records: Records, rows: Ids, schema: Schema) -> str:
+    """The public cells of the first matching record, and how many records match."""
+    if not len(rows):
+        return "no record"
+    cells = zip(records.columns, records.rows[int(rows[0])], strict=True)
+    text = " and ".join(_cell(schema[name], cell) for name, cell in cells if schema[name].public)
+    return ("1 record: " if len(rows) == 1 else f"{len(rows)} records, such as ") + (text or "anything")
+
+
+def _cell(column: Column, cell: Any) -> str:
+    """One published cell: a value, several, a range, or nothing."""
+    if not isinstance(cell, dict):
+        return f"{column.name} = {'missing' if cell is None else f'{cell:g}' if column.numeric else cell}"
+    if "from" in cell:
+        return f"{cell['from']:g} <= {column.name} <= {cell['to']:g}"
+    if "in" in cell:
+        return f"{column.name} in {{{', '.join('missing' if v is None else str(v) for v in cell['in'])}}}"
+    return f"{column.name} withheld"
 
 
 @dataclass(frozen=True)
@@ -80,7 +121,7 @@ def infer(release: Release, known: AdversaryKnowledge) -> list[Belief]:
     return [mark_unmodelled_scores(belief, release) for belief in beliefs]
 
 
-def _labels(linked: Linked, people: Shares) -> dict[str, PeopleCount]:
+def _labels(linked: Linked, people: Floats) -> dict[str, PeopleCount]:
     """People by the label of every leaf they can reach; people who can reach several labels count as `several`."""
     known: dict[str, int] = {}
     first, several = np.full(linked.size, -1), np.zeros(linked.size, dtype=bool)
@@ -173,7 +214,7 @@ def _posterior(linked: Linked, secret: Column, certainty: Certainty) -> pd.DataF
     return pd.DataFrame(posterior[linked.groups], columns=pd.Index(domain))
 
 
-def _by_records(linked: Linked, secret: Column, prior: Shares) -> Shares:
+def _by_records(linked: Linked, secret: Column, prior: Floats) -> Floats:
     """The posterior of each group by its records; NaN if it matches none, or they do not show the secret."""
     silent = np.full((linked.size, len(prior)), np.nan)
     if linked.matches is None or linked.release.records is None or secret.name in linked.release.noise:
@@ -188,7 +229,7 @@ def _by_records(linked: Linked, secret: Column, prior: Shares) -> Shares:
     return np.where((people == 0)[:, None], silent, shares)
 
 
-def _by_trees(linked: Linked, reader: LeafReader) -> Shares:
+def _by_trees(linked: Linked, reader: LeafReader) -> Floats:
     """The posterior of each group by all trees, computed once for groups with the same residual tree."""
     silent = np.full(len(reader.prior), np.nan)
     if not linked.residuals:
@@ -204,7 +245,7 @@ def _by_trees(linked: Linked, reader: LeafReader) -> Shares:
     return combine_trees(beliefs, exact=linked.release.count_semantics == "exact")
 
 
-def _by_ensemble(linked: Linked, reader: LeafReader) -> Shares | None:
+def _by_ensemble(linked: Linked, reader: LeafReader) -> Floats | None:
     """The posterior of each group by the class that several trees together predict; None where it adds nothing.
 
     People can have several predictions if the trees test columns that the adversary does not know: their posterior is
@@ -234,7 +275,7 @@ def _label_weights(reached: Sequence[Reached], classes: Sequence[str]) -> list[f
     return [sum(each.leaf.label == label for each in reached) / max(len(reached), 1) for label in classes]
 
 
-def _certainty(linked: Linked, secret: str | None, people: Shares) -> Certainty:
+def _certainty(linked: Linked, secret: str | None, people: Floats) -> Certainty:
     """What of a belief follows from exact counts of people: nothing if somebody may reach no leaf."""
     release = linked.release
     if (
@@ -249,7 +290,7 @@ def _certainty(linked: Linked, secret: str | None, people: Shares) -> Certainty:
     return "guess" if reads_labels and linked.known.label_accuracies is not None else "certain"
 
 
-def _own_records(linked: Linked, secret: str, people: Shares) -> bool:
+def _own_records(linked: Linked, secret: str, people: Floats) -> bool:
     """Does each group match records of its own, as many as its people, that show the secret exactly?"""
     records, found = linked.release.records, linked.matches
     if records is None or found is None or not linked.release.shows_exactly(secret):

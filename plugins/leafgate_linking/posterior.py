@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from leafgate.algorithms.equivalence import Reached
 from leafgate.algorithms.feasible import Domain, Interval, Possible, rest_of
+from leafgate.types.arrays import Floats
 from leafgate.types.release import Records, Release
 from leafgate.types.schema import Column, bins_between
 from leafgate.types.tree import Leaf
 from leafgate_linking.record_matching import Matches, fits_domain, numbered
-
-Shares = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -29,12 +28,12 @@ class LeafReader:
 
     release: Release
     secret: Column
-    prior: Shares
+    prior: Floats
     label_accuracies: Mapping[str, float] | None = None
 
     def belief(
         self, reached: Sequence[Reached], class_value: str | None, nowhere: Sequence[Possible] = ()
-    ) -> Shares | None:
+    ) -> Floats | None:
         """The posterior of people who can reach just these leaves of one tree; None if the leaves say nothing.
 
         `nowhere` is what the tests leave of each column on the ways these people can take that end in no leaf.
@@ -56,7 +55,7 @@ class LeafReader:
             if posterior is None and self.release.count_semantics != "exact":
                 posterior = self._labels(reached)
         else:
-            posterior = self._other(reached, there, class_value, nowhere)
+            posterior = self._from_tests(reached, there, class_value, nowhere)
         if posterior is None or not self.release.approximate:
             return posterior
         sizes = [each.leaf.size for each in reached]
@@ -64,7 +63,7 @@ class LeafReader:
         towards = self._labels(reached) if of_class else self.prior
         return smooth(posterior, counted, towards)
 
-    def label_row(self, label: str | None) -> Shares | None:
+    def label_row(self, label: str | None) -> Floats | None:
         """The posterior of somebody of whom the label alone is known; None where its accuracy is not.
 
         The label has its accuracy, the other classes share the rest in the prior's proportions.
@@ -78,18 +77,18 @@ class LeafReader:
         return np.where(is_label, accuracy, (1 - accuracy) * others / max(others.sum(), 1e-300))
 
     @property
-    def _class_prior(self) -> Shares:
+    def _class_prior(self) -> Floats:
         classes = self.release.classes
         return self.prior if self.secret.name == self.release.target else np.full(len(classes), 1 / len(classes))
 
-    def _class(self, there: Sequence[Reached]) -> Shares | None:
+    def _class(self, there: Sequence[Reached]) -> Floats | None:
         rows = [row for each in there if (row := self._leaf_row(each.leaf)) is not None]
         if any(each.leaf.counts is None for each in there):  # numbers of different kinds are not added up
             rows = [row / row.sum() for row in rows if row.sum() > 0]
         total = np.sum(rows, axis=0) if rows else np.zeros(len(self.prior))
         return np.asarray(total / total.sum()) if total.sum() > 0 else None
 
-    def _leaf_row(self, leaf: Leaf) -> Shares | None:
+    def _leaf_row(self, leaf: Leaf) -> Floats | None:
         """People per class where counts are published, else shares; None for a leaf that publishes neither."""
         classes = self.release.classes
         numbers = leaf.counts if leaf.counts is not None else leaf.shares
@@ -101,20 +100,20 @@ class LeafReader:
             return np.array([1 - rate if name == leaf.label else rate / others for name in classes])
         return self.label_row(leaf.label) if len(self.release.fitted_trees) == 1 else None
 
-    def _labels(self, reached: Sequence[Reached]) -> Shares | None:
+    def _labels(self, reached: Sequence[Reached]) -> Floats | None:
         """The mean of what the labels of the leaves say; None in an ensemble, and where their accuracy is unknown."""
         if len(self.release.fitted_trees) > 1:
             return None
         rows = [row for each in reached if (row := self.label_row(each.leaf.label)) is not None]
         return np.asarray(np.mean(rows, axis=0)) if rows else None
 
-    def _other(
+    def _from_tests(
         self,
         reached: Sequence[Reached],
         there: Sequence[Reached],
         class_value: str | None,
         nowhere: Sequence[Possible],
-    ) -> Shares | None:
+    ) -> Floats | None:
         """What is tested says which values lead to a leaf of people; None where that is so of all alike."""
         allowed = [_can_be(self.secret, rest_of(self.secret, each.possible)) for each in there]
         if not reached or (len(there) == len(reached) and all(can_be.all() for can_be in allowed)):
@@ -126,7 +125,7 @@ class LeafReader:
             posterior = self._by_prior(there, class_value, nowhere)
         return posterior / posterior.sum() if posterior.sum() > 0 else None
 
-    def _by_size(self, there: Sequence[Reached], allowed: Sequence[Shares], class_value: str | None) -> Shares:
+    def _by_size(self, there: Sequence[Reached], allowed: Sequence[Floats], class_value: str | None) -> Floats:
         """The people of each leaf, of their own class where that is known, among the values that lead there."""
         posterior = np.zeros(len(self.prior))
         for each, can_be in zip(there, allowed, strict=True):
@@ -136,7 +135,7 @@ class LeafReader:
             posterior += size * weight / weight.sum()
         return posterior
 
-    def _by_prior(self, there: Sequence[Reached], class_value: str | None, nowhere: Sequence[Possible]) -> Shares:
+    def _by_prior(self, there: Sequence[Reached], class_value: str | None, nowhere: Sequence[Possible]) -> Floats:
         """The prior of each value, times the mean share of the people's class at the ends of people it leads to.
 
         Where no leaf takes them, anybody may be.
@@ -163,14 +162,14 @@ class LeafReader:
         return float(row[list(map(str, self.release.classes)).index(str(class_value))] / row.sum())
 
 
-def _can_be(secret: Column, rest: Domain) -> Shares:
+def _can_be(secret: Column, rest: Domain) -> Floats:
     """1 for each value of the secret, or bin of a number, that the tests leave possible, else 0."""
     if isinstance(rest, Interval):
         return bins_between(secret.bins or (), rest.low, rest.high, open_low=True).astype(np.float64)
     return np.array([float(value in rest) for value in secret.domain])
 
 
-def smooth(shares: Shares, counted: float, towards: Shares | None = None) -> Shares:
+def smooth(shares: Floats, counted: float, towards: Floats | None = None) -> Floats:
     """Rule of succession: shares among `counted` people (at least 1), with as many more as there are values.
 
     Those are one of each value or, with `towards`, distributed like it; a value with `towards` 0 keeps probability 0.
@@ -183,7 +182,7 @@ def smooth(shares: Shares, counted: float, towards: Shares | None = None) -> Sha
     return np.asarray(possible / possible.sum())
 
 
-def combine_trees(beliefs: Sequence[tuple[Shares, NDArray[np.int64]]], *, exact: bool) -> Shares:
+def combine_trees(beliefs: Sequence[tuple[Floats, NDArray[np.int64]]], *, exact: bool) -> Floats:
     """Combine the posteriors of several trees by their mean; with exact counts, what one tree rules out stays out.
 
     Args:
@@ -210,7 +209,7 @@ def combine_trees(beliefs: Sequence[tuple[Shares, NDArray[np.int64]]], *, exact:
     return np.asarray(mean / mean.sum(axis=1, keepdims=True))
 
 
-def more_certain(beliefs: Sequence[Shares], *, exact: bool) -> Shares:
+def more_certain(beliefs: Sequence[Floats], *, exact: bool) -> Floats:
     """Choose for each group the posterior of the source that is most certain of a value.
 
     Args:
@@ -231,8 +230,8 @@ def more_certain(beliefs: Sequence[Shares], *, exact: bool) -> Shares:
 
 
 def shares_of_matches(
-    records: Records, column: Column, matches: Matches, prior: Shares
-) -> tuple[Shares, Shares] | None:
+    records: Records, column: Column, matches: Matches, prior: Floats
+) -> tuple[Floats, Floats] | None:
     """The shares of a secret among each set of records, over its domain, and the people in each set.
 
     None if the records do not show it. Withheld and generalised cells are spread over the values they can
@@ -252,7 +251,7 @@ def shares_of_matches(
     return shares / shares.sum(axis=1, keepdims=True), total
 
 
-def _spread(cell: Any, column: Column, prior: Shares) -> Shares:
+def _spread(cell: Any, column: Column, prior: Floats) -> Floats:
     """The distribution, over the secret's domain, of one person with this cell."""
     possible = fits_domain(cell, column) * prior
     total = possible.sum()

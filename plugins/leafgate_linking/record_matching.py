@@ -8,15 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from leafgate.types.arrays import Floats, Ids, Mask
 from leafgate.types.release import Records
 from leafgate.types.schema import Column, Schema, bin_of, bins_between
 from leafgate.types.table import Table
-
-Mask = NDArray[np.bool_]
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 def numbered(records: Records, place: int) -> tuple[Ids, list[Any]]:
@@ -64,9 +60,6 @@ def fits_numbers(cell: Any, numbers: Floats) -> Mask:
         return (numbers >= result["from"]) & (numbers <= result["to"])
     fits = np.isin(numbers, [number for number in result["in"] if number is not None])
     return fits | (np.isnan(numbers) if None in result["in"] else False)
-
-
-Shares = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, hookimpl
+from leafgate.api.lazy import lazy
+from leafgate.api.options import PositiveFloat
 
 if TYPE_CHECKING:
     from leafgate.api.declarations import Declarations
+    from leafgate_maxent import attack
+    from leafgate_maxent.problem import problem as problems
+else:
+    attack, problems = lazy("leafgate_maxent.attack"), lazy("leafgate_maxent.problem.problem")
 
 SOURCE = (
     'Z. Zhu, W. Du, "Understanding Privacy Risk of Publishing Decision Trees", DBSec 2010, LNCS 6166, 33-48, '
@@ -39,7 +45,7 @@ class MaxEnt(AttackModel):
         "auto", description="The engine; auto: structured, checked by GEKKO on a small part."
     )
     starts: Annotated[int, Field(ge=1, le=1000)] = Field(4, description="Where the problem has many optima: starts.")
-    time_limit: Annotated[float, Field(gt=0)] = Field(600.0, description="Seconds; then the audit is inconclusive.")
+    time_limit: PositiveFloat = Field(600.0, description="Seconds; then the audit is inconclusive.")
 
     models = frozenset({"trees"})
     parts = frozenset({"trees"})
@@ -56,11 +62,8 @@ class MaxEnt(AttackModel):
         return "`members: subset` needs `data.population`, of whom the adversary takes the people" if stranded else ""
 
     def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
-        from leafgate_maxent.attack import infer
-        from leafgate_maxent.problem.problem import SolveSettings
-
-        settings = SolveSettings(self.solver, self.starts, self.time_limit, known.seed)
-        return infer(release, known, settings, internal=self.internal, members=self.members == "all")
+        settings = problems.SolveSettings(self.solver, self.starts, self.time_limit, known.seed)
+        return attack.infer(release, known, settings, internal=self.internal, members=self.members == "all")
 
 
 class Counting(AttackModel):
@@ -71,7 +74,7 @@ class Counting(AttackModel):
     most_states: Annotated[int, Field(ge=0)] = Field(
         200_000, description="Parts with more combinations than this are sampled, not listed."
     )
-    time_limit: Annotated[float, Field(gt=0)] = Field(600.0, description="Seconds; then the audit is inconclusive.")
+    time_limit: PositiveFloat = Field(600.0, description="Seconds; then the audit is inconclusive.")
 
     reads = frozenset({"exact"})
     models = frozenset({"trees"})
@@ -82,9 +85,7 @@ class Counting(AttackModel):
     source = SOURCE
 
     def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
-        from leafgate_maxent.attack import infer_counting
-
-        return infer_counting(
+        return attack.infer_counting(
             release, known, internal=self.internal, most_states=self.most_states, time_limit=self.time_limit
         )
 

@@ -12,15 +12,17 @@ import pandas as pd
 
 from leafgate import AdversaryKnowledge, Belief, Release
 from leafgate.algorithms.derivable import mark_unmodelled_scores
+from leafgate.types.arrays import Floats, Ids
 from leafgate.types.belief import Certainty
 from leafgate.types.evidence import AuditorOnly
 from leafgate.types.schema import Column
 from leafgate.types.tree import CategoricalSplit, NumericSplit
+from leafgate_maxent.counting.posterior import counting_posterior
 from leafgate_maxent.problem.build import Model, build_model
 from leafgate_maxent.problem.leaf_constraints import leaf_statistics
 from leafgate_maxent.problem.problem import Outcome, Problem, SolveSettings
 from leafgate_maxent.problem.split_constraints import SplitConstraints
-from leafgate_maxent.problem.tree_index import Floats, Ids, TreeIndex
+from leafgate_maxent.problem.tree_index import TreeIndex
 from leafgate_maxent.solve.active_set import solve
 from leafgate_maxent.solve.closed_form import closed_form
 from leafgate_maxent.solve.infeasibility import count_by_kind
@@ -32,11 +34,11 @@ def describe_split_constraint(choices: SplitConstraints, constraint: int, walked
     segment, behind = int(choices.segment[constraint]), int(choices.cut_after[constraint])
     other = choices.cells.names[int(choices.cells.column[segment])]
     how = "" if behind < 0 else f" (cut {behind - int(choices.cells.start[segment]) + 1} of its numbers there)"
-    where = " and ".join(_answer(node, child) for node, child in walked.answers(inner.path)) or "at the root"
-    return f"{where}: the tree asks {_asked(inner.node)} and not {other}{how}"
+    where = " and ".join(_describe_answer(node, child) for node, child in walked.answers(inner.path)) or "at the root"
+    return f"{where}: the tree asks {_describe_test(inner.node)} and not {other}{how}"
 
 
-def _asked(node: NumericSplit | CategoricalSplit) -> str:
+def _describe_test(node: NumericSplit | CategoricalSplit) -> str:
     return f"{node.column} <= {node.at:g}" if isinstance(node, NumericSplit) else node.column
 
 
@@ -44,11 +46,13 @@ def describe_leaf(walked: TreeIndex, leaf: int) -> str:
     """The answers on the path to a leaf, and what the leaf publishes, in words."""
     if leaf < 0:
         return "no leaf"
-    path = " and ".join(_answer(node, child) for node, child in walked.answers(walked.paths[leaf])) or "everyone"
+    path = (
+        " and ".join(_describe_answer(node, child) for node, child in walked.answers(walked.paths[leaf])) or "everyone"
+    )
     return f"{path} -> {walked.leaves[leaf].words}"
 
 
-def _answer(node: NumericSplit | CategoricalSplit, child: int) -> str:
+def _describe_answer(node: NumericSplit | CategoricalSplit, child: int) -> str:
     if isinstance(node, NumericSplit):
         sign = "<" if node.strict else "<="
         return f"{node.column} {sign} {node.at:g}" if child == 0 else f"not {node.column} {sign} {node.at:g}"
@@ -97,11 +101,11 @@ def solution_evidence(model: Model, outcome: Outcome) -> dict[str, Any]:
     if not outcome.convex:
         document["starts"] = AuditorOnly(list(outcome.optima))
     if outcome.binding:
-        document["because"] = AuditorOnly(_because(problem, outcome))
+        document["because"] = AuditorOnly(_describe_binding(problem, outcome))
     return document
 
 
-def _because(problem: Problem, outcome: Outcome) -> list[Mapping[str, Any]]:
+def _describe_binding(problem: Problem, outcome: Outcome) -> list[Mapping[str, Any]]:
     """The split constraints with the largest duals, in words."""
     items: list[Mapping[str, Any]] = []
     for each in outcome.binding[:MAX_BINDING]:
@@ -153,8 +157,6 @@ def infer_counting(
     Raises:
         InconclusiveError: when the data sets cannot be counted in time.
     """
-    from leafgate_maxent.counting import counting_posterior
-
     model = build_model(release, known, internal=internal)
     deadline = time.monotonic() + time_limit
     posterior = counting_posterior(model.problem, seed=known.seed, deadline=deadline, most_states=most_states)

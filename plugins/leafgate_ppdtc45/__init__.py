@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from leafgate import Metric, Release, ReleaseAtLeast, ScoringContext, TreeBuilder, hookimpl
+from leafgate import InconclusiveError, Metric, Release, ReleaseAtLeast, ScoringContext, TreeBuilder, hookimpl
+from leafgate.api.lazy import lazy
 from leafgate_ppdtc45.options import Ppdtc45Options
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     import typer
 
     from leafgate import Table
+    from leafgate_ppdtc45 import builder, scoring
+else:
+    np, builder, scoring = lazy("numpy"), lazy("leafgate_ppdtc45.builder"), lazy("leafgate_ppdtc45.scoring")
 
 
 class Ppdtc45(Ppdtc45Options):
@@ -28,9 +32,7 @@ class Ppdtc45(Ppdtc45Options):
     """
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
-        from leafgate_ppdtc45.builder import build
-
-        return build(self, table, rng)
+        return builder.build(self, table, rng)
 
 
 class AccuracyOnPerturbed(ReleaseAtLeast):
@@ -50,9 +52,19 @@ class AccuracyOnPerturbed(ReleaseAtLeast):
         return 0.0 if case.test is None else 1 / case.test.people
 
     def score(self, case: ScoringContext) -> float:
-        from leafgate_ppdtc45.scoring import accuracy_on_perturbed
+        """People predicted rightly over people; where the test table is original, noise is drawn by the policy's seed.
 
-        return accuracy_on_perturbed(case, self.paths)
+        Raises InconclusiveError without a test table, without noise, and without a model of the kind asked for.
+        """
+        table, release = case.require_test(), case.release
+        if not release.noise:
+            raise InconclusiveError(
+                "the release publishes no noise law", remedy="this is for releases of shared numbers"
+            )
+        rng = np.random.default_rng(case.known.seed)
+        test = table if case.noisy_test else scoring.perturb_test_table(table, release, rng)
+        right = scoring.predict_perturbed(release, test, self.paths, rng) == test.codes(release.target)
+        return float(test.weight[right].sum() / test.people)
 
 
 @hookimpl

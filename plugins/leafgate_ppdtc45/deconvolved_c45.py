@@ -8,15 +8,13 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafgate.types.arrays import Codes, Floats
 from leafgate.types.tree import Node
 from leafgate_ppdtc45.em import Densities, class_densities, mixture_densities, mixture_predicts_better, noisy_columns
 from leafgate_ppdtc45.shared import SharedRecords
 from leafgate_ppdtc45.split_methods import ExpectedNode, Learner, Split, best_cut, choose_split, prune_expected, to_tree
 
-Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
 Groups = Literal["auto"] | int
 
 MAX_DEPTH = 12
@@ -46,8 +44,8 @@ class Distributions:
 class BoxNode(ExpectedNode):
     """A box of originals: for each column the edges it begins and ends at; `people` expected of each group."""
 
-    begins: Places
-    ends: Places
+    begins: Codes
+    ends: Codes
     people: Floats
 
 
@@ -108,7 +106,7 @@ def _split_box(distributions: Distributions, box: BoxNode, split: Split) -> tupl
     return _box(distributions, box.begins, ends, box), _box(distributions, begins, box.ends, box)
 
 
-def _box(distributions: Distributions, begins: Places, ends: Places, above: BoxNode | None) -> BoxNode:
+def _box(distributions: Distributions, begins: Codes, ends: Codes, above: BoxNode | None) -> BoxNode:
     people = distributions.densities.people.copy()
     for below, begin, end in zip(distributions.below, begins.tolist(), ends.tolist(), strict=True):
         people *= below[:, end] - below[:, begin]

@@ -6,17 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafgate.algorithms.deconvolution import cells_between, even_chances, likelihood
+from leafgate.types.arrays import Codes, Floats
 from leafgate.types.noise import Noise
 from leafgate_ppdtc45.shared import SharedRecords
-
-Floats = NDArray[np.float64]
-
-
-Codes = NDArray[np.int64]
-
 
 # --- One column of shared numbers, ready for many rounds of EM ---
 

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafgate.types.arrays import Codes, Floats
 from leafgate.types.noise import Noise
 from leafgate.types.tree import Node
 from leafgate_ppdtc45.shared import SharedRecords
 from leafgate_ppdtc45.split_methods import ExpectedNode, Learner, Split, best_split, prune_expected, to_tree
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 Sides = Literal["random", "both"]
 
 MAX_DEPTH = {"random": 100, "both": 9}

@@ -8,10 +8,8 @@ from pydantic import BaseModel, Field, PlainValidator, model_validator
 
 from leafgate import TreeBuilder
 from leafgate.api.components import STRICT
+from leafgate.api.options import OpenProbability, PositiveFloat, PositiveInt, PruningConfidence
 from leafgate.types.noise import Law
-
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-
 
 TINY = 1e-100
 """Smallest amount of noise that is accepted: squares of smaller numbers underflow."""
@@ -37,11 +35,12 @@ def _theta(document: Any) -> Any:
 
 
 PerColumn = Annotated[
-    float | dict[str, float], PlainValidator(_per_column, json_schema_input_type=Positive | dict[str, Positive])
+    float | dict[str, float],
+    PlainValidator(_per_column, json_schema_input_type=PositiveFloat | dict[str, PositiveFloat]),
 ]
 Theta = Annotated[
     float | Literal["auto"],
-    PlainValidator(_theta, json_schema_input_type=Annotated[float, Field(gt=0, lt=1)] | Literal["auto"]),
+    PlainValidator(_theta, json_schema_input_type=OpenProbability | Literal["auto"]),
 ]
 KINDS = ("snr", "deviation", "half_width", "privacy")
 
@@ -102,12 +101,12 @@ class Ppdtc45Options(TreeBuilder):
         None, description="Of `threshold`: how sure a person must be below a cut; auto (default): by held-out people."
     )
     average_gain: bool = Field(True, description="Only tests of at least the node's mean gain compete.")
-    min_leaf: Annotated[int, Field(ge=1)] = Field(2, description="People that both sides of a cut must have.")
+    min_leaf: PositiveInt = Field(2, description="People that both sides of a cut must have.")
     penalty: bool = Field(
         True, description="Release 8's, of threshold and matched: columns pay for many cuts, and no side is small."
     )
     prune: bool = Field(True, description="Error-based pruning by subtree replacement.")
-    confidence: Annotated[float, Field(gt=0, le=0.5)] = Field(0.25, description="Of pruning; smaller prunes more.")
+    confidence: PruningConfidence = Field(0.25, description="Of pruning; smaller prunes more.")
     test: Literal["original", "perturbed"] = Field(
         "original", description="Are the numbers of `data.test` original, or shared ones with noise on them?"
     )

@@ -18,6 +18,7 @@ from leafgate.io.files import EVERYONE, OWNER_ONLY, write_files
 from leafgate.io.json import parse_number, readable
 from leafgate.io.tables import read_columns
 from leafgate.policy.models import Data
+from leafgate.types.arrays import Floats
 from leafgate.types.noise import Noise
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table
@@ -116,8 +117,6 @@ def _ledger(path: Path) -> Sequence[Mapping[str, str]]:
 
 
 # --- Coins from the operating system, one by one ---
-
-Floats = NDArray[np.float64]
 
 
 class SystemCoins:
@@ -234,7 +233,7 @@ def _join_columns(
     return found
 
 
-def _numbers(cells: Sequence[str], column: Column, noise: Noise) -> NDArray[np.float64]:
+def _numbers(cells: Sequence[str], column: Column, noise: Noise) -> Floats:
     """Numbers that noise of this law can have made of originals in the column's bounds; DataError for any other."""
     numbers = np.array([parse_number(cell) for cell in cells])
     assert column.bounds is not None  # no noise is agreed for a column without

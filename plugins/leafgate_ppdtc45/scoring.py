@@ -6,20 +6,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from leafgate import InconclusiveError, ScoringContext
+from leafgate import InconclusiveError
 from leafgate.algorithms.deconvolution import cells_between, posterior, reconstructed
 from leafgate.algorithms.prediction import predict
+from leafgate.types.arrays import Codes, Floats
 from leafgate.types.noise import Noise
 from leafgate.types.release import NaiveBayes, Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table, make_table
 from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit
 from leafgate_ppdtc45.shared import SharedRecords
-
-Floats = NDArray[np.float64]
-
 
 Box = Mapping[str, tuple[float, float]]
 """For each column that was asked, what it is above and what it is up to."""
@@ -93,8 +90,6 @@ def expected_accuracy(tree: Node, judges: ReconstructedRecords) -> float:
 
 # --- Classifying people of whom only shared numbers are seen ---
 
-Codes = NDArray[np.int64]
-
 
 def classify_along_random_paths(
     tree: Node,
@@ -127,22 +122,6 @@ def classify_along_random_paths(
 # --- How well a release predicts people of whom only shared numbers are seen ---
 
 
-def accuracy_on_perturbed(case: ScoringContext, paths: str) -> float:
-    """People predicted rightly over people, from 0 to 1.
-
-    Where the test table is original, noise is drawn for it by the policy's seed. Raises InconclusiveError without a
-    test table, without noise, and where the release has no model of the kind asked for.
-    """
-    if case.test is None:
-        raise InconclusiveError("there is no test table", place="data.test", remedy="name one, or give --test FILE")
-    if not case.release.noise:
-        raise InconclusiveError("the release publishes no noise law", remedy="this is for releases of shared numbers")
-    rng = np.random.default_rng(case.known.seed)
-    test = case.test if case.noisy_test else perturb_test_table(case.test, case.release, rng)
-    right = _predicted(case.release, test, paths, rng) == test.codes(case.release.target)
-    return float(test.weight[right].sum() / test.people)
-
-
 def perturb_test_table(table: Table, release: Release, rng: np.random.Generator) -> Table:
     """Everybody in the table as they would share themselves under the release's noise."""
     table = table.without_key
@@ -154,7 +133,11 @@ def perturb_test_table(table: Table, release: Release, rng: np.random.Generator)
     return make_table(Schema(tuple(columns)), frame)
 
 
-def _predicted(release: Release, test: Table, paths: str, rng: np.random.Generator) -> np.ndarray:
+def predict_perturbed(release: Release, test: Table, paths: str, rng: np.random.Generator) -> np.ndarray:
+    """The code of the class predicted for each row of a test table whose numbers have noise; shape (n_rows,).
+
+    Raises InconclusiveError where the release has no model of the kind asked for (`paths`: `cuts` or `random`).
+    """
     if release.bayes is not None:
         return predict(replace(release, bayes=with_noise_variance(release.bayes, release)), test)
     if paths == "random" and release.trees:

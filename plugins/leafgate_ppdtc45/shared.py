@@ -17,14 +17,12 @@ from numpy.typing import NDArray
 from leafgate.errors import DataError, PolicyError, Problem
 from leafgate.io.json import canonical, object_at, parse_json
 from leafgate.io.release_codec import read_noise
+from leafgate.types.arrays import Codes, Floats
 from leafgate.types.noise import Coins, Noise, noise_with
 from leafgate.types.release import Records
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table, make_table
 from leafgate_ppdtc45.options import NoiseOptions
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -154,7 +152,7 @@ def _schema_problems(options: NoiseOptions, schema: Schema) -> list[Problem]:
     return found
 
 
-def _noise_law(options: NoiseOptions, amount: float, numbers: NDArray[np.float64], weight: NDArray[Any]) -> Noise:
+def _noise_law(options: NoiseOptions, amount: float, numbers: Floats, weight: NDArray[Any]) -> Noise:
     match options.kind:
         case "snr":
             mean = np.average(numbers, weights=weight)

@@ -6,24 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafgate.algorithms.deconvolution import cells_between, reconstructed
 from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.induction.greedy import grow
 from leafgate.algorithms.induction.growth import finished
 from leafgate.algorithms.induction.pruning import SLACK, pessimistic_errors, prune
+from leafgate.types.arrays import Codes, Floats
 from leafgate.types.noise import Noise
 from leafgate.types.schema import Schema
 from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit
 from leafgate_ppdtc45.scoring import expected_accuracy, reconstruct_records
 from leafgate_ppdtc45.shared import SharedRecords
-
-Codes = NDArray[np.int64]
-
-
-Floats = NDArray[np.float64]
-
 
 TOLERANCE = 1e-12
 

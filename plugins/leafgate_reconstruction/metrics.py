@@ -1,22 +1,163 @@
-"""What noise leaves to be known of a column, and how near estimates come."""
+"""Metrics of the entropy that noise leaves in a column, and of the error of an attack's estimates."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
+from pydantic import Field
 
-from leafgate.api.context import ScoringContext
+from leafgate import AtLeast, Metric, ReleaseAtLeast, ReleaseAtMost, ScoringContext
+from leafgate.api.lazy import lazy
 from leafgate.errors import InconclusiveError, PolicyError, UnreadableError
 from leafgate.types.noise import Noise
 from leafgate.types.schema import Column
-from leafgate_reconstruction.entropy import entropy_in, entropy_shared
+from leafgate_reconstruction.attacks import AGGARWAL, HUANG, MINER
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from leafgate.types.arrays import Floats, Ids
+else:
+    np, pd = lazy("numpy"), lazy("pandas")
+
+
+class _OfTheNoise(Metric):
+    """A metric of what noise leaves to be known of a column, whatever attack is tried."""
+
+    private = True
+    threat_model = f"{MINER} For the score it is granted the distribution of the originals."
+    source = f"{AGGARWAL}, section 2"
+
+    column: str | None = None
+
+    def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
+        return {"columns": [each.as_evidence for each in intervals(case, self.column)]}
+
+
+class IntervalPrivacy(_OfTheNoise, ReleaseAtLeast):
+    """How long an interval each original could still lie in, in effect, once its shared number is seen."""
+
+    use: Literal["interval_privacy"] = "interval_privacy"
+    column: str | None = Field(None, description="The noisy column; default: the one with the least.")
+
+    formula = "Pi(A|B) = 2^h(A|B) = 2^(h(X) - I), I = h(W) - h(R), in bits; W = X + R"
+    plain_failure = "the noise leaves too little unknown"
+    scale = "a length from 0 up, in the column's unit"
+    interpretation = (
+        "0: the numbers are out; L: as little is known as of a number that can be anywhere in an interval of length L"
+    )
+
+    def score(self, case: ScoringContext) -> float:
+        return min(each.after for each in intervals(case, self.column))
+
+
+class PrivacyLoss(_OfTheNoise, ReleaseAtMost):
+    """Which share of an original's interval privacy is lost once its shared number is seen."""
+
+    use: Literal["privacy_loss"] = "privacy_loss"
+    column: str | None = Field(None, description="The noisy column; default: the one with the most.")
+
+    formula = "P(A|B) = 1 - 2^-I, I = h(W) - h(R), in bits; W = X + R. Normal on normal: 1 - 1/sqrt(1 + SNR)"
+    plain_failure = "the shared numbers give away too much of the originals"
+    scale = "from 0 to 1"
+    interpretation = "0: the shared number discloses nothing; 1/2: it halves the interval the original can lie in"
+
+    def score(self, case: ScoringContext) -> float:
+        return max(each.loss for each in intervals(case, self.column))
+
+
+class NormalisedRmse(AtLeast):
+    """How far an attack's estimates are off, beside how far people differ anyway; the same for everybody."""
+
+    use: Literal["normalised_rmse"] = "normalised_rmse"
+
+    private = True
+    groups_only = True
+    threat_model = "Whatever the attack it judges assumes."
+    formula = "sqrt(mean over people of (estimate - original)^2) / standard deviation of the originals"
+    plain_failure = "people's {secret} can be reconstructed too well"
+    scale = "from 0 up"
+    interpretation = "0: every number is out; 1: no better than taking everybody for the mean"
+    source = f"{HUANG}, section 7 (root mean square error); divided by the spread, it compares columns"
+
+    def score(self, case: ScoringContext) -> pd.Series:
+        """Root mean square error of the estimates over the standard deviation of the originals, the same for everybody.
+
+        UnreadableError where the attack has no estimates, InconclusiveError where all originals are equal.
+        """
+        if case.belief is None or case.belief.estimates is None:
+            raise UnreadableError("the attack estimates no numbers")
+        true, weight = case.table.numbers(case.secret.name), case.table.weight
+        present = ~np.isnan(true)
+        spread = np.sqrt(_variance(true[present], weight[present])) if present.any() else 0.0
+        if not spread > 0:
+            raise InconclusiveError("everybody has the same number, so errors cannot be measured by its spread")
+        missed = np.average((case.belief.estimates[present] - true[present]) ** 2, weights=weight[present])
+        return pd.Series(np.full(len(true), float(np.sqrt(missed)) / spread))
+
+
+STEPS = 8
+"""Normal mixtures are summed on a grid so many times finer than the noise: their tails end smoothly, and the
+trapezium rule errs by exp(-2 pi^2 STEPS^2)."""
+REACH = 9
+"""In standard deviations; beyond it is less than 1e-18 of normal noise."""
+MAX_GRID = 20_000_000
+"""Points of the largest grid."""
+
+
+def entropy_in(numbers: Floats, weight: Floats, edges: Floats) -> float:
+    """h(X) of a density that is constant in each interval: sum of p log2(width / p).
+
+    What lies outside counts to the first or the last interval.
+
+    Source: D. Agrawal, C. C. Aggarwal, PODS 2001, section 2.
+    """
+    place = np.clip(np.searchsorted(edges, numbers, side="right") - 1, 0, len(edges) - 2)
+    people = np.bincount(place, weights=weight, minlength=len(edges) - 1)
+    share, width = people / people.sum(), np.diff(edges)
+    positive = share > 0
+    return float(share[positive] @ np.log2(width[positive] / share[positive]))
+
+
+def entropy_shared(numbers: Floats, weight: Floats, noise: Noise) -> float:
+    """h(W) of W = X + R, X being one of the numbers, each as likely as its weight: an exact mixture of noise laws.
+
+    At least h(R). InconclusiveError where the range of the numbers is too many times that of normal noise.
+    """
+    values, which = np.unique(numbers, return_inverse=True)
+    share = np.bincount(which, weights=weight) / weight.sum()
+    return _uniform(values, share, noise.scale) if noise.law == "uniform" else _normal(values, share, noise.scale)
+
+
+def _uniform(values: Floats, share: Floats, half: float) -> float:
+    """In closed form: the density is constant between the numbers' ends x - a and x + a."""
+    ends = np.concatenate([values - half, values + half])
+    order = np.argsort(ends, kind="stable")
+    density = np.cumsum(np.concatenate([share, -share])[order])[:-1] / (2 * half)
+    length = np.diff(ends[order])
+    positive = (density > 0) & (length > 0)
+    return float(-(length[positive] * density[positive]) @ np.log2(density[positive]))
+
+
+def _normal(values: Floats, share: Floats, scale: float) -> float:
+    """By the trapezium rule."""
+    step = scale / STEPS
+    place = (values - values[0]) / step
+    nearest = np.rint(place).astype(np.int64)
+    size, reach = int(nearest[-1]) + 1, REACH * STEPS
+    if size > MAX_GRID:
+        raise InconclusiveError("the noise is too fine beside the numbers' range for their entropy to be summed")
+    density = np.zeros(size + 2 * reach)
+    for offset in range(-reach, reach + 1):
+        away = (nearest + offset - place) / STEPS
+        density += np.bincount(nearest + offset + reach, share * np.exp(-0.5 * away**2), len(density))
+    density /= scale * np.sqrt(2 * np.pi)
+    positive = density > 0
+    return float(-step * (density[positive] @ np.log2(density[positive])))
+
 
 INTERVALS = 100
 """Of a column without bins, whose entropy is that of so many even intervals."""
@@ -36,7 +177,7 @@ class Interval:
         return {"column": self.column, "before": self.before, "after": self.after, "loss": self.loss}
 
 
-def interval(column: Column, numbers: Floats, weight: NDArray[np.int64], noise: Noise) -> Interval:
+def interval(column: Column, numbers: Floats, weight: Ids, noise: Noise) -> Interval:
     """What noise of this law leaves to be known of these numbers, NaN where missing.
 
     Pi(A) = 2^h(X), Pi(A|B) = 2^(h(X) - I), P = 1 - 2^-I, with I = h(W) - h(R) in bits.
@@ -45,8 +186,8 @@ def interval(column: Column, numbers: Floats, weight: NDArray[np.int64], noise: 
     Departure: h(X) is that of the density constant in each of the column's bins; without bins in each of INTERVALS
     even ones over the bounds, or over the numbers' range where none are declared. h(W) needs no bins.
     """
-    result = ~np.isnan(numbers)
-    numbers, people = numbers[result], weight[result].astype(np.float64)
+    present = ~np.isnan(numbers)
+    numbers, people = numbers[present], weight[present].astype(np.float64)
     if not len(numbers):
         raise InconclusiveError("nobody has a number there", place=f"column {column.name!r}")
     before = 2 ** entropy_in(numbers, people, _edges(column, numbers))
@@ -83,25 +224,5 @@ def intervals(case: ScoringContext, name: str | None) -> list[Interval]:
     ]
 
 
-def intervals_evidence(case: ScoringContext, name: str | None) -> Mapping[str, Any]:
-    return {"columns": [each.as_evidence for each in intervals(case, name)]}
-
-
-def normalised_rmse(case: ScoringContext) -> pd.Series:
-    """Root mean square error of the estimates over the standard deviation of the originals, the same for everybody.
-
-    UnreadableError where the attack has no estimates, InconclusiveError where all originals are equal.
-    """
-    if case.belief is None or case.belief.estimates is None:
-        raise UnreadableError("the attack estimates no numbers")
-    true, weight = case.table.numbers(case.secret.name), case.table.weight
-    result = ~np.isnan(true)
-    spread = np.sqrt(_variance(true[result], weight[result])) if result.any() else 0.0
-    if not spread > 0:
-        raise InconclusiveError("everybody has the same number, so errors cannot be measured by its spread")
-    missed = np.average((case.belief.estimates[result] - true[result]) ** 2, weights=weight[result])
-    return pd.Series(np.full(len(true), float(np.sqrt(missed)) / spread))
-
-
-def _variance(numbers: Floats, weight: NDArray[np.int64]) -> float:
+def _variance(numbers: Floats, weight: Ids) -> float:
     return float(np.average((numbers - np.average(numbers, weights=weight)) ** 2, weights=weight))

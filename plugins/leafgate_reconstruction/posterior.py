@@ -7,14 +7,12 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafgate.algorithms.deconvolution import CELLS, even_cells, even_chances, posterior, reconstructed
+from leafgate.types.arrays import Floats, Ids, Mask
 from leafgate.types.noise import Noise
 from leafgate.types.schema import bin_of
 
-Floats = NDArray[np.float64]
-Ids = NDArray[np.int64]
 Estimate = Literal["mean", "mode"]
 
 OTHERS = 100
@@ -37,7 +35,7 @@ def around_whole(bins: Sequence[float]) -> tuple[float, ...]:
     return (*(edge - 0.5 for edge in bins[:-1]), bins[-1] + 0.5)
 
 
-def before(bins: Sequence[float], edges: Floats) -> Floats:
+def prior_of_cells(bins: Sequence[float], edges: Floats) -> Floats:
     """The chance of each cell before anything is seen: half of it even over the numbers, half over the bins.
 
     It matters where the noise hides the difference: a narrow bin is declared because it may hold many (a lone 0).
@@ -47,14 +45,16 @@ def before(bins: Sequence[float], edges: Floats) -> Floats:
     return np.asarray(even_chances(edges) / 2 + width / np.diff(bins)[mine] / (len(bins) - 1) / 2)
 
 
-def laws(shared: Floats, weight: Floats, classes: Ids, noise: Noise, edges: Floats, start: Floats) -> list[Floats]:
+def class_laws(
+    shared: Floats, weight: Floats, classes: Ids, noise: Noise, edges: Floats, start: Floats
+) -> list[Floats]:
     """The chance of each cell within each class: reconstructed from its own people and, by OTHERS, from all.
 
     Source: R. Agrawal, R. Srikant, "Privacy-Preserving Data Mining", SIGMOD 2000, section 4 (ByClass).
     Departure: the paper takes the class alone, whose law of few people would follow their noise.
     """
 
-    def law(rows: NDArray[np.bool_]) -> Floats:
+    def law(rows: Mask) -> Floats:
         return reconstructed(shared[rows], weight[rows], noise, edges, start=start) if rows.any() else start
 
     result = ~np.isnan(shared)
@@ -89,17 +89,17 @@ def bin_posterior(
     edges = np.arange(bins[0], bins[-1] + 0.5) if one_each else within_bins(bins, noise)
     half = np.full(len(edges) - 1, noise.grid / 2) if one_each else None  # a cell's one number is its middle
     chances, estimates = np.zeros((len(shared), len(bins) - 1)), np.zeros(len(shared))
-    for each, prior in enumerate(laws(shared, weight, classes, noise, edges, before(bins, edges))):
+    for each, prior in enumerate(class_laws(shared, weight, classes, noise, edges, prior_of_cells(bins, edges))):
         mine = np.flatnonzero((classes == each) & ~np.isnan(shared))
         numbers, which = np.unique(shared[mine], return_inverse=True)
-        result, taken = summed(numbers, noise, edges, prior, bins, estimate, half)
+        result, taken = bin_posterior_of_numbers(numbers, noise, edges, prior, bins, estimate, half)
         chances[mine], estimates[mine] = result[which], taken[which]
         missing = np.flatnonzero((classes == each) & np.isnan(shared))
-        chances[missing], estimates[missing] = _told(prior[None, :], _middles(edges), edges, bins, estimate)
+        chances[missing], estimates[missing] = _by_bin(prior[None, :], _middles(edges), edges, bins, estimate)
     return chances, estimates
 
 
-def summed(
+def bin_posterior_of_numbers(
     numbers: Floats,
     noise: Noise,
     edges: Floats,
@@ -111,11 +111,13 @@ def summed(
     """The same for different shared numbers and one prior: shared numbers lie on a grid, and many are equal."""
     chances, estimates = np.zeros((len(numbers), len(bins) - 1)), np.zeros(len(numbers))
     for rows, cells in posterior(numbers, noise, edges, prior, half):
-        chances[rows], estimates[rows] = _told(cells, taken_for(numbers[rows], noise, edges), edges, bins, estimate)
+        chances[rows], estimates[rows] = _by_bin(
+            cells, estimates_in_cells(numbers[rows], noise, edges), edges, bins, estimate
+        )
     return chances, estimates
 
 
-def taken_for(shared: Floats, noise: Noise, edges: Floats) -> Floats:
+def estimates_in_cells(shared: Floats, noise: Noise, edges: Floats) -> Floats:
     """The number an original is taken for if it lies in a cell (columns): its middle.
 
     In cells wider than the noise the number next to the shared one (rows; one row where these do not matter).
@@ -130,7 +132,7 @@ def _middles(edges: Floats) -> Floats:
     return np.asarray((edges[1:] + edges[:-1])[None, :] / 2)
 
 
-def _told(
+def _by_bin(
     cells: Floats, taken: Floats, edges: Floats, bins: Sequence[float], estimate: Estimate
 ) -> tuple[Floats, Floats]:
     """Of each row of chances of the cells: the chance of each bin, and mean or mode of what a cell is taken for."""

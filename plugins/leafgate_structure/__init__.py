@@ -7,13 +7,30 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from leafgate import Metric, ReleaseAtLeast, ReleaseAtMost, ScoringContext, hookimpl
+from leafgate import InconclusiveError, Metric, Release, ReleaseAtLeast, ReleaseAtMost, ScoringContext, hookimpl
+from leafgate.api.lazy import lazy
+from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.report import Unit
+from leafgate.types.tree import Leaf, Node, children
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from collections.abc import Sequence
 
-    from leafgate_structure.metrics import Disclosed
+    import numpy as np
+    import pandas as pd
+    from scipy import stats
+
+    from leafgate.algorithms import prediction
+    from leafgate.types.arrays import Floats, Ids, Mask
+    from leafgate.types.table import Table
+    from leafgate_structure import evidence as group_evidence
+    from leafgate_structure import hyperparameters, partitions
+    from leafgate_structure.partitions import Division
+else:
+    np, stats, prediction = lazy("numpy"), lazy("scipy.stats"), lazy("leafgate.algorithms.prediction")
+    group_evidence, hyperparameters, partitions = (
+        lazy(f"leafgate_structure.{name}") for name in ("evidence", "hyperparameters", "partitions")
+    )
 
 Groups = Literal["each_tree", "all_trees", "outputs"]
 By = Literal["quasi_identifiers", "features"]
@@ -47,6 +64,9 @@ class _OfGroups(Metric):
             self.by is None and self.groups != "outputs" and not self.told_by_release
         )
 
+    def _divisions(self, case: ScoringContext) -> list[Division]:
+        return partitions.divisions(case, self.groups, self.by_public)
+
     @model_validator(mode="after")
     def _possible(self) -> Self:
         if self.by == "quasi_identifiers" and (self.groups == "outputs" or self.told_by_release):
@@ -69,19 +89,17 @@ class SmallestLeaf(_OfGroups, ReleaseAtLeast):
 
     def must_hide(self, case: ScoringContext) -> bool:
         """Groups made by columns that are not public are for auditors, but where the leaves count them."""
-        from leafgate_structure.evidence import sizes_known
-
-        return not sizes_known(case, self.groups, self.by_public)
+        return not group_evidence.sizes_known(case, self.groups, self.by_public)
 
     def score(self, case: ScoringContext) -> float:
-        from leafgate_structure.metrics import smallest
-
-        return smallest(case, self.groups, self.by_public)
+        """People in the smallest group that holds anybody."""
+        return float(min(division.sizes.min() for division in self._divisions(case)))
 
     def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
-        from leafgate_structure.metrics import evidence
-
-        return evidence(case, self.groups, self.by_public, self.holds)
+        """How many groups there are; for auditors the people in groups below the limit, and the smallest of these."""
+        divisions = self._divisions(case)
+        small = [np.array([not self.holds(float(size)) for size in division.sizes]) for division in divisions]
+        return _evidence_of(case, divisions, small, self.by_public)[1]
 
 
 class ClassDisclosure(_OfGroups, ReleaseAtMost):
@@ -116,21 +134,22 @@ class ClassDisclosure(_OfGroups, ReleaseAtMost):
 
     def must_hide(self, case: ScoringContext) -> bool:
         """Show true classes to auditors only unless leaves publish them exactly; the same for sizes of groups."""
-        from leafgate_structure.evidence import classes_known, sizes_known
-
-        result = sizes_known if self.told_by_release else classes_known
-        return not result(case, self.groups, self.by_public)
+        known = group_evidence.sizes_known if self.told_by_release else group_evidence.classes_known
+        return not known(case, self.groups, self.by_public)
 
     def score(self, case: ScoringContext) -> float:
-        return self._disclosed(case).share
+        return self._people_disclosed(case)[0] / int(case.table.persons.sum())
 
     def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
-        return self._disclosed(case).evidence
+        return self._people_disclosed(case)[1]
 
-    def _disclosed(self, case: ScoringContext) -> Disclosed:
-        from leafgate_structure.metrics import disclosed
-
-        return disclosed(case, self.groups, self.by_public, self.form, self.k, derived=self.told_by_release)
+    def _people_disclosed(self, case: ScoringContext) -> tuple[int, dict[str, Any]]:
+        """People in groups that disclose too much of their class, and the evidence of it."""
+        if case.release.target not in case.table.schema:
+            raise InconclusiveError("the table has no class")
+        divisions = self._divisions(case)
+        counts = [_people_by_class(case, division, derived=self.told_by_release) for division in divisions]
+        return _evidence_of(case, divisions, [flagged(each, self.form, self.k) for each in counts], self.by_public)
 
 
 class ResidualDegreesOfFreedom(ReleaseAtLeast):
@@ -147,13 +166,9 @@ class ResidualDegreesOfFreedom(ReleaseAtLeast):
     source = SACRO
 
     def score(self, case: ScoringContext) -> float:
-        from leafgate_structure.metrics import residual
-
-        return residual(case)
+        return float(int(case.table.persons.sum()) - parameters(case.release))
 
     def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
-        from leafgate_structure.metrics import parameters
-
         return {"parameters": parameters(case.release)}
 
 
@@ -175,20 +190,15 @@ class RiskySettings(ReleaseAtMost):
 
     def must_hide(self, case: ScoringContext) -> bool:
         """Show people at tests and in leaves to auditors only, if columns that are not public define their numbers."""
-        from leafgate_structure.evidence import sizes_known
-        from leafgate_structure.hyperparameters import counts_people
-
-        return counts_people(case) and not sizes_known(case, "each_tree", by_public=False)
+        return hyperparameters.counts_people(case) and not group_evidence.sizes_known(
+            case, "each_tree", by_public=False
+        )
 
     def score(self, case: ScoringContext) -> float:
-        from leafgate_structure.hyperparameters import risk
-
-        return float(len(risk(case).change))
+        return float(len(hyperparameters.risk(case).change))
 
     def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
-        from leafgate_structure.hyperparameters import risk
-
-        return risk(case).evidence
+        return hyperparameters.risk(case).evidence
 
 
 class GeneralisationGap(ReleaseAtMost):
@@ -211,20 +221,122 @@ class GeneralisationGap(ReleaseAtMost):
     source = SACRO
 
     def score(self, case: ScoringContext) -> float:
-        from leafgate_structure.metrics import accuracies, distance
-
+        test = case.require_exact_test("leave this metric out")
         if self.form == "losses":
-            return distance(case)
-        here, there = accuracies(case)
-        return here - there
+            losses, test_losses = _losses(case, case.table), _losses(case, test)
+            return largest_difference(losses, case.table.weight, test_losses, test.weight)
+        return _accuracy(case, case.table) - _accuracy(case, test)
 
     def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
-        from leafgate_structure.metrics import accuracies, by_chance, test_people
-
+        test = case.require_exact_test("leave this metric out")
         if self.form == "losses":
             assert isinstance(scores, float)
-            return {"by_chance": by_chance(scores, case.table.people, test_people(case).people)}
-        return dict(zip(("on_table", "on_test"), accuracies(case), strict=True))
+            return {"by_chance": by_chance(scores, case.table.people, test.people)}
+        return {"on_table": _accuracy(case, case.table), "on_test": _accuracy(case, test)}
+
+
+def _evidence_of(
+    case: ScoringContext, divisions: Sequence[Division], marks: Sequence[Mask], by_public: bool
+) -> tuple[int, dict[str, Any]]:
+    """How many people are in a marked group of any division; for auditors these people and the smallest such groups."""
+    beyond = np.zeros(len(case.table), dtype=bool)
+    for division, marked in zip(divisions, marks, strict=True):
+        beyond |= marked[division.group]
+    people = int(case.table.persons[beyond].sum())
+    document: dict[str, Any] = {"groups": sum(len(division.sizes) for division in divisions)}
+    document["people_beyond"] = AuditorOnly(PeopleCount(people))
+    if people:
+        document["worst"] = group_evidence.worst_groups(case, list(zip(divisions, marks, strict=True)), by_public)
+    return people, document
+
+
+ZERO_SHARE = 1e-8
+"""Shares up to this count as 0, as for numpy's `isclose`."""
+
+
+def flagged(people: Floats, form: str, k: int | None) -> Mask:
+    """Which groups disclose their class.
+
+    Args:
+        people: People of each class in each group, shape (n_groups, n_classes).
+        form: `single`: all have one class; `ruled_out`: nobody has some class; `few`: some class has 1 to k - 1 people.
+        k: Of `few`.
+
+    """
+    size = people.sum(axis=1, keepdims=True)
+    absent = people <= ZERO_SHARE * size
+    if form == "single":
+        return np.asarray((~absent).sum(axis=1) == 1)
+    if form == "ruled_out":
+        return np.asarray(absent.any(axis=1))
+    return np.asarray(((people > 0) & (people < (k or 0))).any(axis=1))
+
+
+def _people_by_class(case: ScoringContext, division: Division, *, derived: bool) -> Floats:
+    """Each group's people by class: as they are, or as many as the release's shares make of them."""
+    if not derived:
+        target = case.release.target
+        return division.counts(case.table.codes(target), len(case.release.classes))
+    shares = partitions.class_probabilities(case.release, case.table)[division.first]
+    return np.asarray(np.where(np.isnan(shares), 1 / shares.shape[1], shares) * division.sizes[:, None])
+
+
+DECIMALS = 12
+"""Decimals to which losses are compared."""
+
+
+def _accuracy(case: ScoringContext, table: Table) -> float:
+    right = prediction.predict(case.release, table) == table.codes(case.release.target)
+    return float(table.weight[right].sum() / table.people)
+
+
+def _losses(case: ScoringContext, table: Table) -> Floats:
+    """One less the share that the release gives to each row's class, from 0 to 1; shape (n_rows,)."""
+    shares = partitions.class_probabilities(case.release, table)
+    shares = np.where(np.isnan(shares), 0, shares)
+    return np.asarray(1 - shares[np.arange(len(table)), table.codes(case.release.target)])
+
+
+def largest_difference(first: Floats, weight: Ids, second: Floats, others: Ids) -> float:
+    """The largest difference between two samples' shares of numbers up to some number."""
+    values, place = np.unique(np.round(np.concatenate([first, second]), DECIMALS), return_inverse=True)
+    first_shares = np.bincount(place[: len(first)], weights=weight, minlength=len(values)) / weight.sum()
+    second_shares = np.bincount(place[len(first) :], weights=others, minlength=len(values)) / others.sum()
+    return float(np.abs(np.cumsum(first_shares - second_shares)).max())
+
+
+def by_chance(distance: float, people: int, others: int) -> float:
+    """How likely two samples of one law are as far apart, for large ones: Kolmogorov and Smirnov's test."""
+    return float(np.clip(stats.kstwo.sf(distance, max(1, round(people * others / (people + others)))), 0, 1))
+
+
+def parameters(release: Release) -> int:
+    """What the trees of a release have learned: the column and the threshold of each cut, and each leaf's numbers.
+
+    A test of m ways counts m: its column, and where values go but for the last way. A leaf counts one less than there
+    are classes, for its shares; with scores, one for each class it speaks for, and no more than that.
+
+    Source: SACRO-ML 2.0, whose tests are all of two ways. Departure: it adds one for each tree of XGBoost's, and
+    counts all classes on its leaves, each of which speaks for one.
+    """
+    if not release.trees:
+        raise InconclusiveError("the release has no trees", remedy="leave this metric out")
+    learned, waiting = 0, list[Node](release.trees)
+    while waiting:
+        node = waiting.pop()
+        below = children(node)
+        learned += len(below) if below else _of_leaf(node, release)
+        waiting.extend(below)
+    return learned
+
+
+def _of_leaf(node: Node, release: Release) -> int:
+    if not isinstance(node, Leaf) or node.value is not None:
+        return 1
+    free = len(release.classes) - 1
+    if node.scores is None:
+        return free
+    return min(free, max(1, sum(score != 0 for score in node.scores.values())))
 
 
 @hookimpl

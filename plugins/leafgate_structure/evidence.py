@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafgate import ScoringContext
 from leafgate.algorithms.derivable import asks_public, leaf_classes_derivable, leaf_counts_derivable
-from leafgate.algorithms.feasible import Domain, Possible, branch_domains, conditions, intersect
+from leafgate.algorithms.feasible import Possible, branch_domains, conditions, intersect_paths
 from leafgate.algorithms.routing import split_rows
+from leafgate.types.arrays import Mask
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit
 from leafgate_structure.partitions import Division
@@ -19,7 +19,7 @@ from leafgate_structure.partitions import Division
 MAX_GROUPS = 3
 """Groups that a finding lists."""
 
-Marked = tuple[Division, NDArray[np.bool_]]
+Marked = tuple[Division, Mask]
 """A partition, and which of its groups are to be listed."""
 
 
@@ -41,7 +41,7 @@ def _describe_group(case: ScoringContext, division: Division, group: int, by_pub
     document: dict[str, Any] = {"people": PeopleCount(int(division.sizes[group]))}
     trees = case.release.fitted_trees
     asked = trees if division.tree is None else trees[division.tree : division.tree + 1]
-    words = " and ".join(conditions(_met(case, asked, row, by_public), schema)) or "everyone"
+    words = " and ".join(conditions(_common_domains(case, asked, row, by_public), schema)) or "everyone"
     document["path"] = AuditorOnly(
         words if len(trees) == 1 or division.tree is None else f"tree {division.tree}: {words}"
     )
@@ -52,15 +52,10 @@ def _describe_group(case: ScoringContext, division: Division, group: int, by_pub
     return document
 
 
-def _met(case: ScoringContext, trees: Sequence[Node], row: int, by_public: bool) -> Possible:
+def _common_domains(case: ScoringContext, trees: Sequence[Node], row: int, by_public: bool) -> Possible:
     """The values that lead to one row's leaf, or to all its possible leaves, of the columns that define groups."""
-    met: dict[str, Domain] = {}
-    for tree in trees:
-        for possible in _possible_paths(case, tree, row, by_public):
-            for name, rest in possible.items():
-                if case.table.schema[name].public or not by_public:
-                    met[name] = intersect(met[name], rest) if name in met else rest
-    return met
+    paths = (path for tree in trees for path in _possible_paths(case, tree, row, by_public))
+    return intersect_paths(paths, lambda name: case.table.schema[name].public or not by_public)
 
 
 def _possible_paths(case: ScoringContext, tree: Node, row: int, by_public: bool) -> list[Possible]:
@@ -73,7 +68,7 @@ def _possible_paths(case: ScoringContext, tree: Node, row: int, by_public: bool)
             ends.append(possible)
             continue
         open_ = by_public and not schema[node.column].public
-        taken = _taken(case, node, row, open_)
+        taken = _reachable_branches(case, node, row, open_)
         ways = zip(branch_domains(node, possible, schema), taken, strict=True)
         waiting.extend(
             (child, {**possible, node.column: rest}) for (child, rest), here in ways if here and (rest or not open_)
@@ -81,7 +76,9 @@ def _possible_paths(case: ScoringContext, tree: Node, row: int, by_public: bool)
     return ends
 
 
-def _taken(case: ScoringContext, node: NumericSplit | CategoricalSplit, row: int, open_: bool) -> list[bool]:
+def _reachable_branches(
+    case: ScoringContext, node: NumericSplit | CategoricalSplit, row: int, open_: bool
+) -> list[bool]:
     """Which branches of a test the row may take; every one if its cell is not known."""
     branches = split_rows(node, case.table, np.array([row]))
     return [open_ or len(rows) > 0 for _, rows in branches]

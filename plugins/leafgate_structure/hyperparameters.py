@@ -49,7 +49,7 @@ class Risk:
 
     @property
     def evidence(self) -> dict[str, Any]:
-        document: dict[str, Any] = {"rules": [_words(rule) for rule in self.rules], "change": _words(self.change)}
+        document: dict[str, Any] = {"rules": [_describe(rule) for rule in self.rules], "change": _describe(self.change)}
         return document | {"settings": {name: each.described(name) for name, each in self.settings.items()}}
 
 
@@ -59,7 +59,7 @@ def risk(case: ScoringContext) -> Risk:
     rules = RULES[family]
     result = settings_of(case, family)
     worst: tuple[dict[str, Region], dict[str, Setting]] | None = None
-    for settings in _supposed(result, rules):
+    for settings in _possible_settings(result, rules):
         change = fewest_changes(settings, rules)
         if worst is None or len(change) > len(worst[0]):
             worst = change, settings
@@ -97,7 +97,7 @@ def counts_people(case: ScoringContext) -> bool:
     return any(each.source == "measured" for name, each in result.items() if name in COUNTS)
 
 
-def _supposed(document: Mapping[str, SettingValue], rules: Sequence[Rule]) -> Iterator[dict[str, Setting]]:
+def _possible_settings(document: Mapping[str, SettingValue], rules: Sequence[Rule]) -> Iterator[dict[str, Setting]]:
     """The settings with everything that what is unknown may be."""
     tried = [[each.value] if each.value is not None else some_of_each(name, rules) for name, each in document.items()]
     for values in product(*tried):
@@ -165,5 +165,5 @@ def _least_people(case: ScoringContext, tree: Node) -> tuple[float, float]:
     return leaf, test
 
 
-def _words(regions: Mapping[str, Region]) -> str:
+def _describe(regions: Mapping[str, Region]) -> str:
     return ", ".join(f"{name} {region}" for name, region in regions.items())

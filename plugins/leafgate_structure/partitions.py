@@ -14,12 +14,13 @@ from leafgate import InconclusiveError, Release, ScoringContext
 from leafgate.algorithms.feasible import Possible, branch_domains, unrouted_values
 from leafgate.algorithms.prediction import class_votes
 from leafgate.algorithms.routing import Cells, route, split_rows
+from leafgate.types.arrays import Floats, Ids
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit
 
 
-def class_probabilities(release: Release, table: Table) -> NDArray[np.float64]:
+def class_probabilities(release: Release, table: Table) -> Floats:
     """Predicted class probabilities, shape (n_rows, n_classes), rows summing to 1; NaN where a row reaches no leaf.
 
     A single tree predicts the shares of its leaf. Raises InconclusiveError where only labels are published.
@@ -31,9 +32,6 @@ def class_probabilities(release: Release, table: Table) -> NDArray[np.float64]:
     if release.combine == "boost":
         votes = np.exp(votes - votes.max(axis=1, keepdims=True))
     return np.asarray(votes / votes.sum(axis=1, keepdims=True))
-
-
-Ids = NDArray[np.int64]
 
 
 @dataclass
@@ -117,7 +115,7 @@ class Division:
         """The first row of each group."""
         return np.unique(self.group, return_index=True)[1].astype(np.int64)
 
-    def counts(self, codes: Ids, values: int) -> NDArray[np.float64]:
+    def counts(self, codes: Ids, values: int) -> Floats:
         """People in each group by value, shape (n_groups, values); `codes` has the value of each row."""
         cells = np.bincount(self.group * values + codes, weights=self.weight, minlength=len(self.sizes) * values)
         return np.asarray(cells, dtype=np.float64).reshape(-1, values)
@@ -132,14 +130,14 @@ def divisions(case: ScoringContext, groups: str, by_public: bool) -> list[Divisi
         raise InconclusiveError("the release has no trees", remedy="leave this metric out")
     weight = case.table.persons
     if groups == "outputs":
-        return [Division(None, _alike(class_probabilities(case.release, case.table)), weight)]
-    parts = list(_parts(case, by_public))
+        return [Division(None, _group_equal_rows(class_probabilities(case.release, case.table)), weight)]
+    parts = list(_leaf_partitions(case, by_public))
     if groups == "each_tree":
         return [Division(i, part, weight) for i, part in enumerate(parts)]
-    return [Division(0 if len(parts) == 1 else None, _together(parts), weight)]
+    return [Division(0 if len(parts) == 1 else None, _common_refinement(parts), weight)]
 
 
-def _parts(case: ScoringContext, by_public: bool) -> Iterator[Ids]:
+def _leaf_partitions(case: ScoringContext, by_public: bool) -> Iterator[Ids]:
     public, mine = case.table.public
     known = by_public and bool(public.schema.columns)
     for tree in case.release.fitted_trees:
@@ -149,7 +147,7 @@ def _parts(case: ScoringContext, by_public: bool) -> Iterator[Ids]:
             yield _numbered(route(tree, case.table).leaf)
 
 
-def _together(parts: list[Ids]) -> Ids:
+def _common_refinement(parts: list[Ids]) -> Ids:
     """Groups of rows that no partition separates."""
     group = parts[0]
     for part in parts[1:]:
@@ -161,7 +159,7 @@ def _numbered(ids: Ids) -> Ids:
     return pd.factorize(ids)[0].astype(np.int64)
 
 
-def _alike(values: NDArray[np.float64]) -> Ids:
+def _group_equal_rows(values: Floats) -> Ids:
     """Groups of rows with equal predictions; no prediction counts as one, too."""
     rounded = np.round(np.nan_to_num(values, nan=-1.0), DECIMALS) + 0.0
     return np.asarray(np.unique(rounded, axis=0, return_inverse=True)[1], dtype=np.int64).reshape(-1)

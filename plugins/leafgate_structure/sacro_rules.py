@@ -95,19 +95,19 @@ def broken(settings: Mapping[str, Setting], rules: Sequence[Rule]) -> list[Rule]
 def fewest_changes(settings: Mapping[str, Setting], rules: Sequence[Rule]) -> dict[str, Region]:
     """The fewest settings to change, and where to, so that no rule holds; nothing where none does."""
     regions = {name: _regions(name, rules) for name in settings}
-    ways = sorted(product(*regions.values()), key=lambda way: sum(map(_changed, settings.values(), way)))
+    ways = sorted(product(*regions.values()), key=lambda way: sum(map(_is_outside, settings.values(), way)))
     for way in ways:
-        inside = dict(zip(settings, map(_some_of, way), strict=True))
+        inside = dict(zip(settings, map(_value_in, way), strict=True))
         if not broken(inside, rules):
             return {name: to for name, to in zip(settings, way, strict=True) if settings[name] not in to}
     raise AssertionError("the shallowest single tree is safe by every rule")
 
 
-def _changed(setting: Setting, region: Region) -> bool:
+def _is_outside(setting: Setting, region: Region) -> bool:
     return setting not in region
 
 
-def _some_of(region: Region) -> Setting:
+def _value_in(region: Region) -> Setting:
     """A setting in the region."""
     if isinstance(region, Chosen):
         return region.choice
@@ -116,7 +116,7 @@ def _some_of(region: Region) -> Setting:
 
 def some_of_each(name: str, rules: Sequence[Rule]) -> list[Setting]:
     """A value of a setting in each region that no rule divides."""
-    return [_some_of(region) for region in _regions(name, rules)]
+    return [_value_in(region) for region in _regions(name, rules)]
 
 
 def _regions(name: str, rules: Sequence[Rule]) -> list[Region]:

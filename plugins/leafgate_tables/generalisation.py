@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
+from pydantic import Field
 
-from leafgate.algorithms.induction.encoding import EncodedTable, Feature
+from leafgate import Release, TreeBuilder
+from leafgate.api.lazy import lazy
+from leafgate.api.options import PositiveInt, PruningConfidence
 from leafgate.errors import NoReleaseError
-from leafgate.types.release import Records, Release
-from leafgate.types.schema import Value
-from leafgate.types.table import Table
+from leafgate.types.release import Records
+from leafgate.types.schema import Schema, Value
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
 from leafgate_tables.raw_table import PublishedColumn
 
 if TYPE_CHECKING:
-    from leafgate_tables import Mondrian, Tds
+    import numpy as np
 
+    from leafgate.algorithms.induction import encoding
+    from leafgate.algorithms.induction.encoding import EncodedTable, Feature
+    from leafgate.types.arrays import Codes, Ids
+else:
+    np, encoding = lazy("numpy"), lazy("leafgate.algorithms.induction.encoding")
 
-Codes = NDArray[np.int64]
 Groups = tuple[tuple[Value, ...], ...]
 Thresholds = tuple[float, ...]
 
@@ -59,7 +63,7 @@ class Generalisation:
             features.append(feature)
             columns.append(codes)
         matrix = np.stack(columns, axis=1) if columns else coded.codes
-        return EncodedTable(tuple(features), matrix, coded.classes, coded.weight, coded.n_classes)
+        return encoding.EncodedTable(tuple(features), matrix, coded.classes, coded.weight, coded.n_classes)
 
     def translated(self, node: Node) -> Node:
         """A tree learned from the generalised table, asking about the columns as they are."""
@@ -101,11 +105,11 @@ class Generalisation:
 def _numbered(feature: Feature, size: int) -> Feature:
     levels = (np.arange(size),)
     if feature.numeric:
-        return Feature(feature.column, levels, numbers=np.arange(size, dtype=np.float64))
-    return Feature(feature.column, levels, values=tuple(map(str, range(size))))
+        return encoding.Feature(feature.column, levels, numbers=np.arange(size, dtype=np.float64))
+    return encoding.Feature(feature.column, levels, values=tuple(map(str, range(size))))
 
 
-def refuse_small(coded: EncodedTable, groups: NDArray[np.int64], k: int) -> None:
+def refuse_small(coded: EncodedTable, groups: Ids, k: int) -> None:
     """NoReleaseError when a group of people is too small before anything is refined."""
     sizes = np.bincount(groups, weights=coded.weight)
     smallest = int(sizes[sizes > 0].min())
@@ -117,17 +121,30 @@ def refuse_small(coded: EncodedTable, groups: NDArray[np.int64], k: int) -> None
         )
 
 
-def release_of(
-    options: Mondrian | Tds, table: Table, tree: Node, records: Records | None, guarantee: Mapping[str, Any]
-) -> Release:
-    """The release of a generalised table: `release` says whether tree, table or both."""
-    alone = options.release == "table"
-    return Release(
-        builder=options.described(),
-        schema=table.schema,
-        trees=() if alone else (tree,),
-        model="none" if alone else "trees",
-        selection=None if alone else {"measure": options.measure, "k": options.k, "pruned": options.prune},
-        guarantee=guarantee,
-        records=records,
+class GeneralisingBuilder(TreeBuilder):
+    """What the builders share that generalise a table, and release it, the tree learned from it, or both."""
+
+    k: PositiveInt = Field(description="People in every non-empty group of the generalised table.")
+    measure: Literal["gain", "gain_ratio", "gini"] = Field("gain", description="Of the tree: what the best test has.")
+    prune: bool = Field(True, description="Error-based pruning of the tree by subtree replacement.")
+    confidence: PruningConfidence = Field(0.25, description="Of pruning; smaller prunes more.")
+    release: Literal["tree", "table", "both"] = Field(
+        "tree", description="What is released: the tree, the generalised table, or both."
     )
+
+    stricter_more = frozenset({"k"})
+    measure_options = frozenset({"measure", "prune", "confidence"})
+    threat_model = "The adversary knows the public columns of everyone in the table, and the table or the tree."
+
+    def _release(self, schema: Schema, tree: Node, records: Records | None, guarantee: Mapping[str, Any]) -> Release:
+        """The release of a tree and of records; `release` says which of them are published."""
+        alone = self.release == "table"
+        return Release(
+            builder=self.described(),
+            schema=schema,
+            trees=() if alone else (tree,),
+            model="none" if alone else "trees",
+            selection=None if alone else {"measure": self.measure, "k": self.k, "pruned": self.prune},
+            guarantee=guarantee,
+            records=records,
+        )

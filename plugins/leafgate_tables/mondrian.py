@@ -2,45 +2,63 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-from numpy.typing import NDArray
+from pydantic import Field
 
-from leafgate.algorithms.induction.encoding import EncodedTable, Feature
-from leafgate.algorithms.induction.encoding import encode as code_table
-from leafgate.algorithms.induction.greedy import grow_on
-from leafgate.algorithms.induction.growth import GrowingNode, finished, growing_node, split
-from leafgate.algorithms.induction.paths import cell_of, conditions, refuse_gaps
-from leafgate.algorithms.induction.pruning import prune
-from leafgate.algorithms.induction.selection import Choice
-from leafgate.types.release import Records, Release
-from leafgate.types.table import Table
+from leafgate import Release
+from leafgate.api.lazy import lazy
+from leafgate.types.release import Records
 from leafgate.types.tree import MAX_DEPTH
-from leafgate_tables.generalisation import refuse_small, release_of
+from leafgate_tables.generalisation import GeneralisingBuilder, refuse_small
 from leafgate_tables.raw_table import PublishedColumn, as_they_are, class_column, records_of
 
 if TYPE_CHECKING:
-    from leafgate_tables import Mondrian
+    import numpy as np
 
-Codes = NDArray[np.int64]
+    from leafgate.algorithms.induction import encoding, greedy, growth, paths, pruning, selection
+    from leafgate.algorithms.induction.encoding import EncodedTable, Feature
+    from leafgate.algorithms.induction.growth import GrowingNode
+    from leafgate.algorithms.induction.selection import Choice
+    from leafgate.types.arrays import Codes, Floats
+    from leafgate.types.table import Table
+else:
+    np = lazy("numpy")
+    encoding, greedy, growth, paths, pruning, selection = (
+        lazy(f"leafgate.algorithms.induction.{name}")
+        for name in ("encoding", "greedy", "growth", "paths", "pruning", "selection")
+    )
 
 
-def build(options: Mondrian, table: Table) -> Release:
-    """The boxes as a tree (tests on private columns below them), as a table, or as both."""
-    coded = code_table(table)
-    groups = coded.classes if table.schema.target.public else np.zeros(len(coded.classes), dtype=np.int64)
-    refuse_small(coded, groups, options.k)
-    root = growing_node(coded, np.arange(len(coded.classes)))
-    boxes = cut_into_boxes(coded, root, options.k, groups)
-    records = _records(coded, table, boxes) if options.release != "tree" else None
-    ratio = options.measure == "gain_ratio"
-    private = frozenset(i for i, feature in enumerate(coded.features) if not feature.column.public)
-    if private:
-        grow_on(coded, boxes, private, options.measure, average_gain=ratio, min_leaf=2 if ratio else 1)
-    if options.prune:
-        prune(root, options.confidence)
-    return release_of(options, table, finished(coded, root, table.schema), records, {"k": options.k})
+class Mondrian(GeneralisingBuilder):
+    """Cut the people into boxes of at least k at medians, and release the boxes as a tree or a table."""
+
+    use: Literal["mondrian"] = "mondrian"
+    measure: Literal["gain", "gain_ratio", "gini"] = Field(
+        "gain", description="Of the tests on private columns, below the boxes: what the best has most of."
+    )
+
+    formula = "cut the widest column at its median (or into its hierarchy's parts) while every part has k people"
+    source = (
+        'K. LeFevre, D. DeWitt, R. Ramakrishnan, "Mondrian Multidimensional K-Anonymity", ICDE 2006; '
+        "departures: docs/sources.md"
+    )
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        """The boxes as a tree (tests on private columns below them), as a table, or as both."""
+        coded = encoding.encode(table)
+        groups = coded.classes if table.schema.target.public else np.zeros(len(coded.classes), dtype=np.int64)
+        refuse_small(coded, groups, self.k)
+        root = growth.growing_node(coded, np.arange(len(coded.classes)))
+        boxes = cut_into_boxes(coded, root, self.k, groups)
+        records = _records(coded, table, boxes) if self.release != "tree" else None
+        ratio = self.measure == "gain_ratio"
+        private = frozenset(i for i, feature in enumerate(coded.features) if not feature.column.public)
+        if private:
+            greedy.grow_on(coded, boxes, private, self.measure, average_gain=ratio, min_leaf=2 if ratio else 1)
+        if self.prune:
+            pruning.prune(root, self.confidence)
+        return self._release(table.schema, growth.finished(coded, root, table.schema), records, {"k": self.k})
 
 
 def cut_into_boxes(coded: EncodedTable, root: GrowingNode, k: int, groups: Codes) -> list[GrowingNode]:
@@ -59,23 +77,23 @@ def cut_into_boxes(coded: EncodedTable, root: GrowingNode, k: int, groups: Codes
     boxes, waiting = [], [root]
     while waiting:
         node = waiting.pop()
-        sons = _cut(coded, node, k, groups) if node.depth < MAX_DEPTH // 2 else []
-        if sons:
-            waiting.extend(reversed([son for son in sons if len(son.rows)]))
+        children = _cut(coded, node, k, groups) if node.depth < MAX_DEPTH // 2 else []
+        if children:
+            waiting.extend(reversed([child for child in children if len(child.rows)]))
         else:
             boxes.append(node)
     return boxes
 
 
 def _cut(coded: EncodedTable, node: GrowingNode, k: int, groups: Codes) -> list[GrowingNode]:
-    """The sons of the first allowable cut, none if there is none."""
+    """The children of the first allowable cut, none if there is none."""
     widths = [(-_width(f, coded.codes[node.rows, i]), i) for i, f in enumerate(coded.features) if f.column.public]
     for width, i in sorted(widths):
         if width == 0:
             break
         choice = _choice(coded, node, i)
         if _allowed(coded, node, choice, k, groups):
-            return split(coded, node, choice)
+            return growth.split(coded, node, choice)
     return []
 
 
@@ -96,13 +114,13 @@ def _choice(coded: EncodedTable, node: GrowingNode, i: int) -> Choice:
     """The cut of a column: at the median, or into the coarsest groups that separate the people."""
     feature, codes = coded.features[i], coded.codes[node.rows, i]
     if feature.numeric:
-        return Choice((0, 0.0, i, 0), i, 0, _median(codes, coded.weight[node.rows]))
+        return selection.Choice((0, 0.0, i, 0), i, 0, _median(codes, coded.weight[node.rows]))
     levels = range(len(feature.levels) - 1, -1, -1)
     level = next(h for h in levels if len(np.unique(feature.levels[h][codes])) > 1)
-    return Choice((0, 0.0, i, level), i, level, 0)
+    return selection.Choice((0, 0.0, i, level), i, level, 0)
 
 
-def _median(codes: Codes, weight: NDArray[np.float64]) -> int:
+def _median(codes: Codes, weight: Floats) -> int:
     """The code up to which half of the people lie; somebody is left above it."""
     people = np.bincount(codes, weights=weight).cumsum()
     return min(int(np.searchsorted(people, people[-1] / 2)), int(codes[codes < codes.max()].max()))
@@ -117,9 +135,9 @@ def _allowed(coded: EncodedTable, node: GrowingNode, choice: Choice, k: int, gro
 
 def _records(coded: EncodedTable, table: Table, boxes: list[GrowingNode]) -> Records:
     """One record for each box, private cells and class; a box's public cells are what its cuts leave."""
-    refuse_gaps((feature for feature in coded.features if feature.column.public), "build.release")
+    paths.refuse_gaps((feature for feature in coded.features if feature.column.public), "build.release")
     items = []
-    box_conditions = [conditions(coded, box, public=True) for box in boxes]
+    box_conditions = [paths.conditions(coded, box, public=True) for box in boxes]
     of = np.empty(len(coded.classes), dtype=np.int64)
     for number, box in enumerate(boxes):
         of[box.rows] = number
@@ -127,5 +145,7 @@ def _records(coded: EncodedTable, table: Table, boxes: list[GrowingNode]) -> Rec
         if not feature.column.public:
             items.append(as_they_are(coded, i))
             continue
-        items.append(PublishedColumn(feature.column, [cell_of(feature, each.get(i)) for each in box_conditions], of))
+        items.append(
+            PublishedColumn(feature.column, [paths.cell_of(feature, each.get(i)) for each in box_conditions], of)
+        )
     return records_of([*items, class_column(coded, table.schema)], coded.weight)

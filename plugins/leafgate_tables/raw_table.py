@@ -1,25 +1,53 @@
-"""Make published records from columns of cells."""
+"""Publish a table's records as they are, and make records from columns of cells."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
+from pydantic import Field
 
-from leafgate.algorithms.induction.encoding import EncodedTable
+from leafgate import Release, TreeBuilder
+from leafgate.api.lazy import lazy
 from leafgate.errors import PolicyError
-from leafgate.types.release import Records, Release
+from leafgate.types.release import Records
 from leafgate.types.schema import Column, Schema
-from leafgate.types.table import Table
 
 if TYPE_CHECKING:
-    from leafgate_tables import PublishedTable
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from leafgate.algorithms.induction.encoding import EncodedTable
+    from leafgate.types.arrays import Codes
+    from leafgate.types.table import Table
+else:
+    np = lazy("numpy")
 
 
-Codes = NDArray[np.int64]
+class PublishedTable(TreeBuilder):
+    """Publish the records themselves, cell by cell as the table has them; no tree is learned."""
+
+    use: Literal["table"] = "table"
+    columns: tuple[str, ...] | None = Field(
+        None, min_length=1, description="The columns published; all but the key if left out."
+    )
+
+    public_algorithm = False
+    threat_model = "None: this builder protects nobody. It is how a table, anonymised elsewhere or not, is audited."
+    formula = "the release is the table"
+    source = "the practice of publishing microdata"
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        """The release that is the table's chosen columns; PolicyError for a column it does not have."""
+        wanted = self.columns or tuple(column.name for column in table.schema.columns)
+        for i, name in enumerate(wanted):
+            if name not in table.schema or wanted.index(name) < i:
+                remedy = "name each column of the policy once; dropped ones are not in the table"
+                raise PolicyError("no such column, or named twice", place=f"build.columns[{i}]", remedy=remedy)
+        published = [_published_column(table, table.schema[name]) for name in wanted]
+        records = records_of(published, table.weight)
+        return Release(builder=self.described(), schema=table.schema, model="none", records=records)
 
 
 @dataclass(frozen=True)
@@ -57,20 +85,7 @@ def class_column(coded: EncodedTable, schema: Schema) -> PublishedColumn:
     return PublishedColumn(schema.target, schema.classes, coded.classes)
 
 
-def build(options: PublishedTable, table: Table) -> Release:
-    """The release that is the table's chosen columns; PolicyError for a column it does not have."""
-    wanted = options.columns or tuple(column.name for column in table.schema.columns)
-    for i, name in enumerate(wanted):
-        if name not in table.schema or wanted.index(name) < i:
-            remedy = "name each column of the policy once; dropped ones are not in the table"
-            raise PolicyError("no such column, or named twice", place=f"build.columns[{i}]", remedy=remedy)
-    items = [_told(table, table.schema[name]) for name in wanted]
-    return Release(
-        builder=options.described(), schema=table.schema, model="none", records=records_of(items, table.weight)
-    )
-
-
-def _told(table: Table, column: Column) -> PublishedColumn:
+def _published_column(table: Table, column: Column) -> PublishedColumn:
     if column.values is not None:
         return PublishedColumn(column, column.domain, table.codes(column.name))
     numbers, which = np.unique(table.numbers(column.name), return_inverse=True)

@@ -3,29 +3,74 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
+from pydantic import Field
 
-from leafgate.algorithms.induction.encoding import EncodedTable, Feature
-from leafgate.algorithms.induction.encoding import encode as code_table
-from leafgate.algorithms.induction.greedy import grow
-from leafgate.algorithms.induction.growth import finished
-from leafgate.algorithms.induction.paths import refuse_gaps
-from leafgate.algorithms.induction.pruning import prune
-from leafgate.algorithms.induction.splits import TOLERANCE, Floats, neg_impurity
-from leafgate.types.release import Records, Release
-from leafgate.types.table import Table, make_table
-from leafgate_tables.generalisation import Generalisation, Groups, Thresholds, refuse_small, release_of
+from leafgate import Release
+from leafgate.api.lazy import lazy
+from leafgate.types.release import Records
+from leafgate_tables.generalisation import Generalisation, GeneralisingBuilder, Groups, Thresholds, refuse_small
 from leafgate_tables.raw_table import as_they_are, class_column, records_of
 
 if TYPE_CHECKING:
-    from leafgate_tables import Tds
+    import numpy as np
+    import pandas as pd
+
+    from leafgate.algorithms.induction import encoding, greedy, growth, paths, pruning, splits
+    from leafgate.algorithms.induction.encoding import EncodedTable, Feature
+    from leafgate.types import table as tables
+    from leafgate.types.arrays import Codes, Floats
+    from leafgate.types.table import Table
+else:
+    np, pd, tables = lazy("numpy"), lazy("pandas"), lazy("leafgate.types.table")
+    encoding, greedy, growth, paths, pruning, splits = (
+        lazy(f"leafgate.algorithms.induction.{name}")
+        for name in ("encoding", "greedy", "growth", "paths", "pruning", "splits")
+    )
 
 
-Codes = NDArray[np.int64]
+class Tds(GeneralisingBuilder):
+    """Generalise the table from the top down until k-anonymity allows no more, then learn a tree from it.
+
+    Every column is generalised the same way for everyone.
+    """
+
+    use: Literal["tds"] = "tds"
+    choose_from: Literal["train", "train_and_test"] = Field(
+        "train", description="The rows that choose the generalisation; k then holds of all of them together."
+    )
+
+    formula = "repeat the valid specialisation with the most information gain per anonymity lost; then C4.5 or ID3"
+    source = (
+        'B. Fung, K. Wang, P. Yu, "Top-Down Specialization for Information and Privacy Preservation", ICDE 2005; '
+        "departures: docs/sources.md"
+    )
+
+    @property
+    def wants_test(self) -> bool:
+        return self.choose_from == "train_and_test"
+
+    def build(self, table: Table, rng: np.random.Generator, test: Table | None = None) -> Release:
+        """The tree, the generalised table, or both; NoReleaseError when even one group would be too small.
+
+        With `test` the generalisation is chosen from its rows too, and k holds of both together; then
+        nothing is claimed of the table alone.
+        """
+        coded = encoding.encode(table)
+        chosen_from = coded if test is None else encoding.encode(_concatenate(table, test))
+        public_class = table.schema.target.public
+        groups = chosen_from.classes if public_class else np.zeros(len(chosen_from.classes), dtype=np.int64)
+        refuse_small(chosen_from, groups, self.k)
+        generalisation = specialise(chosen_from, self.k, np.unique(groups, return_inverse=True)[1].reshape(-1))
+        coarse = generalisation.coarse(coded)
+        ratio = self.measure == "gain_ratio"
+        root = greedy.grow(coarse, self.measure, average_gain=ratio, min_leaf=2 if ratio else 1)
+        if self.prune:
+            pruning.prune(root, self.confidence)
+        tree = generalisation.translated(growth.finished(coarse, root, table.schema))
+        records = _records(coded, table, generalisation) if self.release != "tree" else None
+        return self._release(table.schema, tree, records, {"k": self.k} if test is None else {})
 
 
 @dataclass(eq=False)
@@ -66,7 +111,7 @@ class Specialiser:
         everyone = np.arange(len(self.coded.classes))
         public = [i for i, feature in enumerate(self.coded.features) if feature.column.public]
         self.parts = [self._part(i, np.arange(self.coded.features[i].size), everyone) for i in public]
-        waiting = [part for part in self.parts if part.gain > TOLERANCE]
+        waiting = [part for part in self.parts if part.gain > splits.TOLERANCE]
         while waiting:
             sizes = np.bincount(self.of, weights=self.coded.weight).astype(np.float64)
             after = [self._smallest_after(part, sizes) for part in waiting]
@@ -76,10 +121,12 @@ class Specialiser:
                 break
             scores = [part.gain / loss if loss > 0 else part.gain for part, loss in zip(waiting, losses, strict=True)]
             best = waiting[int(np.argmax(np.round(scores, 12)))]
-            sons = self._refine(best)
-            waiting = [part for part in waiting if part is not best] + [son for son in sons if son.gain > TOLERANCE]
+            children = self._refine(best)
+            waiting = [part for part in waiting if part is not best] + [
+                child for child in children if child.gain > splits.TOLERANCE
+            ]
             waiting.sort(key=lambda part: (part.feature, int(part.codes[0])))
-        return Generalisation({self.coded.features[i].column.name: self._told(i) for i in public})
+        return Generalisation({self.coded.features[i].column.name: self._groups(i) for i in public})
 
     def _part(self, i: int, codes: Codes, rows: Codes) -> Part:
         """A part with its best refinement and what that gains, in bits a person."""
@@ -92,8 +139,8 @@ class Specialiser:
         for j, each in enumerate(parts):
             number[each] = j
         part.parts, part.side = parts, number[self.coded.codes[rows, i]]
-        sons = np.stack([cells[np.isin(codes, each)].sum(axis=0) for each in parts])
-        gained = neg_impurity(sons, "gain").sum() - neg_impurity(cells.sum(axis=0), "gain")
+        children = np.stack([cells[np.isin(codes, each)].sum(axis=0) for each in parts])
+        gained = splits.neg_impurity(children, "gain").sum() - splits.neg_impurity(cells.sum(axis=0), "gain")
         part.gain = float(np.round(gained / cells.sum(), 12))
         return part
 
@@ -114,11 +161,11 @@ class Specialiser:
         mine = self.of[part.rows] * len(part.parts) + part.side
         self.of[part.rows] = len(self.coded.classes) + mine
         self.of = np.unique(self.of, return_inverse=True)[1].reshape(-1)
-        sons = [self._part(part.feature, codes, part.rows[part.side == j]) for j, codes in enumerate(part.parts)]
-        self.parts = [each for each in self.parts if each is not part] + sons
-        return sons
+        children = [self._part(part.feature, codes, part.rows[part.side == j]) for j, codes in enumerate(part.parts)]
+        self.parts = [each for each in self.parts if each is not part] + children
+        return children
 
-    def _told(self, i: int) -> Groups | Thresholds:
+    def _groups(self, i: int) -> Groups | Thresholds:
         feature = self.coded.features[i]
         mine = sorted((part.codes for part in self.parts if part.feature == i), key=lambda codes: int(codes[0]))
         if feature.numeric:
@@ -146,42 +193,20 @@ def _halves(codes: Codes, cells: Floats) -> list[Codes]:
     if len(held) < 2:
         return []
     low = cells[held].cumsum(axis=0)[:-1]
-    gains = neg_impurity(low, "gain") + neg_impurity(cells.sum(axis=0) - low, "gain")
+    gains = splits.neg_impurity(low, "gain") + splits.neg_impurity(cells.sum(axis=0) - low, "gain")
     best = int(np.argmax(np.round(gains / cells.sum(), 12)))
     after = int(held[best])
     return [codes[: after + 1], codes[after + 1 :]]
 
 
-def build(options: Tds, table: Table, test: Table | None) -> Release:
-    """The tree, the generalised table, or both; NoReleaseError when even one group would be too small.
-
-    With `test` the generalisation is chosen from its rows too, and k holds of both together; then
-    nothing is claimed of the table alone.
-    """
-    coded = code_table(table)
-    chosen_from = coded if test is None else code_table(_together(table, test))
-    public_class = table.schema.target.public
-    groups = chosen_from.classes if public_class else np.zeros(len(chosen_from.classes), dtype=np.int64)
-    refuse_small(chosen_from, groups, options.k)
-    generalisation = specialise(chosen_from, options.k, np.unique(groups, return_inverse=True)[1].reshape(-1))
-    coarse = generalisation.coarse(coded)
-    ratio = options.measure == "gain_ratio"
-    root = grow(coarse, options.measure, average_gain=ratio, min_leaf=2 if ratio else 1)
-    if options.prune:
-        prune(root, options.confidence)
-    tree = generalisation.translated(finished(coarse, root, table.schema))
-    records = _records(coded, table, generalisation) if options.release != "tree" else None
-    return release_of(options, table, tree, records, {"k": options.k} if test is None else {})
-
-
-def _together(table: Table, test: Table) -> Table:
+def _concatenate(table: Table, test: Table) -> Table:
     frame = pd.concat([table.frame, test.frame[list(table.frame)]], ignore_index=True)
-    return make_table(table.schema, frame, np.concatenate([table.weight, test.weight]))
+    return tables.make_table(table.schema, frame, np.concatenate([table.weight, test.weight]))
 
 
 def _records(coded: EncodedTable, table: Table, generalisation: Generalisation) -> Records:
     """One record for each combination of generalised public cells, private cells and class."""
-    refuse_gaps((feature for feature in coded.features if feature.column.public), "build.release")
+    paths.refuse_gaps((feature for feature in coded.features if feature.column.public), "build.release")
     items = [
         generalisation.published_column(coded, i) if feature.column.public else as_they_are(coded, i)
         for i, feature in enumerate(coded.features)

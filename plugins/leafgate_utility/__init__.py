@@ -13,10 +13,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from leafgate.algorithms import prediction
+    from leafgate.types.arrays import Floats
     from leafgate.types.release import Release
     from leafgate.types.table import Table
 else:
     np, prediction = lazy("numpy"), lazy("leafgate.algorithms.prediction")
+
+NOISY_REMEDY = "use accuracy_on_perturbed"
+"""What to do where the test people's numbers have noise on them."""
 
 
 class Accuracy(ReleaseAtLeast):
@@ -36,7 +40,7 @@ class Accuracy(ReleaseAtLeast):
         return 0.0 if case.test is None else 1 / case.test.people
 
     def score(self, case: ScoringContext) -> float:
-        test = _exact_test(case)
+        test = case.require_exact_test(NOISY_REMEDY)
         right = prediction.predict(case.release, test) == test.codes(case.release.target)
         return float(test.weight[right].sum() / test.people)
 
@@ -61,7 +65,7 @@ class AreaUnderCurve(ReleaseAtLeast):
         return 1 / int(min(people.sum() for people in _people_of_each_class(case.release, case.test)))
 
     def score(self, case: ScoringContext) -> float:
-        test = _exact_test(case)
+        test = case.require_exact_test(NOISY_REMEDY)
         if len(case.release.classes) != 2:
             raise InconclusiveError("there are not two classes", remedy="leave this out; `accuracy` takes any number")
         people = _people_of_each_class(case.release, test)
@@ -69,7 +73,7 @@ class AreaUnderCurve(ReleaseAtLeast):
         return area_under_curve(_ranking(case.release, votes), *people)
 
 
-def area_under_curve(ranking: NDArray[np.float64], second: NDArray[np.int64], first: NDArray[np.int64]) -> float:
+def area_under_curve(ranking: Floats, second: NDArray[np.int64], first: NDArray[np.int64]) -> float:
     """How likely a person of the second class is ranked above one of the first, ties counting one half.
 
     Args:
@@ -89,17 +93,6 @@ def area_under_curve(ranking: NDArray[np.float64], second: NDArray[np.int64], fi
     return float((people_second * below).sum() / (people_second.sum() * people_first.sum()))
 
 
-def _exact_test(case: ScoringContext) -> Table:
-    """The test table; InconclusiveError if there is none, it has noise, or the release cannot predict."""
-    if case.test is None:
-        raise InconclusiveError("there is no test table", place="data.test", remedy="name one, or give --test FILE")
-    if case.noisy_test:
-        raise InconclusiveError("the test people's numbers have noise on them", remedy="use accuracy_on_perturbed")
-    if not (case.release.trees or case.release.bayes):
-        raise InconclusiveError("the release has no model to predict with", remedy="release one, or leave this out")
-    return case.test
-
-
 def _people_of_each_class(release: Release, test: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """People of the second class and of the first, for each record; InconclusiveError if a class has nobody."""
     second = test.codes(release.target) == 1
@@ -115,7 +108,7 @@ def _with_graded_leaves(release: Release) -> Release:
     return replace(release, combine="mean_per_tree") if graded else release
 
 
-def _ranking(release: Release, votes: NDArray[np.float64]) -> NDArray[np.float64]:
+def _ranking(release: Release, votes: Floats) -> Floats:
     if release.combine == "boost":
         return np.asarray(np.nan_to_num(votes[:, 1] - votes[:, 0]))
     with np.errstate(invalid="ignore"):

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from leafgate.types.arrays import Floats
 from leafgate_downgrading.c45_missing import Node
-from leafgate_downgrading.grid import HIDDEN, Grid, Shares
+from leafgate_downgrading.grid import HIDDEN, Grid
 
 Record = Sequence[int]
 
@@ -30,7 +31,7 @@ def bits_told(grid: Grid, column: int, other: int) -> float:
     return max(bits - (len(first) - 1) * (len(second) - 1) / (2 * n * math.log(2)), 0.0)
 
 
-def conditioned(grid: Grid, own: int, record: Record, column: int, least: float) -> Shares:
+def conditioned(grid: Grid, own: int, record: Record, column: int, least: float) -> Floats:
     """Frequencies among other records that agree on all visible cells, else without the least telling ones."""
     others = [other for other in range(len(grid.sizes)) if other != column]
     others.sort(key=lambda other: (-round(bits_told(grid, column, other), 9), other))
@@ -45,7 +46,7 @@ def conditioned(grid: Grid, own: int, record: Record, column: int, least: float)
     return np.full(grid.sizes[column], 1 / grid.sizes[column])
 
 
-def naively(grid: Grid, record: Record, column: int) -> Shares:
+def naively(grid: Grid, record: Record, column: int) -> Floats:
     """Naive Bayes: (n_v + 1) times (n_vc + 1) / (n_v + values) for each visible cell."""
     rows = list(zip(grid.codes.tolist(), grid.weight.tolist(), strict=True))
     chances = []
@@ -60,7 +61,7 @@ def naively(grid: Grid, record: Record, column: int) -> Shares:
     return np.asarray(np.array(chances) / sum(chances))
 
 
-def asked(node: Node, chances: Sequence[Sequence[float] | None]) -> Shares:
+def asked(node: Node, chances: Sequence[Sequence[float] | None]) -> Floats:
     """A tree asked about a record of which each column's chances are known, or (None) nothing is."""
     if not node.children:
         return np.asarray(node.counts / node.counts.sum())
@@ -72,7 +73,7 @@ def asked(node: Node, chances: Sequence[Sequence[float] | None]) -> Shares:
     return np.asarray(sum(part * asked(son, chances) for part, son in zip(parts, node.children, strict=True)))
 
 
-def completed(node: Node, record: Record, shares: Sequence[Sequence[float]]) -> Shares:
+def completed(node: Node, record: Record, shares: Sequence[Sequence[float]]) -> Floats:
     """The same as a mean over every way to complete the record, each hidden column drawn on its own."""
     hidden = [column for column, code in enumerate(record) if code == HIDDEN]
     total = np.zeros(len(node.counts))

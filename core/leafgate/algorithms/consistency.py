@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate.algorithms.routing import NOWHERE, route
+from leafgate.types.arrays import Floats, Ids, Mask
 from leafgate.types.noise import Noise
 from leafgate.types.release import Records, Release, at_level
 from leafgate.types.schema import Column, Schema
@@ -46,10 +47,6 @@ def decimal_places(shares: NDArray[np.float64], most: int = MAX_DECIMAL_PLACES) 
     fitting = (n for n in range(1, most + 1) if (abs(shares - np.round(shares, n)) <= SINGLE_PRECISION).all())
     return next(fitting, None)
 
-
-Ids = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 MAX_PAIRS = 300_000
 """Up to so many agreeing pairs of a record and a person, a maximum flow decides whether the records fit the people."""

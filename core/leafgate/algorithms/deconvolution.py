@@ -10,11 +10,9 @@ from dataclasses import replace
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafgate.types.arrays import Floats
 from leafgate.types.noise import Noise
-
-Floats = NDArray[np.float64]
 
 CELLS = 1024
 """At most so many cells of originals."""

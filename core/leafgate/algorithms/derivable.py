@@ -13,10 +13,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.api.context import Observation, ScoringContext
+from leafgate.types.arrays import Ids
 from leafgate.types.belief import Belief
 from leafgate.types.release import Release
 from leafgate.types.schema import Column
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
     from leafgate.api.components import AttackModel
     from leafgate.api.metrics import Metric
-
-
-Ids = NDArray[np.int64]
 
 
 class RanAttack(Protocol):

@@ -16,15 +16,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from leafgate.algorithms.feasible import Possible, branch_domains, unrouted_values
-from leafgate.algorithms.routing import Cells, Rows, split_rows
+from leafgate.algorithms.routing import Cells, split_rows
+from leafgate.types.arrays import Ids, Rows
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 from leafgate.types.tree import Leaf, Node
 
-Ids = NDArray[np.int64]
 NOWHERE = (-1,)
 """The residual tree of people whose value no branch takes: a class of their own."""
 

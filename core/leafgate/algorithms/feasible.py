@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from leafgate.types.schema import Column, Schema, Value
@@ -47,6 +47,16 @@ def intersect(first: Domain, second: Domain) -> Domain:
     assert isinstance(first, frozenset)
     assert isinstance(second, frozenset)
     return first & second
+
+
+def intersect_paths(paths: Iterable[Possible], is_wanted: Callable[[str], bool]) -> Possible:
+    """For each wanted column that a path tests, the values that all the paths testing it leave."""
+    common: dict[str, Domain] = {}
+    for path in paths:
+        for name, rest in path.items():
+            if is_wanted(name):
+                common[name] = intersect(common[name], rest) if name in common else rest
+    return common
 
 
 def branch_domains(

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from leafgate.types.arrays import Floats, Ids
+
 if TYPE_CHECKING:
     from leafgate.types.release import Release
     from leafgate.types.table import Table
     from leafgate.types.tree import Node
 
-Floats = NDArray[np.float64]
-Ids = NDArray[np.int64]
 Positions = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 

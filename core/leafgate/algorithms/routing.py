@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from leafgate.types.arrays import Rows
 from leafgate.types.release import Release
 from leafgate.types.table import Table
 from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, leaves
 
-Rows = NDArray[np.int64]
 NOWHERE = -1
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from leafgate.types.table import Table
 
 
-FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
-Share = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 Distribution = Literal["derived", "composition"]
 """A distribution of a secret: what the adversary derives, or the true composition of each person's group."""
 DEFAULT_ORDER: tuple[Scored, ...] = ("worst", "derived", "composition")

@@ -72,6 +72,28 @@ class ScoringContext:
         """Does the test table have noise on its numbers, as the release's records have?"""
         return self.release.builder.get("test") == "perturbed"
 
+    def require_test(self) -> Table:
+        """The test table; InconclusiveError without one."""
+        if self.test is None:
+            raise InconclusiveError("there is no test table", place="data.test", remedy="name one, or give --test FILE")
+        return self.test
+
+    def require_exact_test(self, noisy_remedy: str) -> Table:
+        """The test table, to predict its people's classes from their own cells.
+
+        Args:
+            noisy_remedy: what to do where the test table has noise on its numbers, for the error's remedy.
+
+        Raises:
+            InconclusiveError: without a test table, when it has noise, and when the release cannot predict.
+        """
+        test = self.require_test()
+        if self.noisy_test:
+            raise InconclusiveError("the test people's numbers have noise on them", remedy=noisy_remedy)
+        if not (self.release.trees or self.release.bayes):
+            raise InconclusiveError("the release has no model to predict with", remedy="release one, or leave this out")
+        return test
+
     @property
     def weight(self) -> pd.Series:
         """People who share each record."""

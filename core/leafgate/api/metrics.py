@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import Field, GetJsonSchemaHandler, ValidationError, model_validator
 
-from leafgate.api.components import DEFAULT_ORDER, Component, FiniteFloat, Share
+from leafgate.api.components import DEFAULT_ORDER, Component
+from leafgate.api.options import FiniteFloat, ShareBelowOne
 from leafgate.errors import InconclusiveError
 from leafgate.types.report import Direction, Limit, Scored, Unit
 
@@ -166,7 +167,7 @@ class RecordMetric(Metric):
         description="What the adversary derives, each group's true composition, or for each person the worse of both.",
     )
     average: bool = Field(default=False, description="Judge the mean over people, not the worst-off person.")
-    allow: Share = Field(default=0.0, description="The share of people that may lie beyond the limit.")
+    allow: ShareBelowOne = Field(default=0.0, description="The share of people that may lie beyond the limit.")
 
     groups_only: ClassVar[bool] = False
     scorable: ClassVar[frozenset[Scored]] = frozenset({"worst", "derived", "composition"})

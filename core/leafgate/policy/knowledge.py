@@ -18,7 +18,8 @@ from pydantic import (
     model_validator,
 )
 
-from leafgate.api.components import STRICT, FiniteFloat
+from leafgate.api.components import STRICT
+from leafgate.api.options import FiniteFloat, Share
 from leafgate.api.paths import PeopleFile
 from leafgate.errors import DataError, PolicyError, Problem
 from leafgate.types.adversary import Between, Fact
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from leafgate.types.table import Table
 
 
-Portion = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 """A part of the people, from nobody to everybody."""
 
 
@@ -63,8 +63,8 @@ class Condition(Bounds):
 class ShareBounds(Bounds):
     """How many of the people, from 0 to 1; for short a number."""
 
-    low: Portion | None = Field(None, alias="from", description="At least.")
-    high: Portion | None = Field(None, alias="to", description="At most.")
+    low: Share | None = Field(None, alias="from", description="At least.")
+    high: Share | None = Field(None, alias="to", description="At most.")
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
@@ -99,7 +99,7 @@ Asked = Annotated[
     Condition,
     BeforeValidator(_condition, json_schema_input_type=Value | tuple[Value, ...] | Condition),
 ]
-Shared = Annotated[ShareBounds, BeforeValidator(_share, json_schema_input_type=Portion | ShareBounds)]
+Shared = Annotated[ShareBounds, BeforeValidator(_share, json_schema_input_type=Share | ShareBounds)]
 
 
 class FactSpec(BaseModel):
@@ -129,7 +129,7 @@ class Knows(BaseModel):
     people: PeopleFile | None = Field(
         None, description="A table of people whose secrets are known: the public columns, and one secret or more."
     )
-    sample: Portion | None = Field(
+    sample: Share | None = Field(
         None, description="Instead: the share of the people, drawn by the seed, whose secrets are known."
     )
     facts: tuple[FactSpec, ...] = Field((), description="Rules about people that are known.")

@@ -10,8 +10,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from leafgate.api.components import AttackModel, Component, FiniteFloat, Strict, TreeBuilder
+from leafgate.api.components import AttackModel, Component, Strict, TreeBuilder
 from leafgate.api.metrics import Metric
+from leafgate.api.options import FiniteFloat
 from leafgate.api.paths import DataFile, PeopleFile
 from leafgate.api.plan import MOST_DAYS
 from leafgate.errors import DataError

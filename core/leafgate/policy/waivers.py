@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
 
-from leafgate.api.components import STRICT, FiniteFloat, Share
+from leafgate.api.components import STRICT
 from leafgate.api.metrics import Metric, RecordMetric
+from leafgate.api.options import FiniteFloat, ShareBelowOne
 from leafgate.errors import Problem
 from leafgate.io.contacts import address_of, same_person, visible_text
 from leafgate.io.json import canonical
@@ -43,7 +44,9 @@ class WaivedLimit(BaseModel):
 
     at_least: FiniteFloat | None = Field(None, description="The score must not be lower.")
     at_most: FiniteFloat | None = Field(None, description="The score must not be higher.")
-    allow: Share | None = Field(None, description="The share of people that may lie beyond; the metric's if left out.")
+    allow: ShareBelowOne | None = Field(
+        None, description="The share of people that may lie beyond; the metric's if left out."
+    )
 
     @model_validator(mode="after")
     def _one_direction(self) -> Self:

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from leafgate.types.arrays import Floats
 
-    Floats = NDArray[np.float64]
 
 Law = Literal["gaussian", "uniform"]
 LAWS: tuple[str, ...] = get_args(Law)

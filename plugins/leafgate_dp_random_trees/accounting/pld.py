@@ -18,9 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.errors import PolicyError
-
-Floats = NDArray[np.float64]
-
+from leafgate.types.arrays import Floats
 
 TRUNCATED_PROBABILITY = 1e-60
 """Probabilities below this at the upper end of a distribution are dropped; there are at most 10^9 counts."""

@@ -9,22 +9,77 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from scipy import stats
 
 from leafgate import AdversaryKnowledge, Belief, Release
 from leafgate.algorithms.routing import NOWHERE, count_leaves, route
 from leafgate.errors import InconclusiveError
+from leafgate.types.arrays import Floats
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table, make_table
-from leafgate_dp_random_trees.distinguish.epsilon_bounds import from_errors, from_one_run
 from leafgate_dp_random_trees.distinguish.features import iterate_nodes, released_features
 from leafgate_dp_random_trees.distinguish.neighbours import NeighbouringTables, neighbouring_tables
 
 if TYPE_CHECKING:
     from leafgate.types.adversary import Mechanism
-    from leafgate_dp_random_trees.options import DistinguishOptions
+    from leafgate_dp_random_trees.options import Distinguish
 
-Floats = NDArray[np.float64]
+
+def clopper_pearson(hits: int, tries: int, confidence: float) -> tuple[float, float]:
+    """An interval that holds the chance of a hit with this confidence at least, half of the rest on either side.
+
+    Source: Clopper, Pearson, "The Use of Confidence or Fiducial Limits", Biometrika 26(4), 1934.
+    """
+    rest = (1 - confidence) / 2
+    low = float(stats.beta.ppf(rest, hits, tries - hits + 1)) if hits else 0.0
+    high = float(stats.beta.ppf(1 - rest, hits + 1, tries - hits)) if hits < tries else 1.0
+    return low, high
+
+
+def from_errors(caught: tuple[int, int], alarms: tuple[int, int], delta: float, confidence: float) -> float:
+    """The epsilon that a test shows: (hits, runs) with the person, (hits, runs) without; 0 where it shows nothing.
+
+    At (epsilon, delta) a test that alarms with chance f without somebody does so with chance e^epsilon f + delta at
+    most with them, and the other way round. Both chances are bounded, each with half of what confidence leaves.
+
+    Source: Jagielski, Ullman, Oprea, "Auditing Differentially Private Machine Learning", NeurIPS 2020, section 4.
+    """
+    each = 1 - (1 - confidence) / 2
+    caught_low, caught_high = clopper_pearson(*caught, each)
+    alarm_low, alarm_high = clopper_pearson(*alarms, each)
+    odds = [(caught_low - delta, alarm_high), (1 - alarm_high - delta, 1 - caught_low)]
+    odds += [(alarm_low - delta, caught_high), (1 - caught_high - delta, 1 - alarm_low)]
+    return max(0.0, *(math.log(top / bottom) for top, bottom in odds if top > 0 and bottom > 0))
+
+
+def from_one_run(right: int, guesses: int, canaries: int, delta: float, confidence: float) -> float:
+    """The epsilon shown by `right` of `guesses` about which of `canaries` people were there, each with chance 1/2.
+
+    At (epsilon, delta) no more are right than heads of coins with chance e^epsilon / (1 + e^epsilon), but for a part
+    that delta allows. The largest epsilon is given at which so many would be rarer than confidence leaves.
+
+    Source: Steinke, Nasr, Jagielski, "Privacy Auditing with One (1) Training Run", NeurIPS 2023, Theorem 5.2.
+    """
+    low, high = 0.0, 50.0
+    if _rarity(right, guesses, canaries, low, delta) > 1 - confidence:
+        return 0.0
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        rare = _rarity(right, guesses, canaries, middle, delta) <= 1 - confidence
+        low, high = (middle, high) if rare else (low, middle)
+    return low
+
+
+def _rarity(right: int, guesses: int, canaries: int, epsilon: float, delta: float) -> float:
+    """At most so likely are `right` or more right guesses."""
+    heads = 1 / (1 + math.exp(-epsilon))
+    tail = stats.binom.sf(np.arange(right - 1, -2, -1), guesses, heads)
+    plain = float(tail[0])
+    sizes = np.arange(1, right + 1)
+    gained = max(0.0, float(np.max((tail[1 : right + 1] - plain) / sizes, initial=0.0)))
+    return min(1.0, plain + 2 * canaries * delta * gained)
+
+
 MAX_THRESHOLDS = 64
 """Thresholds that are tried for one number of a release."""
 USUAL_RUNS = 100
@@ -70,7 +125,7 @@ class Plan:
     at_best: float
 
 
-def distinguish(options: DistinguishOptions, release: Release, known: AdversaryKnowledge) -> Belief:
+def distinguish(options: Distinguish, release: Release, known: AdversaryKnowledge) -> Belief:
     """What running the builder shows of its claim; in no case that the claim holds.
 
     Raises InconclusiveError where nothing is claimed, the builder is not known, or so few runs are possible in the
@@ -92,14 +147,14 @@ def distinguish(options: DistinguishOptions, release: Release, known: AdversaryK
     return Belief(None, None, evidence=_evidence(options, claim, found))
 
 
-def forecast(options: DistinguishOptions, release: Release, known: AdversaryKnowledge) -> str:
+def forecast(options: Distinguish, release: Release, known: AdversaryKnowledge) -> str:
     """How many runs there will be, and about how long they take; empty where the attack cannot run."""
     plan = plan_runs(options, release, known, claim_of(release))
     fewer = f" of the {plan.wanted:,} wanted" if plan.runs < plan.wanted else ""
     return f"{plan.runs:,} runs{fewer}, forecast to take {math.ceil(plan.runs * plan.seconds_each)} s"
 
 
-def plan_runs(options: DistinguishOptions, release: Release, known: AdversaryKnowledge, claim: Claim) -> Plan:
+def plan_runs(options: Distinguish, release: Release, known: AdversaryKnowledge, claim: Claim) -> Plan:
     """As many runs as are wanted and as the forecast allows: no clock is read, so an audit repeats."""
     if known.mechanism is None:
         raise InconclusiveError(
@@ -129,7 +184,7 @@ def seconds_of_a_run(release: Release, people: int, records: int) -> float:
     return sum(part * cost for part, cost in zip(parts, SECONDS_PER_UNIT, strict=True))
 
 
-def _best_possible_epsilon(options: DistinguishOptions, runs: int, claim: Claim) -> float:
+def _best_possible_epsilon(options: Distinguish, runs: int, claim: Claim) -> float:
     """The lower bound on epsilon if every run guesses right; 0 for fewer runs than FEWEST_RUNS."""
     if runs < FEWEST_RUNS:
         return 0.0
@@ -140,7 +195,7 @@ def _best_possible_epsilon(options: DistinguishOptions, runs: int, claim: Claim)
     return from_errors((half, half), (0, half), claim.delta, options.confidence)
 
 
-def _runs_needed(options: DistinguishOptions, claim: Claim) -> int:
+def _runs_needed(options: Distinguish, claim: Claim) -> int:
     """The fewest runs, to a tenth or so, that could refute the claim; MOST_RUNS where none could."""
     runs = FEWEST_RUNS
     while runs < MOST_RUNS and _best_possible_epsilon(options, runs, claim) <= claim.epsilon:
@@ -159,7 +214,7 @@ def claim_of(release: Release) -> Claim:
 
 
 def many_runs(
-    options: DistinguishOptions, release: Release, known: AdversaryKnowledge, claim: Claim, plan: Plan
+    options: Distinguish, release: Release, known: AdversaryKnowledge, claim: Claim, plan: Plan
 ) -> EpsilonEstimate:
     """The epsilon shown in the made-up world that betrays most.
 
@@ -273,7 +328,7 @@ def _approximate_epsilon(caught: tuple[int, int], alarms: tuple[int, int], delta
 
 
 def one_run(
-    options: DistinguishOptions, release: Release, known: AdversaryKnowledge, claim: Claim, plan: Plan
+    options: Distinguish, release: Release, known: AdversaryKnowledge, claim: Claim, plan: Plan
 ) -> EpsilonEstimate:
     """The epsilon shown by guessing, from one release, who of `plan.runs` people with records of their own was there.
 
@@ -324,7 +379,7 @@ def _membership_scores(release: Release, canaries: Table, others: int) -> Floats
     return np.asarray(total)
 
 
-def _evidence(options: DistinguishOptions, claim: Claim, found: EpsilonEstimate) -> dict[str, Any]:
+def _evidence(options: Distinguish, claim: Claim, found: EpsilonEstimate) -> dict[str, Any]:
     refuted: Sequence[str] = ["epsilon"] if found.epsilon > claim.epsilon else []
     fields = {"tries": ["epsilon"], "epsilon_at_least": found.epsilon, "claimed": claim.epsilon, "delta": claim.delta}
     fields |= {"confidence": options.confidence, "world": found.world, "by": found.by}

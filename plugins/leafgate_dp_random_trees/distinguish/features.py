@@ -7,20 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafgate.algorithms.routing import NOWHERE, branch_of_code, goes_low
+from leafgate.types.arrays import Floats, Ids, Mask
 from leafgate.types.release import Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, children, leaves
 from leafgate_dp_random_trees.distinguish.neighbours import NeighbouringTables
-from leafgate_dp_random_trees.mechanisms import Ids
 
-Floats = NDArray[np.float64]
-
-
-Bools = NDArray[np.bool_]
 Cells = Mapping[str, Floats]
 """For each column the chance of its cells (rows) among the people of each class (columns)."""
 
@@ -108,9 +103,9 @@ class TreeCounters:
         return found
 
 
-def _paths(tree: Node, grid: Grid) -> Iterator[dict[str, Bools]]:
+def _paths(tree: Node, grid: Grid) -> Iterator[dict[str, Mask]]:
     """For each leaf, left to right, the columns on its path and which of their cells get there."""
-    waiting: list[tuple[Node, dict[str, Bools]]] = [(tree, {})]
+    waiting: list[tuple[Node, dict[str, Mask]]] = [(tree, {})]
     while waiting:
         node, path = waiting.pop()
         if isinstance(node, Leaf):

@@ -1,5 +1,5 @@
-"""The counting estimator: what follows when everyone's class is a fact and every data set as likely as any other."""
+"""The counting attack's estimator: every data set that agrees with the release is equally likely.
 
-from leafgate_maxent.counting.posterior import CountingPosterior, counting_posterior
-
-__all__ = ["CountingPosterior", "counting_posterior"]
+`posterior` is the entry. `constraints` turns a problem into integers and `components` divides it; each component is
+solved by `closed_form`, by enumeration (`exact`), or by Markov chains (`mcmc`) that run until `diagnostics` pass.
+"""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from leafgate.errors import InconclusiveError
+from leafgate.types.arrays import Floats
 from leafgate_maxent.problem.problem import Problem
-from leafgate_maxent.problem.tree_index import Floats
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ import time
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
+from leafgate.types.arrays import Floats
 from leafgate_maxent.counting.answer import Answer, no_consistent_data_set, out_of_time
 from leafgate_maxent.counting.components import Component
-from leafgate_maxent.problem.tree_index import Floats
 
 MAX_LABELLED_PEOPLE = 3_000
 """Largest leaf with only a label that is solved in closed form; the time grows with people^2.5."""

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse as sp
 from scipy.special import gammaln
 
-from leafgate_maxent.counting.constraints import CellSums, IntegerModel, Mask, ViolatedSplits
-from leafgate_maxent.problem.tree_index import Floats, Ids
+from leafgate.types.arrays import Floats, Ids, Mask
+from leafgate_maxent.counting.constraints import CellSums, IntegerModel, ViolatedSplits
 
 
 @dataclass(frozen=True)

@@ -6,21 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse as sp
 from scipy.special import gammaln
 
 from leafgate.errors import InconclusiveError
+from leafgate.types.arrays import Floats, Ids, Mask
 from leafgate_maxent.counting.answer import TIE_TOLERANCE, no_consistent_data_set, to_integers
 from leafgate_maxent.presolve.fixed_cells import fixed_cells
 from leafgate_maxent.problem.leaf_constraints import LinearConstraints
 from leafgate_maxent.problem.problem import Problem
 from leafgate_maxent.problem.split_constraints import SplitConstraints, impurity, x_log_x
-from leafgate_maxent.problem.tree_index import Floats, Ids
 
 # --- The problem in whole numbers: who is certain, whose class is open, and what must add up ---
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ import numpy as np
 from scipy import sparse as sp
 from scipy.special import gammaln, logsumexp
 
+from leafgate.types.arrays import Floats, Ids, Mask
 from leafgate_maxent.counting.answer import Answer, no_consistent_data_set, out_of_time
 from leafgate_maxent.counting.components import Component
-from leafgate_maxent.counting.constraints import CellSums, Mask
+from leafgate_maxent.counting.constraints import CellSums
 from leafgate_maxent.problem.split_constraints import impurity
-from leafgate_maxent.problem.tree_index import Floats, Ids
 
 # --- The columns of a state: every sum of a component over its cells, in the order in which these are filled ---
 

@@ -12,12 +12,104 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse as sp
 
+from leafgate.types.arrays import Floats, Ids, Mask
 from leafgate_maxent.counting.components import Component
-from leafgate_maxent.counting.constraints import Mask
-from leafgate_maxent.counting.leaf_block import LeafBlock, blocks_by_constraint, leaf_blocks
 from leafgate_maxent.problem.split_constraints import impurity, x_log_x
-from leafgate_maxent.problem.tree_index import Floats, Ids
+
+
+@dataclass(frozen=True)
+class LeafBlock:
+    """People `first` up to but not including `end`, sorted by group; `group` are their groups, from 0.
+
+    Classes in `open_classes` they can change to by themselves. Of group g, `member[g]` says in which of `blocks`
+    it is, `number[g, x]` what a person of class x adds to `sums`. The constraints `constraints` gain
+    `effect.T` times what the blocks gain in sums of t ln t (or t squared).
+    """
+
+    first: int
+    end: int
+    group: Ids
+    group_first: Ids
+    group_size: Ids
+    open_classes: Ids
+    blocks: Ids
+    member: Ids
+    constraints: Ids
+    effect: Floats
+    sums: Ids
+    number: Ids
+
+    @property
+    def people(self) -> int:
+        return self.end - self.first
+
+
+def leaf_blocks(component: Component) -> list[LeafBlock]:
+    """One site for each leaf of which anybody's class can change."""
+    size = (component.blocks @ component.open) + component.base.sum(axis=1)
+    scale = 1 / size if component.gini else np.ones(len(size))
+    effect = sp.csc_array(-component.coefficients.multiply(scale[None, :]))
+    sums = sp.csc_array(sp.vstack([component.equal.matrix, component.least.matrix], format="csr"))
+    by_group = sp.csc_array(component.blocks)
+    ends = np.cumsum(component.open)
+    starts = np.searchsorted(component.unit, np.arange(len(component.known_counts) + 1))
+    return [
+        _leaf_block(component, unit, np.arange(starts[unit], starts[unit + 1]), ends, by_group, effect, sums)
+        for unit in range(len(component.known_counts))
+    ]
+
+
+def _leaf_block(
+    component: Component,
+    unit: int,
+    groups: Ids,
+    ends: Ids,
+    by_group: sp.csc_array,
+    effect: sp.csc_array,
+    sums: sp.csc_array,
+) -> LeafBlock:
+    classes, sizes = component.free.shape[1], component.open[groups]
+    first = int(ends[groups[0]] - sizes[0])
+    member = by_group[:, groups].toarray().T.astype(np.int64)
+    result = component.free[groups[0]] & (component.known_counts[unit] >= 0)
+    untold = np.flatnonzero(component.free[groups[0]] & (component.known_counts[unit] < 0))
+    exchanged = result.any() and not len(untold)
+    blocks = np.flatnonzero(member.any(axis=0) & ~(member.all(axis=0) & exchanged))
+    touched = sp.csr_array(effect[:, blocks])
+    constraints = np.flatnonzero(np.diff(touched.indptr))
+    cells = (groups[:, None] * classes + np.arange(classes)).ravel()
+    numbers = sp.csr_array(sums[:, cells])
+    which = np.flatnonzero(np.diff(numbers.indptr))
+    number = numbers[which].toarray().T.reshape(len(groups), classes, len(which))
+    group = np.repeat(np.arange(len(groups)), sizes)
+    return LeafBlock(
+        first,
+        int(ends[groups[-1]]),
+        group,
+        sizes.cumsum() - sizes,
+        sizes,
+        untold,
+        blocks,
+        member[:, blocks],
+        constraints,
+        touched[constraints].toarray().T,
+        which,
+        number.astype(np.int64),
+    )
+
+
+def blocks_by_constraint(component: Component, sites: Sequence[LeafBlock]) -> list[Ids]:
+    """For each constraint, and each sum, the sites it speaks of, where they are several."""
+    by_constraint: dict[tuple[str, int], list[int]] = {}
+    for number, block in enumerate(sites):
+        for constraint in block.constraints.tolist():
+            by_constraint.setdefault(("constraint", constraint), []).append(number)
+        for row in block.sums.tolist():
+            by_constraint.setdefault(("sum", row), []).append(number)
+    return [np.array(found) for found in by_constraint.values()]
+
 
 # --- A move: people of a leaf who change class, in several chains at once ---
 
@@ -92,15 +184,15 @@ class Chains:
         sums = [(each.matrix @ flat.T).T for each in (component.equal, component.least)]
         self.sums = np.concatenate(sums, axis=1).astype(np.int64)
         every = slice(None)
-        self.violation = self._broken(self.slack, every) + self._missed(self.sums, every)
+        self.violation = self._split_violation(self.slack, every) + self._sum_violation(self.sums, every)
 
     def kept(self, which: Mask) -> Chains:
         return Chains(self.component, self.classes[which])
 
-    def _broken(self, slack: Floats, constraints: Ids | slice) -> Floats:
+    def _split_violation(self, slack: Floats, constraints: Ids | slice) -> Floats:
         return np.asarray(np.maximum(-slack - self.component.tolerance[constraints], 0).sum(axis=1))
 
-    def _missed(self, sums: Ids, rows: Ids | slice) -> Floats:
+    def _sum_violation(self, sums: Ids, rows: Ids | slice) -> Floats:
         short = self.bound[rows] - sums
         return np.asarray(np.where(self.equal[rows], np.abs(short), np.maximum(short, 0)).sum(axis=1), dtype=np.float64)
 
@@ -120,7 +212,7 @@ class Chains:
         one = (draws[0] * block.people).astype(np.int64)
         now = self.classes[self.rows, block.first + one]
         wanted = block.open_classes[(draws[1] * len(block.open_classes)).astype(np.int64)]
-        return self.become(block, one, np.where(self._untold(block)[now], wanted, now))
+        return self.become(block, one, np.where(self._unpublished_classes(block)[now], wanted, now))
 
     def become(self, block: LeafBlock, person: Ids, to: Ids) -> Move:
         """A person of the site (numbered from 0) takes a class."""
@@ -128,7 +220,7 @@ class Chains:
         now = self.classes[self.rows, who[:, 0]]
         return self._move(block, who, to[:, None], block.member[g], np.stack([now, to], axis=1), (g,))
 
-    def _untold(self, block: LeafBlock) -> Mask:
+    def _unpublished_classes(self, block: LeafBlock) -> Mask:
         untold = np.zeros(self.n_classes, dtype=bool)
         untold[block.open_classes] = True
         return untold
@@ -145,13 +237,13 @@ class Chains:
         gain = measure[more + member] - measure[more] + measure[less - member] - measure[less]
         slack = self.slack[:, block.constraints]
         then = slack + gain @ block.effect
-        violation = self._broken(then, block.constraints) - self._broken(slack, block.constraints)
+        violation = self._split_violation(then, block.constraints) - self._split_violation(slack, block.constraints)
         sums = self.sums[:, block.sums]
         if len(block.sums):
             before = sums
             for g, change in zip(groups, (1, -1), strict=False):
                 sums = sums + change * (block.number[g, to] - block.number[g, source])
-            violation += self._missed(sums, block.sums) - self._missed(before, block.sums)
+            violation += self._sum_violation(sums, block.sums) - self._sum_violation(before, block.sums)
         return Move(block, source, to, who, becomes, member, at_source, at_to, then, sums, violation)
 
     def make(self, move: Move, which: Ids) -> None:
@@ -217,33 +309,35 @@ class Sampler:
         for number, u, together, coin in zip(order.tolist(), draws, joined.tolist(), coins.tolist(), strict=True):
             block = self.leaf_blocks[number]
             if together:
-                self._together(chains, u, coin, heat)
+                self._propose_joint_move(chains, u, coin, heat)
             elif self.rings and not heat and len(block.group_size) == 1:
-                self._joint(chains, _ring(chains, self._some(2 + coin[0]), u), u[6], heat)
+                self._make_all_or_none(chains, _ring(chains, self._draw_leaves(2 + coin[0]), u), u[6], heat)
             else:
-                self._one(chains, _single(chains, block, u[:2], coin[0] and not (self.rings and not heat)), u[6], heat)
+                self._make_if_allowed(
+                    chains, _single(chains, block, u[:2], coin[0] and not (self.rings and not heat)), u[6], heat
+                )
 
-    def _some(self, many: int) -> list[LeafBlock]:
+    def _draw_leaves(self, many: int) -> list[LeafBlock]:
         """Leaves that one constraint speaks of, perhaps one of them twice."""
         members = self.shared[int(self.rng.integers(len(self.shared)))]
         return [self.leaf_blocks[i] for i in self.rng.choice(members, many).tolist()]
 
-    def _together(self, chains: Chains, draws: Floats, coins: Sequence[bool], heat: float) -> None:
-        chosen = self._some(2 + (coins[1] and coins[2]))
+    def _propose_joint_move(self, chains: Chains, draws: Floats, coins: Sequence[bool], heat: float) -> None:
+        chosen = self._draw_leaves(2 + (coins[1] and coins[2]))
         if self.rings and (coins[0] or not heat):
             moves = _ring(chains, chosen, draws)
         else:
             moves = (_single(chains, block, draws[2 * i : 2 * i + 2], coins[i]) for i, block in enumerate(chosen))
-        self._joint(chains, moves, draws[6], heat)
+        self._make_all_or_none(chains, moves, draws[6], heat)
 
-    def _one(self, chains: Chains, move: Move, luck: Floats, heat: float) -> None:
+    def _make_if_allowed(self, chains: Chains, move: Move, luck: Floats, heat: float) -> None:
         good = _allowed(chains.violation, chains.violation + move.violation, luck, heat)
         good &= move.source != move.to
         chains.make(move, np.flatnonzero(good))
         self.proposed += len(good)
         self.accepted += int(good.sum())
 
-    def _joint(self, chains: Chains, moves: Iterable[Move], luck: Floats, heat: float) -> None:
+    def _make_all_or_none(self, chains: Chains, moves: Iterable[Move], luck: Floats, heat: float) -> None:
         """Make moves one after the other, and take all of them back where they end in something refused."""
         before, done = chains.violation.copy(), []
         for move in moves:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from leafgate.types.arrays import Floats
 from leafgate_maxent.counting.answer import Answer, out_of_time, refuse_parts_of_people
 from leafgate_maxent.counting.closed_form import closed_form
 from leafgate_maxent.counting.components import Component, components_of
@@ -16,7 +17,6 @@ from leafgate_maxent.counting.constraints import integer_model, sums_of, violate
 from leafgate_maxent.counting.diagnostics import sample_component
 from leafgate_maxent.counting.exact import enumerate_component
 from leafgate_maxent.problem.problem import Problem
-from leafgate_maxent.problem.tree_index import Floats
 from leafgate_maxent.solve.infeasibility import raise_on_conflict
 
 MAX_CELLS_FOR_LP = 20_000

@@ -1,1 +1,1 @@
-"""What is known before anything is solved: fixed cells, symmetries, reduced problems."""
+"""Presolve: `fixed_cells` finds what the constraints settle, `reduce` substitutes it and merges symmetric strata."""

@@ -7,8 +7,8 @@ from scipy import linalg as sl
 from scipy import optimize as so
 from scipy import sparse as sp
 
+from leafgate.types.arrays import Floats, Ids
 from leafgate_maxent.problem.problem import Problem
-from leafgate_maxent.problem.tree_index import Floats, Ids
 
 PEOPLE_TOLERANCE = 1e-9
 """People; numbers closer than this are equal."""

@@ -9,11 +9,50 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
+from leafgate.types.arrays import Floats, Ids, Mask
 from leafgate_maxent.presolve.fixed_cells import PEOPLE_TOLERANCE
-from leafgate_maxent.presolve.symmetry import symmetry_classes
 from leafgate_maxent.problem.problem import Problem
-from leafgate_maxent.problem.tree_index import Floats, Ids
+from leafgate_maxent.problem.split_constraints import splitmix64
 from leafgate_maxent.solve.subproblem import NonlinearConstraints, Subproblem
+
+Marks = NDArray[np.uint64]
+
+
+def symmetry_classes(problem: Problem, blocks: sp.csr_array, least: sp.csr_array, fixed: Floats) -> tuple[Ids, Ids]:
+    """For each stratum, and each public row, the number of its symmetry class.
+
+    Strata are alike when every active constraint asks the same of them and the same cells are
+    settled; rows when their strata are. Classes are found by sums of random 64-bit marks.
+    """
+    strata, classes = problem.strata, problem.classes
+    rng = np.random.default_rng(1)
+    mark = splitmix64(np.ascontiguousarray(strata.share).view(np.uint64).copy())
+    for column in (*strata.leaf.T, *strata.value.values()):
+        mark = splitmix64(mark + (column + 2).astype(np.uint64))
+    if strata.member is not None:
+        mark = splitmix64(mark + strata.member.astype(np.uint64))
+    mark += _mark_sums(sp.csr_array(blocks.T), rng)
+    special = [linear.matrix for linear in problem.linear if linear.kind == "background" and linear.equal]
+    about = sp.csr_array(sp.vstack([*special, least], format="csr").T)
+    bits = _mark_sums(about, rng, about.data).reshape(-1, classes) + np.isnan(fixed).reshape(-1, classes)
+    for x in range(classes):
+        mark = splitmix64(mark * np.uint64(3) + bits[:, x])
+    row = np.zeros(len(problem.weight), dtype=np.uint64)
+    np.add.at(row, strata.row, splitmix64(mark))
+    rows = np.unique(row, return_inverse=True)[1]
+    together = splitmix64(mark) + splitmix64(rows[strata.row].astype(np.uint64))
+    return np.unique(together, return_inverse=True)[1].astype(np.int64), rows.astype(np.int64)
+
+
+def _mark_sums(matrix: sp.csr_array, rng: np.random.Generator, numbers: Floats | None = None) -> Marks:
+    """For each row the sum of the marks of its columns, each times its number."""
+    marks = rng.integers(1, 2**63, size=matrix.shape[1], dtype=np.uint64)
+    parts = marks[matrix.indices]
+    if numbers is not None:
+        parts = splitmix64(parts + np.ascontiguousarray(numbers).view(np.uint64))
+    total = np.zeros(matrix.shape[0], dtype=np.uint64)
+    np.add.at(total, np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), parts)
+    return total
 
 
 @dataclass(frozen=True)
@@ -115,7 +154,7 @@ def _stacked(matrices: Sequence[sp.csr_array], problem: Problem) -> sp.csr_array
     return sp.csr_array(sp.vstack([sp.csr_array((0, width)), *matrices], format="csr"))
 
 
-def _variables(problem: Problem, kinds: Ids, free: NDArray[np.bool_]) -> tuple[sp.csr_array, Floats, Floats]:
+def _variables(problem: Problem, kinds: Ids, free: Mask) -> tuple[sp.csr_array, Floats, Floats]:
     """A variable for each free class of each kind of stratum; alike strata have parts by their reference.
 
     With each variable's reference, and the people it could hold at most.
@@ -165,15 +204,15 @@ def _by_block(curved: NonlinearConstraints) -> sp.csr_array:
 # --- A part of a part: some of its variables, with what is asked of them ---
 
 
-def restrict(part: Subproblem, chosen: NDArray[np.bool_]) -> Subproblem:
+def restrict(part: Subproblem, chosen: Mask) -> Subproblem:
     """The part of some variables, with the constraints that are about them; no constraint is about both."""
     curved = part.curved
     mine = sp.csr_array(curved.matrix[:, chosen])
     rows = curved.involving(chosen)
     used = np.asarray((abs(curved.coefficients[rows]) > 0).sum(axis=0)).ravel() > 0
     cells = np.repeat(used, curved.classes)
-    equal, equal_bound = _about(part.equality, part.equality_bound, chosen)
-    least, least_bound = _about(part.inequality, part.inequality_bound, chosen)
+    equal, equal_bound = _rows_involving(part.equality, part.equality_bound, chosen)
+    least, least_bound = _rows_involving(part.inequality, part.inequality_bound, chosen)
     plus = curved.plus if curved.plus is None else sp.csr_array(curved.plus[rows][:, chosen])
     return replace(
         part,
@@ -197,7 +236,7 @@ def restrict(part: Subproblem, chosen: NDArray[np.bool_]) -> Subproblem:
     )
 
 
-def _about(matrix: sp.csr_array, bound: Floats, chosen: NDArray[np.bool_]) -> tuple[sp.csr_array, Floats]:
+def _rows_involving(matrix: sp.csr_array, bound: Floats, chosen: Mask) -> tuple[sp.csr_array, Floats]:
     mine = sp.csr_array(matrix[:, chosen])
     rows = np.flatnonzero(np.diff(mine.indptr))
     return sp.csr_array(mine[rows]), bound[rows]

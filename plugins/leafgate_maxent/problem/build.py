@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafgate.types.adversary import AdversaryKnowledge
+from leafgate.types.arrays import Mask
 from leafgate.types.release import Release
 from leafgate.types.schema import Column
 from leafgate.types.table import Table
@@ -114,7 +114,7 @@ def _background(
         yield mask_constraints("background", masks, bounds, about=about)
 
 
-def _having(strata: Strata, target: Column, name: str, codes: Sequence[int]) -> NDArray[np.bool_]:
+def _having(strata: Strata, target: Column, name: str, codes: Sequence[int]) -> Mask:
     """The cells of people who have one of some values of an unknown column."""
     classes = len(target.domain)
     if name == target.name:
@@ -122,7 +122,7 @@ def _having(strata: Strata, target: Column, name: str, codes: Sequence[int]) -> 
     return np.broadcast_to(np.isin(strata.value[name], codes)[:, None], (len(strata), classes))
 
 
-def _ruled_out(known: AdversaryKnowledge, public: Table, strata: Strata, target: Column) -> NDArray[np.bool_]:
+def _ruled_out(known: AdversaryKnowledge, public: Table, strata: Strata, target: Column) -> Mask:
     """The cells that a fact leaves nobody in: none of some people has a value, or all have others."""
     empty = np.zeros((len(strata), len(target.domain)), dtype=bool)
     for fact in known.facts:
@@ -133,7 +133,7 @@ def _ruled_out(known: AdversaryKnowledge, public: Table, strata: Strata, target:
     return empty
 
 
-def _allowed(people: People, strata: Strata, target: Column) -> NDArray[np.bool_]:
+def _allowed(people: People, strata: Strata, target: Column) -> Mask:
     """Which cells can hold anybody: of whom something is known, only those where it is so."""
     allowed = np.ones((len(strata), len(target.domain)), dtype=bool)
     if target.public:

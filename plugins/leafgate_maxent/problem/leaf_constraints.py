@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from leafgate.algorithms.prediction import leaf_votes
 from leafgate.algorithms.routing import NOWHERE
+from leafgate.types.arrays import Floats, Ids, Mask
 from leafgate.types.release import Release
 from leafgate.types.schema import Column
 from leafgate.types.tree import Leaf
 from leafgate_maxent.problem.strata import Strata
-from leafgate_maxent.problem.tree_index import Floats, Ids, TreeIndex
+from leafgate_maxent.problem.tree_index import TreeIndex
 
 Kind = Literal["row", "leaf count", "leaf rate", "label", "label accuracy", "distribution", "background"]
 
@@ -107,7 +107,7 @@ def majority_constraints(label: Ids, group: Ids, classes: int, tree: int = 0) ->
 
 def mask_constraints(
     kind: Kind,
-    masks: Sequence[NDArray[np.bool_]],
+    masks: Sequence[Mask],
     bounds: Sequence[float],
     *,
     about: Sequence[int] | None = None,
@@ -173,13 +173,13 @@ def _predicted(release: Release, trees: Sequence[TreeIndex], strata: Strata, cla
 
     By a vote of the labels where what the model adds up is not published.
     """
-    votes = _added(release, trees, strata)
-    votes = _added(replace(release, combine="vote"), trees, strata) if np.isnan(votes).any() else votes
+    votes = _sum_votes(release, trees, strata)
+    votes = _sum_votes(replace(release, combine="vote"), trees, strata) if np.isnan(votes).any() else votes
     position = np.array([classes.index(name) for name in release.classes])
     return np.where(votes.sum(axis=1) > 0, position[votes.argmax(axis=1)], -1)
 
 
-def _added(release: Release, trees: Sequence[TreeIndex], strata: Strata) -> Floats:
+def _sum_votes(release: Release, trees: Sequence[TreeIndex], strata: Strata) -> Floats:
     votes = np.zeros((len(strata), len(release.classes)))
     for number, tree in enumerate(trees):
         votes += leaf_votes(release, tree.leaves)[strata.leaf[:, number]]
@@ -272,7 +272,7 @@ def _label(leaf: Leaf, classes: Sequence[str]) -> int:
 
 def _lower_bounds(release: Release, tree: TreeIndex, group: Ids, target: Column) -> Iterator[LinearConstraints]:
     """Whoever was counted is in the table: a sample's people all, of a bootstrap at least one of each class."""
-    masks: list[NDArray[np.bool_]] = []
+    masks: list[Mask] = []
     bounds: list[float] = []
     about: list[int] = []
     for leaf, stated in enumerate(tree.leaves):

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafgate.types.arrays import Floats, Mask
 from leafgate.types.table import Table
 from leafgate_maxent.problem.leaf_constraints import LinearConstraints
 from leafgate_maxent.problem.split_constraints import SplitConstraints, x_log_x
 from leafgate_maxent.problem.strata import Strata
-from leafgate_maxent.problem.tree_index import Floats, TreeIndex
+from leafgate_maxent.problem.tree_index import TreeIndex
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ class Problem:
     public: Table
     strata: Strata
     classes: int
-    allowed: NDArray[np.bool_]
+    allowed: Mask
     trees: Sequence[TreeIndex]
     linear: Sequence[LinearConstraints]
     split_constraints: Sequence[SplitConstraints] = ()
     left_out: Mapping[str, int | str] = field(default_factory=dict)
     settled: bool = True
-    allowed_without_facts: NDArray[np.bool_] | None = None
+    allowed_without_facts: Mask | None = None
     """The cells that could hold somebody if the facts were not true; the same as `allowed` when left out."""
 
     @property

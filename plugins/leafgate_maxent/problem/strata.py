@@ -9,16 +9,16 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from leafgate.algorithms.feasible import Domain, Interval, intersect, largest_value_going_low, rest_of
 from leafgate.algorithms.routing import NOWHERE
 from leafgate.errors import InconclusiveError
 from leafgate.types.adversary import AdversaryKnowledge
+from leafgate.types.arrays import Floats, Ids, Mask
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, distinct_rows
 from leafgate.types.tree import Node, NumericSplit, children
-from leafgate_maxent.problem.tree_index import Floats, Ids, ReachableCase, cases_through
+from leafgate_maxent.problem.tree_index import ReachableCase, cases_through
 
 # --- What of unknown columns is counted, and how much of it a way through the trees takes ---
 
@@ -76,7 +76,7 @@ class Strata:
     share: Floats
     leaf: Ids
     value: Mapping[str, Ids] = field(default_factory=dict)
-    member: NDArray[np.bool_] | None = None
+    member: Mask | None = None
 
     def __len__(self) -> int:
         return len(self.row)

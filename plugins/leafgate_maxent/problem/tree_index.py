@@ -6,17 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from leafgate.algorithms.feasible import Domain, Possible, branch_domains, rest_of, unrouted_values
 from leafgate.algorithms.routing import NOWHERE, split_rows
+from leafgate.types.arrays import Ids, Mask
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, children
-
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -132,9 +129,6 @@ def _lost(
         return rows, {**possible, node.column: rest - named}
     taken = [mine for _, mine in split_rows(node, public, rows)] if len(rows) else [rows]
     return np.setdiff1d(rows, np.concatenate(taken)), possible
-
-
-Mask = NDArray[np.bool_]
 
 
 # --- Which strata are at which node, and sums of them ---

@@ -9,20 +9,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from leafgate.errors import InconclusiveError
 from leafgate.io.processes import worker_pool
+from leafgate.types.arrays import Floats, Ids, Mask
 from leafgate_maxent.presolve.fixed_cells import fixed_cells, forced_cells
 from leafgate_maxent.presolve.reduce import ActiveSet
 from leafgate_maxent.problem.leaf_constraints import LinearConstraints
 from leafgate_maxent.problem.problem import Outcome, Problem, SolveSettings
-from leafgate_maxent.problem.tree_index import Floats, Ids
 from leafgate_maxent.solve.certificate import cap_duals, dual_caps, upper_bound
 from leafgate_maxent.solve.closed_form import closed_form
-from leafgate_maxent.solve.cross_check import engine_of, second_opinion
-from leafgate_maxent.solve.engine import PosedProblem, Search, pose
+from leafgate_maxent.solve.engine import PosedProblem, Search, engine_of, pose, second_opinion
 from leafgate_maxent.solve.infeasibility import raise_infeasible, raise_on_conflict
 from leafgate_maxent.solve.interior_point import SolverOptions
 from leafgate_maxent.solve.lifting import make_elastic
@@ -53,7 +51,7 @@ def violated(problem: Problem, people: Floats, active: ActiveSet) -> ActiveSet:
     return ActiveSet(choices, linear)
 
 
-def _with_neighbours(linear: LinearConstraints, broken: NDArray[np.bool_]) -> Ids:
+def _with_neighbours(linear: LinearConstraints, broken: Mask) -> Ids:
     """The broken rows; of labels all those of a leaf where one is, for the next would break then."""
     if linear.kind != "label":
         return np.flatnonzero(broken)
@@ -191,7 +189,7 @@ def _noise(rng: np.random.Generator, size: float, shape: tuple[int, int]) -> Flo
     return rng.gamma(1 / size**2, size**2, size=shape)
 
 
-def _stuck_strata(problem: Problem, people: Floats, active: ActiveSet) -> NDArray[np.bool_]:
+def _stuck_strata(problem: Problem, people: Floats, active: ActiveSet) -> Mask:
     """The strata below the nodes whose constraints were imposed and are broken all the same."""
     below = np.zeros(len(problem.strata))
     for choices, imposed in zip(problem.split_constraints, active.splits, strict=True):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from leafgate.types.arrays import Floats
 from leafgate_maxent.problem.leaf_constraints import LinearConstraints
 from leafgate_maxent.problem.problem import Problem
-from leafgate_maxent.problem.tree_index import Floats
 
 
 def closed_form(problem: Problem) -> tuple[Floats, bool]:

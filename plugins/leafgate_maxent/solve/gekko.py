@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from leafgate.errors import InconclusiveError
-from leafgate_maxent.problem.tree_index import Floats
+from leafgate.types.arrays import Floats
 from leafgate_maxent.solve.certificate import estimate_duals
 from leafgate_maxent.solve.lifting import Batch, LiftedProblem, decompose_blocks, lift
 from leafgate_maxent.solve.subproblem import Solution, Subproblem

@@ -13,9 +13,9 @@ from scipy import optimize as so
 from scipy import sparse as sp
 
 from leafgate.errors import InconclusiveError
+from leafgate.types.arrays import Floats, Ids, Mask
 from leafgate_maxent.problem.leaf_constraints import LinearConstraints
 from leafgate_maxent.problem.problem import Problem
-from leafgate_maxent.problem.tree_index import Floats, Ids, Mask
 
 MAX_NAMED_CONFLICTS = 4
 MAX_SINGLE_CONSTRAINTS = 200
@@ -92,7 +92,7 @@ def irreducible_conflict(problem: Problem, deadline: float) -> list[str]:
         return []
     part = _component(system)
     words = [
-        _words(each, row, single=len(part) <= MAX_SINGLE_CONSTRAINTS) for each in linear for row in range(len(each))
+        _describe(each, row, single=len(part) <= MAX_SINGLE_CONSTRAINTS) for each in linear for row in range(len(each))
     ]
     names = [words[row] for row in part.tolist()]
     groups = {name: part[[mine == name for mine in names]] for name in dict.fromkeys(names)}
@@ -115,7 +115,7 @@ def _component(system: LinearSystem) -> Ids:
     return np.flatnonzero(number == bad[np.argmin(size[bad])])
 
 
-def _words(linear: LinearConstraints, row: int, *, single: bool) -> str:
+def _describe(linear: LinearConstraints, row: int, *, single: bool) -> str:
     """A constraint named, without saying anything of a single person."""
     about = int(linear.about[row, 0])
     if linear.kind == "row":

@@ -24,8 +24,8 @@ from scipy import sparse as sp
 from scipy.sparse import linalg as sla
 from threadpoolctl import threadpool_limits
 
+from leafgate.types.arrays import Floats
 from leafgate_maxent.problem.split_constraints import TINY
-from leafgate_maxent.problem.tree_index import Floats
 from leafgate_maxent.solve.subproblem import Solution, Subproblem
 
 # --- The preconditioner: the Newton system with a diagonal in place of the Hessian, solved leaf by leaf ---
@@ -174,9 +174,9 @@ class NewtonSystem:
                 return None
             step = step.plus(size / curvature, along)
             residual = residual - size / curvature * applied
-        return self._whole(step)
+        return self._full_step(step)
 
-    def _whole(self, step: Step) -> Point:
+    def _full_step(self, step: Step) -> Point:
         """What the step in x means for the slacks, and for the prices of x >= 0."""
         point = self.point
         rise = np.concatenate([self.conditions.curved @ step.x, self.part.inequality @ step.x])
@@ -276,13 +276,13 @@ def _ascent_direction(system: NewtonSystem, accuracy: float) -> tuple[Point, flo
 
 def _next_point(part: Subproblem, point: Point, step: Point, mu: float, price: float) -> Point:
     """The next point: as far along the step as the merit function falls, slacks as large as they can be."""
-    far = min(1.0, _room(point.x, step.x), _room(point.slack, step.slack))
-    priced = min(1.0, _room(point.dual, step.dual), _room(point.bound_dual, step.bound_dual))
+    far = min(1.0, _step_to_boundary(point.x, step.x), _step_to_boundary(point.slack, step.slack))
+    priced = min(1.0, _step_to_boundary(point.dual, step.dual), _step_to_boundary(point.bound_dual, step.bound_dual))
     moved = point.moved(step, _backtrack(part, point, step, far, mu, price), priced)
     return replace(moved, slack=np.maximum(moved.slack, part.slack(moved.x)))
 
 
-def _room(value: Floats, step: Floats) -> float:
+def _step_to_boundary(value: Floats, step: Floats) -> float:
     falling = step < 0
     return float(BOUNDARY_FRACTION * (-value[falling] / step[falling]).min(initial=np.inf))
 

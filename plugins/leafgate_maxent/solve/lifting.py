@@ -10,11 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse as sp
 
+from leafgate.types.arrays import Floats, Ids, Mask
 from leafgate_maxent.presolve.fixed_cells import independent_rows
-from leafgate_maxent.problem.tree_index import Floats, Ids
 from leafgate_maxent.solve.subproblem import Subproblem
 
 INSIDE = 1e-3
@@ -113,7 +112,7 @@ def lift(part: Subproblem) -> LiftedProblem:
 
 
 def _stacked(
-    part: Subproblem, scale: Floats, blocks: tuple[NDArray[np.bool_], Floats, Floats], slack: Floats
+    part: Subproblem, scale: Floats, blocks: tuple[Mask, Floats, Floats], slack: Floats
 ) -> tuple[sp.csr_array, Floats]:
     """All linear equations: the part's own, people and sizes of blocks, inequalities with their slack."""
     free, people, settled = blocks
@@ -196,20 +195,20 @@ class Batch:
 
 def decompose_blocks(problem: LiftedProblem) -> Iterator[Batch]:
     """All variables, the largest components by themselves, small ones together."""
-    curved = _about(problem)
+    curved = _involvement(problem)
     joined = sp.vstack([problem.matrix, curved], format="csr")
     graph = sp.block_array([[None, joined], [joined.T, None]], format="csr")
     number = sp.csgraph.connected_components(graph, directed=False)[1]
     rows, variables = number[: joined.shape[0]], number[joined.shape[0] :]
     size = np.bincount(variables, minlength=int(number.max(initial=-1)) + 1)
-    batch = _together(size)
+    batch = _batch_numbers(size)
     for each in np.unique(batch[variables]):
         mine = batch[rows] == each
         cut = problem.matrix.shape[0]
         yield Batch(np.flatnonzero(batch[variables] == each), np.flatnonzero(mine[:cut]), np.flatnonzero(mine[cut:]))
 
 
-def _about(problem: LiftedProblem) -> sp.csr_array:
+def _involvement(problem: LiftedProblem) -> sp.csr_array:
     """Which variables each curved constraint is about, as far as equations do not say it."""
     curved, n = problem.part.curved, len(problem.start)
     varies = np.flatnonzero(problem.sizes >= 0)
@@ -221,7 +220,7 @@ def _about(problem: LiftedProblem) -> sp.csr_array:
     return sp.csr_array(about + sp.hstack([abs(curved.plus), more], format="csr"))
 
 
-def _together(size: Ids) -> Ids:
+def _batch_numbers(size: Ids) -> Ids:
     """For each component the number of its batch."""
     order = np.argsort(-size, kind="stable")
     batch = np.zeros(len(size), dtype=np.int64)

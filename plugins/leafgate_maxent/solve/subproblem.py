@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse as sp
 
+from leafgate.types.arrays import Floats, Mask
 from leafgate_maxent.problem.split_constraints import gradient, hessian_product, impurity, x_log_x
-from leafgate_maxent.problem.tree_index import Floats
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class NonlinearConstraints:
         jacobian = sp.csr_array(weighted @ self.matrix)
         return jacobian if self.plus is None else sp.csr_array(jacobian + self.plus)
 
-    def involving(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def involving(self, chosen: Mask) -> Mask:
         """Which constraints are about any of some variables."""
         cells = abs(self.matrix) @ chosen.astype(np.float64) > 0
         held = cells.reshape(-1, self.classes).any(axis=1)

@@ -10,11 +10,12 @@ from leafgate.algorithms.induction.greedy import grow
 from leafgate.algorithms.induction.growth import finished
 from leafgate.algorithms.induction.pruning import prune
 from leafgate.algorithms.routing import route
+from leafgate.types.arrays import Codes
+from leafgate_downgrading.adversaries import RestorationAdversary, TreeAdversary
 from leafgate_downgrading.c45_missing import TreeOptions, best_split, class_posterior, grow_tree
 from leafgate_downgrading.conditioning import ConditioningAdversary
-from leafgate_downgrading.grid import HIDDEN, Codes, Grid, indicators
+from leafgate_downgrading.grid import HIDDEN, Grid, indicators
 from leafgate_downgrading.naive_bayes import NaiveBayesAdversary, mutual_information, pair_counts, update_pair_counts
-from leafgate_downgrading.tree_adversaries import RestorationAdversary, TreeAdversary
 from literal_cells import asked, bits_told, completed, conditioned, naively
 from random_tables import categorical, table_of
 

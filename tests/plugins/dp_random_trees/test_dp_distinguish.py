@@ -15,6 +15,7 @@ from dp_survey import TRUTH, attacked, dp_trees, laplace_trees, released, survey
 from leafgate.api.components import TreeBuilder
 from leafgate.engine.build import grant_knowledge
 from leafgate.errors import InconclusiveError
+from leafgate.types.arrays import Ids
 from leafgate.types.belief import Belief, checked
 from leafgate.types.release import Publish, Release, published
 from leafgate.types.schema import Schema
@@ -23,13 +24,15 @@ from leafgate_dp_random_trees import Distinguish, RandomTrees
 from leafgate_dp_random_trees.distinguish.attack import (
     choose_test,
     claim_of,
+    clopper_pearson,
     estimate_epsilon,
+    from_errors,
+    from_one_run,
     plan_runs,
     seconds_of_a_run,
 )
-from leafgate_dp_random_trees.distinguish.epsilon_bounds import clopper_pearson, from_errors, from_one_run
 from leafgate_dp_random_trees.distinguish.neighbours import neighbouring_tables
-from leafgate_dp_random_trees.mechanisms import Ids, Key, sample_counts
+from leafgate_dp_random_trees.mechanisms import Key, sample_counts
 from random_tables import categorical, table_of
 
 TABLE = survey(people=200)

@@ -29,14 +29,15 @@ from leafgate.types.tree import CategoricalSplit, Node
 from leafgate_diversity import DeltaDisclosure, LDiversity, TCloseness
 from leafgate_kadet import Kadet
 from leafgate_kadet.grow import grow
-from leafgate_kadet.options import (
+from leafgate_kadet.requirements import (
     ConfidenceRequired,
     DeltaDisclosureRequired,
     LDiversityRequired,
     Required,
     TClosenessRequired,
+    admissible_of,
+    make_requirement,
 )
-from leafgate_kadet.requirements import admissible_of, make_requirement
 from leafgate_protection import Confidence
 from literal_kadet import LiteralKadet
 from mortgage import MARITAL_STATUS, RISK, SPORTS_CAR, fan, leaf, mortgage

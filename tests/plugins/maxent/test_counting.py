@@ -16,11 +16,10 @@ from leafgate.types.release import Level, Publish, Release
 from leafgate.types.table import Table
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf
 from leafgate_baselines import Id3
-from leafgate_maxent.counting import CountingPosterior, counting_posterior
 from leafgate_maxent.counting import diagnostics as sampling
-from leafgate_maxent.counting import initial_state as starting
 from leafgate_maxent.counting.closed_form import log_ways
 from leafgate_maxent.counting.diagnostics import convergence_of
+from leafgate_maxent.counting.posterior import CountingPosterior, counting_posterior
 from leafgate_maxent.problem import build as modelling
 from leafgate_maxent.problem.problem import Problem
 from literal_counting import count
@@ -162,7 +161,7 @@ def test_choices_that_no_data_set_explains_are_no_answer(
     monkeypatch: pytest.MonkeyPatch, most_states: int, message: str
 ) -> None:
     """Age tells nothing, and education does, however its five and seven people fall."""
-    monkeypatch.setattr(starting, "ROUNDS", 2)
+    monkeypatch.setattr(sampling, "ROUNDS", 2)
     ages = ("20-30", "30-40")
     rows = [(a, d, s) for a, d in product(ages, ("Masters", "Doctorate")) for s in ("<=50K", ">50K")]
     table = table_of((AGE, DEGREE, SALARY), rows, [1, 1, 2, 2, 2, 1, 1, 2])

@@ -30,8 +30,7 @@ from leafgate_reconstruction import (
     PrivacyLoss,
     SpectralFilter,
 )
-from leafgate_reconstruction.entropy import entropy_in, entropy_shared
-from leafgate_reconstruction.metrics import Interval, interval
+from leafgate_reconstruction.metrics import Interval, entropy_in, entropy_shared, interval
 from noise_laws import density
 from random_tables import table_of
 from shared_tables import case_of, mean_square_error, one_normal, secret_numbers, shared

@@ -28,8 +28,10 @@ from leafgate_structure import (
     ResidualDegreesOfFreedom,
     RiskySettings,
     SmallestLeaf,
+    by_chance,
+    largest_difference,
+    parameters,
 )
-from leafgate_structure.metrics import by_chance, largest_difference, parameters
 from leafgate_structure.sacro_rules import RULES, broken, fewest_changes, some_of_each
 from mortgage import TREE, fan, leaf, mortgage
 from oracles import path_of, people_of, persons, span

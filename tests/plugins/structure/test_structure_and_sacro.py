@@ -28,8 +28,8 @@ from leafgate_structure import (
     ResidualDegreesOfFreedom,
     RiskySettings,
     SmallestLeaf,
+    by_chance,
 )
-from leafgate_structure.metrics import by_chance
 from sklearn_release import case_of, release_of, table_of_numbers
 
 FEW = 10

@@ -10,11 +10,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from leafgate.types.arrays import Rows
 from leafgate.types.schema import Column, Value
 from leafgate.types.table import Table
-
-Rows = NDArray[np.int64]
-"""Positions of records."""
 
 WIDE = 1024
 """Features with more codes than this are counted apart, by sorting instead of by table."""

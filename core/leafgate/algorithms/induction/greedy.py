@@ -9,9 +9,10 @@ import numpy as np
 
 from leafgate.algorithms.induction.encoding import EncodedTable
 from leafgate.algorithms.induction.growth import GrowingNode, growing_node, may_split, split
-from leafgate.algorithms.induction.histograms import Codes, Histograms, count_histograms
+from leafgate.algorithms.induction.histograms import Histograms, count_histograms
 from leafgate.algorithms.induction.selection import choose, mean_gain
-from leafgate.algorithms.induction.splits import Cuts, Mask, Measure, score, tests_of
+from leafgate.algorithms.induction.splits import Cuts, Measure, score, tests_of
+from leafgate.types.arrays import Codes, Mask
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.algorithms.induction.encoding import EncodedTable, Rows
+from leafgate.algorithms.induction.encoding import EncodedTable
 from leafgate.algorithms.induction.selection import Choice
-from leafgate.algorithms.induction.splits import Floats
+from leafgate.types.arrays import Floats, Rows
 from leafgate.types.schema import Schema
 from leafgate.types.tree import MAX_DEPTH, Branch, CategoricalSplit, Leaf, Node, NumericSplit
 

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.algorithms.induction.encoding import EncodedTable, Rows
+from leafgate.algorithms.induction.encoding import EncodedTable
+from leafgate.types.arrays import Codes, Rows
 
 FEW_CELLS = 2**13
 """So many counts are always held in a table; more only where there is that much to count, else by sorting."""
-
-
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafgate.algorithms.induction.encoding import EncodedTable, Feature
 from leafgate.algorithms.induction.growth import GrowingNode, sides, son_groups
 from leafgate.errors import PolicyError
-
-Codes = NDArray[np.int64]
+from leafgate.types.arrays import Codes
 
 
 def conditions(coded: EncodedTable, leaf: GrowingNode, *, public: bool) -> dict[int, Codes]:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leafgate.algorithms.induction.splits import TOLERANCE, Floats, Mask, Measure, Scores, Tests
+from leafgate.algorithms.induction.splits import TOLERANCE, Measure, Scores, Tests
+from leafgate.types.arrays import Floats, Mask
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from leafgate.algorithms.induction.encoding import EncodedTable
 from leafgate.algorithms.induction.histograms import Histograms
+from leafgate.types.arrays import Floats, Mask
 
 # --- Impurity as sums over counts, so that a split's gain is a difference of sums ---
 
 Measure = Literal["gain", "gain_ratio", "gini"]
-
-Floats = NDArray[np.float64]
 
 
 def x_log_x(x: Floats) -> Floats:
@@ -43,7 +42,6 @@ TOLERANCE = 1e-12
 TENTH, MOST = 0.1, 25.0
 """What Release 8 wants on both sides of a cut: this part of the people per class, but no more than so many."""
 
-Mask = NDArray[np.bool_]
 Admits = Callable[[Floats], Mask]
 """Which populations (last axis: people per class) are acceptable; somebody is in each."""
 

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from pydantic import Field, model_validator
 
-from leafgate.api.components import FiniteFloat, Strict
+from leafgate.api.components import Strict
+from leafgate.api.options import FiniteFloat
 from leafgate.errors import Problem, ReleaseError
 from leafgate.io.json import parse_number
 from leafgate.models.ir.features import (
