@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from leafgate.disclosure.text import alarm, cut, details, group_words, headline, printable
+from leafgate.disclosure.text import alarm, details, group_words, headline
 from leafgate.io.json import JsonObject
+from leafgate.io.text import printable_line, shorten
 from leafgate.policy.sources import display_path
 
 LONGEST = 200
@@ -26,7 +27,7 @@ def state(finding: JsonObject) -> State:
 
 def clean(text: object, longest: int = LONGEST) -> str:
     """A text without control characters, marks of direction and line ends, cut to `longest` characters."""
-    return cut(printable(str(text)), longest)
+    return shorten(printable_line(str(text)), longest)
 
 
 def findings_by_urgency(report: JsonObject) -> list[JsonObject]:
