@@ -9,7 +9,6 @@ from typing import Literal
 from leafgate.disclosure.text import alarm, details, group_words, headline
 from leafgate.io.json import JsonObject
 from leafgate.io.text import printable_line, shorten
-from leafgate.policy.sources import display_path
 
 LONGEST = 200
 """Longer names are cut; the JSON has all of them."""
@@ -107,6 +106,8 @@ def command(report: JsonObject) -> str:
     """
     if report["release"] and report["release"].get("drawn_once"):
         return "build: {use: published, path: release.json}"
+    from leafgate.policy.sources import display_path
+
     file = below(report, str(report["policy"].get("file") or ""))
     words = ["leafgate", "audit", display_path(Path(file), "POLICY") if file else "POLICY"]
     for word in report["policy"].get("given", ()):
