@@ -10,12 +10,12 @@ from jsonschema import Draft7Validator
 from command_line import leafgate
 from leafgate.api.describe import options
 from leafgate.api.registry import load_plugins
-from leafgate.cli.app import app, names_of
+from leafgate.cli import app
 from patience import ends_soon
 from stranger import install
 from survey import PEOPLE, policy, survey, write_policy
 
-COMMANDS = sorted(names_of(app))
+COMMANDS = sorted([*app.COMMANDS, app.GROUP])
 OFFERED = load_plugins().by_name
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from command_line import leafgate, process, start
-from leafgate.disclosure.text import printable
+from leafgate.io.text import printable_line
 from leafgate.reports import FILES, Format
 from survey import survey
 
@@ -43,7 +43,7 @@ def test_no_name_is_a_command_to_a_runner_or_a_terminal(tmp_path: Path, name: st
 
 def test_what_is_no_command_is_printed_as_it_is() -> None:
     for line in ("a::b", "metric@attack#[0]", "  note: x", "#1", "std::vector"):
-        assert printable(line) == line
+        assert printable_line(line) == line
 
 
 def test_a_line_is_as_long_as_can_be_read_and_the_verdict_stands_in_it(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,8 +11,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 import pluggy
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import canonicalize_name
 
 from leafgate.api import hookspecs
 from leafgate.api.components import AttackModel, Component, TreeBuilder
@@ -115,10 +114,20 @@ def load_plugins(pins: Sequence[str] | None = None) -> Plugins:
 
 def _source(distribution: Distribution | None) -> tuple[str, str]:
     """The canonical name and the version of a distribution."""
-    return (canonicalize_name(distribution.name), distribution.version) if distribution else ("unknown", "0")
+    return (_canonical(distribution.name), distribution.version) if distribution else ("unknown", "0")
+
+
+def _canonical(name: str) -> str:
+    """The name of a distribution in the one spelling that all its spellings have in common.
+
+    Source: PEP 503, "Normalized Names". `packaging.utils` has the function too, and is slow to import.
+    """
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _trusted(installed: Sequence[Entry], pins: Sequence[str]) -> list[Entry]:
+    from packaging.requirements import InvalidRequirement, Requirement
+
     kept: list[Entry] = []
     problems: list[Problem] = []
     for i, pin in enumerate(pins):
@@ -128,7 +137,7 @@ def _trusted(installed: Sequence[Entry], pins: Sequence[str]) -> list[Entry]:
         except InvalidRequirement:
             problems.append(Problem(place, f"{pin!r} is not a distribution name with a version range"))
             continue
-        trusted = [entry for entry in installed if entry[1] == canonicalize_name(wanted.name)]
+        trusted = [entry for entry in installed if entry[1] == _canonical(wanted.name)]
         if not trusted:
             problems.append(Problem(place, f"no installed plugin comes from {wanted.name!r}", "install it"))
         elif not wanted.specifier.contains(trusted[0][2], prereleases=True):

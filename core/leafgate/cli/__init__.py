@@ -48,36 +48,10 @@ def _not_withdrawn(error: OSError, *, as_json: bool) -> int:
 
 
 def _run(words: Sequence[str]) -> int:
-    from leafgate.cli.app import app, names_of, with_plugin_commands
-    from leafgate.console.exit_codes import print_problems
-    from leafgate.errors import LeafgateError
+    from leafgate.cli.app import app_for
+    from leafgate.console.exit_codes import exit_code_of
 
-    as_json = "--json" in words
-    first = next((word for word in words if not word.startswith("-")), None)
-    try:
-        chosen = app if first in names_of(app) else with_plugin_commands(app)  # plugins are loaded for others' commands
-        code = chosen(args=list(words), prog_name="leafgate", standalone_mode=False)
-        sys.stdout.flush()
-    except KeyboardInterrupt:
-        return ExitCode.INTERRUPTED
-    except LeafgateError as error:
-        return print_problems(error.problems, as_json=as_json, code=error.exit_code)
-    except (Exception, SystemExit) as error:
-        return _ended_by(error, as_json=as_json)
-    return code if isinstance(code, int) else 0
+    def called() -> object:
+        return app_for(words)(args=list(words), prog_name="leafgate", standalone_mode=False)
 
-
-def _ended_by(error: BaseException, *, as_json: bool) -> int:
-    """The exit code of what typer raises: wrong usage is 2; a stdout that cannot be written, and bugs, are 4."""
-    from leafgate.console.exit_codes import print_problems
-    from leafgate.errors import Problem
-
-    usage = getattr(error, "format_message", None)
-    if usage is None:
-        closed = isinstance(error, OSError | SystemExit)
-        problems = [] if closed else [Problem("", f"internal error: {type(error).__name__}")]
-        return print_problems(problems, as_json=as_json and not closed, code=ExitCode.INTERNAL)
-    if not usage() and not as_json:
-        return print_problems([], as_json=False, code=ExitCode.INVALID)
-    problem = Problem("command line", usage() or "names no command", "see leafgate --help")
-    return print_problems([problem], as_json=as_json, code=ExitCode.INVALID)
+    return exit_code_of(called, as_json="--json" in words)

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from leafgate.api.lazy import lazy
 from leafgate.console.options import Audience, DataFile, Json, Org, PolicyFile, Root, Test
 from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError, OutputError, PolicyError
 from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, write_file
 from leafgate.reports import Format
-from leafgate.session.results import RESULTS, write_results
-from leafgate.session.run import Session, build_release, open_session
-from leafgate.session.stale_results import RELEASE, is_release_file
+from leafgate.session.stale_results import RELEASE, RESULTS, is_release_file
 
 if TYPE_CHECKING:
     from leafgate.policy.models import Policy
+    from leafgate.session import run as sessions
+else:
+    sessions = lazy("leafgate.session.run")
 
 
 def audit(
@@ -51,6 +53,8 @@ def audit(
         remove_files(out, RESULTS - _read_in_place(run.policy, out))
     audited = run.audit(announce=lambda line: None if as_json else say(f"note: {line}", err=True))
     if out is not None:
+        from leafgate.session.results import write_results
+
         write_results(audited, audience.value, out, to or ())
     from leafgate.disclosure.document import document
     from leafgate.disclosure.text import summary
@@ -73,20 +77,20 @@ def warnings_of(policy: Policy) -> list[str]:
     return [str(problem) for problem in small_limits(policy)]
 
 
-def _prepared(out: Path | None, *given: Any) -> Session:
+def _prepared(out: Path | None, *given: Any) -> sessions.Session:
     """The policy and its tables. Verdicts of earlier runs in `out` are gone by now (`leafgate.session.stale_results`).
 
     Where a release stands that could never be drawn again nothing is drawn, and the release is left as it is.
     """
     if out is None:
-        return open_session(*given)
+        return sessions.open_session(*given)
     make_folder(out)
 
     def begin(policy: Policy) -> None:
         _keep_what_was_drawn(policy, out / RELEASE)
         _read_in_place(policy, out)
 
-    return open_session(*given, before_data=begin)
+    return sessions.open_session(*given, before_data=begin)
 
 
 def _read_in_place(policy: Policy, out: Path) -> set[str]:
@@ -117,9 +121,9 @@ def build(
 ) -> int:
     """Build the release alone and write it; nothing is attacked, so nothing is said about it."""
     make_folder(out.parent)
-    run = open_session(policy, data, root, org=org)
+    run = sessions.open_session(policy, data, root, org=org)
     _keep_what_was_drawn(run.policy, out)
-    sealed = build_release(run.policy, run.plugins, run.table, run.test)
+    sealed = sessions.build_release(run.policy, run.plugins, run.table, run.test)
     rehearsed = run.policy.build.is_rehearsal
     write_file(out, sealed.content, OWNER_ONLY if rehearsed else EVERYONE)
     say(f"{out}: {sealed.sha256}{' (a rehearsal: not fit to be published)' if rehearsed else ''}")
@@ -139,7 +143,7 @@ def attack(
     make_folder(out.parent)
     from leafgate.cli.attack import belief_file, run_single_attack
 
-    run = open_session(policy, data, root)
+    run = sessions.open_session(policy, data, root)
     belief, known = run_single_attack(run, release, use, secret)
     write_file(out, belief_file(belief, known), OWNER_ONLY)
     say(f"{out}: what {use} believes of {belief.secret or 'nobody'}, for its owner's eyes only")

@@ -22,12 +22,13 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        raise typer.Exit(_code(lambda: command(*args, **kwargs), as_json=bool(kwargs.get("as_json"))))
+        raise typer.Exit(exit_code_of(lambda: command(*args, **kwargs), as_json=bool(kwargs.get("as_json"))))
 
     return run
 
 
-def _code(command: Callable[[], int], *, as_json: bool) -> int:
+def exit_code_of(command: Callable[[], object], *, as_json: bool) -> int:
+    """The exit code that a command returns, 0 if it returns none, or that of the error it raises, which is printed."""
     try:
         code = command()
         sys.stdout.flush()
@@ -40,11 +41,21 @@ def _code(command: Callable[[], int], *, as_json: bool) -> int:
         return print_problems(
             [Problem("", f"could not write: {error.strerror}")], as_json=False, code=ExitCode.INTERNAL
         )
+    except SystemExit:  # typer ends so where nobody reads stdout any more
+        return print_problems([], as_json=False, code=ExitCode.INTERNAL)
     except Exception as error:
+        if hasattr(error, "format_message"):
+            return _print_usage_error(error.format_message(), as_json=as_json)
         return print_problems(
             [Problem("", _internal(error), "please report it")], as_json=as_json, code=ExitCode.INTERNAL
         )
-    return code
+    return code if isinstance(code, int) else ExitCode.PASS
+
+
+def _print_usage_error(message: str, *, as_json: bool) -> int:
+    """What typer says of a wrong command line; nothing, without --json, where it has printed the help instead."""
+    problem = Problem("command line", message or "names no command", "see leafgate --help")
+    return print_problems([problem] if message or as_json else [], as_json=as_json, code=ExitCode.INVALID)
 
 
 def _internal(error: BaseException) -> str:

@@ -6,15 +6,15 @@ import sys
 
 import typer
 
-from leafgate.disclosure.text import printable
+from leafgate.io.text import printable_line
 
 
 def say(line: str, *, err: bool = False) -> None:
     """Print a line of words, on stderr if it is an error."""
     if err:
-        typer.echo(printable(line), err=True)
+        typer.echo(printable_line(line), err=True)
     else:
-        print_document(f"{printable(line)}\n")
+        print_document(f"{printable_line(line)}\n")
 
 
 def print_document(text: str | bytes) -> None:

@@ -12,10 +12,10 @@ import typer
 
 from leafgate.console.options import Json
 from leafgate.console.output import print_document
-from leafgate.disclosure.text import printable
 from leafgate.errors import InvalidError
 from leafgate.io.files import EVERYONE, OWNER_ONLY, clear_file, write_file
 from leafgate.io.json import readable
+from leafgate.io.text import printable_line
 
 if TYPE_CHECKING:
     from leafgate.api.plan import SourceLine
@@ -55,7 +55,7 @@ def diff(
         write_file(out, readable(result), OWNER_ONLY if private else EVERYONE)
     if private:
         result, lines = {"format": result["format"], "of": result["of"]}, lines[-1:]
-    print_document(readable(result) if as_json else "".join(f"{printable(line)}\n" for line in lines))
+    print_document(readable(result) if as_json else "".join(f"{printable_line(line)}\n" for line in lines))
     return code
 
 
@@ -85,14 +85,13 @@ DiffOutcome = tuple[dict[str, Any], list[str], int, bool]
 
 def _is_report(path: Path) -> bool:
     """Does the file declare that it is a report? The caller reports whatever cannot be read."""
-    from leafgate.disclosure.stored import MAX_BYTES
+    from leafgate.disclosure.stored import report_bytes
     from leafgate.errors import ReportError
     from leafgate.io.json import parse_json
 
     try:
-        with path.open("rb") as file:
-            document = parse_json(file.read(MAX_BYTES + 1), ReportError, str(path))
-    except (OSError, ReportError):
+        document = parse_json(report_bytes(path), ReportError, str(path))
+    except ReportError:
         return False
     return isinstance(document, dict) and str(document.get("format", "")).startswith("leafgate/")
 
@@ -160,12 +159,12 @@ def _of_reports(old: Path, new: Path) -> DiffOutcome:
 
 
 def _report_lines(found: Sequence[Moved]) -> Iterator[str]:
-    from leafgate.disclosure.text import file_words, number, printable
+    from leafgate.disclosure.text import file_words, number
     from leafgate.policy.inherit import quoted_value
 
     for one in found:
         if one.what == "file":
-            files = ("no file" if file is None else printable(file_words(file)) for file in (one.old, one.new))
+            files = ("no file" if file is None else printable_line(file_words(file)) for file in (one.old, one.new))
             yield f"{one.kind:9}  the audited file is another: {' became '.join(files)}"
             continue
         was, now = (

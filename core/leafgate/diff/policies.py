@@ -13,11 +13,12 @@ from leafgate.api.registry import load_plugins
 from leafgate.diff.digests import uncompared, unexplained_changes
 from leafgate.diff.partial import read_one
 from leafgate.diff.reports import scored_in
-from leafgate.disclosure.intervals import Direction, range_of_value, share
+from leafgate.disclosure.intervals import range_of_value, share
 from leafgate.errors import InvalidError
 from leafgate.policy.load import as_json
 from leafgate.policy.sources import PolicyDocument, name_of
 from leafgate.policy.strictness import Change, compared
+from leafgate.types.report import Direction
 
 ELSEWHERE = {"build", "publish", "data", "knows", "seed"}
 """Parts of a policy whose change makes another release or adversary: no stored result decides the outcome."""

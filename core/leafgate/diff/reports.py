@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from leafgate.disclosure.intervals import Direction, range_of_value
+from leafgate.disclosure.intervals import range_of_value
 from leafgate.disclosure.text import audited_file
+from leafgate.types.report import Direction
 
 DIRECTIONS: tuple[Direction, ...] = ("at_least", "at_most")
 WORSE = {"worse", "vanished"}

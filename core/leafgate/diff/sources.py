@@ -11,6 +11,7 @@ from typing import Any
 
 from leafgate.disclosure.stored import MAX_BYTES
 from leafgate.errors import InvalidError, PolicyError
+from leafgate.io.files import read_bounded
 from leafgate.policy.repository import LINK, SUBMODULE, Entry, Repository
 from leafgate.policy.sources import read_lines
 
@@ -31,11 +32,7 @@ def as_file(path: Path) -> Iterator[Path]:
     if not (path.is_fifo() or path.is_char_device()):
         yield path
         return
-    try:
-        with path.open("rb") as pipe:
-            content = pipe.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise InvalidError(f"cannot be read: {error.strerror}", place=str(path)) from None
+    content = read_bounded(path, MAX_BYTES, InvalidError, str(path))
     for place, name in _texts(_document(content), ""):
         if place in BESIDE and name:
             remedy = "compare files, or a file with a revision: leafgate diff POLICY --base REV"

@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from pydantic import TypeAdapter
 
 from leafgate.disclosure.schema import FewerThan, FromTo, MoreThan
 from leafgate.io.json import JsonObject
-from leafgate.types.report import lenient
+from leafgate.types.report import Direction, lenient
 
 ROUNDING_ERROR = 1e-6
 """Masked shares are published with six digits."""
-Direction = Literal["at_least", "at_most"]
 PublishedNumber = float | FewerThan | MoreThan | FromTo | Mapping[str, float] | None
 """A count or a score as a report has it, parsed or as JSON; None where it is suppressed."""
 _MASKED: TypeAdapter[FewerThan | MoreThan | FromTo] = TypeAdapter(FewerThan | MoreThan | FromTo)

@@ -10,12 +10,15 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from leafgate.api.plan import MOST_DAYS
-from leafgate.disclosure.intervals import Direction, range_of_value, share
+from leafgate.disclosure.intervals import range_of_value, share
 from leafgate.disclosure.schema import ReportDocument, WaiverDocument
 from leafgate.errors import Problem, ReportError, plain
 from leafgate.io.contacts import same_person
+from leafgate.io.files import read_bounded
 from leafgate.io.json import JsonDocument, JsonObject, canonical, parse_json
 from leafgate.io.release_codec import FORMAT as RELEASE_FORMAT
+from leafgate.types.paths import format_path
+from leafgate.types.report import Direction
 
 MAX_BYTES = 64 * 1024 * 1024
 MESSAGES = {
@@ -36,11 +39,7 @@ def read_report(path: Path) -> JsonDocument:
 
 def report_bytes(path: Path) -> bytes:
     """The bytes of a stored report or sweep; ReportError where it cannot be read, or is too large."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise ReportError(f"cannot be read: {error.strerror}", place=str(path)) from None
+    content = read_bounded(path, MAX_BYTES, ReportError, str(path))
     if len(content) > MAX_BYTES:
         raise ReportError(f"is larger than {MAX_BYTES // 1024**2} MB", place=str(path))
     return content
@@ -64,14 +63,14 @@ def parse_report(content: bytes, place: str) -> JsonDocument:
 
 def _place(file: str, document: object, error: ErrorDetails) -> str:
     """The file and the path in it, as far as the document has it: pydantic's paths contain names of models as well."""
-    parts = ""
+    path: list[str | int] = []
     for part in error["loc"][: -1 if error["type"] in MESSAGES else None]:
         children = dict(enumerate(document)) if isinstance(document, list) else document
         if not isinstance(children, dict) or part not in children:
             break
         document = children[part]
-        parts += f"[{part}]" if isinstance(part, int) else f".{part}"
-    return f"{file}: {parts.lstrip('.')}" if parts else file
+        path.append(part)
+    return f"{file}: {format_path(tuple(path))}" if path else file
 
 
 def _message(error: ErrorDetails) -> str:

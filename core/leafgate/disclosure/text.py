@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 
 from leafgate.io.json import JsonObject
+from leafgate.io.text import printable_line, shorten
 from leafgate.types.report import DERIVED_ALONE, GROUPS_ALONE, HIDDEN_CELLS
 
 VERDICTS = {
@@ -15,8 +15,6 @@ VERDICTS = {
     "fail": "FAIL: do not publish this release.",
     "inconclusive": "INCONCLUSIVE: could not tell, so do not publish.",
 }
-COMMAND = re.compile(r"^(?=\s*::)|#(?=#\[)")
-"""The start of a GitHub `::command::` in a line, or of an Azure `##[command]`."""
 MAX_NAME_LENGTH = 200
 MAX_LINE_LENGTH = 3000
 """Longer names and lines are cut; the JSON has all of them."""
@@ -45,17 +43,6 @@ def middle(count: float | JsonObject) -> float:
     return float(count)
 
 
-def printable(line: str) -> str:
-    """The line without control characters, line ends and commands to a CI runner."""
-    plain = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)
-    return COMMAND.sub("\N{REPLACEMENT CHARACTER}", plain)
-
-
-def cut(text: str, longest: int) -> str:
-    """The text, or its beginning and an ellipsis if it has more than `longest` characters."""
-    return text if len(text) <= longest else f"{text[: longest - 1]}\N{HORIZONTAL ELLIPSIS}"
-
-
 def _many(count: object, noun: str) -> str:
     plural = {"leaf": "leaves"}.get(noun, f"{noun}s")
     return f"{number(count)} {noun if count == 1 else plural}"
@@ -63,11 +50,11 @@ def _many(count: object, noun: str) -> str:
 
 def summary(report: JsonObject) -> str:
     """The whole report as text; the first line states the verdict."""
-    return "".join(f"{printable(cut(line, MAX_LINE_LENGTH))}\n" for line in _lines(report))
+    return "".join(f"{printable_line(shorten(line, MAX_LINE_LENGTH))}\n" for line in _lines(report))
 
 
 def _lines(report: JsonObject) -> Iterator[str]:
-    yield f"{cut(report['policy']['name'], MAX_NAME_LENGTH)}: {verdict_words(report)}"
+    yield f"{shorten(report['policy']['name'], MAX_NAME_LENGTH)}: {verdict_words(report)}"
     data, release = report["data"], report["release"]
     if file := audited_file(report):
         yield f"  audited file {file_words(file)}"
@@ -99,12 +86,12 @@ def audited_file(report: JsonObject) -> Mapping[str, str] | None:
 
 def file_words(file: Mapping[str, str]) -> str:
     """The name, format and digest of a file in one line."""
-    return f"{quoted(file['name'])} ({cut(file['format'], MAX_NAME_LENGTH)}), sha256 {file['sha256']}"
+    return f"{quoted(file['name'])} ({shorten(file['format'], MAX_NAME_LENGTH)}), sha256 {file['sha256']}"
 
 
 def quoted(name: str) -> str:
     """A file's name in quotes, with its own quotes and control characters escaped."""
-    return json.dumps(cut(name, MAX_NAME_LENGTH), ensure_ascii=False)
+    return json.dumps(shorten(name, MAX_NAME_LENGTH), ensure_ascii=False)
 
 
 def release_words(release: JsonObject) -> str:

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,9 +15,6 @@ from numpy.typing import NDArray
 
 from leafgate.errors import DataError, Problem
 from leafgate.io.json import parse_number
-
-if TYPE_CHECKING:
-    pass
 
 Codes = NDArray[np.integer[Any]]
 Cells = pd.Series

@@ -1,4 +1,4 @@
-"""Writing files whole or not at all: to a temporary file in the same folder, which is then renamed."""
+"""Reading files up to a bound, and writing them whole or not at all: to a temporary file, which is then renamed."""
 
 from __future__ import annotations
 
@@ -19,6 +19,18 @@ def trouble(error: OSError, place: str) -> LeafgateError:
     if error.errno in FULL:
         return LeafgateError(f"could not be written: {error.strerror}", place=place, remedy="make room, run again")
     return OutputError(f"cannot be written: {error.strerror}", place=place, remedy="name another place")
+
+
+def read_bounded(path: Path, limit: int, error: type[LeafgateError], place: str) -> bytes:
+    """The first `limit` + 1 bytes of a file: its reader refuses a file that is larger than `limit` by their number.
+
+    Raises `error`, located at `place`, where the file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return file.read(limit + 1)
+    except OSError as reason:
+        raise error(f"cannot be read: {reason.strerror}", place=place) from None
 
 
 def make_folder(folder: Path) -> None:

@@ -1,13 +1,23 @@
-"""Texts of strangers, made fit to print: in one line, without control signs, of bounded length."""
+"""Texts written by others, made fit to print: in one line, without control characters, of bounded length."""
 
 from __future__ import annotations
 
+import re
+
+COMMAND = re.compile(r"^(?=\s*::)|#(?=#\[)")
+"""The start of a GitHub `::command::` in a line, or of an Azure `##[command]`."""
+
 
 def printable(text: str) -> str:
-    """Return the text with a replacement character for every sign that ends a line or moves a terminal's cursor."""
-    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
+    """The text with a replacement character for every character that ends a line or moves a terminal's cursor."""
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+
+
+def printable_line(line: str) -> str:
+    """The line without control characters, line ends and commands to a CI runner."""
+    return COMMAND.sub("\N{REPLACEMENT CHARACTER}", printable(line))
 
 
 def shorten(text: str, longest: int) -> str:
-    """Return the text cut to at most `longest` signs, the last of them an ellipsis where something was cut."""
+    """The text, or its beginning and an ellipsis if it has more than `longest` characters."""
     return text if len(text) <= longest else f"{text[: longest - 1]}\N{HORIZONTAL ELLIPSIS}"

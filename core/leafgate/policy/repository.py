@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from leafgate.errors import InvalidError, LeafgateError, PolicyError
+from leafgate.io.files import read_bounded
 from leafgate.io.yaml import MAX_BYTES, parse_yaml
 from leafgate.policy.sources import files_read
 
@@ -172,13 +173,13 @@ def dependents(changed: Sequence[Path], orgs: Sequence[Path] = ()) -> list[Depen
 def is_policy(path: Path) -> bool:
     """Does a file say that it is a policy? One that cannot be read as YAML does by the line that says so."""
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-        if b"leafgate" not in content:
-            return False  # most YAML files of a repository, without the time that reading them strictly takes
-        version = parse_yaml(content, path.name).get("leafgate")
-    except OSError:
+        content = read_bounded(path, MAX_BYTES, PolicyError, path.name)
+    except PolicyError:
         return False
+    if b"leafgate" not in content:
+        return False  # most YAML files of a repository, without the time that reading them strictly takes
+    try:
+        version = parse_yaml(content, path.name).get("leafgate")
     except PolicyError:
         return bool(BEGINS_A_POLICY.search(content))
     return version is not None and not isinstance(version, dict | list)

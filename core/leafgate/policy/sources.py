@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from leafgate.api.paths import inside
 from leafgate.api.plan import Lines, SourceLine
 from leafgate.errors import PolicyError
+from leafgate.io.files import read_bounded
 from leafgate.io.text import printable, shorten
 from leafgate.io.yaml import MAX_BYTES, Kept, Node, read_yaml
 from leafgate.types.paths import DocumentPath, format_path, locate
@@ -284,12 +285,7 @@ def _beside(folder: Path, name: object, place: str) -> Path:
 
 
 def _read(path: Path, name: str, place: str = "") -> tuple[dict[str, Any], Lines]:
-    try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise PolicyError(f"cannot be read: {error.strerror}", place=place or name) from None
-    return read_lines(content, name)
+    return read_lines(read_bounded(path, MAX_BYTES, PolicyError, place or name), name)
 
 
 def name_of(item: Any) -> Any:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from leafgate.disclosure.text import alarm, cut, details, group_words, headline, printable
+from leafgate.disclosure.text import alarm, details, group_words, headline
 from leafgate.io.json import JsonObject
-from leafgate.policy.sources import display_path
+from leafgate.io.text import printable_line, shorten
 
 LONGEST = 200
 """Longer names are cut; the JSON has all of them."""
@@ -26,7 +26,7 @@ def state(finding: JsonObject) -> State:
 
 def clean(text: object, longest: int = LONGEST) -> str:
     """A text without control characters, marks of direction and line ends, cut to `longest` characters."""
-    return cut(printable(str(text)), longest)
+    return shorten(printable_line(str(text)), longest)
 
 
 def findings_by_urgency(report: JsonObject) -> list[JsonObject]:
@@ -106,6 +106,8 @@ def command(report: JsonObject) -> str:
     """
     if report["release"] and report["release"].get("drawn_once"):
         return "build: {use: published, path: release.json}"
+    from leafgate.policy.sources import display_path
+
     file = below(report, str(report["policy"].get("file") or ""))
     words = ["leafgate", "audit", display_path(Path(file), "POLICY") if file else "POLICY"]
     for word in report["policy"].get("given", ()):

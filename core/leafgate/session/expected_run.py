@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leafgate.api.paths import digest
-from leafgate.engine.waivers import outside_days, utc_today
 from leafgate.errors import InvalidError, PolicyError, Problem
 
 if TYPE_CHECKING:
@@ -82,6 +81,8 @@ class ExpectedRun:
     def _day(self, report: Mapping[str, Any]) -> date:
         """The day to judge waivers on: never one before the report was made."""
         if self.as_of is None:
+            from leafgate.engine.waivers import utc_today
+
             return utc_today()
         try:
             day = date.fromisoformat(self.as_of if DAY.fullmatch(self.as_of) else "")
@@ -111,6 +112,8 @@ def judge_waivers_again(report: dict[str, Any], day: date) -> tuple[dict[str, An
         The report itself where every waiver still holds, so that the same bytes come of it on every such day; a line
         for each waiver that is over.
     """
+    from leafgate.engine.waivers import outside_days
+
     over: dict[str, tuple[str, str]] = {}
     for waiver in report["waivers"]:
         reason = outside_days(date.fromisoformat(waiver["issued"]), date.fromisoformat(waiver["expires"]), day)

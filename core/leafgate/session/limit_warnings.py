@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from leafgate.api.metrics import RecordMetric
-from leafgate.disclosure.limit_leakage import SMALL, LimitQuery
+from leafgate.disclosure.limit_query import SMALL, LimitQuery
 from leafgate.errors import Problem
 from leafgate.policy.models import Policy
 from leafgate.policy.waivers import metric_of

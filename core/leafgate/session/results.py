@@ -10,14 +10,11 @@ from leafgate.errors import ReportError
 from leafgate.io.files import EVERYONE, write_files
 from leafgate.io.json import parse_json, readable
 from leafgate.reports import FILES, Format, view
-from leafgate.session.stale_results import RELEASE, REPORT, VERDICTS
+from leafgate.session.stale_results import RELEASE, REPORT, RESULTS
 
 if TYPE_CHECKING:
     from leafgate.disclosure.masking import Audience
     from leafgate.engine.audit import Audit
-
-
-RESULTS = frozenset({RELEASE, "timings.json", "trail.json", "origins.json", *VERDICTS})
 
 
 def write_results(audit: Audit, audience: Audience, folder: Path, formats: Collection[Format] = ()) -> None:

@@ -18,6 +18,8 @@ from leafgate.reports import FILES
 REPORT, RELEASE = "report.json", "release.json"
 VERDICTS = (REPORT, *FILES.values())
 """The report, in every format it may stand in."""
+RESULTS = frozenset({RELEASE, "timings.json", "trail.json", "origins.json", *VERDICTS})
+"""Every file that an audit may write."""
 SWEEPS = ("sweep.json", "sweep.csv", "sweep.svg")
 EARLIER = "earlier-"
 """What the name of a file begins with that was set aside instead of removed."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from leafgate.errors import PolicyError
 from leafgate.io.json import canonical
+from leafgate.io.text import shorten
 from leafgate.io.yaml import parse_yaml
 
 OVER = "--over"
@@ -55,11 +56,14 @@ def display_value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
+MAX_SHORT_LENGTH = 32
+
+
 def short(value: Any) -> str:
     """A swept value in few letters: of a mapping only its values."""
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
     text = " ".join(map(short, parts)) if isinstance(value, dict | list) and value else display_value(value)
-    return text if len(text) <= 32 else f"{text[:31]}\N{HORIZONTAL ELLIPSIS}"
+    return shorten(text, MAX_SHORT_LENGTH)
 
 
 def axis_of(words: str) -> Axis:

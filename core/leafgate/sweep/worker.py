@@ -19,9 +19,9 @@ from leafgate.io.files import OWNER_ONLY, make_folder, remove_files, write_file
 from leafgate.io.json import canonical, parse_json, readable
 from leafgate.policy.load import compile_plan, policy_of
 from leafgate.policy.models import Policy
-from leafgate.session.results import RESULTS, write_results
+from leafgate.session.results import write_results
 from leafgate.session.run import Read, Tables, audit_policy, overridden
-from leafgate.session.stale_results import RELEASE
+from leafgate.session.stale_results import RELEASE, RESULTS
 from leafgate.sweep.axes import Point
 
 REPORT, KEY = "report.json", "point.json"

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from hostile_models import LARGE, lightgbm, neutral
 from hostile_skops import HOSTILE as SKOPS
 from hostile_skops import schema_with
-from leafgate.cli.app import app
+from leafgate.cli.app import core_app
 from leafgate.errors import ReleaseError
 from leafgate.models.formats.json import parse_bounded
 from leafgate.models.ir import arrays as category_sets
@@ -76,7 +76,7 @@ LONE = {
 @pytest.mark.parametrize("content", LONE.values(), ids=LONE)
 def test_half_a_sign_is_no_text_and_ends_in_exit_code_2(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "model").write_bytes(content)
-    result = CliRunner().invoke(app, ["convert", str(tmp_path / "model"), str(tmp_path / "out")])
+    result = CliRunner().invoke(core_app(), ["convert", str(tmp_path / "model"), str(tmp_path / "out")])
     assert result.exit_code == 2
     assert "is not UTF-8 text" in result.output
 
