@@ -79,5 +79,6 @@ def _ended_by(error: BaseException, *, as_json: bool) -> int:
         return print_problems(problems, as_json=as_json and not closed, code=ExitCode.INTERNAL)
     if not usage() and not as_json:
         return print_problems([], as_json=False, code=ExitCode.INVALID)
-    problem = Problem("command line", usage() or "names no command", "see leafgate --help")
+    message = usage().replace("Value error, ", "")  # pydantic's, which typer passes on
+    problem = Problem("command line", message or "names no command", "see leafgate --help")
     return print_problems([problem], as_json=as_json, code=ExitCode.INVALID)
