@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from leafgate.api.components import AttackModel, TreeBuilder
+from leafgate.api.metrics import Metric, RecordMetric
 from leafgate.io.yaml import parse_yaml
 from leafgate.policy.load import policy_of
 from replay import replayed
@@ -21,6 +23,10 @@ TEXTS = {str(page.relative_to(TOP)): page.read_text(encoding="utf-8") for page i
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s#]+)(?:#[^)]*)?\)")
 YAML = re.compile(r"^```yaml\n(leafgate: 1\n.*?)^```$", re.MULTILINE | re.DOTALL)
 FUNCTION = re.compile(r"`(leafgate\w*(?:\.\w+)+)`")
+MODULE = re.compile(r"`((?:\w+/)+(?:\w+\.py)?)`")
+MEMBERS = re.compile(
+    r"^\| ((?:`[\w()]+`(?:, )?)+)[^|]*\| (?:all|attacks|builders|metrics|metrics of people) \|", re.MULTILINE
+)
 
 
 def found(pattern: re.Pattern[str]) -> list[tuple[str, str]]:
@@ -52,6 +58,20 @@ def test_the_policy_in_the_readme_is_the_one_that_is_audited_there() -> None:
 @pytest.mark.parametrize(("page", "name"), found(FUNCTION))
 def test_a_function_a_page_names_exists(page: str, name: str) -> None:
     assert pydoc.locate(name) is not None
+
+
+@pytest.mark.parametrize("path", sorted(set(MODULE.findall(TEXTS["docs/architecture.md"]))))
+def test_a_module_that_the_architecture_page_names_exists(path: str) -> None:
+    core = TOP / "core/leafgate"
+    assert any((root / path).exists() for root in (TOP, core, core / "models"))
+
+
+def test_a_member_of_a_class_that_the_plugin_page_names_exists() -> None:
+    rows = MEMBERS.findall(TEXTS["docs/plugins.md"].partition("## What a class says of itself")[2])
+    names = {name for row in rows for name in re.findall(r"`(\w+)", row)}
+    assert {"unit", "examples", "must_hide", "wants_test"} <= names
+    members = {name for kind in (AttackModel, Metric, RecordMetric, TreeBuilder) for name in dir(kind)}
+    assert names <= members
 
 
 @pytest.mark.parametrize("page", [name for name, text in TEXTS.items() if "```console" in text])

@@ -98,6 +98,12 @@ def test_root_is_where_the_data_is(tmp_path: Path) -> None:
         assert leafgate(command, path, "--root", data).code == 0
 
 
+def test_a_choice_that_does_not_exist_is_refused_with_those_that_do(tmp_path: Path) -> None:
+    ended = leafgate("audit", tmp_path / "policy.yaml", "--audience", "everyone")
+    assert ended.code == 2
+    assert "'--audience': 'everyone' is not one of 'public', 'auditor'" in ended.err
+
+
 def test_init_writes_to_stdout_or_to_a_file(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text(PEOPLE)
     shown = leafgate("init", tmp_path / "people.csv")
@@ -113,7 +119,10 @@ def test_init_takes_the_class_and_the_header_from_the_command_line(tmp_path: Pat
     (tmp_path / "people.csv").write_text(PEOPLE)
     out = leafgate("init", tmp_path / "people.csv", "--class", "sex").out
     assert '"sex": {role: [class, sensitive], values: ["f", "m"]}' in out
-    assert '"column_4": {role: [class' in leafgate("init", tmp_path / "people.csv", "--no-header").out
+    assert "taken for what is predicted" not in out
+    guessed = leafgate("init", tmp_path / "people.csv", "--no-header").out
+    (line,) = [line for line in guessed.splitlines() if '"column_4": {role: [class' in line]
+    assert line.endswith("# CHECK: the last column is taken for what is predicted; name another one: --class")
     ended = leafgate("init", tmp_path / "people.csv", "--class", "nobody")
     assert ended.code == 2
     assert "--class: there is no column 'nobody'" in ended.err

@@ -54,7 +54,8 @@ def exit_code_of(command: Callable[[], object], *, as_json: bool) -> int:
 
 def _print_usage_error(message: str, *, as_json: bool) -> int:
     """What typer says of a wrong command line; nothing, without --json, where it has printed the help instead."""
-    problem = Problem("command line", message or "names no command", "see leafgate --help")
+    text = message.replace("Value error, ", "")  # pydantic's, which typer passes on
+    problem = Problem("command line", text or "names no command", "see leafgate --help")
     return print_problems([problem] if message or as_json else [], as_json=as_json, code=ExitCode.INVALID)
 
 

@@ -68,18 +68,26 @@ def check_width(columns: int, names: Sequence[str], place: str) -> None:
         )
 
 
+NO_HEADER = "set `csv: {header: false}`"
+"""What to do where the first line of a file is not names."""
+
+
 def refuse_twice(header: Sequence[str], place: str) -> None:
     twice = len([name for name, count in Counter(header).items() if count > 1])
     if twice:
-        raise DataError(f"{twice} column name(s) stand twice in the header", place=place, remedy="rename them")
+        remedy = f"rename them, or {NO_HEADER}"
+        raise DataError(f"{twice} column name(s) stand twice in the header", place=place, remedy=remedy)
 
 
 def check_header(header: Sequence[str], names: Sequence[str], place: str) -> None:
     """DataError unless the header has the columns `names`, each once, and no others."""
     refuse_twice(header, place)
     there = set(header)
+    if len(header) == 1 < len(names):
+        remedy = "say what divides its cells: `csv: {delimiter: ...}`"
+        raise DataError(f"the file has 1 column, the policy declares {len(names)}", place=place, remedy=remedy)
     problems = [
-        Problem(place, f"the header has no column {name!r}", "correct `data.columns`, or set `csv: {header: false}`")
+        Problem(place, f"the header has no column {name!r}", f"correct `data.columns`, or {NO_HEADER}")
         for name in names
         if name not in there
     ]

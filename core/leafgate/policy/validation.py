@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import Any
 
@@ -64,14 +64,15 @@ def cross_field_errors(document: dict[str, Any], plugins: Plugins) -> Iterator[P
     columns = _dict(_dict(document.get("data")).get("columns"))
     secrets = [name for name, spec in columns.items() if "sensitive" in _listed(_dict(spec).get("role"))]
     protected = [rule.get("column") for _, rule in _dicts(_dict(document.get("data")).get("protect"))]
+    misspelt = [str(attack.get("use")) for _, attack in attacks if str(attack.get("use")) not in plugins.by_name]
     for i, metric in metrics:
-        if metric.get("of") is not None and metric["of"] not in names:
-            known = f"one of {', '.join(map(str, names))}"
+        follows = bool(get_close_matches(str(metric.get("of")), misspelt, 1))  # from an attack's misspelt name
+        if metric.get("of") is not None and metric["of"] not in names and not follows:
+            known = nearest_name(metric["of"], map(str, names), f"one of {', '.join(map(str, names))}")
             yield Problem(f"metrics[{i}].of", "no attack of the policy has this name", known)
         if metric.get("secret") is not None and metric["secret"] not in [*secrets, *protected]:
-            yield Problem(
-                f"metrics[{i}].secret", "is not a column with the role `sensitive`, nor one of `data.protect`"
-            )
+            problem = "is not a column with the role `sensitive`, nor one of `data.protect`"
+            yield Problem(f"metrics[{i}].secret", problem, nearest_name(metric["secret"], secrets, ""))
     yield from _knowledge(document, secrets)
 
 
@@ -162,9 +163,9 @@ def _problem(wrong: Any, document: dict[str, Any], plugins: Plugins) -> Problem:
     place = format_path(loc)
     kind, message = wrong["type"], plain(wrong["msg"])
     if _is_section(loc) and kind == "union_tag_invalid":
-        return Problem(place, f"nobody offers {wrong['ctx']['tag']!r}", f"installed: {_offered(loc, plugins)}")
+        return _not_offered(place, wrong["ctx"]["tag"], loc, plugins)
     if kind == "literal_error" and loc[-1] == "use":
-        return Problem(place, f"nobody offers {_written(document, loc)!r}", f"installed: {_offered(loc, plugins)}")
+        return _not_offered(place, _written(document, loc), loc, plugins)
     if kind == "union_tag_invalid":
         return Problem(place, f"there is no {wrong['ctx']['tag']!r}", f"one of {wrong['ctx']['expected_tags']}")
     if kind == "union_tag_not_found":
@@ -174,8 +175,8 @@ def _problem(wrong: Any, document: dict[str, Any], plugins: Plugins) -> Problem:
     if kind == "missing":
         return Problem(place, "is missing")
     if kind == "literal_error" and "ctx" in wrong:
-        close = get_close_matches(str(_written(document, loc)), re.findall("'([^']*)'", wrong["ctx"]["expected"]), 1)
-        return Problem(place, message, f"did you mean {close[0]!r}?" if close else "")
+        choices = re.findall("'([^']*)'", wrong["ctx"]["expected"])
+        return Problem(place, message, nearest_name(_written(document, loc), choices, ""))
     return Problem(place, message, REMEDIES.get(kind, ""))
 
 
@@ -186,8 +187,16 @@ def _written(document: Any, loc: DocumentPath) -> Any:
     return document
 
 
-def _offered(loc: DocumentPath, plugins: Plugins) -> str:
-    return ", ".join(use_of(component) for component in plugins.kind(KINDS[str(loc[0])]))
+def _not_offered(place: str, use: object, loc: DocumentPath, plugins: Plugins) -> Problem:
+    """A name that no installed plugin offers, with the nearest name, else with all names."""
+    offered = [use_of(component) for component in plugins.kind(KINDS[str(loc[0])])]
+    return Problem(place, f"nobody offers {use!r}", nearest_name(use, offered, f"installed: {', '.join(offered)}"))
+
+
+def nearest_name(name: object, known: Iterable[str], otherwise: str) -> str:
+    """A hint at the known name that is nearest to an unknown one; `otherwise` where none is near."""
+    close = get_close_matches(str(name), list(known), 1)
+    return f"did you mean {close[0]!r}?" if close else otherwise
 
 
 def _unknown_key(loc: DocumentPath, used: type[BaseModel] | None) -> tuple[str, str]:
@@ -197,5 +206,4 @@ def _unknown_key(loc: DocumentPath, used: type[BaseModel] | None) -> tuple[str, 
     if used is not None and turned:
         direction = turned.pop()
         return f"{used.model_fields['use'].default} is limited by `{direction}`", f"write {direction} instead of {key}"
-    close = get_close_matches(key.casefold(), known, 1)
-    return "unknown key", f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known) or 'none'}"
+    return "unknown key", nearest_name(key.casefold(), known, f"known: {', '.join(known) or 'none'}")

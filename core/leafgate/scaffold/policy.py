@@ -56,6 +56,8 @@ NUMBER_NAME = re.compile(r"(^|[^a-z])(id|nr|no|num|number|key|uuid|guid|index|ro
 DATE = re.compile(r"\d{4}([-/.])\d{1,2}\1\d{1,2}([ T].*)?|\d{1,2}([-/.])\d{1,2}\3\d{4}( .*)?")
 """A date, the year first or last."""
 
+LAST_COLUMN = "the last column is taken for what is predicted; name another one: --class"
+
 FLOAT_DIGITS = 14
 """Digits after the first that every float keeps."""
 
@@ -130,7 +132,7 @@ def first_policy(
         gaps = frozenset(word for guess in guesses if guess.numeric for word in guess.missing)
         guesses = [_guess(name, cells[name], hints.known - gaps) for name in names]
         target = target or class_column(hints, {guess.name: guess.values for guess in guesses}, names)
-    lines = [*_lines(path, csv, guesses, target or names[-1], hints), *_rest(hints, guesses, target, folder)]
+    lines = [*_lines(path, csv, guesses, target, hints), *_rest(hints, guesses, target, folder)]
     text = "\n".join(lines) + "\n"
     if len(text.encode()) > MAX_BYTES:
         remedy = "leave out columns that are texts of their own, such as names and remarks"
@@ -188,7 +190,7 @@ def _guess(name: str, cells: pd.Series, known: frozenset[str] = frozenset()) -> 
 
 
 def _lines(
-    path: Path, csv: CsvOptions, guesses: Sequence[Guess], target: str, hints: ModelHints | None
+    path: Path, csv: CsvOptions, guesses: Sequence[Guess], target: str | None, hints: ModelHints | None
 ) -> Iterator[str]:
     yield f"# A first policy for {_text(path.name)}, made by `leafgate init`. Check every line that says CHECK."
     yield "leafgate: 1"
@@ -204,8 +206,10 @@ def _lines(
     if fields:
         yield f"  csv: {{{', '.join(f'{key}: {json.dumps(value)}' for key, value in fields.items())}}}"
     yield "  columns:                    # CHECK each role: does an outsider know it of everyone? then quasi_identifier"
+    predicted = guesses[-1].name if target is None else target
     for guess in guesses:
-        yield f"    {_text(guess.name)}: {_column(guess, guess.name == target, hints)}"
+        check = _check(LAST_COLUMN) if guess.name == predicted and target is None else ""
+        yield f"    {_text(guess.name)}: {_column(guess, guess.name == predicted, hints)}{check}"
 
 
 def _column(guess: Guess, is_target: bool, hints: ModelHints | None) -> str:

@@ -92,7 +92,7 @@ def test_only_line_feeds_and_carriage_returns_end_a_line(tmp_path: Path, sign: s
         ("a,b\nx,no\ny\n", "1 row(s) have another number of cells than the first (2), the first is row 3"),
         ("a,b\nx,no,z\n", "1 row(s) have another number of cells than the first (2), the first is row 2"),
         ('a,b\nx,no\n"y,yes\n', "not a table: unexpected end of data, line 3"),
-        ("a,a\nx,no\n", "1 column name(s) stand twice in the header"),
+        ("a,a\nx,no\n", "1 column name(s) stand twice in the header (rename them, or set `csv: {header: false}`)"),
         ("a,c\nx,no\n", "the header has no column 'b'"),
         ("a,b,c\nx,no,z\n", "1 column(s) of the header are not in the policy"),
         (b"a,b\n\xff,no\n", "is not utf-8-sig text"),

@@ -52,6 +52,12 @@ def test_a_policy_reads_as_it_is_written(tmp_path: Path) -> None:
             {"attacks.0.use": "lnking"},
             "attacks[0]",
             "nobody offers 'lnking'",
+            "did you mean 'linking'?",
+        ),
+        (
+            {"attacks.0.use": "x"},
+            "attacks[0]",
+            "nobody offers 'x'",
             "installed: be_dr, conditioning, counting, distinguish, linking",
         ),
         ({"metrics.0.use": "l_anonymity"}, "metrics[0]", "nobody offers 'l_anonymity'", "k_anonymity"),
@@ -59,6 +65,18 @@ def test_a_policy_reads_as_it_is_written(tmp_path: Path) -> None:
         ({"metrics.0.use": ...}, "metrics[0]", "says not what it uses", "k_anonymity"),
         ({"attacks.0.use": ...}, "attacks[0]", "says not what it uses", "linking"),
         ({"metrics.0.of": "full"}, "metrics[0].of", "no attack of the policy has this name", "one of linking"),
+        (
+            {"metrics.0.of": "lnking"},
+            "metrics[0].of",
+            "no attack of the policy has this name",
+            "did you mean 'linking'?",
+        ),
+        (
+            {"metrics.0.secret": "il"},
+            "metrics[0].secret",
+            "not a column with the role `sensitive`",
+            "did you mean 'ill'?",
+        ),
         ({"metrics.0.secret": "smoker"}, "metrics[0].secret", "not a column with the role `sensitive`", ""),
         ({"metrics.0.at_least": ...}, "metrics[0].at_least", "is missing", ""),
         ({"metrics.0.allow": 1.5}, "metrics[0].allow", "less than 1", ""),
@@ -90,6 +108,11 @@ def test_a_mistake_is_told_with_its_place_and_the_remedy(
     result = problems(tmp_path, changes)
     assert any(p.location.startswith(place) and message in p.message and remedy in p.hint for p in result), result
     assert len({p.location for p in result}) == len(result) < 3
+
+
+def test_a_misspelt_attack_is_one_problem_although_metrics_name_it_rightly(tmp_path: Path) -> None:
+    wrong = problems(tmp_path, {"attacks.0.use": "lnking", "metrics.0.of": "linking"})
+    assert [(problem.location, problem.hint) for problem in wrong] == [("attacks[0]", "did you mean 'linking'?")]
 
 
 def test_a_policy_that_is_wrong_in_five_places_lists_five_problems(tmp_path: Path) -> None:
