@@ -14,8 +14,9 @@ from scipy import stats
 from dp_survey import TRUTH, attacked, dp_trees, laplace_trees, released, survey
 from leafgate.api.components import TreeBuilder
 from leafgate.engine.build import grant_knowledge
+from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError
-from leafgate.types.belief import Belief, checked
+from leafgate.types.belief import Belief
 from leafgate.types.release import Publish, Release, published
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
@@ -39,7 +40,7 @@ def tried(builder: TreeBuilder, runs: int = 100, seed: int = 0, method: str = "m
     release = released(builder, TABLE)
     attack = Distinguish.model_validate({"use": "distinguish", "runs": runs, "method": method})
     known = attacked(builder, TABLE, seed)
-    return checked(attack.infer(release, known)[0], known)
+    return validate_belief(attack.infer(release, known)[0], known)
 
 
 def refuted(builder: TreeBuilder, runs: int = 100, seed: int = 0, method: str = "many_runs") -> bool:

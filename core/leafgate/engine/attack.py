@@ -10,10 +10,11 @@ from types import TracebackType
 
 from leafgate.api.components import AttackModel, Component
 from leafgate.api.registry import Plugins, use_of
+from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError, LeafgateError, NoReleaseError, PolicyError, ReleaseError
 from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.types.adversary import AdversaryKnowledge, defensive_copy
-from leafgate.types.belief import Belief, checked
+from leafgate.types.belief import Belief
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,9 @@ def run_attack(
         return AttackResult(attack, origin, problem=f"cannot read a release whose model is {release.model}")
     try:
         with isolate_plugin_errors(attack, plugins):
-            beliefs = tuple(checked(belief, known, release) for belief in attack.infer(release, defensive_copy(known)))
+            beliefs = tuple(
+                validate_belief(belief, known, release) for belief in attack.infer(release, defensive_copy(known))
+            )
     except LeafgateError as error:
         return AttackResult(attack, origin, problem=str(error))
     secrets = [belief.secret for belief in beliefs]

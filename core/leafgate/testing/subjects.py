@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from leafgate.api.components import AttackModel, Component, TreeBuilder
 from leafgate.api.context import ScoringContext
 from leafgate.api.metrics import Metric, RecordMetric
+from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import serialize
 from leafgate.testing.check import DoesNotApply, NonConformance, called
@@ -26,7 +27,7 @@ from leafgate.testing.sandbox import canonical_text
 from leafgate.testing.scenarios import SETTINGS, Instance, Scenario
 from leafgate.testing.scenarios.contexts import SHOWN, CaseKind, Change, Learned, release_case, unchanged
 from leafgate.testing.scenarios.tables import Key, copied, keys_of, marked, salaries, survey
-from leafgate.types.belief import Belief, checked, rows_for
+from leafgate.types.belief import Belief, rows_for
 from leafgate.types.release import Release
 from leafgate.types.table import Table
 
@@ -138,7 +139,7 @@ class AttackSubject(Subject[Scenario, Instance, list[Belief]]):
     def run(self, opened: Instance) -> list[Belief]:
         beliefs = called(self.component, lambda: self.component.infer(opened.release, opened.known))
         try:
-            return [checked(belief, opened.known, opened.release) for belief in beliefs]
+            return [validate_belief(belief, opened.known, opened.release) for belief in beliefs]
         except (InconclusiveError, TypeError) as error:
             raise NonConformance(
                 f"it returned no list of beliefs that an audit takes: {error}", "see docs/plugins.md, What you promise"
