@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from leafgate import Metric, Release, ReleaseAtLeast, ScoringContext, TreeBuilder, hookimpl
+from leafgate import BuildResult, Metric, ReleaseAtLeast, ScoringContext, TreeBuilder, hookimpl
 from leafgate_ppdtc45.options import Ppdtc45Options
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Ppdtc45(Ppdtc45Options):
     The release holds the model, the noise laws, and the shared records: they are what is really published.
     """
 
-    def build(self, table: Table, rng: np.random.Generator) -> Release:
+    def build(self, table: Table, rng: np.random.Generator) -> BuildResult:
         from leafgate_ppdtc45.builder import build
 
         return build(self, table, rng)

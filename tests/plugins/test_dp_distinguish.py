@@ -17,7 +17,7 @@ from leafgate.engine.build import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError
 from leafgate.types.belief import Belief
-from leafgate.types.release import Publish, Release, published
+from leafgate.types.release import BuildResult, Publish, Release, published
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 from leafgate_dp_random_trees import Distinguish, RandomTrees
@@ -86,8 +86,8 @@ def test_thresholds_from_the_data_are_refuted() -> None:
 
     def mechanism(own: Table, rng: np.random.Generator) -> Release:
         schema = from_the_data(own.schema, own)
-        draft = builder.mechanism_only.build(Table(schema, own.frame, own.weight), rng)
-        return published(replace(draft, schema=own.schema), Publish(), frozenset())
+        built = BuildResult.of(builder.mechanism_only.build(Table(schema, own.frame, own.weight), rng))
+        return published(replace(built.release, schema=own.schema), Publish(), frozenset())
 
     known = grant_knowledge(TABLE, mechanism=mechanism)
     found = Distinguish(runs=100).infer(released(builder, TABLE), known)[0].evidence
@@ -135,7 +135,8 @@ def test_what_is_told_beside_the_trees_is_refuted(text: str) -> None:
     builder = dp_trees()
 
     def mechanism(own: Table, rng: np.random.Generator) -> Release:
-        release = published(builder.mechanism_only.build(own, rng), Publish(), frozenset())
+        built = BuildResult.of(builder.mechanism_only.build(own, rng))
+        release = published(built.release, Publish(), frozenset())
         return replace(release, selection={**(release.selection or {}), text: [own.people, 3]})
 
     known = grant_knowledge(TABLE, mechanism=mechanism)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from leafgate.algorithms.node_counts import FileNumbers
     from leafgate.types.table import Table
 
 
@@ -154,14 +153,11 @@ class Records:
 class Release:
     """What is published: trees or records, what their numbers count, and what is claimed of them.
 
-    `selection` is what is known of the algorithm (measure, filters, parameters); `guarantee` the
-    claims, checked in every audit. `bayes` is the model where it is no tree. `noise` is the distribution of what was
-    added to a column's numbers in `records`. `origins` is the owner's alone, in no file and before no attack: for
-    each published record the row of the table it was made from. So is `trail`: what the builder did and why, step by
-    step, as JSON. So are `node_numbers`: what a model's file counts on its nodes. `sealed` are the bytes of the release
-    file this was read from; `file` describes somebody else's model file that this was read from, which is what will be
-    published then. `audited_file` names whichever of the two files was read, for reports; it is not part of the
-    release, whose bytes do not depend on a file's name.
+    It has only what the published file has: what its owner alone may know stands in `BuildResult`, which no attack
+    receives. `selection` is what is known of the algorithm (measure, filters, parameters); `guarantee` the claims,
+    checked in every audit. `bayes` is the model where it is no tree. `noise` is the distribution of what was added to a
+    column's numbers in `records`. `file` describes somebody else's model file that the release was read from, which is
+    what will be published then.
     """
 
     builder: Mapping[str, Any]
@@ -178,17 +174,6 @@ class Release:
     noise: Mapping[str, Noise] = field(default_factory=dict)
     bayes: NaiveBayes | None = None
     file: ModelFile | None = None
-    origins: tuple[int, ...] | None = field(default=None, repr=False, compare=False)
-    node_numbers: FileNumbers | None = field(default=None, repr=False, compare=False)
-    trail: tuple[Mapping[str, Any], ...] = field(default=(), repr=False, compare=False)
-    sealed: bytes | None = field(default=None, repr=False, compare=False)
-    audited_file: AuditedFile | None = field(default=None, repr=False, compare=False)
-
-    def _repr_html_(self) -> str:
-        """Its first tree, for notebooks."""
-        from leafgate.reports.notebook import release_frame
-
-        return release_frame(self)
 
     @property
     def target(self) -> str:
@@ -278,14 +263,36 @@ class Release:
         return self.count_semantics != "exact" if self.is_empty(leaf) else leaf.has_no_statistic
 
 
+@dataclass(frozen=True)
+class BuildResult:
+    """What a builder returns: the release, and what its owner alone may know of it.
+
+    No attack receives this and no published file contains it.
+
+    Attributes:
+        release: what is published, as the adversary sees it.
+        origins: for each published record the row of the table that it was made from.
+        trail: what the builder did and why, step by step, as JSON.
+    """
+
+    release: Release
+    origins: tuple[int, ...] | None = field(default=None, repr=False)
+    trail: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+
+    @staticmethod
+    def of(built: Release | BuildResult) -> BuildResult:
+        """The result of a builder that returned the release alone, or such a result itself."""
+        return BuildResult(built) if isinstance(built, Release) else built
+
+
 def published(draft: Release, publish: Publish, measure_options: frozenset[str]) -> Release:
     """The draft cut down to what the policy publishes.
 
     Leaves keep their label and the one statistic of `publish.leaves`, beside counts the scores made of them;
     without `publish.measure` the selection facts go, and with them the builder's options named in
-    `measure_options`. A release that was read from a file is published as it is.
+    `measure_options`. Somebody else's model file is published as it is.
     """
-    if draft.sealed is not None or draft.file is not None:
+    if draft.file is not None:
         return draft
 
     def cut_down(node: Node) -> Node:

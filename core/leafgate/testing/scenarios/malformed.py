@@ -11,7 +11,7 @@ import numpy as np
 from leafgate.engine.build import grant_knowledge
 from leafgate.io.release_codec import serialize
 from leafgate.testing.scenarios import SETTINGS, Instance
-from leafgate.testing.scenarios.releases import WITHHELD, counted_tree
+from leafgate.testing.scenarios.releases import WITHHELD, counted_tree, tree_release
 from leafgate.testing.scenarios.tables import survey
 from leafgate.types.adversary import AdversaryKnowledge, Fact
 from leafgate.types.release import Counted, Level, Publish, Records, Release, published
@@ -39,7 +39,7 @@ def edge_case_instances(reads: Collection[str]) -> Iterator[Instance]:
 def _odd_releases(table: Table) -> Iterator[Release]:
     tree = counted_tree(Leaf(), table)
     nobody = Leaf("none", dict.fromkeys(table.schema.classes, 0))
-    plain = SETTINGS[0].release(table, "much")
+    plain = tree_release(table, "much")
     for level in get_args(Level):
         yield published(plain, Publish(level, measure=False), frozenset())
     yield replace(plain, trees=plain.trees * 2, combine="vote")
