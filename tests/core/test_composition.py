@@ -261,10 +261,10 @@ def test_the_public_report_says_nothing_that_only_the_composition_tells(table: T
     metrics = [{"use": "confidence", "scored": "composition", "at_most": most, "name": "hidden"}]
     policy = policy_for_any_table(metrics).model_copy(update={"build": Kadet(k=k, prune=False)})
     done = audit_policy(policy, PLUGINS, table)
-    if done.sealed is None:
+    if done.artifact is None:
         return
     shown = {result["id"]: result for result in document(done.report, "public")["findings"]}
-    for derived, true in cases(table, done.sealed.release.trees[0]):
+    for derived, true in cases(table, done.artifact.release.trees[0]):
         name = f"hidden@linking#{true.secret.name}"
         scores = [case.posterior.max(axis=1) for case in (derived, true)]
         found = finding(done.report, name)

@@ -39,8 +39,8 @@ def test_what_was_planted_is_not_in_a_notebook(tmp_path: Path) -> None:
 
 def test_a_release_shows_its_tree_with_all_it_publishes(tmp_path: Path) -> None:
     audited = open_session(survey(tmp_path)).audit()
-    assert audited.sealed is not None
-    page = framed(release_frame(audited.sealed.release))
+    assert audited.artifact is not None
+    page = framed(release_frame(audited.artifact.release))
     assert page.count("<svg") == 1
     assert "<a " not in page  # there are no cards to open
     for words in ("kadet, 1 tree", "age", "yes"):

@@ -29,7 +29,7 @@ class AttackResult:
 
 def announce_attack(
     attack: AttackModel,
-    sealed: ReleaseArtifact,
+    artifact: ReleaseArtifact,
     known: AdversaryKnowledge,
     plugins: Plugins,
     announce: Callable[[str], None],
@@ -37,7 +37,7 @@ def announce_attack(
     """Pass on what an attack forecasts of its run; an error of the forecast is left to the attack itself."""
     try:
         with isolate_plugin_errors(attack, plugins):
-            text = attack.forecast(sealed.release, defensive_copy(known))
+            text = attack.forecast(artifact.release, defensive_copy(known))
     except LeafgateError:
         return
     if text:
@@ -45,10 +45,10 @@ def announce_attack(
 
 
 def run_attack(
-    attack: AttackModel, sealed: ReleaseArtifact, known: AdversaryKnowledge, plugins: Plugins
+    attack: AttackModel, artifact: ReleaseArtifact, known: AdversaryKnowledge, plugins: Plugins
 ) -> AttackResult:
     """Run one attack; whatever it does wrong becomes the reason why there is no belief."""
-    origin, release = plugins.origin(attack), sealed.release
+    origin, release = plugins.origin(attack), artifact.release
     if release.count_semantics not in attack.reads:
         return AttackResult(
             attack, origin, problem=f"cannot read a release whose numbers are {release.count_semantics}"

@@ -19,9 +19,9 @@ from leafgate.types.table import Table
 FORMAT = "leafgate/origins/1"
 
 
-def origins_document(sealed: ReleaseArtifact) -> bytes:
+def origins_document(artifact: ReleaseArtifact) -> bytes:
     """For each published record the row of the table (sorted, equal people together, no key) it was made from."""
-    return readable({"format": FORMAT, "release": sealed.sha256, "rows": list(sealed.origins or ())})
+    return readable({"format": FORMAT, "release": artifact.sha256, "rows": list(artifact.origins or ())})
 
 
 def with_origins(loaded: LoadedRelease, path: Path, table: Table) -> LoadedRelease:
