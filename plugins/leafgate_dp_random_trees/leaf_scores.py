@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import pdtr
 
-from leafgate.types.release import map_leaves
 from leafgate.types.schema import Schema
-from leafgate.types.tree import Leaf, Node
+from leafgate.types.tree import Leaf, Node, map_leaves
 from leafgate_dp_random_trees.distinguish.features import Cells, Floats, Grid, TreeCounters
 from leafgate_dp_random_trees.mechanisms import Ids
 

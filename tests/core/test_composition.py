@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from any_table import policy_for_any_table
 from leafgate import InconclusiveError, Release, ScoringContext
+from leafgate.algorithms.publication import published
 from leafgate.api.metrics import Metric
 from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
@@ -26,7 +27,7 @@ from leafgate.io.release_codec import serialize
 from leafgate.policy.load import policy_of
 from leafgate.session.run import audit_policy, open_session
 from leafgate.types.evidence import AuditorOnly
-from leafgate.types.release import Level, Publish, published
+from leafgate.types.release import Level, Publish
 from leafgate.types.report import Finding, Report, SecondaryScore
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table

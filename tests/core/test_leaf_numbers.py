@@ -12,8 +12,9 @@ from sklearn.ensemble import RandomForestClassifier
 
 import leafgate
 from leafgate.algorithms.consistency import inconsistent_leaves, inconsistent_records
+from leafgate.algorithms.publication import published
 from leafgate.models.lowering.release import lower_model
-from leafgate.types.release import Level, ModelFile, Publish, Release, published
+from leafgate.types.release import Level, ModelFile, Publish, Release
 from leafgate.types.table import Table
 from leafgate.types.tree import Leaf
 from leafgate_baselines import C45

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from command_line import leafgate
 from leafgate import AdversaryKnowledge, Belief, InconclusiveError, Release, ScoringContext
+from leafgate.algorithms.publication import published
 from leafgate.disclosure.document import document
 from leafgate.engine.build import grant_knowledge
 from leafgate.engine.validation import validate_belief
@@ -20,7 +21,7 @@ from leafgate.io.tables import read_population
 from leafgate.policy.load import load_policy
 from leafgate.session.run import open_session
 from leafgate.types.adversary import defensive_copy
-from leafgate.types.release import Level, Publish, published
+from leafgate.types.release import Level, Publish
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node

@@ -31,10 +31,10 @@ from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import read_foreign
 from leafgate.models.scrub.scrub import minimise
 from leafgate.types import schema as bins
-from leafgate.types.release import Release, map_leaves
+from leafgate.types.release import Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table
-from leafgate.types.tree import Leaf, Node, NumericSplit
+from leafgate.types.tree import Leaf, Node, NumericSplit, map_leaves
 from leafgate_linking import Linking
 from sklearn_zoo import skops_bytes
 

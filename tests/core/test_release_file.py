@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leafgate.algorithms.publication import published
 from leafgate.io.release_codec import read_release, serialize
-from leafgate.types.release import Level, Publish, Release, published
+from leafgate.types.release import Level, Publish, Release
 from leafgate.types.schema import Schema
 from leafgate.types.tree import CategoricalSplit, Leaf, NumericSplit
 from random_tables import categorical, tables

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from leafgate.algorithms.publication import published
 from leafgate.errors import ReleaseError
 from leafgate.io.release_codec import read_release, serialize
-from leafgate.types.release import Publish, Records, Release, published
+from leafgate.types.release import Publish, Records, Release
 from leafgate.types.schema import Schema
 from random_tables import categorical, numeric
 

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dp_survey import TRUTH, attacked, dp_trees, laplace_trees, released, survey
+from leafgate.algorithms.publication import published
 from leafgate.api.components import TreeBuilder
 from leafgate.engine.build import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError
 from leafgate.types.belief import Belief
-from leafgate.types.release import BuildResult, Publish, Release, published
+from leafgate.types.release import BuildResult, Publish, Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 from leafgate_dp_random_trees import Distinguish, RandomTrees

@@ -15,9 +15,10 @@ from sklearn.naive_bayes import GaussianNB
 
 from leafgate import PolicyError
 from leafgate.algorithms.consistency import follows_from_records
-from leafgate.algorithms.prediction import predict
+from leafgate.algorithms.prediction import naive_bayes_posterior, predict
+from leafgate.algorithms.publication import published
 from leafgate.types.noise import Law, Noise
-from leafgate.types.release import Level, Publish, Release, published
+from leafgate.types.release import Level, Publish, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table
 from leafgate.types.tree import Leaf, Node, NumericSplit, leaves
@@ -202,7 +203,7 @@ def test_naive_bayes_predicts_what_a_peer_does_from_the_same_normals() -> None:
     peer.theta_ = np.array([[normals[f"x{i}"][label][0] for i in range(2)] for label in CLASSES])
     peer.var_ = np.array([[normals[f"x{i}"][label][1] for i in range(2)] for label in CLASSES])
     table = shared.table
-    chances = release.bayes.chances(table, CLASSES)
+    chances = naive_bayes_posterior(release.bayes, table, CLASSES)
     assert chances == pytest.approx(peer.predict_proba(table.frame[["x0", "x1"]].to_numpy()))
     shared_side = with_noise_variance(release.bayes, release).normals["x0"]["no"][1]
     assert shared_side == pytest.approx(normals["x0"]["no"][1] + 9)

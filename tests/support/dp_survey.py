@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from leafgate.algorithms.publication import published
 from leafgate.api.components import TreeBuilder
 from leafgate.api.context import ScoringContext
 from leafgate.engine.build import grant_knowledge
 from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.release import BuildResult, Publish, Release, published
+from leafgate.types.release import BuildResult, Publish, Release
 from leafgate.types.schema import Column
 from leafgate.types.table import Table
 from leafgate_dp_random_trees import DifferentialPrivacy, DpLaplaceTrees, DpRandomTrees

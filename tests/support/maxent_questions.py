@@ -9,10 +9,11 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
+from leafgate.algorithms.publication import published
 from leafgate.api.components import TreeBuilder
 from leafgate.errors import NoReleaseError, PolicyError
 from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.release import BuildResult, Level, Publish, Release, published
+from leafgate.types.release import BuildResult, Level, Publish, Release
 from leafgate.types.table import Table
 from leafgate.types.tree import Leaf, Node, children
 from leafgate_maxent.problem import build as modelling

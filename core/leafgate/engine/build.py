@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from leafgate.algorithms.publication import published
 from leafgate.algorithms.sampling import sampled
 from leafgate.api.components import TreeBuilder
 from leafgate.api.plan import AuditPlan, ReleaseFileChecks
@@ -17,7 +18,7 @@ from leafgate.errors import InconclusiveError, PolicyError, ReleaseError
 from leafgate.io.release_codec import LoadedRelease, ReleaseArtifact, serialize
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.evidence import is_json_encodable
-from leafgate.types.release import BuildResult, Publish, Release, published
+from leafgate.types.release import BuildResult, Publish, Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 
@@ -41,7 +42,7 @@ def grant_knowledge(
     A secret's distribution is over its values, each with its share of the people. Of a `release` that needs it the
     adversary knows how often each label is right.
     """
-    from leafgate.algorithms.prediction import label_accuracies, vote_accuracies
+    from leafgate.algorithms.prediction import label_accuracies, needs_label_accuracies, vote_accuracies
 
     public, _ = table.public
     shares: dict[str, dict[str, float]] = {}
@@ -51,9 +52,8 @@ def grant_knowledge(
             counts = np.bincount(table.codes(column.name), weights=table.weight, minlength=len(domain))
             shares[column.name] = dict(zip(domain, (counts / table.people).tolist(), strict=True))
     schema = table.without_key.schema
-    needed = release is not None and release.needs_label_accuracies and release.target in schema
     accuracies, votes = None, None
-    if release is not None and needed:
+    if release is not None and needs_label_accuracies(release) and release.target in schema:
         accuracies, votes = label_accuracies(release, table), vote_accuracies(release, table)
     return AdversaryKnowledge(
         schema, public, shares, mechanism, seed, population, people, tuple(facts), accuracies, votes

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from leafgate.algorithms.publication import published
 from leafgate.engine.build import grant_knowledge
 from leafgate.io.release_codec import serialize
 from leafgate.testing.scenarios.releases import (
@@ -22,7 +23,7 @@ from leafgate.testing.scenarios.releases import (
 )
 from leafgate.testing.scenarios.tables import OLDEST, numbered, salaries, survey, twins
 from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.release import BuildResult, Counted, Level, Publish, Records, Release, published
+from leafgate.types.release import BuildResult, Counted, Level, Publish, Records, Release
 from leafgate.types.table import Table
 
 if TYPE_CHECKING:
