@@ -86,8 +86,8 @@ def held_to(setting: str, required: Options) -> Audit:
 
 
 def tree(audit: Audit) -> Node:
-    assert audit.sealed is not None
-    return audit.sealed.release.trees[0]
+    assert audit.artifact is not None
+    return audit.artifact.release.trees[0]
 
 
 def passes(audit: Audit, limit: float, fits: Callable[[float, float], bool]) -> bool:
@@ -120,8 +120,8 @@ def test_with_id3_most_of_it_comes_from_small_k() -> None:
 def test_for_small_k_tds_spends_everything_on_relationship_and_predicts_nothing(k: int) -> None:
     found = audited(adult("adult-id3"), {"use": "tds", "k": k, "release": "both"}, {"use": "accuracy", "at_least": 0})
     assert isinstance(tree(found), Leaf)
-    assert found.sealed is not None
-    records = found.sealed.release.records
+    assert found.artifact is not None
+    records = found.artifact.release.records
     assert records is not None
     items = {name for i, name in enumerate(records.columns) if len({str(row[i]) for row in records.rows}) > 1}
     assert items == {"marital-status", "relationship", "income"}
@@ -194,7 +194,7 @@ def test_the_roots_confidence_is_75_1_per_cent() -> None:
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_beyond_the_root_there_is_no_release(setting: str, required: Options) -> None:
     audit = held_to(setting, required)
-    assert audit.sealed is None
+    assert audit.artifact is None
     assert [(finding.id, finding.passed) for finding in audit.report.findings] == [("build", False)]
     assert (audit.report.verdict, audit.report.exit_code) == ("fail", 1)
     builder = Kadet.model_validate({"k": 1, "require": (required,)})

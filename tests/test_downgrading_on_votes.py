@@ -35,13 +35,13 @@ def right(run: Session, audit: Audit, attack: CellAttack) -> float:
     """The share of withheld parties that an attack's best guess gets right."""
     from leafgate.engine.build import grant_knowledge
 
-    assert audit.sealed is not None
-    beliefs = attack.infer(audit.sealed.release, grant_knowledge(run.table))
+    assert audit.artifact is not None
+    beliefs = attack.infer(audit.artifact.release, grant_knowledge(run.table))
     party = next(belief for belief in beliefs if belief.secret == "party")
     assert party.posterior is not None
     assert party.record_positions is not None
-    assert audit.sealed.origins is not None
-    truth = run.table.without_key.codes("party")[np.asarray(audit.sealed.origins)[party.record_positions]]
+    assert audit.artifact.origins is not None
+    truth = run.table.without_key.codes("party")[np.asarray(audit.artifact.origins)[party.record_positions]]
     return float((party.posterior.to_numpy().argmax(axis=1) == truth).mean())
 
 

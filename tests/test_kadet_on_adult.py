@@ -17,7 +17,7 @@ K_GRID = (2, 5, 10, 25, 50, 75, 100, 150, 200, 250, 500, 750, 889, 890, 1000)
 
 
 def tree(setting: str, k: int, *, prune: bool) -> Node:
-    sealed = kadet(setting, k, prune=prune).sealed
+    sealed = kadet(setting, k, prune=prune).artifact
     assert sealed is not None
     return sealed.release.trees[0]
 
@@ -110,10 +110,13 @@ def test_from_some_k_on_nobody_is_exposed(setting: str, prune: bool, first: int)
 
 @pytest.mark.slow
 def test_with_k_1_kadet_is_id3() -> None:
-    plain, free = unprotected("adult-id3", 2).sealed, audited("adult-id3", 1, {"use": "kadet", "k": 1, "prune": False})
+    plain, free = (
+        unprotected("adult-id3", 2).artifact,
+        audited("adult-id3", 1, {"use": "kadet", "k": 1, "prune": False}),
+    )
     assert plain is not None
-    assert free.sealed is not None
-    assert free.sealed.release.trees == plain.release.trees
+    assert free.artifact is not None
+    assert free.artifact.release.trees == plain.release.trees
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ What a plugin needs can be imported from here; nothing heavy is loaded until it 
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from leafgate.models.readers.sklearn.estimators import from_sklearn
     from leafgate.types.adversary import AdversaryKnowledge, Fact
     from leafgate.types.belief import Belief
-    from leafgate.types.release import Release
+    from leafgate.types.release import BuildResult, Release
     from leafgate.types.table import Table
 
 LATER = {
@@ -27,6 +28,7 @@ LATER = {
     "AtMost": "leafgate.api.metrics",
     "AttackModel": "leafgate.api.components",
     "Belief": "leafgate.types.belief",
+    "BuildResult": "leafgate.types.release",
     "ScoringContext": "leafgate.api.context",
     "DataError": "leafgate.errors",
     "Example": "leafgate.api.metrics",
@@ -54,6 +56,7 @@ __all__ = [
     "AtMost",
     "AttackModel",
     "Belief",
+    "BuildResult",
     "DataError",
     "Example",
     "Fact",
@@ -71,6 +74,19 @@ __all__ = [
     "from_sklearn",
     "hookimpl",
 ]
+
+
+def _display_releases() -> None:
+    """Have releases displayed as their tree where leafgate is imported in a notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    if shell is not None and getattr(shell, "display_formatter", None) is not None:
+        from leafgate.reports.notebook import register_release_page
+
+        register_release_page(shell)
+
+
+_display_releases()
 
 
 def __getattr__(name: str) -> Any:

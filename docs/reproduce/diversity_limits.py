@@ -96,7 +96,7 @@ def _row(setting: Setting, kind: str, limit: float, pruned: bool) -> Limited:
     other, twin = ("l", l_of(limit)) if kind == "confidence" else ("confidence", confidence_of(limit))
     beside = limited(setting, other, twin, pruned=pruned)
     row = Limited(setting.name, pruned, kind, limit, twin, _same(done, beside), done.report.verdict)
-    if done.sealed is None:
+    if done.artifact is None:
         return replace(row, reason=str(done.report.findings[0].evidence["reason"]))
     found = findings(done)
     return replace(
@@ -114,6 +114,6 @@ def _row(setting: Setting, kind: str, limit: float, pruned: bool) -> Limited:
 
 
 def _same(one: Audit, other: Audit) -> bool:
-    if one.sealed is None or other.sealed is None:
-        return one.sealed is other.sealed
+    if one.artifact is None or other.artifact is None:
+        return one.artifact is other.artifact
     return release_of(one).trees == release_of(other).trees

@@ -15,6 +15,7 @@ import numpy as np
 from dp_data import Data, Split
 from dp_scores import Floats, Mean, Score, measured, of_votes
 from leafgate.algorithms.routing import route
+from leafgate.types.release import BuildResult
 from leafgate.types.tree import Node
 from leafgate_dp_random_trees import DpRandomTrees, RandomTrees
 from leafgate_dp_random_trees.mechanisms import Key, sample_counts
@@ -100,7 +101,8 @@ def same(split: Split, depth: int, seeds: int = 20) -> tuple[Mean, Mean, Mean, M
     built: list[list[float]] = [[], []]
     for seed in range(seeds):
         for builder, result in zip((plain, private), built, strict=True):
-            result.append(measured(builder.build(split[0], np.random.default_rng(seed)), split[1]).accuracy)
+            release = BuildResult.of(builder.build(split[0], np.random.default_rng(seed))).release
+            result.append(measured(release, split[1]).accuracy)
     ours = ([each[setting].accuracy for each in mine] for setting in ((8, 0, 1.0), (8, 20, 0.1)))
     (one, two), (three, four) = map(Mean.of, ours), map(Mean.of, built)
     return one, two, three, four

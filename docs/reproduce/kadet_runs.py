@@ -99,8 +99,8 @@ def row_of(tree: str, k: int | None, pruned: bool, done: Audit) -> Row:
 
 
 def release_of(done: Audit) -> Release:
-    assert done.sealed is not None
-    return done.sealed.release
+    assert done.artifact is not None
+    return done.artifact.release
 
 
 def rows_of(setting: Setting) -> Iterator[tuple[Row, float]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from leafgate import AttackModel, Metric, Release, ReleaseAtMost, ScoringContext, TreeBuilder, hookimpl
+from leafgate import AttackModel, BuildResult, Metric, ReleaseAtMost, ScoringContext, TreeBuilder, hookimpl
 from leafgate.api.lazy import lazy
 from leafgate_downgrading.options import (
     PAPER,
@@ -50,7 +50,7 @@ class Downgrading(DowngradingOptions):
     Cells of quasi-identifiers stay: the adversary knows them of everyone.
     """
 
-    def build(self, table: Table, rng: np.random.Generator) -> Release:
+    def build(self, table: Table, rng: np.random.Generator) -> BuildResult:
         return builder.build(self, table, rng)
 
 

@@ -16,7 +16,7 @@ from leafgate.algorithms.induction.growth import finished
 from leafgate.algorithms.induction.pruning import prune
 from leafgate.errors import NoReleaseError, PolicyError
 from leafgate.types.arrays import Mask, Rows
-from leafgate.types.release import Records, Release
+from leafgate.types.release import BuildResult, Records, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table, typed_column
 from leafgate.types.tree import Leaf, Node
@@ -80,7 +80,7 @@ def reader_tree(schema: Schema, records: Records) -> Node:
     return finished(table, root, schema)
 
 
-def build(options: DowngradingOptions, table: Table, rng: np.random.Generator) -> Release:
+def build(options: DowngradingOptions, table: Table, rng: np.random.Generator) -> BuildResult:
     """The downgraded table, one record for each row of the table, and where wanted the tree a reader would learn.
 
     People of a row with a protected cell are published one by one, so that their number does not disclose that
@@ -120,11 +120,11 @@ def _objective(options: DowngradingOptions, table: Table) -> Objective:
 
 def _release(
     options: DowngradingOptions, table: Table, cells: Cells, origins: Rows, search: Search, rng: np.random.Generator
-) -> Release:
+) -> BuildResult:
     order, records = _published(cells, search.hidden, rng)
     place = np.argsort(order)
     tree = reader_tree(table.schema, records) if options.release == "both" else None
-    return Release(
+    release = Release(
         builder=options.described(),
         schema=table.schema,
         trees=() if tree is None else (tree,),
@@ -132,9 +132,9 @@ def _release(
         selection=None if tree is None else {"measure": "gain_ratio", "pruned": True, "from": "complete records"},
         count_semantics="exact" if tree is None or not search.hidden.any() else "sampled",
         records=records,
-        origins=tuple(origins[order].tolist()),
-        trail=tuple(_trail_entry(step, cells.columns, place) for step in search.steps),
     )
+    trail = tuple(_trail_entry(step, cells.columns, place) for step in search.steps)
+    return BuildResult(release, origins=tuple(origins[order].tolist()), trail=trail)
 
 
 def _published(cells: Cells, hidden: Mask, rng: np.random.Generator) -> tuple[Rows, Records]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 from pydantic import ValidationError
@@ -54,16 +55,17 @@ def _label(leaf: Leaf, release: Release) -> str | None:
 
 
 def _scores_are_postprocessing(release: Release, k: int) -> bool:
-    if release.sealed is None:
-        return _scores_match(release, k)
-    if release.sealed not in _LAST_RESULT:
-        _LAST_RESULT.clear()
-        _LAST_RESULT[release.sealed] = _scores_match(release, k)
-    return _LAST_RESULT[release.sealed]
+    for checked, of_k, result in _LAST_RESULT:
+        if checked() is release and of_k == k:
+            return result
+    result = _scores_match(release, k)
+    _LAST_RESULT[:] = [(ref(release), k, result)]
+    return result
 
 
-_LAST_RESULT: dict[bytes, bool] = {}
-"""Of the release looked at last: several metrics and claims ask about the same one, and it takes seconds."""
+_LAST_RESULT: list[tuple[ref[Release], int, bool]] = []
+"""The result for the release object that was checked last: several metrics and claims check the same one, and a check
+takes seconds."""
 
 
 def _scores_match(release: Release, k: int) -> bool:

@@ -9,9 +9,8 @@ import numpy as np
 from scipy.special import pdtr
 
 from leafgate.types.arrays import Floats, Ids
-from leafgate.types.release import map_leaves
 from leafgate.types.schema import Schema
-from leafgate.types.tree import Leaf, Node
+from leafgate.types.tree import Leaf, Node, map_leaves
 from leafgate_dp_random_trees.distinguish.features import Cells, Grid, TreeCounters
 
 SIMULATED_PEOPLE = 30_000

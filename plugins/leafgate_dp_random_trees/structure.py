@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from leafgate.types.arrays import Floats
-from leafgate.types.release import map_leaves
 from leafgate.types.schema import Column, Schema
-from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit, columns_asked
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit, columns_asked, map_leaves
 
 Bounds = Mapping[str, tuple[float, float]]
 

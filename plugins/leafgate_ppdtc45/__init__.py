@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from leafgate import InconclusiveError, Metric, Release, ReleaseAtLeast, ScoringContext, TreeBuilder, hookimpl
+from leafgate import BuildResult, InconclusiveError, Metric, ReleaseAtLeast, ScoringContext, TreeBuilder, hookimpl
 from leafgate.api.lazy import lazy
 from leafgate_ppdtc45.options import Ppdtc45Options
 
@@ -31,7 +31,7 @@ class Ppdtc45(Ppdtc45Options):
     The release holds the model, the noise laws, and the shared records: they are what is really published.
     """
 
-    def build(self, table: Table, rng: np.random.Generator) -> Release:
+    def build(self, table: Table, rng: np.random.Generator) -> BuildResult:
         return builder.build(self, table, rng)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leafgate.errors import NoReleaseError
-from leafgate.types.release import NaiveBayes, Release
+from leafgate.types.release import BuildResult, NaiveBayes, Release
 from leafgate.types.table import Table
 from leafgate_ppdtc45.deconvolved_c45 import deconvolved_tree
 from leafgate_ppdtc45.growing import grow_by_probability
@@ -56,14 +56,14 @@ def _normal(numbers: np.ndarray, noise: float) -> tuple[float, float]:
     return float(numbers.mean()), max(spread - noise, FLOOR * spread, NOISE_FLOOR * noise)
 
 
-def build(options: Ppdtc45Options, table: Table, rng: np.random.Generator) -> Release:
+def build(options: Ppdtc45Options, table: Table, rng: np.random.Generator) -> BuildResult:
     """The release: shared records with the model learned from them, and which row of the table each was made from.
 
     Raises PolicyError for noise that does not fit the table.
     """
     coins = rng if options.rehearsal else SystemCoins()
     shared, origins = share_table(table, noise_laws(options.noise, table), coins)
-    return replace(learn(options, shared, rng), origins=tuple(origins.tolist()))
+    return BuildResult(learn(options, shared, rng), origins=tuple(origins.tolist()))
 
 
 def learn(options: Ppdtc45Options, shared: SharedRecords, rng: np.random.Generator) -> Release:

@@ -65,10 +65,10 @@ def mine_command(
     together = pool_files(
         [read_shared(path, schema) for path in shared], schema, agreed_noise(builder.noise, schema), common=common
     )
-    sealed = publish(compile_plan(chosen), plugins, learn(builder, together, np.random.default_rng(chosen.seed)))
-    write_file(out, sealed.content, EVERYONE)
+    artifact = publish(compile_plan(chosen), plugins, learn(builder, together, np.random.default_rng(chosen.seed)))
+    write_file(out, artifact.content, EVERYONE)
     people = f"{len(together.classes):,} people of {len(shared)} file(s)"
-    typer.echo(f"{out}: from {people}, sha256 {sealed.sha256[:16]}")
+    typer.echo(f"{out}: from {people}, sha256 {artifact.sha256[:16]}")
     return 0
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from pydantic import Field
 
-from leafgate import Metric, Release, ReleaseAtMost, ScoringContext, TreeBuilder, hookimpl
+from leafgate import Metric, ReleaseAtMost, ScoringContext, TreeBuilder, hookimpl
 from leafgate.api.components import Strict
 from leafgate.api.paths import OwnersFile, PolicyFile
 from leafgate.errors import ReleaseError
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from leafgate import Table
+    from leafgate.io.release_codec import LoadedRelease
 
 
 class TrainedBy(Strict):
@@ -61,28 +62,28 @@ class Published(TreeBuilder):
     formula = "the release is the file; of a fitted model what its trees say over the policy's columns"
     source = "the release format, design of leafgate, section 4.3"
 
-    def build(self, table: Table, rng: np.random.Generator) -> Release:
+    def build(self, table: Table, rng: np.random.Generator) -> LoadedRelease:
         from leafgate.models.load import load_release
 
-        release = load_release(self.path, table.schema, self.encoding, table.people)
+        loaded = load_release(self.path, table.schema, self.encoding, table.people)
         if self.trained_by is not None:
-            release = self._trained(release, self.trained_by)
+            loaded = self._trained(loaded, self.trained_by)
         if self.origins is None:
-            return release
+            return loaded
         from leafgate.models.origins import with_origins
 
-        return with_origins(release, self.origins, table)
+        return with_origins(loaded, self.origins, table)
 
-    def _trained(self, release: Release, how: TrainedBy) -> Release:
+    def _trained(self, loaded: LoadedRelease, how: TrainedBy) -> LoadedRelease:
         """The release, its file's numbers to be held against a part of the table, or against weights."""
-        if release.node_numbers is None:
+        if loaded.node_numbers is None:
             raise ReleaseError(
                 "is no file of a fitted model, so nothing is to be said of its training",
                 place=self.path.name,
                 remedy="remove `build: {trained_by: ...}`",
             )
-        numbers = replace(release.node_numbers, subsample=how.subsample, weighted=how.weighted)
-        return replace(release, node_numbers=numbers)
+        numbers = replace(loaded.node_numbers, subsample=how.subsample, weighted=how.weighted)
+        return replace(loaded, node_numbers=numbers)
 
 
 class FileDisclosure(ReleaseAtMost):

@@ -19,11 +19,12 @@ import numpy as np
 import pandas as pd
 
 from adult_rows import POLICIES, drawn
+from leafgate.algorithms.publication import published
 from leafgate.engine.build import grant_knowledge
 from leafgate.policy.load import document_of, policy_of
 from leafgate.session.run import read_tables
 from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.release import Level, Publish, Release, published
+from leafgate.types.release import Level, Publish, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table
 from leafgate_baselines import Id3

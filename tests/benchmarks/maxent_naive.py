@@ -22,11 +22,12 @@ from pathlib import Path
 import numpy as np
 
 from adult_rows import POLICIES, drawn
+from leafgate.algorithms.publication import published
 from leafgate.engine.build import grant_knowledge
 from leafgate.policy.load import document_of, policy_of
 from leafgate.session.run import read_tables
 from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.release import Level, Publish, Release, published
+from leafgate.types.release import Level, Publish, Release
 from leafgate.types.table import make_table
 from leafgate_baselines import Id3
 from leafgate_maxent.problem.build import build_model

@@ -15,9 +15,10 @@ from sklearn.naive_bayes import GaussianNB
 
 from leafgate import PolicyError
 from leafgate.algorithms.consistency import follows_from_records
-from leafgate.algorithms.prediction import predict
+from leafgate.algorithms.prediction import naive_bayes_posterior, predict
+from leafgate.algorithms.publication import published
 from leafgate.types.noise import Law, Noise
-from leafgate.types.release import Level, Publish, Release, published
+from leafgate.types.release import Level, Publish, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table
 from leafgate.types.tree import Leaf, Node, NumericSplit, leaves
@@ -202,7 +203,7 @@ def test_naive_bayes_predicts_what_a_peer_does_from_the_same_normals() -> None:
     peer.theta_ = np.array([[normals[f"x{i}"][label][0] for i in range(2)] for label in CLASSES])
     peer.var_ = np.array([[normals[f"x{i}"][label][1] for i in range(2)] for label in CLASSES])
     table = shared.table
-    chances = release.bayes.chances(table, CLASSES)
+    chances = naive_bayes_posterior(release.bayes, table, CLASSES)
     assert chances == pytest.approx(peer.predict_proba(table.frame[["x0", "x1"]].to_numpy()))
     shared_side = with_noise_variance(release.bayes, release).normals["x0"]["no"][1]
     assert shared_side == pytest.approx(normals["x0"]["no"][1] + 9)
@@ -222,11 +223,12 @@ def people() -> Table:
 
 def test_everybody_shares_a_row_of_their_own_and_the_owner_knows_whose_it_is() -> None:
     table = people()
-    release = build(options({"deviation": 0.001}), table, np.random.default_rng(1))
+    built = build(options({"deviation": 0.001}), table, np.random.default_rng(1))
+    release = built.release
     assert release.records is not None
-    assert release.origins is not None
-    assert Counter(release.origins) == dict(enumerate(table.weight.tolist()))
-    for row, origin in zip(release.records.rows, release.origins, strict=True):
+    assert built.origins is not None
+    assert Counter(built.origins) == dict(enumerate(table.weight.tolist()))
+    for row, origin in zip(release.records.rows, built.origins, strict=True):
         x0, x1, label = table.frame.iloc[origin]
         assert row[:2] == pytest.approx((x0, x1), abs=0.01)
         assert row[2] == label
@@ -237,7 +239,8 @@ def test_everybody_shares_a_row_of_their_own_and_the_owner_knows_whose_it_is() -
 def test_the_tree_for_shared_numbers_follows_from_the_shared_records(leaves: Level) -> None:
     rows: list[list[Cell]] = [[float(i), float(i % 7), "yes" if i > 40 else "no"] for i in range(80)]
     table = table_of(schema_of(2).columns, rows, [1] * 80)
-    release = published(build(options({"deviation": 4}), table, np.random.default_rng(1)), Publish(leaves), frozenset())
+    built = build(options({"deviation": 4}), table, np.random.default_rng(1))
+    release = published(built.release, Publish(leaves), frozenset())
     (tree,) = release.noisy_alternatives.values()
     assert isinstance(tree, NumericSplit)
     assert follows_from_records(tree, release)
@@ -490,5 +493,5 @@ def test_what_is_not_rehearsed_is_drawn_by_the_system_whatever_the_seed() -> Non
     same_seed = [
         build(options({"deviation": 5.0}, rehearsal=True), people(), np.random.default_rng(1)) for _ in range(2)
     ]
-    assert one.records != other.records
-    assert same_seed[0].records == same_seed[1].records
+    assert one.release.records != other.release.records
+    assert same_seed[0].release.records == same_seed[1].release.records

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from any_table import policy_for_any_table
 from leafgate import AttackModel, Belief
+from leafgate.algorithms.prediction import needs_label_accuracies
+from leafgate.algorithms.publication import published
 from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
 from leafgate.engine.audit import Audit
@@ -23,7 +25,7 @@ from leafgate.engine.build import grant_knowledge
 from leafgate.io.release_codec import serialize
 from leafgate.session.run import audit_policy
 from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.release import Combine, Counted, Level, Publish, Records, Release, published
+from leafgate.types.release import Combine, Counted, Level, Publish, Records, Release
 from leafgate.types.table import Table
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node
 from leafgate_linking import Linking
@@ -157,7 +159,7 @@ def test_what_a_label_leaves_open_is_spread_by_the_prior() -> None:
 def test_an_error_rate_of_the_leaf_goes_before_the_accuracy_of_its_label() -> None:
     branches = (Branch(("a", "b"), Leaf("yes", error_rate=0.2)), Branch(("c",), Leaf("no", error_rate=0.2)))
     release = published_release(GROUPS, CategoricalSplit("g", branches), level="error_rates")
-    assert release.needs_label_accuracies is False
+    assert needs_label_accuracies(release) is False
     assert believed(release, GROUPS)["a"] == pytest.approx([0.2, 0.8])
 
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from leafgate.algorithms.publication import published
 from leafgate.api.components import TreeBuilder
 from leafgate.api.context import ScoringContext
 from leafgate.engine.build import grant_knowledge
 from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.release import Publish, Release, published
+from leafgate.types.release import BuildResult, Publish, Release
 from leafgate.types.schema import Column
 from leafgate.types.table import Table
 from leafgate_dp_random_trees import DifferentialPrivacy, DpLaplaceTrees, DpRandomTrees
@@ -48,17 +49,18 @@ def laplace_trees(**options: Any) -> DpLaplaceTrees:
 
 def released(builder: TreeBuilder, table: Table, seed: int = 0) -> Release:
     """The release as it is published, with counts and all that is known of the algorithm."""
-    draft = builder.build(table, np.random.default_rng(seed))
-    return published(draft, Publish("counts", True), builder.measure_options)
+    built = BuildResult.of(builder.build(table, np.random.default_rng(seed)))
+    return published(built.release, Publish("counts", True), builder.measure_options)
 
 
 def attacked(builder: TreeBuilder, table: Table, seed: int = 0) -> AdversaryKnowledge:
     """What an adversary has against a builder."""
-    return grant_knowledge(
-        table,
-        mechanism=lambda own, rng: published(builder.mechanism_only.build(own, rng), Publish(), frozenset()),
-        seed=seed,
-    )
+
+    def mechanism(own: Table, rng: np.random.Generator) -> Release:
+        built = BuildResult.of(builder.mechanism_only.build(own, rng))
+        return published(built.release, Publish(), frozenset())
+
+    return grant_knowledge(table, mechanism=mechanism, seed=seed)
 
 
 def epsilon(release: Release, table: Table, delta: float = 1e-4, neighbours: Any = "add_remove") -> float:

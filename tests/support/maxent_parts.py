@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import sparse as sp
 
+from leafgate.algorithms.publication import published
 from leafgate.engine.build import grant_knowledge
-from leafgate.types.release import Publish, published
+from leafgate.types.release import Publish
 from leafgate.types.table import Table
 from leafgate_baselines import Id3
 from leafgate_maxent.presolve.fixed_cells import fixed_cells

@@ -9,10 +9,11 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
+from leafgate.algorithms.publication import published
 from leafgate.api.components import TreeBuilder
 from leafgate.errors import NoReleaseError, PolicyError
 from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.release import Level, Publish, Release, published
+from leafgate.types.release import BuildResult, Level, Publish, Release
 from leafgate.types.table import Table
 from leafgate.types.tree import Leaf, Node, children
 from leafgate_maxent.problem import build as modelling
@@ -29,7 +30,7 @@ def built(builder: TreeBuilder, table: Table, level: Level = "counts") -> Releas
         draft = builder.build(table, np.random.default_rng(0))
     except (NoReleaseError, PolicyError):  # a requirement may be about secrets that are not there
         return None
-    return published(draft, Publish(level, True), builder.measure_options)
+    return published(BuildResult.of(draft).release, Publish(level, True), builder.measure_options)
 
 
 def problem_of(release: Release, known: AdversaryKnowledge, *, internal: bool = True, members: bool = True) -> Problem:

@@ -9,11 +9,12 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
+from leafgate.algorithms.publication import published
 from leafgate.api.components import TreeBuilder
 from leafgate.engine.build import grant_knowledge
 from leafgate.errors import NoReleaseError
 from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.release import Level, Publish, Release, published
+from leafgate.types.release import BuildResult, Level, Publish, Release
 from leafgate.types.schema import Column
 from leafgate.types.table import Table
 from leafgate.types.tree import Leaf, Node, NumericSplit
@@ -71,7 +72,7 @@ def release_of(builder: TreeBuilder, table: Table, level: Level) -> Release:
     except NoReleaseError:
         assume(False)
         raise
-    return published(draft, Publish(level, True), builder.measure_options)
+    return published(BuildResult.of(draft).release, Publish(level, True), builder.measure_options)
 
 
 @st.composite

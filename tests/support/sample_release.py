@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from leafgate.algorithms.publication import published
 from leafgate.io.release_codec import serialize
-from leafgate.types.release import Level, Publish, Records, Release, published
+from leafgate.types.release import Level, Publish, Records, Release
 from leafgate.types.schema import Schema
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, NumericSplit
 from random_tables import categorical, numeric

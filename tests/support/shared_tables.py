@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -13,7 +12,7 @@ from leafgate.api.components import AttackModel
 from leafgate.api.context import ScoringContext
 from leafgate.engine.build import grant_knowledge
 from leafgate.types.noise import Law, Noise, noise_with
-from leafgate.types.release import Records, Release
+from leafgate.types.release import BuildResult, Records, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table
 
@@ -62,9 +61,14 @@ def noise_by_snr(table: Table, snr: float, law: Law = "gaussian") -> dict[str, N
     return found
 
 
-def shared(table: Table, noise: Mapping[str, Noise], seed: int = 1) -> Release:
+def shared(table: Table, noise: Mapping[str, Noise]) -> Release:
     """A record for each person, numbers with noise and all else in the clear, sorted by what is shared."""
-    rng = np.random.default_rng(seed)
+    return shared_with_origins(table, noise).release
+
+
+def shared_with_origins(table: Table, noise: Mapping[str, Noise]) -> BuildResult:
+    """The same release on every call, and whose its records are."""
+    rng = np.random.default_rng(1)
     rows = np.repeat(np.arange(len(table)), table.weight)
     cells = {column.name: table.frame[column.name].to_numpy()[rows] for column in table.schema.columns}
     cells |= {name: law.added(cells[name].astype(float), rng) for name, law in noise.items()}
@@ -72,22 +76,22 @@ def shared(table: Table, noise: Mapping[str, Noise], seed: int = 1) -> Release:
     order = frame.sort_values([*noise, *(name for name in cells if name not in noise)]).index.to_numpy()
     items = [[None if pd.isna(cell) else cell for cell in row] for row in frame.iloc[order].astype(object).to_numpy()]
     records = Records(tuple(frame.columns), tuple(map(tuple, items)), (1,) * len(rows))
-    return Release(
+    release = Release(
         {"use": "sharing"},
         table.schema,
         model="none",
         count_semantics="perturbed",
         records=records,
         noise=dict(noise),
-        origins=tuple(rows[order].tolist()),
     )
+    return BuildResult(release, origins=tuple(rows[order].tolist()))
 
 
 def case_of(table: Table, release: Release, attack: AttackModel, secret: str) -> ScoringContext:
     """What a metric sees of an attack's belief about one secret: the people behind its cells, a row for each."""
     known = grant_knowledge(table)
-    (belief,) = (each for each in attack.infer(replace(release, origins=None), known) if each.secret == secret)
-    rows = np.array(release.origins)[belief.record_positions]
+    (belief,) = (each for each in attack.infer(release, known) if each.secret == secret)
+    rows = np.array(shared_with_origins(table, release.noise).origins)[belief.record_positions]
     people = Table(table.schema, table.frame.iloc[rows].reset_index(drop=True), np.ones(len(rows), dtype=np.int64))
     return ScoringContext(people, None, release, known, belief)
 

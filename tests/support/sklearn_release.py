@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from leafgate.algorithms.publication import published
 from leafgate.api.context import ScoringContext
 from leafgate.engine.build import grant_knowledge
-from leafgate.types.release import Counted, Publish, Release, published
+from leafgate.types.release import Counted, Publish, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table
 from leafgate.types.tree import Leaf, Node, NumericSplit

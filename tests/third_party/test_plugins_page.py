@@ -13,6 +13,7 @@ from leafgate.algorithms.consistency import inconsistent_leaves
 from leafgate.api.components import TreeBuilder
 from leafgate.io.release_codec import serialize
 from leafgate.testing import check_attack, check_builder, check_metric
+from leafgate.types.release import Release
 from mortgage import mortgage
 
 PACKAGE = Path(__file__).with_name("acme_leafgate")
@@ -46,6 +47,7 @@ def stump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TreeBuilder:
 
 def test_the_builder_of_the_page_makes_a_release_that_counts_the_table(stump: TreeBuilder) -> None:
     release = stump.build(mortgage(), np.random.default_rng(0))
+    assert isinstance(release, Release)
     assert inconsistent_leaves(release, mortgage()) == 0
     assert serialize(release).release.trees == release.trees
 

@@ -16,10 +16,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leafgate.algorithms.publication import at_level
 from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.types.arrays import Floats, Ids, Mask
 from leafgate.types.noise import Noise
-from leafgate.types.release import Records, Release, at_level
+from leafgate.types.release import Records, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table, typed_column
 from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, columns_asked, leaves

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.errors import InconclusiveError
-from leafgate.types.release import Release
+from leafgate.types.release import NaiveBayes, Release
 from leafgate.types.schema import bin_of
 from leafgate.types.table import Table
-from leafgate.types.tree import Leaf
+from leafgate.types.tree import Leaf, leaves
 
 
 def predict(release: Release, table: Table) -> NDArray[np.int64]:
@@ -44,7 +44,7 @@ def class_votes(release: Release, table: Table) -> NDArray[np.float64]:
         InconclusiveError: the release does not publish the numbers that its trees are combined by.
     """
     if release.bayes is not None:
-        return release.bayes.chances(table, release.classes)
+        return naive_bayes_posterior(release.bayes, table, release.classes)
     votes = np.zeros((len(table), len(release.classes)))
     has_vote = np.zeros(len(table), dtype=bool)
     if release.predicts_numbers:
@@ -58,6 +58,24 @@ def class_votes(release: Release, table: Table) -> NDArray[np.float64]:
         has_vote |= (routed.leaf != NOWHERE) if release.combine == "boost" else added.sum(axis=1) > 0
     votes[~has_vote] = np.nan
     return votes
+
+
+def naive_bayes_posterior(model: NaiveBayes, table: Table, classes: tuple[str, ...]) -> NDArray[np.float64]:
+    """Return the probability of each class for each row of the table; a missing number changes nothing.
+
+    Returns:
+        Shape (n_rows, n_classes), rows sum to 1.
+    """
+    logs = np.full((len(table), len(classes)), -np.inf)
+    for i, label in enumerate(classes):
+        if label in model.shares:
+            logs[:, i] = np.log(model.shares[label])
+            for name, within in model.normals.items():
+                mean, variance = within[label]
+                distance = (table.numbers(name) - mean) ** 2 / variance
+                logs[:, i] -= np.nan_to_num(0.5 * (distance + np.log(variance)), nan=0.0)
+    odds = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
 def predicted_numbers(release: Release, table: Table) -> NDArray[np.float64]:
@@ -102,6 +120,35 @@ def _leaf_vote(leaf: Leaf, release: Release) -> list[float]:
     return [number / total for number in added]
 
 
+def needs_label_accuracies(release: Release) -> bool:
+    """Does an adversary need to know how often a label is right, because no statistic of its leaf states it?
+
+    So it is where a leaf of people has a label alone, where the trees of an ensemble are right together more often
+    than each leaf says, and where the leaves' numbers are approximate. Decided by the release alone; not of one
+    that claims differential privacy, beside which nothing is believed that follows from the table.
+    """
+    if not release.trees or "epsilon" in release.guarantee or release.combine == "boost" or release.discloses_numbers:
+        return False
+    every = [leaf for tree in release.trees for leaf in leaves(tree)]
+    if all(leaf.label is None for leaf in every):
+        return False
+    several = len(release.fitted_trees) > 1
+    return several or release.approximate or any(_has_label_alone(leaf, release) for leaf in every)
+
+
+def _has_label_alone(leaf: Leaf, release: Release) -> bool:
+    """Does it describe people by its label alone? There may be some where a sample left it empty."""
+    if leaf.label is None:
+        return False
+    return release.count_semantics != "exact" if release.is_empty(leaf) else leaf.has_no_statistic
+
+
+def votes_beside_prediction(release: Release) -> bool:
+    """Do several trees' labels vote, beside numbers that the model adds up to predict?"""
+    added_up = release.combine in {"sum", "mean_per_tree"}
+    return len(release.trees) > 1 and added_up and not release.discloses_numbers
+
+
 def label_accuracies(release: Release, table: Table) -> dict[str, float]:
     """Return the precision of each label: the share of the people it is predicted for who have it.
 
@@ -120,7 +167,7 @@ def vote_accuracies(release: Release, table: Table) -> dict[str, float] | None:
     Returns:
         As `label_accuracies`; None where the model itself predicts by votes.
     """
-    if not release.votes_beside_prediction:
+    if not votes_beside_prediction(release):
         return None
     return _precisions(predict(replace(release, combine="vote"), table), release, table)
 

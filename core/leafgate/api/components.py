@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from leafgate.api.declarations import Declarations
     from leafgate.types.adversary import AdversaryKnowledge
     from leafgate.types.belief import Belief
-    from leafgate.types.release import Release
+    from leafgate.types.release import BuildResult, Release
     from leafgate.types.table import Table
 
 
@@ -103,8 +103,10 @@ class TreeBuilder(Component):
         """The files about people that it reads besides the table: reports state their digests."""
         return {}
 
-    def build(self, table: Table, rng: np.random.Generator) -> Release:
+    def build(self, table: Table, rng: np.random.Generator) -> Release | BuildResult:
         """The release, with exact counts on its leaves; the core cuts it to what is published.
+
+        A builder that has something for its owner alone (`origins`, `trail`) returns a BuildResult.
 
         Raises NoReleaseError when nothing keeps the builder's promise.
         """

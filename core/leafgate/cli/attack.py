@@ -29,11 +29,11 @@ def run_single_attack(run: Session, release: Path, use: str, secret: str | None)
     Raises PolicyError when nobody offers the attack or it does not speak of the secret, ReleaseError when the
     release does not fit the policy, InconclusiveError when the attack fails.
     """
-    sealed = serialize(load_release(release, run.table.schema))
-    check_options(sealed.release, run.plugins, release.name)
-    sealed = replace(sealed, release=with_policy_columns(sealed.release, run.table.schema))
-    known = granted_knowledge(run.policy, run.table, sealed, run.population, run.people)
-    tried = run_attack(_attack(run, use), sealed, known, run.plugins)
+    artifact = serialize(load_release(release, run.table.schema))
+    check_options(artifact.release, run.plugins, release.name)
+    artifact = replace(artifact, release=with_policy_columns(artifact.release, run.table.schema))
+    known = granted_knowledge(run.policy, run.table, artifact, run.population, run.people)
+    tried = run_attack(_attack(run, use), artifact, known, run.plugins)
     if tried.problem:
         raise InconclusiveError(tried.problem, place=f"attack {use}")
     speaks = [belief for belief in tried.beliefs if secret in {None, belief.secret}]

@@ -123,10 +123,10 @@ def build(
     make_folder(out.parent)
     run = sessions.open_session(policy, data, root, org=org)
     _keep_what_was_drawn(run.policy, out)
-    sealed = sessions.build_release(run.policy, run.plugins, run.table, run.test)
+    artifact = sessions.build_release(run.policy, run.plugins, run.table, run.test)
     rehearsed = run.policy.build.is_rehearsal
-    write_file(out, sealed.content, OWNER_ONLY if rehearsed else EVERYONE)
-    say(f"{out}: {sealed.sha256}{' (a rehearsal: not fit to be published)' if rehearsed else ''}")
+    write_file(out, artifact.content, OWNER_ONLY if rehearsed else EVERYONE)
+    say(f"{out}: {artifact.sha256}{' (a rehearsal: not fit to be published)' if rehearsed else ''}")
     return 0
 
 

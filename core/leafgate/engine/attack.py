@@ -10,10 +10,11 @@ from types import TracebackType
 
 from leafgate.api.components import AttackModel, Component
 from leafgate.api.registry import Plugins, use_of
+from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError, LeafgateError, NoReleaseError, PolicyError, ReleaseError
 from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.types.adversary import AdversaryKnowledge, defensive_copy
-from leafgate.types.belief import Belief, checked
+from leafgate.types.belief import Belief
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class AttackResult:
 
 def announce_attack(
     attack: AttackModel,
-    sealed: ReleaseArtifact,
+    artifact: ReleaseArtifact,
     known: AdversaryKnowledge,
     plugins: Plugins,
     announce: Callable[[str], None],
@@ -36,7 +37,7 @@ def announce_attack(
     """Pass on what an attack forecasts of its run; an error of the forecast is left to the attack itself."""
     try:
         with isolate_plugin_errors(attack, plugins):
-            text = attack.forecast(sealed.release, defensive_copy(known))
+            text = attack.forecast(artifact.release, defensive_copy(known))
     except LeafgateError:
         return
     if text:
@@ -44,10 +45,10 @@ def announce_attack(
 
 
 def run_attack(
-    attack: AttackModel, sealed: ReleaseArtifact, known: AdversaryKnowledge, plugins: Plugins
+    attack: AttackModel, artifact: ReleaseArtifact, known: AdversaryKnowledge, plugins: Plugins
 ) -> AttackResult:
     """Run one attack; whatever it does wrong becomes the reason why there is no belief."""
-    origin, release = plugins.origin(attack), sealed.release
+    origin, release = plugins.origin(attack), artifact.release
     if release.count_semantics not in attack.reads:
         return AttackResult(
             attack, origin, problem=f"cannot read a release whose numbers are {release.count_semantics}"
@@ -56,7 +57,9 @@ def run_attack(
         return AttackResult(attack, origin, problem=f"cannot read a release whose model is {release.model}")
     try:
         with isolate_plugin_errors(attack, plugins):
-            beliefs = tuple(checked(belief, known, release) for belief in attack.infer(release, defensive_copy(known)))
+            beliefs = tuple(
+                validate_belief(belief, known, release) for belief in attack.infer(release, defensive_copy(known))
+            )
     except LeafgateError as error:
         return AttackResult(attack, origin, problem=str(error))
     secrets = [belief.secret for belief in beliefs]

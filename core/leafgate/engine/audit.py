@@ -51,7 +51,7 @@ class Audit:
     """
 
     report: Report
-    sealed: ReleaseArtifact | None = None
+    artifact: ReleaseArtifact | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -83,40 +83,40 @@ def audit(
     files = files_of(plan, table, {"test": test, "population": population, "people": people})
     try:
         with _timed(seconds, "build"):
-            sealed = build(plan, plugins, table, test, file_checks=file_checks)
+            artifact = build(plan, plugins, table, test, file_checks=file_checks)
     except NoReleaseError as error:
         refused = places.of_build([_no_release(plan, plugins, error)])
         limits, waivers = waived(plan, None, [], refused, never, today)
         return Audit(_report(plan, plugins, table, files, None, refused, waivers))
-    known = knowledge(plan, table, sealed, population, people)
+    known = knowledge(plan, table, artifact, population, people)
     attempts = []
     for attack in plan.attacks:
-        announce_attack(attack, sealed, known, plugins, announce)
+        announce_attack(attack, artifact, known, plugins, announce)
         with _timed(seconds, f"attack {attack.called}"):
-            attempts.append(run_attack(attack, sealed, known, plugins))
+            attempts.append(run_attack(attack, artifact, known, plugins))
     with _timed(seconds, "judge"):
         judged = AuditState(
             table,
             test,
-            sealed.release,
+            artifact.release,
             known,
             attempts,
             plugins,
-            Consistency(table, sealed.release, sealed.node_numbers),
-            sealed.origins,
-            built=sealed.built,
+            Consistency(table, artifact.release, artifact.node_numbers),
+            artifact.origins,
+            built=artifact.built,
         )
         doubtful = places.of_build(soundness_checks(plan, plugins, judged))
-        claims = places.of_build(check_claims(judged, lambda attack: run_attack(attack, sealed, known, plugins)))
+        claims = places.of_build(check_claims(judged, lambda attack: run_attack(attack, artifact, known, plugins)))
         judged = replace(judged, verified_claims=verified(claims))
         limits = places.of_limits(judge(plan.metrics, judged))
-        disclosed = places.of_build(file_checks.findings(plan, plugins, sealed.release))
-        limits, waivers = waived(plan, sealed, limits, [*doubtful, *disclosed, *claims], passes(judged), today)
+        disclosed = places.of_build(file_checks.findings(plan, plugins, artifact.release))
+        limits, waivers = waived(plan, artifact, limits, [*doubtful, *disclosed, *claims], passes(judged), today)
     findings = [*doubtful, *disclosed, *limits, *claims]
     with _timed(seconds, "draw"):
         tree, guessed = tree_view(judged, findings), guesses(judged)
-    report = _report(plan, plugins, table, files, sealed, findings, waivers)
-    return Audit(replace(report, tree=tree, guesses=guessed), sealed, seconds)
+    report = _report(plan, plugins, table, files, artifact, findings, waivers)
+    return Audit(replace(report, tree=tree, guesses=guessed), artifact, seconds)
 
 
 @contextmanager
@@ -143,26 +143,26 @@ def _report(
     plugins: Plugins,
     table: Table,
     files: DataFiles,
-    sealed: ReleaseArtifact | None,
+    artifact: ReleaseArtifact | None,
     findings: Sequence[Finding],
     waivers: Waivers,
 ) -> Report:
-    private = "epsilon" in (plan.builder.guarantees if sealed is None else sealed.release.guarantee)
+    private = "epsilon" in (plan.builder.guarantees if artifact is None else artifact.release.guarantee)
     repeated = [f"Some values of the identifier {name!r} {REPEATED}" for name in table.repeated_identifiers]
     open_domains = [column.name for column in table.schema.columns if not column.declared and "key" not in column.roles]
     return Report(
         policy={**plan.identify(), **plan.origin.facts},
         data=data_facts(table, files, differentially_private=private),
-        release=None if sealed is None else _release_facts(plan, sealed),
+        release=None if artifact is None else _release_facts(plan, artifact),
         findings=findings,
         versions=versions_of(plan, plugins),
         smallest_cell=plan.smallest_cell,
         differentially_private=private,
-        method=describe_threat_model(plan, None if sealed is None else sealed.release, table.schema),
+        method=describe_threat_model(plan, None if artifact is None else artifact.release, table.schema),
         notes=[
             *_weights_declared(plan),
-            *_drawn_once(sealed),
-            *_training_declared(sealed),
+            *_drawn_once(artifact),
+            *_training_declared(artifact),
             *([SAME] if files.same_test else []),
             *([] if private else repeated),
             *(f"The domain of {name!r} {OPEN}" for name in open_domains),
@@ -198,13 +198,13 @@ def _weights_declared(plan: AuditPlan) -> Iterator[str]:
             yield f"{name!r} {WEIGHTED}"
 
 
-def _drawn_once(sealed: ReleaseArtifact | None) -> list[str]:
-    return [DRAWN] if sealed is not None and sealed.release.noise else []
+def _drawn_once(artifact: ReleaseArtifact | None) -> list[str]:
+    return [DRAWN] if artifact is not None and artifact.release.noise else []
 
 
-def _training_declared(sealed: ReleaseArtifact | None) -> list[str]:
+def _training_declared(artifact: ReleaseArtifact | None) -> list[str]:
     """What the policy says of a model's training, as far as its file's numbers are read otherwise for it."""
-    numbers = None if sealed is None else sealed.node_numbers
+    numbers = None if artifact is None else artifact.node_numbers
     if numbers is None:
         return []
     part = f"that each tree was grown on a random {numbers.subsample:g} of the table's people"
@@ -213,10 +213,10 @@ def _training_declared(sealed: ReleaseArtifact | None) -> list[str]:
     return [f"The policy says of the model's training, and nobody can check, {' and '.join(said)}."] if said else []
 
 
-def _release_facts(plan: AuditPlan, sealed: ReleaseArtifact) -> dict[str, Any]:
-    release = sealed.release
-    document: dict[str, Any] = {} if sealed.audited_file is None else {"file": sealed.audited_file.described()}
-    document |= {"sha256": sealed.sha256, "builder": dict(release.builder)}
+def _release_facts(plan: AuditPlan, artifact: ReleaseArtifact) -> dict[str, Any]:
+    release = artifact.release
+    document: dict[str, Any] = {} if artifact.audited_file is None else {"file": artifact.audited_file.described()}
+    document |= {"sha256": artifact.sha256, "builder": dict(release.builder)}
     document |= {"trees": len(release.trees), "leaves": count_leaves(release)}
     document |= {"drawn_once": True} if plan.builder.one_shot else {}
     return document | ({} if release.records is None else {"records": PeopleCount(len(release.records.rows))})

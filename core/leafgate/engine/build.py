@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from leafgate.algorithms.publication import published
 from leafgate.algorithms.sampling import sampled
 from leafgate.api.components import TreeBuilder
 from leafgate.api.plan import AuditPlan, ReleaseFileChecks
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import isolate_plugin_errors
 from leafgate.errors import InconclusiveError, PolicyError, ReleaseError
-from leafgate.io.release_codec import ReleaseArtifact, serialize
+from leafgate.io.release_codec import LoadedRelease, ReleaseArtifact, serialize
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.evidence import is_json_encodable
-from leafgate.types.release import Publish, Release, published
+from leafgate.types.release import BuildResult, Publish, Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 
@@ -41,7 +42,7 @@ def grant_knowledge(
     A secret's distribution is over its values, each with its share of the people. Of a `release` that needs it the
     adversary knows how often each label is right.
     """
-    from leafgate.algorithms.prediction import label_accuracies, vote_accuracies
+    from leafgate.algorithms.prediction import label_accuracies, needs_label_accuracies, vote_accuracies
 
     public, _ = table.public
     shares: dict[str, dict[str, float]] = {}
@@ -51,9 +52,8 @@ def grant_knowledge(
             counts = np.bincount(table.codes(column.name), weights=table.weight, minlength=len(domain))
             shares[column.name] = dict(zip(domain, (counts / table.people).tolist(), strict=True))
     schema = table.without_key.schema
-    needed = release is not None and release.needs_label_accuracies and release.target in schema
     accuracies, votes = None, None
-    if release is not None and needed:
+    if release is not None and needs_label_accuracies(release) and release.target in schema:
         accuracies, votes = label_accuracies(release, table), vote_accuracies(release, table)
     return AdversaryKnowledge(
         schema, public, shares, mechanism, seed, population, people, tuple(facts), accuracies, votes
@@ -63,25 +63,31 @@ def grant_knowledge(
 def build(
     plan: AuditPlan, plugins: Plugins, table: Table, test: Table | None = None, *, file_checks: ReleaseFileChecks
 ) -> ReleaseArtifact:
-    """The release as its file says it: built, cut down to what is published, written and read back.
+    """The release as its file has it: built, cut down to what is published, written and read back.
 
-    Raises PolicyError when the release tells more than the policy publishes and cannot be cut down,
+    Raises PolicyError when the release discloses more than the policy publishes and cannot be cut down,
     InconclusiveError when the builder fails or makes what no file can hold.
     """
     builder = plan.builder
     rng = np.random.default_rng(None if builder.one_shot else plan.seed)
     origin = f"{builder.use} ({plugins.origin(builder)})"
     with isolate_plugin_errors(builder, plugins):
-        draft = builder.build(table.without_key.defensive_copy(), rng, **_more(builder, test))
-        if not isinstance(draft, Release):
-            raise InconclusiveError(f"{origin} returned a {type(draft).__name__} where a Release belongs")
-        _check_origins(draft, table.without_key, origin)
-        _check_trail(draft, origin)
-    from_file = draft.sealed is not None
-    if from_file:
-        file_checks.refuse_unaudited(draft, plugins)
-    sealed = publish(plan, plugins, draft)
-    return replace(sealed, release=with_policy_columns(sealed.release, table.schema)) if from_file else sealed
+        built = builder.build(table.without_key.defensive_copy(), rng, **_test_table(builder, test))
+        if not isinstance(built, Release | BuildResult):
+            raise InconclusiveError(f"{origin} returned a {type(built).__name__} where a Release belongs")
+        result = BuildResult.of(built)
+        _check_origins(result, table.without_key, origin)
+        _check_trail(result, origin)
+    if _content(result) is None:
+        return publish(plan, plugins, result)
+    file_checks.refuse_unaudited(result.release, plugins)
+    artifact = publish(plan, plugins, result)
+    return replace(artifact, release=with_policy_columns(artifact.release, table.schema))
+
+
+def _content(result: BuildResult) -> bytes | None:
+    """The bytes of the release file that was read; None where the release was built, or made of somebody's model."""
+    return result.content if isinstance(result, LoadedRelease) else None
 
 
 def with_policy_columns(release: Release, schema: Schema) -> Release:
@@ -89,33 +95,39 @@ def with_policy_columns(release: Release, schema: Schema) -> Release:
     return replace(release, schema=Schema(tuple(schema[column.name] for column in release.schema.columns)))
 
 
-def publish(plan: AuditPlan, plugins: Plugins, draft: Release) -> ReleaseArtifact:
-    """A builder's draft cut down to what the policy publishes, written and read back; raises as `build` does."""
-    builder, level = plan.builder, _level(plan, draft)
+def publish(plan: AuditPlan, plugins: Plugins, built: Release | BuildResult) -> ReleaseArtifact:
+    """What was built, cut down to what the policy publishes, written and read back; raises as `build` does.
+
+    A release that was read from a file is published as it is.
+    """
+    builder, result = plan.builder, BuildResult.of(built)
+    level = _level(plan, result)
     try:
         with isolate_plugin_errors(builder, plugins):
-            return serialize(published(draft, level, builder.measure_options))
+            if _content(result) is None:
+                result = replace(result, release=published(result.release, level, builder.measure_options))
+            return serialize(result)
     except ReleaseError as error:
         origin = f"{builder.use} ({plugins.origin(builder)})"
         raise InconclusiveError(f"{origin} built a release that no file can hold: {error}") from error
 
 
-def _check_origins(draft: Release, table: Table, origin: str) -> None:
+def _check_origins(result: BuildResult, table: Table, origin: str) -> None:
     """Origins name a row of the table for each record; InconclusiveError where they do not."""
-    if draft.origins is None:
+    if result.origins is None:
         return
-    records = 0 if draft.records is None else len(draft.records.rows)
-    if len(draft.origins) != records or any(not 0 <= row < len(table) for row in draft.origins):
+    records = 0 if result.release.records is None else len(result.release.records.rows)
+    if len(result.origins) != records or any(not 0 <= row < len(table) for row in result.origins):
         raise InconclusiveError(f"{origin} says not for each record which row of the table it was made from")
 
 
-def _check_trail(draft: Release, origin: str) -> None:
-    """What the builder did is what JSON can say; InconclusiveError where it is not."""
-    if not all(isinstance(step, dict) and is_json_encodable(step) for step in draft.trail):
+def _check_trail(result: BuildResult, origin: str) -> None:
+    """The steps of the builder can be written as JSON; InconclusiveError where they cannot."""
+    if not all(isinstance(step, dict) and is_json_encodable(step) for step in result.trail):
         raise InconclusiveError(f"{origin} kept a trail that JSON cannot say")
 
 
-def _more(builder: TreeBuilder, test: Table | None) -> dict[str, Table]:
+def _test_table(builder: TreeBuilder, test: Table | None) -> dict[str, Table]:
     """The test table, for a builder that wants it; PolicyError when there is none."""
     if not builder.wants_test:
         return {}
@@ -124,21 +136,22 @@ def _more(builder: TreeBuilder, test: Table | None) -> dict[str, Table]:
     return {"test": test.without_key.defensive_copy()}
 
 
-def _level(plan: AuditPlan, draft: Release) -> Publish:
-    """What the policy publishes of this draft; of a file, and unless it says otherwise, all there is."""
-    if plan.publish is None or draft.file is not None:
-        return draft.publish  # what a model's file tells is told, whatever is claimed; see leafgate.models.checks
-    wanted = plan.publish
-    if draft.sealed is not None and wanted.leaves != draft.publish.leaves:
+def _level(plan: AuditPlan, result: BuildResult) -> Publish:
+    """What the policy publishes of this release; of a file, and unless the policy says otherwise, all there is."""
+    release = result.release
+    if plan.publish is None or release.file is not None:
+        return release.publish  # leafgate.models.checks compares what a model's file discloses with the policy
+    wanted, from_file = plan.publish, _content(result) is not None
+    if from_file and wanted.leaves != release.publish.leaves:
         raise PolicyError(
-            f"the release file publishes {draft.publish.leaves}, the policy says {wanted.leaves}",
+            f"the release file publishes {release.publish.leaves}, the policy says {wanted.leaves}",
             place="publish.leaves",
             remedy="say what the file publishes",
         )
-    if draft.sealed is not None and wanted.measure != draft.publish.measure:
-        kept = "tells" if draft.publish.measure else "keeps back"
+    if from_file and wanted.measure != release.publish.measure:
+        kept = "tells" if release.publish.measure else "keeps back"
         raise PolicyError(f"the release file {kept} the measure", place="publish.measure", remedy="say so")
-    if _tells_classes(draft) and wanted.leaves != "counts":
+    if _discloses_classes(release) and wanted.leaves != "counts":
         raise PolicyError(
             f"the published records tell class counts, the leaves are to tell {wanted.leaves} only",
             place="publish.leaves",
@@ -147,23 +160,28 @@ def _level(plan: AuditPlan, draft: Release) -> Publish:
     return wanted
 
 
-def _tells_classes(draft: Release) -> bool:
-    """Do its records show the class?"""
-    shown = () if draft.records is None else draft.records.columns
-    return any(column.name in shown for column in draft.schema.having("class"))
+def _discloses_classes(release: Release) -> bool:
+    """Do its records have the class?"""
+    published_columns = () if release.records is None else release.records.columns
+    return any(column.name in published_columns for column in release.schema.having("class"))
 
 
 def knowledge(
-    plan: AuditPlan, table: Table, sealed: ReleaseArtifact, population: Table | None = None, people: Table | None = None
+    plan: AuditPlan,
+    table: Table,
+    artifact: ReleaseArtifact,
+    population: Table | None = None,
+    people: Table | None = None,
 ) -> AdversaryKnowledge:
     """What the policy grants the adversary; the algorithm too, cut down like the release, where it is public.
 
-    `people` are those whose secrets a file tells, all of them in `table`; a policy may have them drawn instead.
+    `people` are those whose secrets a file lists, all of them in `table`; a policy may have them drawn instead.
     """
-    builder, level, share = plan.builder, sealed.release.publish, plan.grants.sample
+    builder, level, share = plan.builder, artifact.release.publish, plan.grants.sample
 
     def mechanism(own: Table, rng: np.random.Generator) -> Release:
-        return published(builder.mechanism_only.build(own, rng), level, builder.measure_options)
+        result = BuildResult.of(builder.mechanism_only.build(own, rng))
+        return published(result.release, level, builder.measure_options)
 
     public = builder.public_algorithm and level.measure and not builder.wants_test
     return grant_knowledge(
@@ -174,7 +192,7 @@ def knowledge(
         population=population,
         people=people if share is None else sampled(table, share, _own_seed(plan.seed, 1)),
         facts=plan.facts,
-        release=sealed.release,
+        release=artifact.release,
     )
 
 

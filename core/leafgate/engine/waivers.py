@@ -158,7 +158,7 @@ Waivers = Mapping[str, Any]
 
 def waived(
     plan: AuditPlan,
-    sealed: ReleaseArtifact | None,
+    artifact: ReleaseArtifact | None,
     limits: list[Finding],
     others: Sequence[Finding],
     holds: Holds,
@@ -167,8 +167,8 @@ def waived(
     """The limits' findings as the policy's waivers leave them, and what the report says of these."""
     if not plan.waivers:
         return limits, {}
-    day, release = today or utc_today(), None if sealed is None else sealed.sha256
-    file = None if sealed is None or sealed.audited_file is None else sealed.audited_file.sha256
+    day, release = today or utc_today(), None if artifact is None else artifact.sha256
+    file = None if artifact is None or artifact.audited_file is None else artifact.audited_file.sha256
     waiving = Waiving(plan.waivers, day, release, limits, others, holds, file, plan.origin.lines)
     findings, result = waiving.judged()
     return findings, {"waivers": result, "judged_on": day.isoformat()}

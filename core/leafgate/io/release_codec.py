@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
 from leafgate.errors import ReleaseError
@@ -29,6 +29,7 @@ from leafgate.types.noise import LAWS, Noise
 from leafgate.types.release import (
     LEVELS,
     AuditedFile,
+    BuildResult,
     Combine,
     Counted,
     FileDisclosure,
@@ -268,14 +269,30 @@ NUMBER_BYTES = 6
 """A number that a file does not leave out takes as many bytes or more: a name in quotes, a colon, a digit, a comma."""
 
 
+@dataclass(frozen=True)
+class LoadedRelease(BuildResult):
+    """A release that was read from a file, with what only its owner and the auditor may know of it.
+
+    Attributes:
+        content: the bytes of leafgate's own release file, which are published as they are; None where the release was
+            made of somebody else's model.
+        node_numbers: what the file of somebody else's model counts on its nodes.
+        audited_file: the file that was read, for reports. The release does not depend on its name.
+    """
+
+    content: bytes | None = field(default=None, repr=False)
+    node_numbers: FileNumbers | None = field(default=None, repr=False)
+    audited_file: AuditedFile | None = field(default=None, repr=False)
+
+
 @dataclass(frozen=True, repr=False)
 class ReleaseArtifact:
     """A release together with the very bytes that are audited and published.
 
-    `origins`, which those do not hold, say for each published record which row of the table it was made from;
-    `trail` says how it was made; `audited_file` is the file it was read from, None where it was built; `built` says
-    that a builder made it in this process, so that it was read from nobody's file or object. `node_numbers` are those
-    of the model's file it was read from.
+    The other fields are for the auditor and are not in these bytes. `origins` say for each published record which row
+    of the table it was made from; `trail` says how it was made; `audited_file` is the file it was read from, None where
+    it was built; `built` says that a builder made it in this process, so that it was read from nobody's file or object.
+    `node_numbers` are those of the model's file it was read from.
     """
 
     release: Release
@@ -287,24 +304,26 @@ class ReleaseArtifact:
     node_numbers: FileNumbers | None = None
 
     def __repr__(self) -> str:
-        return f"Sealed(sha256={self.sha256!r})"
+        return f"ReleaseArtifact(sha256={self.sha256!r})"
 
     @property
     def sha256(self) -> str:
         return hashlib.sha256(self.content).hexdigest()
 
 
-def serialize(release: Release) -> ReleaseArtifact:
+def serialize(built: Release | BuildResult) -> ReleaseArtifact:
     """The release as anyone will read it: written, and read back from what was written."""
-    content = release.sealed if release.sealed is not None else readable(document(release))
+    result = BuildResult.of(built)
+    loaded = result if isinstance(result, LoadedRelease) else LoadedRelease(result.release)
+    content = readable(document(result.release)) if loaded.content is None else loaded.content
     return ReleaseArtifact(
-        read_release(content, "release"),
+        read_release(content, "release").release,
         content,
-        release.origins,
-        release.trail,
-        release.audited_file,
-        built=release.sealed is None and release.file is None,
-        node_numbers=release.node_numbers,
+        result.origins,
+        result.trail,
+        loaded.audited_file,
+        built=not isinstance(result, LoadedRelease) and result.release.file is None,
+        node_numbers=loaded.node_numbers,
     )
 
 
@@ -342,8 +361,8 @@ def measure_of(release: Release) -> str | None:
     return None if release.selection is None else release.selection.get("measure")
 
 
-def read_release(content: bytes, place: str) -> Release:
-    """The release in a file's bytes; ReleaseError says what is wrong with it, and where."""
+def read_release(content: bytes, place: str) -> LoadedRelease:
+    """The release in a file's bytes, and these bytes; ReleaseError says what is wrong with it, and where."""
     document = object_at(parse_json(content, ReleaseError, place), place)
     if document.get("format") != FORMAT:
         raise ReleaseError(f"is not a release file: its `format` is not {FORMAT!r}", place=place)
@@ -383,10 +402,9 @@ def read_release(content: bytes, place: str) -> Release:
         noise=noise,
         bayes=read_naive_bayes(document.get("bayes"), schema, f"{place}.bayes"),
         file=read_model_file(document.get("file"), f"{place}.file"),
-        sealed=content,
     )
     _check_whole(release, publish.get("measure"), place)
-    return release
+    return LoadedRelease(release, content=content)
 
 
 def _check_class(document: Mapping[str, Any], schema: Schema, place: str) -> None:

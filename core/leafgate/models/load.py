@@ -16,7 +16,7 @@ from leafgate.api.components import TreeBuilder
 from leafgate.api.registry import Plugins
 from leafgate.errors import Problem, ReleaseError
 from leafgate.io.json import is_number
-from leafgate.io.release_codec import FORMAT, read_release
+from leafgate.io.release_codec import FORMAT, LoadedRelease, read_release
 from leafgate.models.exposure.categories import without_declared
 from leafgate.models.formats.json import refuse_large
 from leafgate.models.lowering.encoding import Encoding
@@ -32,7 +32,7 @@ the truth, so that what is parsed stays below 500 MB."""
 
 def load_release(
     path: Path, schema: Schema, encoding: Mapping[str, Encoding] | None = None, people: int | None = None
-) -> Release:
+) -> LoadedRelease:
     """The release in the file, or somebody else's model as one; ReleaseError when it cannot be read or does not fit.
 
     The file is read once: its digest in `audited_file` is that of the bytes that became the release.
@@ -44,16 +44,15 @@ def load_release(
     if is_foreign(content[:HEAD]):
         model = without_declared(read_foreign(content, path.name), schema)
         file = AuditedFile.of(path, file_format(content, model), content)
-        release = lower_model(model, content, schema, encoding or {}, path.name, people)
-        return replace(release, audited_file=file)
+        return replace(lower_model(model, content, schema, encoding or {}, path.name, people), audited_file=file)
     if encoding:
         raise ReleaseError("is no foreign model, so there is no `encoding` of it", place=path.name)
     refuse_large(content, path.name, MAX_PARSED)
-    release = replace(read_release(content, path.name), audited_file=AuditedFile.of(path, FORMAT, content))
-    problems = list(_schema_mismatches(release, schema, path.name))
+    loaded = replace(read_release(content, path.name), audited_file=AuditedFile.of(path, FORMAT, content))
+    problems = list(_schema_mismatches(loaded.release, schema, path.name))
     if problems:
         raise ReleaseError.listing(problems)
-    return release
+    return loaded
 
 
 def _domain(column: Column) -> tuple[object, ...]:

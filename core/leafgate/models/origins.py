@@ -10,7 +10,7 @@ import numpy as np
 
 from leafgate.errors import ReleaseError
 from leafgate.io.json import object_at, parse_json, readable, refuse_unknown
-from leafgate.io.release_codec import ReleaseArtifact
+from leafgate.io.release_codec import LoadedRelease, ReleaseArtifact
 from leafgate.types.release import Records, Release
 from leafgate.types.table import Table
 
@@ -19,13 +19,14 @@ from leafgate.types.table import Table
 FORMAT = "leafgate/origins/1"
 
 
-def origins_document(sealed: ReleaseArtifact) -> bytes:
+def origins_document(artifact: ReleaseArtifact) -> bytes:
     """For each published record the row of the table (sorted, equal people together, no key) it was made from."""
-    return readable({"format": FORMAT, "release": sealed.sha256, "rows": list(sealed.origins or ())})
+    return readable({"format": FORMAT, "release": artifact.sha256, "rows": list(artifact.origins or ())})
 
 
-def with_origins(release: Release, path: Path, table: Table) -> Release:
+def with_origins(loaded: LoadedRelease, path: Path, table: Table) -> LoadedRelease:
     """The release with the origins in its owner's file; ReleaseError where that is of another release or table."""
+    release = loaded.release
     try:
         document = object_at(parse_json(path.read_bytes(), ReleaseError, path.name), path.name)
     except OSError as error:
@@ -33,14 +34,14 @@ def with_origins(release: Release, path: Path, table: Table) -> Release:
     refuse_unknown(document, ("format", "release", "rows"), ReleaseError, path.name)
     if document.get("format") != FORMAT:
         raise ReleaseError(f"is no file of origins: its `format` is not {FORMAT!r}", place=path.name)
-    if release.records is None or document.get("release") != hashlib.sha256(release.sealed or b"").hexdigest():
+    if release.records is None or document.get("release") != hashlib.sha256(loaded.content or b"").hexdigest():
         raise ReleaseError("tells the origins of another release", place=path.name)
     rows = document.get("rows")
     if not isinstance(rows, list) or not all(isinstance(row, int) and 0 <= row < len(table) for row in rows):
         raise ReleaseError("its `rows` are no rows of this table", place=path.name)
     if len(rows) != len(release.records.rows) or not _made_of(release.records, np.array(rows), release, table):
         raise ReleaseError("its rows are not what the records were made from: is this the same table?", place=path.name)
-    return replace(release, origins=tuple(rows))
+    return replace(loaded, origins=tuple(rows))
 
 
 def _made_of(records: Records, rows: np.ndarray, release: Release, table: Table) -> bool:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
-
-from leafgate.io.json import JsonObject
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from leafgate.io.json import JsonObject
     from leafgate.types.release import Release
+
+
+def register_release_page(shell: Any) -> None:
+    """Let IPython display every Release as the page of its first tree; the value type itself knows no report."""
+    formatter = shell.display_formatter.formatters["text/html"]
+    formatter.for_type_by_name("leafgate.types.release", "Release", release_frame)
 
 
 def report_frame(report: JsonObject) -> str:

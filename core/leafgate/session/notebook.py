@@ -17,7 +17,7 @@ class NotebookAudit(Audit):
     @classmethod
     def of(cls, audit: Audit) -> Self:
         """The same audit, with a page."""
-        return cls(audit.report, audit.sealed, audit.seconds)
+        return cls(audit.report, audit.artifact, audit.seconds)
 
     def _repr_html_(self) -> str:
         return report_frame(document(self.report, "public"))

@@ -35,12 +35,12 @@ def _results(audit: Audit, audience: Audience, formats: Collection[Format]) -> M
 
     timings = {"format": "leafgate/timings/1", "seconds": {k: round(v, 6) for k, v in audit.seconds.items()}}
     report = readable(document(audit.report, audience))
-    files = {} if audit.sealed is None else {RELEASE: audit.sealed.content}
+    files = {} if audit.artifact is None else {RELEASE: audit.artifact.content}
     files |= {"timings.json": readable(timings)}
-    if audit.sealed is not None and audience == "auditor" and audit.sealed.trail:
-        trail = {"format": "leafgate/trail/1", "release": audit.sealed.sha256, "steps": list(audit.sealed.trail)}
+    if audit.artifact is not None and audience == "auditor" and audit.artifact.trail:
+        trail = {"format": "leafgate/trail/1", "release": audit.artifact.sha256, "steps": list(audit.artifact.trail)}
         files["trail.json"] = readable(trail)
-    if audit.sealed is not None and audience == "auditor" and audit.sealed.origins is not None:
-        files["origins.json"] = origins_document(audit.sealed)
+    if audit.artifact is not None and audience == "auditor" and audit.artifact.origins is not None:
+        files["origins.json"] = origins_document(audit.artifact)
     files |= {FILES[form]: view(parse_json(report, ReportError, "report"), form) for form in formats}
     return files | {REPORT: report}

@@ -96,12 +96,16 @@ def build_release(policy: Policy, plugins: Plugins, table: Table, test: Table | 
 
 
 def granted_knowledge(
-    policy: Policy, table: Table, sealed: ReleaseArtifact, population: Table | None = None, people: Table | None = None
+    policy: Policy,
+    table: Table,
+    artifact: ReleaseArtifact,
+    population: Table | None = None,
+    people: Table | None = None,
 ) -> AdversaryKnowledge:
-    """What the policy grants an adversary who has the release `sealed`; errors as `compile_plan` raises them."""
+    """What the policy grants an adversary who has this release; errors as `compile_plan` raises them."""
     from leafgate.engine.build import knowledge
 
-    return knowledge(compile_plan(policy, table=table), table, sealed, population, people)
+    return knowledge(compile_plan(policy, table=table), table, artifact, population, people)
 
 
 def open_session(

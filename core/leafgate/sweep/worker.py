@@ -127,7 +127,7 @@ class Auditor:
             audited = audit_policy(policy, plugins, *read)
         except InconclusiveError as error:
             return Result(point, None, name, str(error))
-        if audited.sealed is not None and "epsilon" in audited.sealed.release.guarantee:
+        if audited.artifact is not None and "epsilon" in audited.artifact.release.guarantee:
             _refuse_promise(policy)
         write_results(audited, self.task.audience, folder)
         write_file(folder / KEY, key, OWNER_ONLY)

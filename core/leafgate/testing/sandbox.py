@@ -23,7 +23,7 @@ from leafgate.testing.check import NonConformance
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.belief import Belief
 from leafgate.types.evidence import AuditorOnly, PeopleCount
-from leafgate.types.release import Release
+from leafgate.types.release import BuildResult, Release
 from leafgate.types.table import Table
 
 CALLS = frozenset(
@@ -50,7 +50,9 @@ def canonical_text(thing: Any) -> str:
         case np.ndarray():
             return f"{thing.dtype} {thing.tolist()}"
         case Release():
-            return f"{readable(document(thing)).decode()} {thing.origins} {thing.trail}"
+            return readable(document(thing)).decode()
+        case BuildResult():
+            return f"{canonical_text(thing.release)} {thing.origins} {thing.trail}"
         case AdversaryKnowledge():
             tables = (thing.public, thing.population, thing.people)
             return " ".join([*map(canonical_text, tables), str(dict(thing.distribution)), str(thing.facts)])

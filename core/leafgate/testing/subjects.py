@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from leafgate.api.components import AttackModel, Component, TreeBuilder
 from leafgate.api.context import ScoringContext
 from leafgate.api.metrics import Metric, RecordMetric
+from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import serialize
 from leafgate.testing.check import DoesNotApply, NonConformance, called
@@ -26,8 +27,8 @@ from leafgate.testing.sandbox import canonical_text
 from leafgate.testing.scenarios import SETTINGS, Instance, Scenario
 from leafgate.testing.scenarios.contexts import SHOWN, CaseKind, Change, Learned, release_case, unchanged
 from leafgate.testing.scenarios.tables import Key, copied, keys_of, marked, salaries, survey
-from leafgate.types.belief import Belief, checked, rows_for
-from leafgate.types.release import Release
+from leafgate.types.belief import Belief, rows_for
+from leafgate.types.release import BuildResult, Release
 from leafgate.types.table import Table
 
 Case = TypeVar("Case")
@@ -138,7 +139,7 @@ class AttackSubject(Subject[Scenario, Instance, list[Belief]]):
     def run(self, opened: Instance) -> list[Belief]:
         beliefs = called(self.component, lambda: self.component.infer(opened.release, opened.known))
         try:
-            return [checked(belief, opened.known, opened.release) for belief in beliefs]
+            return [validate_belief(belief, opened.known, opened.release) for belief in beliefs]
         except (InconclusiveError, TypeError) as error:
             raise NonConformance(
                 f"it returned no list of beliefs that an audit takes: {error}", "see docs/plugins.md, What you promise"
@@ -188,7 +189,7 @@ MANY = 900
 
 
 @dataclass(frozen=True)
-class BuilderSubject(Subject[Table, Table, Release]):
+class BuilderSubject(Subject[Table, Table, BuildResult]):
     """A builder, and the tables it is given."""
 
     component: TreeBuilder
@@ -209,7 +210,7 @@ class BuilderSubject(Subject[Table, Table, Release]):
     @property
     def releases(self) -> list[tuple[Table, Release]]:
         """Each table that it can use, and the release of the first run."""
-        return [(table, release) for _, table, release in self.accepted]
+        return [(table, built.release) for _, table, built in self.accepted]
 
     @cached_property
     def rehearsing(self) -> TreeBuilder:
@@ -218,26 +219,28 @@ class BuilderSubject(Subject[Table, Table, Release]):
             return self.component.model_copy(update={"rehearsal": True})
         return self.component
 
-    def run(self, opened: Table, seed: int = 0) -> Release:
+    def run(self, opened: Table, seed: int = 0) -> BuildResult:
         builder = self.rehearsing
         test: dict[str, Any] = {"test": copied(opened)} if builder.wants_test else {}
-        release = called(builder, lambda: builder.build(opened, np.random.default_rng(seed), **test))
-        if not isinstance(release, Release):
-            raise NonConformance(f"it returns a {type(release).__name__}", "return a Release, or raise NoReleaseError")
+        built = called(builder, lambda: builder.build(opened, np.random.default_rng(seed), **test))
+        if not isinstance(built, Release | BuildResult):
+            remedy = "return a Release or a BuildResult, or raise NoReleaseError"
+            raise NonConformance(f"it returns a {type(built).__name__}", remedy)
+        result = BuildResult.of(built)
         try:
-            serialize(release)
+            serialize(result)
         except (LeafgateError, TypeError, ValueError) as error:
             raise NonConformance(
                 f"it makes a release that no file can hold: {error}",
                 "see docs/plugins.md; JSON says texts, numbers, lists",
             ) from error
-        return release
+        return result
 
     def built(self, table: Table) -> Release:
         """The release of a copy of the table."""
-        return self.run(copied(table))
+        return self.run(copied(table)).release
 
-    def rerun(self, instance: Table) -> Release:
+    def rerun(self, instance: Table) -> BuildResult:
         """Build again, with another seed if the builder says that it uses no randomness."""
         return self.run(self.open(instance), seed=1 if self.rehearsing.randomness == "none" else 0)
 

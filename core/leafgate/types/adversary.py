@@ -106,9 +106,9 @@ class AdversaryKnowledge:
     the table whose secrets are known, with the public columns and one secret or more; `facts` what
     is known of people in general. `label_accuracies` gives for each predicted class the share of the people with this
     prediction who have it, as somebody with test data would know it: granted where a release's labels are worth more
-    than its numbers say (`Release.needs_label_accuracies`), else None; `vote_accuracies` the same of the class that
-    most trees of a forest say, where the forest adds up numbers (`Release.votes_beside_prediction`). `mechanism`
-    runs the public algorithm on a table of the attacker's own; None when it is not public.
+    than its numbers say, else None; `vote_accuracies` the same of the class that most trees of a forest predict, where
+    the forest adds up numbers. `mechanism` runs the public algorithm on a table of the attacker's own; None when it is
+    not public.
     `seed` is for attacks that toss coins, so that an audit repeats.
     """
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from leafgate.engine.validation import hidden_cells
 from leafgate.errors import InconclusiveError
-from leafgate.types.evidence import checked_evidence
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,14 +14,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from leafgate.types.adversary import AdversaryKnowledge
-    from leafgate.types.release import Release
 
 Certainty = Literal["guess", "certain", "shares"]
 """How much of a posterior is true of the people whom the release counts."""
-
-
-ALIKE = 1e-6
-"""Posteriors of people in one equivalence class may differ by this much, as floating point does."""
 
 
 @dataclass(frozen=True)
@@ -71,55 +64,6 @@ class Belief:
         return self.equivalence_class is not None or self.record_positions is not None
 
 
-def checked(belief: object, known: AdversaryKnowledge, release: Release | None = None) -> Belief:
-    """The belief with its equivalence classes as an array; InconclusiveError says what is wrong with it."""
-    if not isinstance(belief, Belief):
-        raise InconclusiveError(f"returned a {type(belief).__name__} where a Belief belongs")
-    rows = len(known.records)
-    if belief.record_positions is not None:
-        cells = hidden_cells(belief, release)
-        belief, rows = replace(belief, record_positions=cells), len(cells)
-    elif belief.estimates is not None:
-        raise InconclusiveError("its belief has estimates, which are of hidden cells alone")
-    if belief.records is not None:
-        rows_for(known, belief.records)
-        rows = len(belief.records)
-    groups = None if belief.equivalence_class is None else _numbers(belief.equivalence_class, rows, "records")
-    if belief.population_groups is not None:
-        people = 0 if known.population is None else len(known.population)
-        belief = replace(belief, population_groups=_numbers(belief.population_groups, people, "of the population"))
-    _check_evidence(belief.evidence)
-    people = groups is not None or belief.record_positions is not None
-    if (belief.secret is None) != (belief.posterior is None) or (not people and belief.posterior is not None):
-        raise InconclusiveError("its belief needs a secret, chances and groups together, or neither of the first two")
-    if belief.secret is not None:
-        _check_secret(belief, known)
-        _check_chances(belief.secret, belief.posterior, rows, known, "chances")
-    _check_other_posteriors(belief, rows, known)
-    if groups is not None:
-        at_once = [belief.posterior, *belief.alternative_posteriors] if belief.prior is None else [belief.prior]
-        _check_alike(groups, at_once)
-    return replace(belief, equivalence_class=groups)
-
-
-def _check_other_posteriors(belief: Belief, rows: int, known: AdversaryKnowledge) -> None:
-    """The prior and the alternative posteriors are laid out like the posterior."""
-    if belief.prior is not None:
-        _check_chances(belief.secret, belief.prior, rows, known, "baseline chances")
-    for other in belief.alternative_posteriors:
-        _check_chances(belief.secret, other, rows, known, "alternative chances")
-
-
-def _numbers(groups: object, rows: int, noun: str) -> NDArray[Any]:
-    import numpy as np
-
-    numbers = np.array(groups)
-    numbers.setflags(write=False)
-    if numbers.shape != (rows,) or numbers.dtype.kind not in "iu":
-        raise InconclusiveError(f"its belief needs a whole number for each of {rows} {noun} as groups")
-    return numbers
-
-
 def rows_for(known: AdversaryKnowledge, records: pd.DataFrame) -> NDArray[np.int64]:
     """For each public record of Known its row in an attack's own `records`: equal public cells.
 
@@ -136,55 +80,3 @@ def rows_for(known: AdversaryKnowledge, records: pd.DataFrame) -> NDArray[np.int
     if len(found) != len(known.records) or found.isna().any():
         raise InconclusiveError("its own records do not name every public record just once")
     return found.to_numpy(dtype=np.int64)
-
-
-def _check_secret(belief: Belief, known: AdversaryKnowledge) -> None:
-    secret = belief.secret
-    if not isinstance(secret, str) or secret not in known.schema:
-        raise InconclusiveError("its belief is about a column the policy does not have")
-    if "sensitive" not in known.schema[secret].roles and belief.record_positions is None:
-        raise InconclusiveError("its belief is about a column that is no secret")
-
-
-def _check_chances(secret: Any, chances: object, rows: int, known: AdversaryKnowledge, noun: str) -> None:
-    import numpy as np
-    import pandas as pd
-
-    if not known.schema[secret].countable:
-        raise InconclusiveError("its belief is about numbers that have no `bins`")
-    if not isinstance(chances, pd.DataFrame) or list(chances.columns) != list(known.schema[secret].domain):
-        raise InconclusiveError(f"its {noun} are no table with the secret's domain as columns, in order")
-    try:
-        numbers = chances.to_numpy(dtype=float)
-    except (TypeError, ValueError):
-        raise InconclusiveError(f"its {noun} are no numbers") from None
-    if len(numbers) != rows or not np.isfinite(numbers).all() or (numbers < 0).any():
-        raise InconclusiveError(f"its {noun} are not one row of probabilities a record")
-    if not np.allclose(numbers.sum(axis=1), 1, atol=1e-6):
-        raise InconclusiveError(f"its {noun} do not sum to 1")
-
-
-def _check_alike(groups: NDArray[Any], several: Sequence[pd.DataFrame | None]) -> None:
-    """Refuse an equivalence class whose records have different probabilities, with an InconclusiveError.
-
-    Knowledge besides the release may distinguish them in the posterior; the prior is without that knowledge.
-    """
-    import numpy as np
-
-    order = np.argsort(groups, kind="stable")
-    grouped = groups[order]
-    first = np.flatnonzero(np.append(True, grouped[1:] != grouped[:-1])[: len(grouped)])
-    for chances in several:
-        if chances is None or not len(grouped):
-            continue
-        numbers = chances.to_numpy(dtype=float)[order]
-        apart = np.maximum.reduceat(numbers, first) - np.minimum.reduceat(numbers, first)
-        if (apart > ALIKE).any():
-            raise InconclusiveError("its belief tells people of one group apart: their rows must be equal")
-
-
-def _check_evidence(evidence: object) -> None:
-    result = checked_evidence(evidence, {"worst", "tried"})
-    for names in (result.get("refutes", ()), result.get("tries", ())):
-        if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(n, str) for n in names):
-            raise InconclusiveError("its evidence must list the guarantees it refutes, or tries to, by name")

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from leafgate.types.noise import Noise
 from leafgate.types.schema import Schema
-from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit, columns_asked, leaves
+from leafgate.types.tree import Leaf, Node, columns_asked, leaves
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from leafgate.algorithms.node_counts import FileNumbers
-    from leafgate.types.table import Table
+    pass
 
 
 Level = Literal["labels", "error_rates", "shares", "counts"]
@@ -56,9 +52,6 @@ class FileDisclosure:
         """The JSON of leafgate's own files; of other content without its location, which no reader could check."""
         says = self.says.partition(" (")[0] if self.kind == "other_content" else self.says
         return replace(self, says=says).described()
-
-
-OTHER_CONTENT = "other content, which nobody needs to predict"
 
 
 @dataclass(frozen=True)
@@ -107,21 +100,6 @@ class NaiveBayes:
     shares: Mapping[str, float]
     normals: Mapping[str, Mapping[str, tuple[float, float]]]
 
-    def chances(self, table: Table, classes: tuple[str, ...]) -> NDArray[np.float64]:
-        """For each row of the table the probability of each class; a missing number says nothing."""
-        import numpy as np
-
-        logs = np.full((len(table), len(classes)), -np.inf)
-        for i, label in enumerate(classes):
-            if label in self.shares:
-                logs[:, i] = np.log(self.shares[label])
-                for name, within in self.normals.items():
-                    mean, variance = within[label]
-                    distance = (table.numbers(name) - mean) ** 2 / variance
-                    logs[:, i] -= np.nan_to_num(0.5 * (distance + np.log(variance)), nan=0.0)
-        found = np.exp(logs - logs.max(axis=1, keepdims=True))
-        return np.asarray(found / found.sum(axis=1, keepdims=True))
-
     def described(self) -> dict[str, Any]:
         """The model as JSON, as a release file has it."""
         normals = {name: {label: list(normal) for label, normal in of.items()} for name, of in self.normals.items()}
@@ -154,14 +132,11 @@ class Records:
 class Release:
     """What is published: trees or records, what their numbers count, and what is claimed of them.
 
-    `selection` is what is known of the algorithm (measure, filters, parameters); `guarantee` the
-    claims, checked in every audit. `bayes` is the model where it is no tree. `noise` is the distribution of what was
-    added to a column's numbers in `records`. `origins` is the owner's alone, in no file and before no attack: for
-    each published record the row of the table it was made from. So is `trail`: what the builder did and why, step by
-    step, as JSON. So are `node_numbers`: what a model's file counts on its nodes. `sealed` are the bytes of the release
-    file this was read from; `file` describes somebody else's model file that this was read from, which is what will be
-    published then. `audited_file` names whichever of the two files was read, for reports; it is not part of the
-    release, whose bytes do not depend on a file's name.
+    It has only what the published file has: what its owner alone may know stands in `BuildResult`, which no attack
+    receives. `selection` is what is known of the algorithm (measure, filters, parameters); `guarantee` the claims,
+    checked in every audit. `bayes` is the model where it is no tree. `noise` is the distribution of what was added to a
+    column's numbers in `records`. `file` describes somebody else's model file that the release was read from, which is
+    what will be published then.
     """
 
     builder: Mapping[str, Any]
@@ -178,17 +153,6 @@ class Release:
     noise: Mapping[str, Noise] = field(default_factory=dict)
     bayes: NaiveBayes | None = None
     file: ModelFile | None = None
-    origins: tuple[int, ...] | None = field(default=None, repr=False, compare=False)
-    node_numbers: FileNumbers | None = field(default=None, repr=False, compare=False)
-    trail: tuple[Mapping[str, Any], ...] = field(default=(), repr=False, compare=False)
-    sealed: bytes | None = field(default=None, repr=False, compare=False)
-    audited_file: AuditedFile | None = field(default=None, repr=False, compare=False)
-
-    def _repr_html_(self) -> str:
-        """Its first tree, for notebooks."""
-        from leafgate.reports.notebook import release_frame
-
-        return release_frame(self)
 
     @property
     def target(self) -> str:
@@ -251,87 +215,28 @@ class Release:
         bare = leaf.shares is None and leaf.error_rate is None and leaf.scores is None and leaf.value is None
         return bare and self.publish.leaves in {"shares", "error_rates"}
 
-    @property
-    def needs_label_accuracies(self) -> bool:
-        """Does an adversary need to know how often a label is right, because no statistic of its leaf states it?
 
-        So it is where a leaf of people has a label alone, where the trees of an ensemble are right together more often
-        than each leaf says, and where the leaves' numbers are approximate. Decided by the release alone; not of one
-        that claims differential privacy, beside which nothing is believed that follows from the table.
-        """
-        if not self.trees or "epsilon" in self.guarantee or self.combine == "boost" or self.discloses_numbers:
-            return False
-        every = [leaf for tree in self.trees for leaf in leaves(tree)]
-        if all(leaf.label is None for leaf in every):
-            return False
-        return len(self.fitted_trees) > 1 or self.approximate or any(self._has_label_alone(leaf) for leaf in every)
+@dataclass(frozen=True)
+class BuildResult:
+    """What a builder returns: the release, and what its owner alone may know of it.
 
-    @property
-    def votes_beside_prediction(self) -> bool:
-        """Do several trees' labels vote, beside numbers that the model adds up to predict?"""
-        return len(self.trees) > 1 and self.combine in {"sum", "mean_per_tree"} and not self.discloses_numbers
+    No attack receives this and no published file contains it.
 
-    def _has_label_alone(self, leaf: Leaf) -> bool:
-        """Does it describe people by its label alone? There may be some where a sample left it empty."""
-        if leaf.label is None:
-            return False
-        return self.count_semantics != "exact" if self.is_empty(leaf) else leaf.has_no_statistic
-
-
-def published(draft: Release, publish: Publish, measure_options: frozenset[str]) -> Release:
-    """The draft cut down to what the policy publishes.
-
-    Leaves keep their label and the one statistic of `publish.leaves`, beside counts the scores made of them;
-    without `publish.measure` the selection facts go, and with them the builder's options named in
-    `measure_options`. A release that was read from a file is published as it is.
+    Attributes:
+        release: what is published, as the adversary sees it.
+        origins: for each published record the row of the table that it was made from.
+        trail: what the builder did and why, step by step, as JSON.
     """
-    if draft.sealed is not None or draft.file is not None:
-        return draft
 
-    def cut_down(node: Node) -> Node:
-        return node if publish.leaves == "counts" else map_leaves(node, lambda leaf: at_level(leaf, publish.leaves))
+    release: Release
+    origins: tuple[int, ...] | None = field(default=None, repr=False)
+    trail: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
 
-    builder = dict(draft.builder)
-    if not publish.measure:
-        builder = {key: value for key, value in builder.items() if key not in measure_options}
-    return replace(
-        draft,
-        builder=builder,
-        trees=tuple(map(cut_down, draft.trees)),
-        alternatives={name: cut_down(tree) for name, tree in draft.alternatives.items()},
-        publish=publish,
-        selection=draft.selection if publish.measure else None,
-    )
+    @staticmethod
+    def of(built: Release | BuildResult) -> BuildResult:
+        """The result of a builder that returned the release alone, or such a result itself."""
+        return BuildResult(built) if isinstance(built, Release) else built
 
 
 def _is_number(leaf: Leaf) -> bool:
     return leaf.value is not None and leaf.label is None
-
-
-def at_level(leaf: Leaf, level: Level) -> Leaf:
-    """A leaf with counts, cut down to `level`; a leaf that nobody reaches keeps only the label.
-
-    It has no shares, and so discloses among leaves with shares that it is empty: `Release.is_empty`.
-    """
-    if leaf.counts is None or level == "counts":
-        return leaf
-    size = sum(leaf.counts.values())
-    bare = Leaf(label=leaf.label, value=leaf.value)
-    if level == "labels" or size == 0:
-        return bare
-    if level == "shares":
-        return replace(bare, shares={name: count / size for name, count in leaf.counts.items()})
-    return replace(bare, error_rate=1 - leaf.counts.get(leaf.label or "", 0) / size)
-
-
-def map_leaves(node: Node, change: Callable[[Leaf], Leaf]) -> Node:
-    """The same tree with every leaf replaced by `change(leaf)`."""
-    match node:
-        case Leaf():
-            return change(node)
-        case NumericSplit():
-            return replace(node, low=map_leaves(node.low, change), high=map_leaves(node.high, change))
-        case CategoricalSplit():
-            branches = tuple(Branch(b.values, map_leaves(b.node, change)) for b in node.branches)
-            other = None if node.default is None else map_leaves(node.default, change)
-            return replace(node, branches=branches, default=other)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from leafgate.types.schema import Value
@@ -101,6 +101,19 @@ def leaves(node: Node) -> Iterator[Leaf]:
         if isinstance(here, Leaf):
             yield here
         waiting.extend(reversed(children(here)))
+
+
+def map_leaves(node: Node, change: Callable[[Leaf], Leaf]) -> Node:
+    """The same tree with every leaf replaced by `change(leaf)`."""
+    match node:
+        case Leaf():
+            return change(node)
+        case NumericSplit():
+            return replace(node, low=map_leaves(node.low, change), high=map_leaves(node.high, change))
+        case CategoricalSplit():
+            branches = tuple(Branch(b.values, map_leaves(b.node, change)) for b in node.branches)
+            other = None if node.default is None else map_leaves(node.default, change)
+            return replace(node, branches=branches, default=other)
 
 
 def columns_asked(node: Node) -> frozenset[str]:

@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.algorithms.prediction import class_votes, label_accuracies, predict, vote_accuracies
+from leafgate.algorithms.publication import published
 from leafgate.algorithms.routing import count_leaves, route
 from leafgate.errors import InconclusiveError
-from leafgate.types.release import Combine, Level, Publish, Release, map_leaves, published
+from leafgate.types.release import Combine, Level, Publish, Release
 from leafgate.types.table import Table
-from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit, columns_asked, leaves
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit, columns_asked, leaves, map_leaves
 from oracles import Person, leaf_at, path_of, persons
 from random_tables import categorical, numeric, table_of, tables
 from random_trees import forests, trees

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from any_table import policy_for_any_table
 from example_counts import examples
+from leafgate.algorithms.publication import published
 from leafgate.algorithms.routing import route
 from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
@@ -21,7 +22,7 @@ from leafgate.io.release_codec import serialize
 from leafgate.policy.knowledge import Knows
 from leafgate.policy.models import Policy
 from leafgate.session.run import audit_policy
-from leafgate.types.release import Counted, Level, Publish, Release, published
+from leafgate.types.release import Counted, Level, Publish, Release
 from leafgate.types.table import Table
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf
 from leafgate_linking import Linking

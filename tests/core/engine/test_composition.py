@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from any_table import policy_for_any_table
 from leafgate import InconclusiveError, Release, ScoringContext
+from leafgate.algorithms.publication import published
 from leafgate.api.metrics import Metric
 from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
@@ -26,7 +27,7 @@ from leafgate.io.release_codec import serialize
 from leafgate.policy.load import policy_of
 from leafgate.session.run import audit_policy, open_session
 from leafgate.types.evidence import AuditorOnly
-from leafgate.types.release import Level, Publish, published
+from leafgate.types.release import Level, Publish
 from leafgate.types.report import Finding, Report, SecondaryScore
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
@@ -261,10 +262,10 @@ def test_the_public_report_says_nothing_that_only_the_composition_tells(table: T
     metrics = [{"use": "confidence", "scored": "composition", "at_most": most, "name": "hidden"}]
     policy = policy_for_any_table(metrics).model_copy(update={"build": Kadet(k=k, prune=False)})
     done = audit_policy(policy, PLUGINS, table)
-    if done.sealed is None:
+    if done.artifact is None:
         return
     shown = {result["id"]: result for result in document(done.report, "public")["findings"]}
-    for derived, true in cases(table, done.sealed.release.trees[0]):
+    for derived, true in cases(table, done.artifact.release.trees[0]):
         name = f"hidden@linking#{true.secret.name}"
         scores = [case.posterior.max(axis=1) for case in (derived, true)]
         found = finding(done.report, name)

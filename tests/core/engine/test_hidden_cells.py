@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, Literal
 
 import numpy as np
@@ -14,9 +15,10 @@ from leafgate.api.components import Component
 from leafgate.cli.attack import belief_file
 from leafgate.disclosure.document import document
 from leafgate.engine.build import grant_knowledge
+from leafgate.io.release_codec import LoadedRelease
 from leafgate.policy.protection import protected
 from leafgate.session.run import audit_policy
-from leafgate.types.release import Records
+from leafgate.types.release import BuildResult, Records
 from leafgate.types.report import Limit, Report
 from leafgate_protection import Confidence, Exposure, KAnonymity
 from random_tables import table_of
@@ -34,12 +36,13 @@ class Withholding(TreeBuilder):
     use: Literal["withholding"] = "withholding"
     origins: tuple[int, ...] | None = ORIGINS
 
-    def build(self, table: Table, rng: np.random.Generator) -> Release:
+    def build(self, table: Table, rng: np.random.Generator) -> BuildResult:
         rich = table.frame["rich"].tolist()
         items = [WITHHELD if i in HIDDEN else rich[row] for i, row in enumerate(ORIGINS)]
         rows = tuple((*seen, cell) for seen, cell in zip(SEEN, items, strict=True))
         records = Records(("zip", "ill", "rich"), rows, tuple(int(table.weight[row]) for row in ORIGINS))
-        return Release({"use": "x"}, table.schema, model="none", records=records, origins=self.origins)
+        release = Release({"use": "x"}, table.schema, model="none", records=records)
+        return BuildResult(release, origins=self.origins)
 
 
 def reads_tables(does: Callable[[Release, AdversaryKnowledge], Any]) -> type[AttackModel]:
@@ -117,6 +120,23 @@ def test_where_nobody_knows_whose_the_records_are_it_cannot_be_told() -> None:
     assert "known only where the release is built" in found.evidence["problem"]
 
 
+def test_no_attack_receives_what_a_builder_says_to_the_owner_alone() -> None:
+    received: list[Release] = []
+
+    def look(release: Release, known: AdversaryKnowledge) -> list[Belief]:
+        received.append(release)
+        if known.mechanism is not None:
+            table = table_of(release.schema.columns, ROWS, (3, 1, 2, 2))
+            received.append(known.mechanism(table, np.random.default_rng(0)))
+        return []
+
+    report_of(reads_tables(look), SURE)
+    assert [type(release) for release in received] == [Release, Release]
+    owners = {field.name for field in (*fields(BuildResult), *fields(LoadedRelease))} - {"release"}
+    assert owners == {"origins", "trail", "content", "node_numbers", "audited_file"}
+    assert not any(hasattr(release, name) for release in received for name in owners)
+
+
 @pytest.mark.parametrize("origins", [[0, 1, 2], [0, 1, 2, 4], [0, 1, 2, -1]])
 def test_origins_that_name_no_rows_are_the_builders_own_trouble(origins: list[int]) -> None:
     with pytest.raises(Exception, match="says not for each record which row") as caught:
@@ -145,10 +165,11 @@ def status_report(columns: dict[str, Any], protect: list[dict[str, Any]], cells:
     class Hiding(TreeBuilder):
         use: Literal["hiding"] = "hiding"
 
-        def build(self, table: Table, rng: np.random.Generator) -> Release:
+        def build(self, table: Table, rng: np.random.Generator) -> BuildResult:
             rows = tuple((*seen, WITHHELD) for seen in SEEN)
             records = Records(("zip", "ill", "status"), rows, tuple(int(n) for n in table.weight))
-            return Release({"use": "x"}, table.schema, model="none", records=records, origins=(0, 1, 2, 3))
+            release = Release({"use": "x"}, table.schema, model="none", records=records)
+            return BuildResult(release, origins=(0, 1, 2, 3))
 
     def even(release: Release, known: AdversaryKnowledge) -> list[Belief]:
         chances = pd.DataFrame(0.5, index=range(len(cells)), columns=["yes", "no"])

@@ -50,7 +50,7 @@ def run(folder: Path, *waivers: dict[str, Any], **changes: Any) -> Session:
 
 
 def released(folder: Path) -> str:
-    sealed = open_session(survey(folder, KEPT)).audit().sealed
+    sealed = open_session(survey(folder, KEPT)).audit().artifact
     assert sealed is not None
     return sealed.sha256
 
@@ -188,7 +188,7 @@ def test_a_finding_is_of_the_metric_with_the_longest_name_that_fits() -> None:
 
 def test_a_weaker_limit_is_judged_on_the_finding_alone(tmp_path: Path) -> None:
     secrets = {"data.columns.smoker.role": "sensitive"}
-    sealed = open_session(survey(tmp_path, KEPT | secrets)).audit().sealed
+    sealed = open_session(survey(tmp_path, KEPT | secrets)).audit().artifact
     assert sealed is not None
     weaker = {"release": sealed.sha256, "limit": {"at_least": 10}}
     report = run(tmp_path, weaker, **secrets).audit(TODAY).report
@@ -273,7 +273,7 @@ def test_no_list_of_waivers_written_today_outlasts_one(tmp_path: Path) -> None:
 def test_waivers_change_neither_release_nor_digest_and_have_their_own(tmp_path: Path) -> None:
     with_one, longer = (run(tmp_path, {}, **more).audit(TODAY) for more in ({}, {"max_waiver_days": 99}))
     without = open_session(survey(tmp_path, KEPT)).audit(TODAY)
-    assert with_one.sealed == without.sealed
+    assert with_one.artifact == without.artifact
     assert with_one.report.policy["sha256"] == without.report.policy["sha256"]
     assert longer.report.policy["sha256"] != without.report.policy["sha256"]
     assert len(with_one.report.policy["waivers_sha256"]) == 64
@@ -377,7 +377,7 @@ APPROVED: list[tuple[str, bool]] = [
 def test_only_a_reviewer_of_the_policy_approves(tmp_path: Path, approver: str, listed: bool, in_a_file: bool) -> None:
     (tmp_path / "reviewers.yaml").write_text(json.dumps({"reviewers": REVIEWERS}))
     approvals = {"approvals": {"reviewers": "reviewers.yaml" if in_a_file else REVIEWERS}}
-    release = open_session(survey(tmp_path, KEPT | approvals)).audit().sealed
+    release = open_session(survey(tmp_path, KEPT | approvals)).audit().artifact
     assert release is not None
     if listed:
         (result,) = (
@@ -500,7 +500,7 @@ def test_a_weaker_limit_must_hold_for_every_belief_an_attack_found() -> None:
     said = {"attacks": [{"use": "nosy"}], "metrics": [{"use": "odd", "at_least": 0.6}]}
     policy = policy_with(plugins, **said)
     table = table_of(policy.data.meaning().columns, ROWS, (3, 1, 2, 2))
-    sealed = audit_policy(policy, plugins, table).sealed
+    sealed = audit_policy(policy, plugins, table).artifact
     assert sealed is not None
     for limit, status in ((0.4, "broken_limit"), (0.1, "applied")):
         waiver = WAIVER | {"finding": "odd@nosy#ill", "release": sealed.sha256, "limit": {"at_least": limit}}

@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
+from leafgate.algorithms.publication import published
 from leafgate.errors import ReleaseError
 from leafgate.io.release_codec import read_release, serialize
-from leafgate.types.release import Publish, Records, Release, published
+from leafgate.types.release import Publish, Records, Release
 from leafgate.types.schema import Schema
 from random_tables import categorical, numeric
 
-AGE = numeric("age", "quasi_identifier", bounds=(17, 90))
+AGE = numeric("age", "quasi_identifier", bounds=(17.0, 90.0))
 ILL = categorical("ill", "sensitive", values=("yes", "no"))
 RISK = categorical("risk", "class", values=("good", "bad"))
 RECORDS = Records(("age", "ill"), ((17.0, "yes"), ({"from": 20, "to": 30}, {"withheld": True})), (3, 4))
@@ -27,7 +28,7 @@ def written(release: Release = DRAFT) -> dict[str, Any]:
 
 
 def read(document: dict[str, Any]) -> Release:
-    return read_release(json.dumps(document).encode(), "release")
+    return read_release(json.dumps(document).encode(), "release").release
 
 
 def test_records_without_a_class_come_back_as_they_were() -> None:

@@ -264,5 +264,5 @@ def test_no_accepted_child_passes_a_release_that_its_parent_fails(family: Family
             event("accepted, and the table does not fit")
             return
         event(f"accepted: {audited.report.verdict}")
-        if audited.report.verdict == "pass" and audited.sealed is not None:
-            assert judged_by_parent(family, audited.sealed.release.trees[0])
+        if audited.report.verdict == "pass" and audited.artifact is not None:
+            assert judged_by_parent(family, audited.artifact.release.trees[0])

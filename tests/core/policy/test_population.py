@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 
 from command_line import leafgate
 from leafgate import AdversaryKnowledge, Belief, InconclusiveError, Release, ScoringContext
+from leafgate.algorithms.publication import published
 from leafgate.disclosure.document import document
 from leafgate.engine.build import grant_knowledge
+from leafgate.engine.validation import validate_belief
 from leafgate.io.tables import read_population
 from leafgate.policy.load import load_policy
 from leafgate.session.run import open_session
 from leafgate.types.adversary import defensive_copy
-from leafgate.types.belief import checked
-from leafgate.types.release import Level, Publish, published
+from leafgate.types.release import Level, Publish
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node
@@ -75,7 +76,7 @@ def cases(
     table: Table, population: Table | None, forest: tuple[Node, ...], level: Level = "counts"
 ) -> list[ScoringContext]:
     release, known = release_of(table, forest, level), grant_knowledge(table, population=population)
-    beliefs = [checked(belief, known) for belief in Linking().infer(release, known)]
+    beliefs = [validate_belief(belief, known) for belief in Linking().infer(release, known)]
     return [ScoringContext(table, None, release, known, belief) for belief in beliefs]
 
 
@@ -161,7 +162,7 @@ SEVEN = table_of([ZIP], [("1",), ("2",)], [2, 5])
 def group_context(groups: Any, population: Table | None = SEVEN) -> ScoringContext:
     """The case of an attack that tells the zip codes of three people apart."""
     known = grant_knowledge(THREE, population=population)
-    belief = checked(Belief(None, np.arange(2), population_groups=groups), known)
+    belief = validate_belief(Belief(None, np.arange(2), population_groups=groups), known)
     return ScoringContext(THREE, None, Release({}, THREE.schema), known, belief)
 
 
@@ -173,7 +174,7 @@ def test_the_people_of_a_record_are_those_in_the_group_of_its_number() -> None:
 def test_groups_of_the_population_that_nobody_of_the_table_is_in_count_for_nobody() -> None:
     large = table_of([ZIP], [("1",), ("2",)], [9, 5])
     known = grant_knowledge(table_of([ZIP, ILL], [("2", "flu")]), population=large)
-    belief = checked(Belief(None, np.array([7]), population_groups=np.array([3, 7])), known)
+    belief = validate_belief(Belief(None, np.array([7]), population_groups=np.array([3, 7])), known)
     case = ScoringContext(table_of([ZIP, ILL], [("2", "flu")]), None, Release({}, THREE.schema), known, belief)
     assert case.population.tolist() == [5]
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from html import unescape
 from pathlib import Path
+from subprocess import run
 
 from leafgate.reports import Format, view
+from leafgate.reports.notebook import release_frame
 from leafgate.session.run import open_session
 from planted import of_planted
 from survey import survey
@@ -36,9 +39,34 @@ def test_what_was_planted_is_not_in_a_notebook(tmp_path: Path) -> None:
 
 def test_a_release_shows_its_tree_with_all_it_publishes(tmp_path: Path) -> None:
     audited = open_session(survey(tmp_path)).audit()
-    assert audited.sealed is not None
-    page = framed(audited.sealed.release._repr_html_())
+    assert audited.artifact is not None
+    page = framed(release_frame(audited.artifact.release))
     assert page.count("<svg") == 1
     assert "<a " not in page  # there are no cards to open
     for words in ("kadet, 1 tree", "age", "yes"):
         assert words in page
+
+
+IN_A_NOTEBOOK = """
+import sys
+from types import ModuleType, SimpleNamespace
+
+class Formatter(dict):
+    def for_type_by_name(self, module, name, function):
+        self[module, name] = function
+
+html = Formatter()
+shell = SimpleNamespace(display_formatter=SimpleNamespace(formatters={"text/html": html}))
+sys.modules["IPython"] = ModuleType("IPython")
+sys.modules["IPython"].get_ipython = lambda: shell
+import leafgate
+assert "numpy" not in sys.modules
+(displayed,) = html
+assert displayed == (leafgate.Release.__module__, leafgate.Release.__qualname__)
+assert html[displayed].__module__ == "leafgate.reports.notebook"
+"""
+
+
+def test_leafgate_has_a_notebook_display_releases_when_it_is_imported_there() -> None:
+    done = run([sys.executable, "-c", IN_A_NOTEBOOK], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -123,7 +123,7 @@ def test_a_columns_role_changes_the_renditions_digest_and_not_the_files(folder: 
 
 
 def test_the_digest_of_a_release_file_is_that_of_the_release(folder: Path) -> None:
-    sealed = run(folder, build={"use": "kadet", "k": 3}, data=without_missing()).audit(TODAY).sealed
+    sealed = run(folder, build={"use": "kadet", "k": 3}, data=without_missing()).audit(TODAY).artifact
     assert sealed is not None
     (folder / "release.json").write_bytes(sealed.content)
     release = report(folder, "release.json", data=without_missing())["release"]
@@ -151,7 +151,7 @@ def test_the_digest_is_of_the_bytes_that_were_read_though_the_file_is_replaced_m
         return content
 
     monkeypatch.setattr(fitting, "read_bounded", replaced_after_reading)
-    sealed = audited.audit(TODAY).sealed
+    sealed = audited.audit(TODAY).artifact
     assert sealed is not None
     assert sealed.audited_file is not None
     assert (sealed.audited_file.sha256, len(reads)) == (sha256(before), 1)
@@ -270,7 +270,7 @@ def test_a_waiver_of_a_file_lets_no_other_file_through(folder: Path) -> None:
 
 
 def test_a_waiver_of_a_file_lets_no_release_through_that_says_it_was_made_of_that_file(folder: Path) -> None:
-    made_up = run(folder).audit(TODAY).sealed
+    made_up = run(folder).audit(TODAY).artifact
     assert made_up is not None
     (folder / "release.json").write_bytes(made_up.content)
     digest = sha256((folder / "model.json").read_bytes())

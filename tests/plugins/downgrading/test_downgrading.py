@@ -47,9 +47,9 @@ def build(*against: Any, **options: Any) -> dict[str, Any]:
 
 def rows(audit: Audit) -> list[list[str]]:
     """The published records, a withheld cell as `-`."""
-    assert audit.sealed is not None
-    assert audit.sealed.release.records is not None
-    return [["-" if cell == WITHHELD else cell for cell in row] for row in audit.sealed.release.records.rows]
+    assert audit.artifact is not None
+    assert audit.artifact.release.records is not None
+    return [["-" if cell == WITHHELD else cell for cell in row] for row in audit.artifact.release.records.rows]
 
 
 def values(audit: Audit, metric: str = "confidence") -> dict[str, float | None]:
@@ -204,9 +204,9 @@ def test_people_alike_are_published_one_by_one_where_a_cell_of_theirs_is_secret(
     (tmp_path / "p.yaml").write_text(yaml.safe_dump(fields))
     audit = open_session(tmp_path / "p.yaml").audit()
     assert audit.report.verdict == "pass"
-    assert audit.sealed is not None
-    assert audit.sealed.release.records is not None
-    assert audit.sealed.release.records.weight == (4, 4, 1, 1, 1, 1, 1, 1)
+    assert audit.artifact is not None
+    assert audit.artifact.release.records is not None
+    assert audit.artifact.release.records.weight == (4, 4, 1, 1, 1, 1, 1, 1)
     assert audit.report.findings[0].people == 6
 
 
@@ -214,8 +214,8 @@ def test_the_reader_s_tree_is_learned_from_the_complete_records(tmp_path: Path) 
     columns = yaml.safe_load((POLICIES / "submarines.yaml").read_text())["data"]["columns"]
     columns["depth"]["role"] = "class"
     audit = submarines(tmp_path, data={"columns": columns}, build=build(PAPERS, release="both"))
-    assert audit.sealed is not None
-    release = audit.sealed.release
+    assert audit.artifact is not None
+    release = audit.artifact.release
     assert (release.count_semantics, release.model, len(release.trees)) == ("sampled", "trees", 1)
     assert audit.report.findings[0].value == pytest.approx(1 / 3)
 
@@ -373,7 +373,7 @@ def test_records_that_show_the_same_do_not_stand_in_the_order_of_what_they_hide(
     path = tmp_path / "policy.yaml"
     path.write_text(json.dumps(document), encoding="utf-8")
     run = open_session(path)
-    sealed = run.audit().sealed
+    sealed = run.audit().artifact
     assert sealed is not None
     assert sealed.origins is not None
     assert sealed.release.records is not None
@@ -382,7 +382,7 @@ def test_records_that_show_the_same_do_not_stand_in_the_order_of_what_they_hide(
     truth = run.table.without_key.frame["job"].astype(str).to_numpy()[[sealed.origins[i] for i in hidden]]
     assert len(hidden) == 80
     assert truth.tolist() != sorted(truth)
-    assert run.audit().sealed == sealed  # the file does not tell ties apart, and repeats
+    assert run.audit().artifact == sealed  # the file does not tell ties apart, and repeats
 
 
 def test_to_lose_function_is_to_err_more() -> None:

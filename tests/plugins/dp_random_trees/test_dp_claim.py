@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from dp_survey import AGE, ASKED, dp_trees, epsilon, laplace_trees, problems, released, saying, survey
+from leafgate.algorithms.publication import published
 from leafgate.errors import InconclusiveError
-from leafgate.types.release import Publish, Records, Release, map_leaves, published
+from leafgate.types.release import Publish, Records, Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
-from leafgate.types.tree import Branch, CategoricalSplit, Leaf, NumericSplit, leaves
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf, NumericSplit, leaves, map_leaves
 from leafgate_dp_random_trees import DifferentialPrivacy, RandomTrees
 from leafgate_dp_random_trees.accounting import Forest, at_delta
 

@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dp_survey import TRUTH, attacked, dp_trees, laplace_trees, released, survey
+from leafgate.algorithms.publication import published
 from leafgate.api.components import TreeBuilder
 from leafgate.engine.build import grant_knowledge
+from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError
 from leafgate.types.arrays import Ids
-from leafgate.types.belief import Belief, checked
-from leafgate.types.release import Publish, Release, published
+from leafgate.types.belief import Belief
+from leafgate.types.release import BuildResult, Publish, Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 from leafgate_dp_random_trees import Distinguish, RandomTrees
@@ -42,7 +44,7 @@ def tried(builder: TreeBuilder, runs: int = 100, seed: int = 0, method: str = "m
     release = released(builder, TABLE)
     attack = Distinguish.model_validate({"use": "distinguish", "runs": runs, "method": method})
     known = attacked(builder, TABLE, seed)
-    return checked(attack.infer(release, known)[0], known)
+    return validate_belief(attack.infer(release, known)[0], known)
 
 
 def refuted(builder: TreeBuilder, runs: int = 100, seed: int = 0, method: str = "many_runs") -> bool:
@@ -88,8 +90,8 @@ def test_thresholds_from_the_data_are_refuted() -> None:
 
     def mechanism(own: Table, rng: np.random.Generator) -> Release:
         schema = from_the_data(own.schema, own)
-        draft = builder.mechanism_only.build(Table(schema, own.frame, own.weight), rng)
-        return published(replace(draft, schema=own.schema), Publish(), frozenset())
+        built = BuildResult.of(builder.mechanism_only.build(Table(schema, own.frame, own.weight), rng))
+        return published(replace(built.release, schema=own.schema), Publish(), frozenset())
 
     known = grant_knowledge(TABLE, mechanism=mechanism)
     found = Distinguish(runs=100).infer(released(builder, TABLE), known)[0].evidence
@@ -137,7 +139,8 @@ def test_what_is_told_beside_the_trees_is_refuted(text: str) -> None:
     builder = dp_trees()
 
     def mechanism(own: Table, rng: np.random.Generator) -> Release:
-        release = published(builder.mechanism_only.build(own, rng), Publish(), frozenset())
+        built = BuildResult.of(builder.mechanism_only.build(own, rng))
+        release = published(built.release, Publish(), frozenset())
         return replace(release, selection={**(release.selection or {}), text: [own.people, 3]})
 
     known = grant_knowledge(TABLE, mechanism=mechanism)

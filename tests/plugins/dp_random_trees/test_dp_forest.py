@@ -20,10 +20,9 @@ from leafgate.algorithms.prediction import class_votes, predict
 from leafgate.algorithms.routing import route
 from leafgate.errors import PolicyError
 from leafgate.io.release_codec import serialize
-from leafgate.types.release import map_leaves
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
-from leafgate.types.tree import Leaf, columns_asked, leaves
+from leafgate.types.tree import Leaf, columns_asked, leaves, map_leaves
 from leafgate_dp_random_trees import DpRandomTrees, RandomTrees
 from leafgate_dp_random_trees.accounting import at_delta, choose_forest
 from leafgate_dp_random_trees.leaf_scores import with_statistics

@@ -24,9 +24,9 @@ from leafgate.errors import InconclusiveError
 from leafgate.io.json import readable
 from leafgate.io.release_codec import document
 from leafgate.types.arrays import Ids
-from leafgate.types.release import Release, map_leaves
+from leafgate.types.release import Release
 from leafgate.types.table import Table
-from leafgate.types.tree import Leaf, leaves
+from leafgate.types.tree import Leaf, leaves, map_leaves
 from leafgate_dp_random_trees import DifferentialPrivacy
 from leafgate_dp_random_trees.mechanisms import Key, sample_counts
 from leafgate_dp_random_trees.randomness import (

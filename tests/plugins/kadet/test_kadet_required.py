@@ -209,11 +209,11 @@ def test_every_group_of_a_released_tree_satisfies_all_it_was_built_with_and_the_
     table, wanted = asked
     ok = ok_of(table, wanted)
     done = audited(table, k=k, require=wanted, prune=prune)
-    if done.sealed is None:
+    if done.artifact is None:
         assert [finding.id for finding in done.report.findings] == ["build"]
         assert not all(size(group) >= k and ok(group) for group in first_groups(table))
         return
-    found = groups(table, done.sealed.release.trees[0])
+    found = groups(table, done.artifact.release.trees[0])
     assert all(size(group) >= k and ok(group) for group in found)
     claims = {finding.id: finding.passed for finding in done.report.findings if finding.id.startswith("guarantee:")}
     assert claims == {"guarantee:k": True} | {f"guarantee:{one.use}": True for one in wanted}
@@ -225,7 +225,7 @@ def test_the_table_published_beside_the_tree_keeps_what_was_required(
 ) -> None:
     table, wanted = asked
     done = audited(table, k=k, require=wanted, prune=prune, publish_table=True)
-    assume(done.sealed is not None)
+    assume(done.artifact is not None)
     assert all(finding.passed for finding in done.report.findings if finding.id.startswith("guarantee:"))
 
 
@@ -374,8 +374,8 @@ def test_a_limit_the_groups_keep_is_not_what_an_adversary_derives_from_pooled_le
     metrics = (Confidence(at_most=0.5), Confidence(name="true", scored="composition", at_most=0.5))
     building = {"build": Kadet(k=2, prune=False, require=(ConfidenceRequired(at_most=0.5),)), "metrics": metrics}
     done = audit_policy(POLICY.model_copy(update=building), PLUGINS, table)
-    assert done.sealed is not None
-    assert done.sealed.release.trees == (
+    assert done.artifact is not None
+    assert done.artifact.release.trees == (
         fan("sports_car", yes=fan("marital_status", Unmarried=leaf(1, 1), Married=leaf(1, 0)), no=leaf(0, 1)),
     )
     found = {finding.id: (finding.value, finding.passed) for finding in done.report.findings}
@@ -397,7 +397,7 @@ def test_a_limit_the_groups_keep_is_not_what_an_adversary_derives_from_pooled_le
 )
 def test_the_mortgage_tree_leaves_every_group_two_thirds_of_bad_risks(most: float, tree: Node | None) -> None:
     done = audited(mortgage(), k=3, prune=False, require=(ConfidenceRequired(at_most=most),))
-    assert (None if done.sealed is None else done.sealed.release.trees[0]) == tree
+    assert (None if done.artifact is None else done.artifact.release.trees[0]) == tree
 
 
 def test_a_requirement_of_another_secret_than_the_class_refuses_a_test_too() -> None:
@@ -409,8 +409,8 @@ def test_a_requirement_of_another_secret_than_the_class_refuses_a_test_too() -> 
     for secret, asked in (("habit", False), ("loan_risk", True)):
         required = LDiversityRequired(secret=secret, form="distinct", at_least=2 if secret == "habit" else 1)
         done = audited(table, k=1, prune=False, require=(required,))
-        assert done.sealed is not None
-        names = [node.column for node in nodes(done.sealed.release.trees[0]) if isinstance(node, CategoricalSplit)]
+        assert done.artifact is not None
+        names = [node.column for node in nodes(done.artifact.release.trees[0]) if isinstance(node, CategoricalSplit)]
         assert ("city" in names) == asked
 
 
@@ -422,7 +422,7 @@ def test_a_public_class_must_keep_what_is_required_of_its_own_people() -> None:
     table = table_of([city, habit, risk], [("Rome", "smokes", "good"), ("Bonn", "does not", "bad")], [4, 4])
     done = audited(table, k=2, require=(LDiversityRequired(form="distinct", at_least=2),))
     (found,) = done.report.findings
-    assert (found.id, found.passed, done.sealed) == ("build", False, None)
+    assert (found.id, found.passed, done.artifact) == ("build", False, None)
     assert "everyone with 'good' is one group, and 'habit' is not distinct 2-diverse" in found.evidence["reason"]
 
 
@@ -432,7 +432,7 @@ def test_a_release_claims_each_requirement_under_the_name_of_the_metric_that_che
         LDiversityRequired(form="recursive", c=3, at_least=2, secret="loan_risk"),
         TClosenessRequired(at_most=0.5),
     )
-    sealed = audited(mortgage(), k=3, require=wanted).sealed
+    sealed = audited(mortgage(), k=3, require=wanted).artifact
     assert sealed is not None
     l_diverse = [
         {"form": "entropy", "at_least": 1.5},
@@ -442,7 +442,7 @@ def test_a_release_claims_each_requirement_under_the_name_of_the_metric_that_che
     assert sealed.release.guarantee == {"k": 3, "l_diversity": l_diverse, "t_closeness": [t_close]}
     result = [{"use": "l_diversity", **one} for one in l_diverse] + [{"use": "t_closeness", **t_close}]
     assert sealed.release.builder["require"] == result
-    bare = audited(mortgage(), k=3).sealed
+    bare = audited(mortgage(), k=3).artifact
     assert bare is not None
     assert "require" not in bare.release.builder
 

@@ -6,10 +6,11 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
+from leafgate.algorithms.publication import published
 from leafgate.api.context import ScoringContext
 from leafgate.engine.build import grant_knowledge
 from leafgate.types.evidence import AuditorOnly, PeopleCount
-from leafgate.types.release import Counted, Level, Publish, Records, Release, published
+from leafgate.types.release import Counted, Level, Publish, Records, Release
 from leafgate.types.table import Table
 from leafgate.types.tree import Branch, CategoricalSplit, Node, NumericSplit
 from leafgate_linking import Linking

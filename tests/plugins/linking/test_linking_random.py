@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leafgate.algorithms.publication import published
 from leafgate.api.context import ScoringContext
 from leafgate.engine.build import grant_knowledge
-from leafgate.types.belief import checked
-from leafgate.types.release import Combine, Counted, Level, Publish, Release, published
+from leafgate.engine.validation import validate_belief
+from leafgate.types.release import Combine, Counted, Level, Publish, Release
 from leafgate.types.table import Table, make_table
 from leafgate.types.tree import Node
 from leafgate_linking import Linking
@@ -92,7 +93,7 @@ def test_everyone_is_in_one_group_and_every_belief_is_a_belief(
     table, forest = plant
     release, known = release_of(table, forest, level), grant_knowledge(table, distribution=distribution)
     for belief in Linking().infer(release, known):
-        checked(belief, known)
+        validate_belief(belief, known)
         assert belief.equivalence_class is not None
         sizes = group_sizes(belief.equivalence_class.tolist(), known.weight)
         assert sum(sizes.values()) == table.people

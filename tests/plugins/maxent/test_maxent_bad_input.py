@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from command_line import leafgate
+from leafgate.algorithms.publication import published
 from leafgate.engine.build import grant_knowledge
 from leafgate.errors import InconclusiveError
 from leafgate.types.adversary import AdversaryKnowledge, Fact
-from leafgate.types.release import Level, Publish, Release, published
+from leafgate.types.release import Level, Publish, Release
 from leafgate.types.table import Table
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf
 from leafgate_baselines import Id3

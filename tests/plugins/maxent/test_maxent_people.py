@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from leafgate.api.components import TreeBuilder
 from leafgate.engine.build import grant_knowledge
+from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError
 from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.belief import checked
 from leafgate.types.evidence import AuditorOnly
 from leafgate.types.release import Counted, Level, Release
 from leafgate.types.table import Table
@@ -184,4 +184,4 @@ def test_people_of_different_public_classes_are_told_apart() -> None:
     assert linking.equivalence_class is not None
     pairs = set(zip(maxent.equivalence_class.tolist(), linking.equivalence_class.tolist(), strict=True))
     assert len(pairs) == len(set(maxent.equivalence_class.tolist())) == len(set(linking.equivalence_class.tolist()))
-    assert checked(maxent, known, release).secret == "job"
+    assert validate_belief(maxent, known, release).secret == "job"

@@ -10,8 +10,8 @@ import pytest
 
 from leafgate.api.components import AttackModel
 from leafgate.engine.build import grant_knowledge
+from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError, PolicyError
-from leafgate.types.belief import checked
 from leafgate.types.noise import Law, Noise
 from leafgate.types.release import Release
 from leafgate.types.schema import Column, Schema, bin_of
@@ -43,7 +43,7 @@ def posterior_and_estimates(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Chances and estimates of one of an attack's beliefs, if the core takes it for one."""
     known = grant_knowledge(table)
-    belief = checked(attack.infer(release, known)[which], known, release)
+    belief = validate_belief(attack.infer(release, known)[which], known, release)
     assert belief.posterior is not None
     assert belief.estimates is not None
     return belief.posterior.to_numpy(), belief.estimates

@@ -15,9 +15,10 @@ from pydantic import ValidationError
 from scipy.stats import ks_2samp
 
 from leafgate import InconclusiveError, ScoringContext
+from leafgate.algorithms.publication import published
 from leafgate.engine.build import grant_knowledge
 from leafgate.types.evidence import AuditorOnly, PeopleCount
-from leafgate.types.release import Level, Publish, Release, published
+from leafgate.types.release import Level, Publish, Release
 from leafgate.types.table import Table
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
 from leafgate_linking import Linking

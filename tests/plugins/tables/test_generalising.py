@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 
 from command_line import leafgate
 from leafgate.algorithms.induction.encoding import encode
+from leafgate.algorithms.publication import published
 from leafgate.api.registry import Plugin, Plugins
 from leafgate.engine.build import grant_knowledge
 from leafgate.errors import NoReleaseError
 from leafgate.io.release_codec import serialize
 from leafgate.session.run import audit_policy
 from leafgate.types.hierarchy import Hierarchy
-from leafgate.types.release import Publish, Records, Release, published
+from leafgate.types.release import Publish, Records, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table
 from leafgate.types.tree import leaves

@@ -110,7 +110,7 @@ def audited(
     except LeafgateError as error:
         return Outcome("refused", error=f"{type(error).__name__}: {error}")
     findings = {finding.id: finding for finding in found.report.findings}
-    content = b"" if found.sealed is None else found.sealed.content
+    content = b"" if found.artifact is None else found.artifact.content
     document = json.loads(content) if content else None
     return Outcome(found.report.verdict, findings, document, content)
 

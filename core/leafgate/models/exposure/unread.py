@@ -10,7 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.types.release import OTHER_CONTENT, FileDisclosure
+from leafgate.types.release import FileDisclosure
+
+OTHER_CONTENT = "other content, which nobody needs to predict"
+"""How the description begins of what a file discloses besides everything that the readers know."""
 
 PEOPLE = 100
 """So many numbers may be the cells of people: from here on unread content is `high`."""

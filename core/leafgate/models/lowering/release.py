@@ -11,6 +11,7 @@ import numpy as np
 
 from leafgate.algorithms.node_counts import FileNumbers, TreeNumbers
 from leafgate.errors import Problem, ReleaseError
+from leafgate.io.release_codec import LoadedRelease
 from leafgate.models.exposure.categories import lists_of_people, names_of_people
 from leafgate.models.ir.features import Feature, Origin
 from leafgate.models.ir.model import LEAF, ModelIR, TreeIR, topological_order
@@ -53,7 +54,7 @@ def lower_model(
     encodings: Mapping[str, Encoding],
     place: str,
     people: int | None = None,
-) -> Release:
+) -> LoadedRelease:
     """The model, checked before, over the policy's columns; it keeps what the file discloses, whatever the policy says.
 
     `encodings` is what the policy says of the features' encoding, `people` how many the table has, where there is one.
@@ -72,7 +73,7 @@ def lower_model(
     listed = lists_of_people(_with_codes(model, encodings), schema, columns, people)
     items = (*model.disclosures, *_unused_columns(model, schema), *listed)
     file = ModelFile(model.format, hashlib.sha256(content).hexdigest(), items)
-    return Release(
+    release = Release(
         _builder(model),
         schema,
         (*_base(model, values, schema), *(tree for tree, _ in translated)),
@@ -80,8 +81,9 @@ def lower_model(
         count_semantics=model.counted,
         combine=model.combine,
         file=file,
-        node_numbers=FileNumbers(tuple(numbers for _, numbers in translated), values, model.hessians, model.sampling),
     )
+    numbers = FileNumbers(tuple(of_tree for _, of_tree in translated), values, model.hessians, model.sampling)
+    return LoadedRelease(release, node_numbers=numbers)
 
 
 def _check_numbers(model: ModelIR, target: Column, place: str) -> None:

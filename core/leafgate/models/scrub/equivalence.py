@@ -11,12 +11,12 @@ from leafgate.algorithms.node_counts import REMEDY, first_contradiction
 from leafgate.algorithms.prediction import predict
 from leafgate.errors import ReleaseError
 from leafgate.io.json import parse_number
+from leafgate.io.release_codec import LoadedRelease
 from leafgate.models.ir.features import CategoryCodes, Numeric, Origin, Unresolved
 from leafgate.models.ir.model import ModelIR
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.models.scrub.scrub import Proof
-from leafgate.types.release import Release
 from leafgate.types.table import Table
 
 
@@ -29,22 +29,23 @@ def on_data(original: ModelIR, scrubbed: ModelIR, table: Table, encoding: Mappin
         scrubbed.features
     )  # features no tree asks about any more: nothing is said of them
     remaining = {name: each for name, each in encoding.items() if name not in gone}
-    releases = [
+    loaded = [
         lower_model(model, b"", table.schema, of, place) for model, of in ((original, encoding), (scrubbed, remaining))
     ]
-    _check_counts(releases[0], table, place)
-    before, after = (predict(release, table) for release in releases)
+    _check_counts(loaded[0], table, place)
+    before, after = (predict(each.release, table) for each in loaded)
     return Proof(len(table), int((before != after).sum()), of_people=True)
 
 
-def _check_counts(release: Release, table: Table, place: str) -> None:
-    if inconsistent_leaves(release, table):
+def _check_counts(loaded: LoadedRelease, table: Table, place: str) -> None:
+    if inconsistent_leaves(loaded.release, table):
         raise ReleaseError(
             "some of its leaves count other people than the policy's table has there",
             place=place,
             remedy="was it grown on this table? are its features what the policy takes them for (`encoding`)?",
         )
-    wrong = None if release.node_numbers is None else first_contradiction(release.node_numbers, release, table)
+    numbers = loaded.node_numbers
+    wrong = None if numbers is None else first_contradiction(numbers, loaded.release, table)
     if wrong is not None:
         raise ReleaseError(f"{wrong.words} sends there", place=place, remedy=REMEDY)
 

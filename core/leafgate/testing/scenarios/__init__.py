@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from leafgate.algorithms.publication import published
 from leafgate.engine.build import grant_knowledge
 from leafgate.io.release_codec import serialize
 from leafgate.testing.scenarios.releases import (
@@ -22,7 +23,7 @@ from leafgate.testing.scenarios.releases import (
 )
 from leafgate.testing.scenarios.tables import OLDEST, numbered, salaries, survey, twins
 from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.release import Counted, Level, Publish, Records, Release, published
+from leafgate.types.release import BuildResult, Counted, Level, Publish, Records, Release
 from leafgate.types.table import Table
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Scenario:
 
     name: str
     table: Callable[[DisclosureLevel], Table]
-    release: Callable[[Table, DisclosureLevel], Release]
+    release: Callable[[Table, DisclosureLevel], Release | BuildResult]
     exposed: Callable[[Table], Sequence[bool]] = lambda table: [True] * len(table)
     cells: bool = False
     labels: bool = True
@@ -61,7 +62,7 @@ class Scenario:
     ) -> Instance:
         """The world of the table, changed beforehand."""
         table = change(self.table(telling))
-        made = self.release(table, telling)
+        made = BuildResult.of(self.release(table, telling))
         mechanism = None if self.mechanism is None else self.mechanism(telling)
         return Instance(
             table, serialize(made).release, grant_knowledge(table, distribution=True, mechanism=mechanism), made.origins
@@ -69,17 +70,21 @@ class Scenario:
 
     def counting(self, counted: Counted) -> Scenario:
         """The same with numbers that are said to count something else."""
-        return replace(
-            self, release=lambda table, telling: replace(self.release(table, telling), count_semantics=counted)
-        )
+        return self._with_release(self.name, lambda release: replace(release, count_semantics=counted))
 
     def at_level(self, level: Level) -> Scenario:
         """The same with this on the leaves and no more."""
+        name = f"{self.name} that publishes {level}"
+        return self._with_release(name, lambda release: published(release, Publish(level, measure=False), frozenset()))
 
-        def release(table: Table, telling: DisclosureLevel) -> Release:
-            return published(self.release(table, telling), Publish(level, measure=False), frozenset())
+    def _with_release(self, name: str, change: Callable[[Release], Release]) -> Scenario:
+        """The same by another name, each release changed."""
 
-        return replace(self, name=f"{self.name} that publishes {level}", release=release)
+        def changed(table: Table, telling: DisclosureLevel) -> BuildResult:
+            built = BuildResult.of(self.release(table, telling))
+            return replace(built, release=change(built.release))
+
+        return replace(self, name=name, release=changed)
 
 
 def apart(setting: Scenario) -> Instance | None:

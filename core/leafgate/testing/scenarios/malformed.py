@@ -8,13 +8,14 @@ from typing import get_args
 
 import numpy as np
 
+from leafgate.algorithms.publication import published
 from leafgate.engine.build import grant_knowledge
 from leafgate.io.release_codec import serialize
 from leafgate.testing.scenarios import SETTINGS, Instance
-from leafgate.testing.scenarios.releases import WITHHELD, counted_tree
+from leafgate.testing.scenarios.releases import WITHHELD, counted_tree, tree_release
 from leafgate.testing.scenarios.tables import survey
 from leafgate.types.adversary import AdversaryKnowledge, Fact
-from leafgate.types.release import Counted, Level, Publish, Records, Release, published
+from leafgate.types.release import Counted, Level, Publish, Records, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table
 from leafgate.types.tree import Leaf
@@ -39,7 +40,7 @@ def edge_case_instances(reads: Collection[str]) -> Iterator[Instance]:
 def _odd_releases(table: Table) -> Iterator[Release]:
     tree = counted_tree(Leaf(), table)
     nobody = Leaf("none", dict.fromkeys(table.schema.classes, 0))
-    plain = SETTINGS[0].release(table, "much")
+    plain = tree_release(table, "much")
     for level in get_args(Level):
         yield published(plain, Publish(level, measure=False), frozenset())
     yield replace(plain, trees=plain.trees * 2, combine="vote")

@@ -10,7 +10,7 @@ import numpy as np
 from leafgate.algorithms.routing import route
 from leafgate.testing.scenarios.tables import keys_of
 from leafgate.types.noise import Noise
-from leafgate.types.release import Records, Release
+from leafgate.types.release import BuildResult, Records, Release
 from leafgate.types.table import Table
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
 
@@ -60,7 +60,7 @@ def public_tree_release(table: Table, telling: DisclosureLevel) -> Release:
     return Release({"use": "conformance"}, table.schema, (counted_tree(tree, table),))
 
 
-def withheld_release(table: Table, telling: DisclosureLevel) -> Release:
+def withheld_release(table: Table, telling: DisclosureLevel) -> BuildResult:
     """Everything is published but the mood of two people a row."""
     names = tuple(column.name for column in table.schema.columns)
     rows, weight, origins = [], [], []
@@ -72,10 +72,11 @@ def withheld_release(table: Table, telling: DisclosureLevel) -> Release:
         weight += [n for _, n in copies]
         origins += [i] * len(copies)
     records = Records(names, tuple(rows), tuple(weight))
-    return Release({"use": "conformance"}, table.schema, model="none", records=records, origins=tuple(origins))
+    release = Release({"use": "conformance"}, table.schema, model="none", records=records)
+    return BuildResult(release, origins=tuple(origins))
 
 
-def noisy_release(table: Table, telling: DisclosureLevel) -> Release:
+def noisy_release(table: Table, telling: DisclosureLevel) -> BuildResult:
     """Pay and hours with noise on them: very little, or so much that nothing is left."""
     law = Noise("gaussian", 0.01 if telling == "much" else 100_000.0)
     order = sorted(range(len(table)), key=lambda i: sorted(keys[i])) if (keys := keys_of(table)) else []
@@ -85,21 +86,23 @@ def noisy_release(table: Table, telling: DisclosureLevel) -> Release:
     cells = tuple(tuple(row) for row in frame.astype(object).to_numpy().tolist())
     records = Records(tuple(frame.columns), cells, tuple(table.weight[order].tolist()))
     noise = {"pay": law, "hours": law}
-    return Release(
+    release = Release(
         {"use": "conformance"},
         table.schema,
         model="none",
         count_semantics="perturbed",
         records=records,
         noise=noise,
-        origins=tuple(order),
     )
+    return BuildResult(release, origins=tuple(order))
 
 
-def noisy_release_with_tree(table: Table, telling: DisclosureLevel) -> Release:
+def noisy_release_with_tree(table: Table, telling: DisclosureLevel) -> BuildResult:
     """Shared numbers, and a tree that predicts the grade from the true ones or from what is shared."""
     tree = counted_tree(NumericSplit("hours", 50.0, Leaf(), Leaf()), table)
-    return replace(noisy_release(table, telling), model="trees", trees=(tree,), alternatives={"perturbed": tree})
+    built = noisy_release(table, telling)
+    release = replace(built.release, model="trees", trees=(tree,), alternatives={"perturbed": tree})
+    return replace(built, release=release)
 
 
 def private_release(table: Table, telling: DisclosureLevel) -> Release:

@@ -31,10 +31,10 @@ from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import read_foreign
 from leafgate.models.scrub.scrub import minimise
 from leafgate.types import schema as bins
-from leafgate.types.release import Release, map_leaves
+from leafgate.types.release import Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table
-from leafgate.types.tree import Leaf, Node, NumericSplit
+from leafgate.types.tree import Leaf, Node, NumericSplit, map_leaves
 from leafgate_linking import Linking
 from sklearn_zoo import skops_bytes
 
@@ -178,7 +178,7 @@ def test_a_class_of_numbers_is_grown_as_intervals_and_read_again(folder: Path) -
     text = POLICY.replace("{use: published, path: model.skops}", "{use: c45, min_leaf: 10}")
     (folder / "policy.yaml").write_text(text)
     assert leafgate("build", folder / "policy.yaml", "--out", folder / "release.json").code == 0
-    release = read_release((folder / "release.json").read_bytes(), "release.json")
+    release = read_release((folder / "release.json").read_bytes(), "release.json").release
     assert release.schema["pay"].edges == EDGES
     assert release.classes == bins.bin_names(EDGES)
     document = json.loads((folder / "release.json").read_bytes())
@@ -220,7 +220,7 @@ def test_one_odd_leaf_closes_no_belief(odd: str) -> None:
         "a label beside a number": (map_leaves(tree, lambda leaf: replace(leaf, label=release.classes[0])),),
         "an empty tree": (tree, Leaf()),
     }
-    changed = replace(release, trees=trees[odd], combine="sum", file=None, sealed=None)
+    changed = replace(release, trees=trees[odd], combine="sum", file=None)
     belief = Linking().infer(changed, grant_knowledge(people()))[0]
     assert belief.incomplete
     assert not replace(changed, trees=(Leaf(),)).discloses_numbers

@@ -85,7 +85,7 @@ def check(model: lgb.Booster, kinds: Mapping[str, str], said: Mapping[str, Encod
     frame = frame if said == RICH else frame[21:].dropna()
     cells = {name: [_spelled(cell, str(name)) for cell in frame[name]] for name in frame}
     table = make_table(SCHEMA, pd.DataFrame({c.name: typed_column(c, cells[c.name]) for c in SCHEMA.columns}))
-    release = lower_model(read(model), b"file", SCHEMA, said, "m")
+    release = lower_model(read(model), b"file", SCHEMA, said, "m").release
     back = pd.DataFrame({c.name: table.frame[c.name].astype(float if c.numeric else object) for c in SCHEMA.columns})
     scores = np.asarray(model.predict(typed(back.astype({"region": float}), kinds), raw_score=True))
     assert (predict(release, table) == (scores > 0)).all()
