@@ -1,5 +1,6 @@
 import contextlib
 import json
+import math
 import os
 import pickle
 import subprocess
@@ -109,6 +110,7 @@ EVERYTHING = replace(
 ABSENT = replace(
     MODEL, origins=(MissingIndicator("age"), Unresolved("school", "is made by a function, which is not run here"))
 )
+ABSENT_AS_MISSING = replace(MODEL, origins=(MissingIndicator("age", 0.0, math.nan), None))
 BOOSTED = ModelIR(
     "skops",
     ("age", "school"),
@@ -132,7 +134,17 @@ BOOSTED = ModelIR(
 )
 
 
-@pytest.mark.parametrize("model", [MODEL, EVERYTHING, ABSENT, BOOSTED], ids=["plain", "origins", "absent", "boosted"])
+def test_an_infinite_number_is_no_neutral_file() -> None:
+    endless = replace(MODEL, origins=(MissingIndicator("age", 0.0, math.inf), None))
+    with pytest.raises(ReleaseError, match="infinite"):
+        written(endless)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [MODEL, EVERYTHING, ABSENT, ABSENT_AS_MISSING, BOOSTED],
+    ids=["plain", "origins", "absent", "absent as missing", "boosted"],
+)
 def test_a_neutral_file_read_back_is_the_same_model(model: ModelIR) -> None:
     read = read_foreign(written(model), "model")  # which tells the names of values besides
     assert written(replace(read, discloses=model.discloses)) == written(model)
@@ -156,6 +168,8 @@ STRANGE: list[tuple[str, Any]] = [
     ("origins", []),
     ("origins", [{"kind": "number", "column": "age", "steps": [["times", -1]]}, None]),
     ("origins", [{"kind": "spell", "column": "age"}, None]),
+    ("origins", [{"kind": "absent", "column": "age", "there": 0, "gone": "gone"}, None]),
+    ("origins", [{"kind": "absent", "column": "age", "there": 0}, None]),
     ("groups", 5),
     ("groups", [{"none": 0.5}]),
     ("origins", [{"kind": "coded", "column": "school", "codes": [0, 0, 1.0, 0.0]}, None]),

@@ -224,7 +224,10 @@ def sniff(head: bytes) -> bool:
 
 
 def written(model: ModelIR) -> bytes:
-    """The model as a neutral file; the same bytes for the same model."""
+    """The model as a neutral file; the same bytes for the same model.
+
+    Raises ReleaseError for a model that holds an infinite number, or NaN where the format has no word for it.
+    """
     tables = _tables(model)
     number = {key: i for i, key in enumerate(tables)}
     document: dict[str, Any] = {
@@ -246,7 +249,10 @@ def written(model: ModelIR) -> bytes:
         "discloses": [item.written() for item in model.discloses],
         "trees": [_tree_document(tree) for tree in model.trees],
     }
-    lines = (f"{canonical(key).decode()}:{canonical(value).decode()}" for key, value in document.items())
+    try:
+        lines = [f"{canonical(key).decode()}:{canonical(value).decode()}" for key, value in document.items()]
+    except ValueError:
+        raise ReleaseError("has an infinite or missing number where a neutral file holds none", place="model") from None
     return ("{" + ",\n".join(lines) + "}\n").encode()
 
 
@@ -280,6 +286,8 @@ def _origin_document(origin: Origin | None, number: Mapping[int, int]) -> Any:
             del document["seen"]  # as it was before there was such a thing
         if not origin.fill_value:
             del document["stand_in"]
+    if isinstance(origin, MissingIndicator):
+        document |= {"there": _json_number(origin.there), "gone": _json_number(origin.gone)}
     if isinstance(origin, Numeric):
         document["steps"] = [[step.operation, step.by] for step in origin.steps]
     return document
@@ -435,8 +443,9 @@ def _origin(document: Any, place: str, tables: Sequence[_Table] = ()) -> Origin 
         return CategoryCodes(
             column, known, _code(document.get("other"), place), _code(document.get("missing"), place), seen, stand_in
         )
-    if kind == "absent" and is_number(document.get("there")) and is_number(document.get("gone")):
-        return MissingIndicator(column, document["there"], document["gone"])
+    if kind == "absent":
+        there, gone = (_indicator_number(document.get(key), place) for key in ("there", "gone"))
+        return MissingIndicator(column, there, gone)
     if kind == "unknown" and isinstance(document.get("why"), str):
         return Unresolved(column, known_reason(document["why"], [column]))
     raise ReleaseError("is no origin of a feature", place=place)
@@ -448,6 +457,14 @@ def _code(document: Any, place: str) -> float | None:
     if document != "missing":
         raise ReleaseError("a code must be a number", place=place)
     return math.nan
+
+
+def _indicator_number(document: Any, place: str) -> float:
+    """A number of a missing indicator, as it stands in the file; NaN is written as a text."""
+    number: float = math.nan if document == "missing" else document
+    if document != "missing" and not is_number(document):
+        raise ReleaseError("a missing indicator must have two numbers", place=place)
+    return number
 
 
 def _steps(document: Any, place: str) -> tuple[ArithmeticStep, ...]:
