@@ -53,7 +53,7 @@ class Findings:
 
     def row(self, setting: str, builder: str, k: int, *, pruned: bool | None = None, text: str = "tree") -> Row:
         wanted = (setting, builder, text, k, pruned)
-        return next(r for r in self.rows if (r.setting, r.builder, r.description, r.k, r.pruned) == wanted)
+        return next(r for r in self.rows if (r.setting, r.builder, r.told, r.k, r.pruned) == wanted)
 
     def limited(self, setting: str, kind: str, *, pruned: bool) -> list[Limited]:
         return [r for r in self.limits if (r.setting, r.kind, r.pruned) == (setting, kind, pruned)]

@@ -64,7 +64,8 @@ def error_of(done: Audit) -> float:
 class Row:
     """What one audit found; `test_error`, `exposed` and `surest` in per cent.
 
-    `description` says what was released, a tree or a generalised table; a table has no error and no leaves.
+    `told`, named as the CSV column is, says what was released: a tree, or a generalised table, which has no error and
+    no leaves.
     Everything about people is of the groups' true composition: `exposed` are those whose group has one
     class, `surest` is the largest share of a class in any group, `l` and `t` are the worst group's
     entropy l and distance from everyone (t-closeness).
@@ -72,7 +73,7 @@ class Row:
 
     setting: str
     builder: str
-    description: str
+    told: str
     k: int
     pruned: bool | None
     test_error: float | None

@@ -51,7 +51,7 @@ def flat(variations: Sequence[Variation]) -> Iterator[Error]:
 
 def as_it_is(rows: Sequence[Row], setting: str, *, pruned: bool) -> Variation:
     """Nothing changed: the rows that are there."""
-    mine = [row for row in rows if (row.setting, row.description, row.pruned) == (setting, "tree", pruned)]
+    mine = [row for row in rows if (row.setting, row.told, row.pruned) == (setting, "tree", pruned)]
     errors: dict[str, list[float]] = {}
     for row in mine:
         errors.setdefault(row.builder, []).append(row.test_error or 0)
