@@ -1,4 +1,4 @@
-"""Presolve: cells that the constraints fix, and linearly independent rows."""
+"""Presolve: cells that the constraints fix, connected components, and linearly independent rows."""
 
 from __future__ import annotations
 
@@ -71,7 +71,19 @@ def forced_cells(problem: Problem, fixed: Floats) -> Floats:
     return result
 
 
-# --- Rows of a matrix that span all of them ---
+# --- The structure of a matrix: connected components, and rows that span all of them ---
+
+
+def component_numbers(matrix: sp.csr_array) -> tuple[Ids, Ids]:
+    """The number of the connected component of each row and of each column; a nonzero entry joins its row and column.
+
+    Returns:
+        Two arrays, shapes (n_rows,) and (n_columns,), with numbers from 0 that both share.
+    """
+    graph = sp.block_array([[None, matrix], [matrix.T, None]], format="csr")
+    number = np.asarray(sp.csgraph.connected_components(graph, directed=False)[1])
+    return number[: matrix.shape[0]], number[matrix.shape[0] :]
+
 
 DEPENDENT_ROW_TOLERANCE = 1e-9
 """Of the longest row: what is left of a row beside others, where it depends on them."""
@@ -79,8 +91,7 @@ DEPENDENT_ROW_TOLERANCE = 1e-9
 
 def independent_rows(matrix: sp.csr_array) -> Ids:
     """The numbers of rows that span all; solvers refuse more equations than variables."""
-    joined = sp.block_array([[None, matrix], [matrix.T, None]], format="csr")
-    number = sp.csgraph.connected_components(joined, directed=False)[1][: matrix.shape[0]]
+    number = component_numbers(matrix)[0]
     order = np.argsort(number, kind="stable")
     pieces = np.split(order, np.flatnonzero(np.diff(number[order])) + 1)
     return np.sort(np.concatenate([_spanning(matrix, rows) for rows in pieces])) if len(order) else order
