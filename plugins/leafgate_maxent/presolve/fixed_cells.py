@@ -17,7 +17,11 @@ HALF = 0.5
 
 
 def fixed_cells(problem: Problem) -> Floats:
-    """People in the cells that the equalities settle one after the other; NaN where they leave a choice."""
+    """People in the cells that the equalities settle one after the other; NaN where they leave a choice.
+
+    Returns:
+        People, shape (n_strata * n_classes,), class by class within each stratum.
+    """
     people = np.where(problem.allowed, np.nan, 0.0).ravel()
     equal = [linear for linear in problem.linear if linear.equal]
     matrix = sp.csr_array(sp.vstack([linear.matrix for linear in equal], format="csr"))
@@ -42,7 +46,7 @@ def fixed_cells(problem: Problem) -> Floats:
 
 
 def forced_cells(problem: Problem, fixed: Floats) -> Floats:
-    """The same with the cells that all linear constraints together force to be empty.
+    """`fixed` with 0 also in the cells that all linear constraints together force to be empty.
 
     A linear program looks for the solution, however large its scale, that has as many cells as can be
     with somebody in them: the others are empty in every solution.
@@ -90,7 +94,7 @@ DEPENDENT_ROW_TOLERANCE = 1e-9
 
 
 def independent_rows(matrix: sp.csr_array) -> Ids:
-    """The numbers of rows that span all; solvers refuse more equations than variables."""
+    """The positions of linearly independent rows that span all rows; solvers refuse more equations than variables."""
     number = component_numbers(matrix)[0]
     order = np.argsort(number, kind="stable")
     pieces = np.split(order, np.flatnonzero(np.diff(number[order])) + 1)
