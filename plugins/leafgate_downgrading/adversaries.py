@@ -49,9 +49,14 @@ class TreeAdversary:
         without: Mapping[int, frozenset[int]],
         wanted: Collection[int] | None = None,
     ) -> dict[int, tuple[Rows, Floats]]:
-        """The same, where `known_cells` may also hold chances for hidden cells; `unknown` are those it holds none of.
+        """Posteriors of hidden cells where other hidden cells may have been filled in with probabilities.
 
-        `without` names for some columns what their trees may not ask.
+        Args:
+            records: codes, shape (n_records, n_columns); HIDDEN where a cell is withheld.
+            known_cells: probability of each value of each column, shape (n_records, n_values of all columns).
+            unknown: cells of which `known_cells` holds no probability, shape of `records`.
+            without: for some columns, the columns that their trees may not test.
+            wanted: the columns asked for; all when left out.
         """
         found = {}
         for column, rows in hidden_by_column(records, wanted):

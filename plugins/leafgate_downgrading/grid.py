@@ -43,7 +43,7 @@ class Grid:
         return slice(int(self.start[column]), int(self.start[column + 1]))
 
     def with_codes(self, codes: Codes) -> Grid:
-        """The same table with other cells to be seen."""
+        """The table with other codes, in which other cells may be hidden."""
         return replace(self, codes=codes)
 
 
@@ -133,7 +133,10 @@ def quantile_ranges(cells: Cells, hidden: Mask) -> tuple[Floats | None, ...]:
 
 
 def encode_with_ranges(edges: Sequence[Floats | None], cells: Cells, hidden: Mask) -> tuple[Grid, Codes]:
-    """The same with given ranges. A missing number is a code of its own, below all others."""
+    """The visible cells as a Grid, and the codes of all cells, where the ranges of numbers end at `edges`.
+
+    A missing number has a code of its own, below all others.
+    """
     codes = np.empty(hidden.shape, dtype=np.int64)
     sizes = []
     for place, (column, some, ends) in enumerate(zip(cells.columns, cells.cells, edges, strict=True)):

@@ -197,6 +197,7 @@ class RoundState:
 
 
 def round_state(cells: Cells, protected: Mask, objective: Objective, search: Search) -> RoundState:
+    """Fit the adversaries to what is visible now, and find the cells that they believe beyond their limits."""
     grid, truth = encode_cells(cells, search.hidden)
     counts = search.counts(grid)
     ensemble = AdversaryEnsemble(

@@ -13,10 +13,10 @@ from leafgate.errors import PolicyError
 from leafgate.types.arrays import Ids
 from leafgate.types.release import Combine, Counted, Release
 from leafgate.types.table import Table
-from leafgate_dp_random_trees import structure
-from leafgate_dp_random_trees import structure as balanced
+from leafgate_dp_random_trees.accounting import choose_forest, noise_claim, sampling_claim
 from leafgate_dp_random_trees.leaf_scores import with_statistics
-from leafgate_dp_random_trees.mechanisms import Key, sample_counts
+from leafgate_dp_random_trees.mechanisms import Key, discrete_laplace, sample_counts
+from leafgate_dp_random_trees.structure import CUTS, draw_balanced_trees, draw_random_trees
 
 if TYPE_CHECKING:
     from leafgate.types.schema import Schema
@@ -35,7 +35,7 @@ COMBINE_RULES: dict[str, Combine] = {"sum": "sum", "normalised": "mean_per_tree"
 SELECTION = {"columns": "random"}
 MAX_LEAVES = 1_000_000
 """Leaves of a tree."""
-STRUCTURES = {"balanced": balanced.draw_balanced_trees, "random": structure.draw_random_trees}
+STRUCTURES = {"balanced": draw_balanced_trees, "random": draw_random_trees}
 
 
 def dp_random_trees(options: DpRandomTrees, table: Table, rng: np.random.Generator) -> Release:
@@ -46,8 +46,6 @@ def dp_random_trees(options: DpRandomTrees, table: Table, rng: np.random.Generat
     Source: Waseda, Nojima, Wang, Algorithm 3.
     Departure: counters of fewer than k people are shown as 0 and not removed with their leaf, which shows the same.
     """
-    from leafgate_dp_random_trees.accounting import choose_forest, sampling_claim
-
     promised = choose_forest(options)
 
     def shown(counter: Ids, weight: Ids, counters: int, key: Key) -> Ids:
@@ -68,8 +66,6 @@ def dp_laplace_trees(options: DpLaplaceTrees, table: Table, rng: np.random.Gener
     Source: Jagannathan, Pillaipakkamnatt, Wright, Algorithm 2.
     Departure: whole noise of the discrete Laplace distribution, exactly drawn; the account composes privacy losses.
     """
-    from leafgate_dp_random_trees.accounting import noise_claim
-    from leafgate_dp_random_trees.mechanisms import discrete_laplace
 
     def shown(counter: Ids, weight: Ids, counters: int, key: Key) -> Ids:
         noise = discrete_laplace(options.scale, counters, key)
@@ -126,8 +122,8 @@ def _count_trees(
 
 
 def refuse_too_many_leaves(schema: Schema, depth: int, structure: str) -> None:
-    """PolicyError where a tree of this depth could have more than MOST leaves."""
-    ways = [balanced.CUTS + 1 if c.numeric else len(c.domain) for c in schema.features]
+    """PolicyError where a tree of this depth could have more than MAX_LEAVES leaves."""
+    ways = [CUTS + 1 if c.numeric else len(c.domain) for c in schema.features]
     if structure == "random":
         ways = [len(c.domain) for c in schema.features if not c.numeric] + [2] * depth * any(
             c.numeric for c in schema.features

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def postprocessing_violations(release: Release, k: int) -> Iterator[str]:
-    """What says more than the numbers do."""
+    """Parts of the release that do not follow from its counts alone: labels, values and scores, each in words."""
     every = [leaf for tree in release.trees for leaf in leaves(tree)]
     if any(leaf.label != _label(leaf, release) for leaf in every):
         yield "a label does not follow from the numbers shown"

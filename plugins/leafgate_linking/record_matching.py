@@ -34,32 +34,39 @@ def _frozen(cell: Any) -> Any:
     return cell
 
 
+def _content(cell: Any) -> dict[str, Any]:
+    """What a published cell says: `withheld`, the values `in` it, or the ends `from` and `to` of a range."""
+    return dict(cell) if isinstance(cell, tuple) else {"in": [cell]}
+
+
 def fits_value(cell: Any, value: Any) -> bool:
-    result = dict(cell) if isinstance(cell, tuple) else {"in": [cell]}
-    return "withheld" in result or value in result["in"]
+    """Can a cell of a categorical column mean this value?"""
+    content = _content(cell)
+    return "withheld" in content or value in content["in"]
 
 
 def fits_domain(cell: Any, column: Column) -> Mask:
     """Which values of the column, or bins of its numbers, a cell can mean."""
     if column.bins is None:
         return np.array([fits_value(cell, value) for value in column.domain])
-    document: dict[str, Any] = dict(cell) if isinstance(cell, tuple) else {"in": [cell]}
-    if "withheld" in document:
+    content = _content(cell)
+    if "withheld" in content:
         return np.ones(len(column.domain), dtype=bool)
-    if "from" in document:
-        return bins_between(column.bins, document["from"], document["to"])
-    bins = bin_of(np.array(document["in"], dtype=np.float64), column.bins)
+    if "from" in content:
+        return bins_between(column.bins, content["from"], content["to"])
+    bins = bin_of(np.array(content["in"], dtype=np.float64), column.bins)
     return np.isin(np.arange(len(column.domain)), bins)
 
 
 def fits_numbers(cell: Any, numbers: Floats) -> Mask:
-    result = dict(cell) if isinstance(cell, tuple) else {"in": [cell]}
-    if "withheld" in result:
+    """Which numbers a cell can mean, shape of `numbers`; NaN is a missing number."""
+    content = _content(cell)
+    if "withheld" in content:
         return np.ones(len(numbers), dtype=bool)
-    if "from" in result:
-        return (numbers >= result["from"]) & (numbers <= result["to"])
-    fits = np.isin(numbers, [number for number in result["in"] if number is not None])
-    return fits | (np.isnan(numbers) if None in result["in"] else False)
+    if "from" in content:
+        return np.asarray((numbers >= content["from"]) & (numbers <= content["to"]))
+    fits = np.isin(numbers, [number for number in content["in"] if number is not None])
+    return fits | (np.isnan(numbers) if None in content["in"] else False)
 
 
 @dataclass(frozen=True)

@@ -33,11 +33,21 @@ THREAT = (
 )
 
 
-class MaxEnt(AttackModel):
+class _TreeConstraintsAttack(AttackModel):
+    """What both attacks read: published trees, as constraints on the people who can be in each leaf."""
+
+    internal: bool = Field(True, description="Use that at every node the best test was chosen, where that is public.")
+
+    models = frozenset({"trees"})
+    parts = frozenset({"trees"})
+    uses = frozenset({"distribution", "people", "facts", "label_accuracies"})
+    source = SOURCE
+
+
+class MaxEnt(_TreeConstraintsAttack):
     """Believe what keeps to the leaves and to every choice of a test, and assumes nothing else."""
 
     use: Literal["maxent"] = "maxent"
-    internal: bool = Field(True, description="Use that at every node the best test was chosen, where that is public.")
     members: Literal["all", "subset"] = Field(
         "all", description="Does the adversary know who was in the training data, or only the population?"
     )
@@ -47,15 +57,11 @@ class MaxEnt(AttackModel):
     starts: Annotated[int, Field(ge=1, le=1000)] = Field(4, description="Where the problem has many optima: starts.")
     time_limit: PositiveFloat = Field(600.0, description="Seconds; then the audit is inconclusive.")
 
-    models = frozenset({"trees"})
-    parts = frozenset({"trees"})
-    uses = frozenset({"distribution", "people", "facts", "label_accuracies"})
     threat_model = THREAT
     formula = (
         "max -sum_q P(q) sum_x p(x|q) ln p(x|q) subject to what every leaf tells and to E(N, asked) <= E(N, other) "
         "for every other test that competed at a node N"
     )
-    source = SOURCE
 
     def missing_requirements(self, plan: Declarations) -> str:
         stranded = self.members != "all" and not plan.grants.population
@@ -66,23 +72,18 @@ class MaxEnt(AttackModel):
         return attack.infer(release, known, settings, internal=self.internal, members=self.members == "all")
 
 
-class Counting(AttackModel):
+class Counting(_TreeConstraintsAttack):
     """Count the data sets that agree with the release: everyone's value is a fact, not a fraction."""
 
     use: Literal["counting"] = "counting"
-    internal: bool = Field(True, description="Use that at every node the best test was chosen, where that is public.")
     most_states: Annotated[int, Field(ge=0)] = Field(
         200_000, description="Parts with more combinations than this are sampled, not listed."
     )
     time_limit: PositiveFloat = Field(600.0, description="Seconds; then the audit is inconclusive.")
 
     reads = frozenset({"exact"})
-    models = frozenset({"trees"})
-    parts = frozenset({"trees"})
-    uses = frozenset({"distribution", "people", "facts", "label_accuracies"})
     threat_model = THREAT + " It takes every data set that agrees with all of this for equally likely."
     formula = "P(x | q) = the mean share of x among the people of q over all data sets that agree with everything told"
-    source = SOURCE
 
     def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         return attack.infer_counting(

@@ -42,7 +42,7 @@ class NoisyColumn:
     everyone: Floats
 
     def select(self, rows: Codes) -> NoisyColumn:
-        """The same for some of the people; what is known of everyone stays."""
+        """The column of the people in these rows, with the cells and distribution of the whole column."""
         return replace(self, place=self.place[rows])
 
     def expected_shared(self, share: Floats) -> Floats:
@@ -98,7 +98,7 @@ class Densities:
 
 
 def noisy_columns(shared: SharedRecords) -> list[NoisyColumn]:
-    """Every column that a tree may ask about."""
+    """The columns that a tree may test, in the order of the schema's features."""
     columns = enumerate(shared.schema.features)
     return [noisy_column(shared.numbers[:, i], shared.laws[i], column.bounds) for i, column in columns]
 

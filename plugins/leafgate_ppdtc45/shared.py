@@ -76,7 +76,7 @@ def share_table(table: Table, noise: Mapping[str, Noise], rng: Coins) -> tuple[S
 
 
 def sort_records(shared: SharedRecords) -> tuple[SharedRecords, Codes]:
-    """The same people sorted by what they share, and where each was before."""
+    """The records sorted by their shared numbers, then class, and the position each had before, shape (n_records,)."""
     order = np.lexsort((shared.classes, *reversed(shared.numbers.T)))
     return shared.select(order), order
 
@@ -112,7 +112,10 @@ def noise_laws(options: NoiseOptions, table: Table) -> dict[str, Noise]:
 
 
 def agreed_noise(options: NoiseOptions, schema: Schema) -> dict[str, Noise]:
-    """The same where no data may be asked; PolicyError for an SNR, which every party's data would give otherwise."""
+    """The noise on each column where no table may be read, because several parties must use the same noise.
+
+    PolicyError for a signal-to-noise ratio: the scale would follow from each party's own rows.
+    """
     problems = list(_schema_problems(options, schema))
     if options.kind == "snr":
         remedy = "agree on each column's `deviation` (or `half_width`, or `privacy`) beforehand"

@@ -214,7 +214,7 @@ def threshold_tree(perturbed: Node, noise: Mapping[str, Noise], theta: float) ->
 
 
 def shift_cuts(tree: Node, move: Callable[[str, float], float]) -> Node:
-    """The same tree with every cut moved."""
+    """The tree with each threshold replaced by `move(column, threshold)`."""
     match tree:
         case NumericSplit():
             low, high = shift_cuts(tree.low, move), shift_cuts(tree.high, move)

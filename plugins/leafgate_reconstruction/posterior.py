@@ -36,7 +36,7 @@ def around_whole(bins: Sequence[float]) -> tuple[float, ...]:
 
 
 def prior_of_cells(bins: Sequence[float], edges: Floats) -> Floats:
-    """The chance of each cell before anything is seen: half of it even over the numbers, half over the bins.
+    """The prior probability of each cell: half of it even over the numbers, half over the bins.
 
     It matters where the noise hides the difference: a narrow bin is declared because it may hold many (a lone 0).
     """
@@ -78,8 +78,8 @@ def bin_posterior(
     """The chance of each bin for each record, and the number each original is taken for.
 
     `classes` are numbered from 0; `integers` are originals known to be whole, as the bins' edges are then. Missing
-    shared
-    numbers have their class' prior, and so have those that the noise cannot have made of any number within the bins.
+    shared numbers have their class' prior, and so have those that the noise cannot have made of any number within the
+    bins.
     `mean` is of least mean-square error, `mode` the middle of the densest cell.
 
     Source: R. Agrawal, R. Srikant, SIGMOD 2000, section 3: Bayes' rule for one person's term of the sum.
@@ -108,7 +108,10 @@ def bin_posterior_of_numbers(
     estimate: Estimate,
     half: Floats | None = None,
 ) -> tuple[Floats, Floats]:
-    """The same for different shared numbers and one prior: shared numbers lie on a grid, and many are equal."""
+    """The chance of each bin, and the estimate, for different shared numbers with one prior.
+
+    Many records share one number, because noise lies on a grid; each number is therefore computed once.
+    """
     chances, estimates = np.zeros((len(numbers), len(bins) - 1)), np.zeros(len(numbers))
     for rows, cells in posterior(numbers, noise, edges, prior, half):
         chances[rows], estimates[rows] = _by_bin(
@@ -118,7 +121,7 @@ def bin_posterior_of_numbers(
 
 
 def estimates_in_cells(shared: Floats, noise: Noise, edges: Floats) -> Floats:
-    """The number an original is taken for if it lies in a cell (columns): its middle.
+    """The number that estimates an original in a cell (columns): the middle of the cell.
 
     In cells wider than the noise the number next to the shared one (rows; one row where these do not matter).
     """
@@ -135,7 +138,7 @@ def _middles(edges: Floats) -> Floats:
 def _by_bin(
     cells: Floats, taken: Floats, edges: Floats, bins: Sequence[float], estimate: Estimate
 ) -> tuple[Floats, Floats]:
-    """Of each row of chances of the cells: the chance of each bin, and mean or mode of what a cell is taken for."""
+    """For each row of probabilities of the cells: the probability of each bin, and the mean or the mode."""
     first = np.searchsorted(bin_of(_middles(edges)[0], bins), np.arange(len(bins) - 1))
     chances = np.add.reduceat(cells, first, axis=1)
     chances /= chances.sum(axis=1, keepdims=True)

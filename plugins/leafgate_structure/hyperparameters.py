@@ -68,7 +68,7 @@ def risk(case: ScoringContext) -> Risk:
 
 
 def family_of(release: Release) -> str:
-    """One tree, a forest, or boosted trees."""
+    """The kind of model whose rules apply: `tree`, `forest` or `boosting`. InconclusiveError without trees."""
     if not release.trees:
         raise InconclusiveError("the release has no trees", remedy="leave this metric out")
     if release.combine == "boost":

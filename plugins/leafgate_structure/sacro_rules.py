@@ -28,7 +28,7 @@ class Between:
 
 @dataclass(frozen=True)
 class Chosen:
-    """One choice."""
+    """A region of a setting that is no number: a single choice."""
 
     choice: str
 

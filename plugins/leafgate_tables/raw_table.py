@@ -81,7 +81,7 @@ def as_they_are(coded: EncodedTable, feature: int) -> PublishedColumn:
 
 
 def class_column(coded: EncodedTable, schema: Schema) -> PublishedColumn:
-    """The class of everyone."""
+    """The class as published: unchanged, for every row."""
     return PublishedColumn(schema.target, schema.classes, coded.classes)
 
 

@@ -267,7 +267,7 @@ def account(forest: Forest, delta: float, method: Method, neighbours: Neighbours
 
 
 def noise_claim(options: DpLaplaceTrees) -> dict[str, Any]:
-    """The claim of a noisy forest."""
+    """The claim of a forest with discrete Laplace noise on every count: its epsilon at the options' delta."""
     epsilon = noise_epsilon(options.trees, options.scale, options.delta, options.neighbours)
     return {"at_most": round_up(epsilon), "delta": options.delta, "neighbours": options.neighbours}
 

@@ -58,6 +58,7 @@ def refuse_parts_of_people(problem: Problem) -> None:
 
 
 def no_consistent_data_set() -> InconclusiveError:
+    """The error where no data set satisfies what the release publishes."""
     return InconclusiveError(
         "no data set agrees with the release: release and table do not belong together",
         remedy="attack the release with the public columns of the people it was learned from",
@@ -65,6 +66,7 @@ def no_consistent_data_set() -> InconclusiveError:
 
 
 def out_of_time() -> InconclusiveError:
+    """The error where the deadline passed before all data sets were counted."""
     return InconclusiveError(
         "the data sets were not counted in the time allowed", remedy="allow more time, or use the attack `maxent`"
     )

@@ -12,6 +12,7 @@ from scipy.special import gammaln
 
 from leafgate.types.arrays import Floats, Ids, Mask
 from leafgate_maxent.counting.constraints import CellSums, IntegerModel, ViolatedSplits
+from leafgate_maxent.presolve.fixed_cells import component_numbers
 
 
 @dataclass(frozen=True)
@@ -73,9 +74,7 @@ def _component_numbers(model: IntegerModel, equal: CellSums, least: CellSums, vi
     by_unit = sp.csr_array((np.ones(model.unit.size), (np.arange(model.unit.size), model.unit)))
     cells = sp.csr_array(sp.kron(by_unit, np.ones((model.free.shape[1], 1)), format="csr"))
     joining = [abs(equal.matrix) @ cells, abs(least.matrix) @ cells, abs(violated.coefficients) @ violated.units]
-    joined = sp.csr_array(sp.vstack(joining, format="csr"))
-    graph = sp.block_array([[None, joined], [joined.T, None]], format="csr")
-    return np.asarray(sp.csgraph.connected_components(graph, directed=False)[1][joined.shape[0] :])
+    return component_numbers(sp.csr_array(sp.vstack(joining, format="csr")))[1]
 
 
 def _component_of_sums(sums: CellSums, model: IntegerModel, component: Ids) -> Ids:

@@ -1,4 +1,4 @@
-"""Presolve: cells that the constraints fix, and linearly independent rows."""
+"""Presolve: cells that the constraints fix, connected components, and linearly independent rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ HALF = 0.5
 
 
 def fixed_cells(problem: Problem) -> Floats:
-    """People in the cells that the equalities settle one after the other; NaN where they leave a choice."""
+    """People in the cells that the equalities settle one after the other; NaN where they leave a choice.
+
+    Returns:
+        People, shape (n_strata * n_classes,), class by class within each stratum.
+    """
     people = np.where(problem.allowed, np.nan, 0.0).ravel()
     equal = [linear for linear in problem.linear if linear.equal]
     matrix = sp.csr_array(sp.vstack([linear.matrix for linear in equal], format="csr"))
@@ -42,7 +46,7 @@ def fixed_cells(problem: Problem) -> Floats:
 
 
 def forced_cells(problem: Problem, fixed: Floats) -> Floats:
-    """The same with the cells that all linear constraints together force to be empty.
+    """`fixed` with 0 also in the cells that all linear constraints together force to be empty.
 
     A linear program looks for the solution, however large its scale, that has as many cells as can be
     with somebody in them: the others are empty in every solution.
@@ -71,16 +75,27 @@ def forced_cells(problem: Problem, fixed: Floats) -> Floats:
     return result
 
 
-# --- Rows of a matrix that span all of them ---
+# --- The structure of a matrix: connected components, and rows that span all of them ---
+
+
+def component_numbers(matrix: sp.csr_array) -> tuple[Ids, Ids]:
+    """The number of the connected component of each row and of each column; a nonzero entry joins its row and column.
+
+    Returns:
+        Two arrays, shapes (n_rows,) and (n_columns,), with numbers from 0 that both share.
+    """
+    graph = sp.block_array([[None, matrix], [matrix.T, None]], format="csr")
+    number = np.asarray(sp.csgraph.connected_components(graph, directed=False)[1])
+    return number[: matrix.shape[0]], number[matrix.shape[0] :]
+
 
 DEPENDENT_ROW_TOLERANCE = 1e-9
 """Of the longest row: what is left of a row beside others, where it depends on them."""
 
 
 def independent_rows(matrix: sp.csr_array) -> Ids:
-    """The numbers of rows that span all; solvers refuse more equations than variables."""
-    joined = sp.block_array([[None, matrix], [matrix.T, None]], format="csr")
-    number = sp.csgraph.connected_components(joined, directed=False)[1][: matrix.shape[0]]
+    """The positions of linearly independent rows that span all rows; solvers refuse more equations than variables."""
+    number = component_numbers(matrix)[0]
     order = np.argsort(number, kind="stable")
     pieces = np.split(order, np.flatnonzero(np.diff(number[order])) + 1)
     return np.sort(np.concatenate([_spanning(matrix, rows) for rows in pieces])) if len(order) else order

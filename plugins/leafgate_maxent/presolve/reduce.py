@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from leafgate.types.arrays import Floats, Ids, Mask
-from leafgate_maxent.presolve.fixed_cells import PEOPLE_TOLERANCE
+from leafgate_maxent.presolve.fixed_cells import PEOPLE_TOLERANCE, component_numbers
 from leafgate_maxent.problem.problem import Problem
 from leafgate_maxent.problem.split_constraints import splitmix64
 from leafgate_maxent.solve.subproblem import NonlinearConstraints, Subproblem
@@ -191,8 +191,7 @@ def _components(part: Subproblem) -> Ids:
     curved = part.curved
     blocks = sp.csr_array(abs(curved.coefficients) @ _by_block(curved))
     joined = sp.csr_array(sp.vstack([part.equality, part.inequality, blocks], format="csr"))
-    graph = sp.block_array([[None, joined], [joined.T, None]], format="csr")
-    return np.asarray(sp.csgraph.connected_components(graph, directed=False)[1][joined.shape[0] :])
+    return component_numbers(joined)[1]
 
 
 def _by_block(curved: NonlinearConstraints) -> sp.csr_array:

@@ -26,13 +26,21 @@ from leafgate_maxent.problem.tree_index import StrataSums, Tests, TreeIndex
 
 
 def x_log_x(x: Floats) -> Floats:
-    """x ln x, and 0 at 0."""
+    """x ln x of each element, in nats; 0 where x is 0."""
     x = np.asarray(x, dtype=np.float64)
     return np.asarray(x * np.log(x, where=x > 0, out=np.zeros_like(x)))
 
 
 def impurity(t: Floats, *, gini: bool) -> Floats:
-    """n H(t / n) in nats, or n (1 - sum of squared shares); blocks in rows, 0 for empty ones."""
+    """People times impurity of each block: n H(t / n) in nats, or with `gini` n (1 - sum of squared shares).
+
+    Args:
+        t: people by class, shape (..., n_classes).
+        gini: the Gini impurity instead of the entropy.
+
+    Returns:
+        Shape (...); 0 for empty blocks.
+    """
     n = t.sum(axis=-1)
     if gini:
         squares = (t**2).sum(axis=-1)

@@ -27,6 +27,7 @@ Cells = Mapping[str, Sequence[Domain]]
 
 
 def cells_of(trees: Sequence[Node], schema: Schema) -> Cells:
+    """For each unknown number that the trees test, the intervals between the thresholds."""
     edges: dict[str, set[float]] = {}
     waiting: list[Node] = list(trees)
     while waiting:

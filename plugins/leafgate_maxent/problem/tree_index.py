@@ -168,6 +168,7 @@ class StrataSums:
 
 
 def sum_strata(places: NodeMembership, part: Ids, n_strata: int) -> StrataSums:
+    """Add up the strata of each node that are in one part; `part` has the part of each entry of `places`."""
     size = int(part.max(initial=0)) + 1
     keys, row = np.unique(places.node * size + part, return_inverse=True)
     matrix = sp.csr_array((np.ones(len(row)), (row, places.stratum)), shape=(len(keys), n_strata))

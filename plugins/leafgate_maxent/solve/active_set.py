@@ -32,6 +32,7 @@ VIOLATION_TOLERANCE = 1e-8
 
 
 def empty_active_set(problem: Problem) -> ActiveSet:
+    """No inequality is active."""
     none = np.zeros(0, dtype=np.int64)
     return ActiveSet([none for _ in problem.split_constraints], [none for _ in problem.linear])
 
@@ -59,6 +60,8 @@ def _with_neighbours(linear: LinearConstraints, broken: Mask) -> Ids:
 
 
 def union(first: ActiveSet, second: ActiveSet) -> ActiveSet:
+    """The inequalities that are active in either set."""
+
     def both(a: Sequence[Ids], b: Sequence[Ids]) -> list[Ids]:
         return [np.union1d(x, y) for x, y in zip(a, b, strict=True)]
 

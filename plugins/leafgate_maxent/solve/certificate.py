@@ -135,7 +135,7 @@ def dual_caps(part: Subproblem) -> tuple[sp.csr_array, Floats]:
 
 
 def cap_duals(solved: Solution, caps: sp.csr_array, most: Floats) -> Solution:
-    """The same point, its prices lowered until every cap is kept."""
+    """The solution with the duals of its curved constraints lowered until `caps.T @ duals <= most`."""
     over = np.maximum((caps.T @ solved.duals) / most, 1.0)
     worst = np.ones(len(solved.duals))
     rows = sp.coo_array(caps)

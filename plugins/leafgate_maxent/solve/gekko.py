@@ -158,7 +158,7 @@ def define_variables(model: Any, problem: LiftedProblem, batch: Batch) -> list[A
 
 
 def split_sum(terms: Sequence[str]) -> Iterator[str]:
-    """Sums of terms, none longer than GEKKO takes."""
+    """Join terms to sums of at most MAX_EXPRESSION_LENGTH characters, or a single longer term."""
     piece: list[str] = []
     length = 0
     for term in terms:

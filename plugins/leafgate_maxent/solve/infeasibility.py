@@ -14,6 +14,7 @@ from scipy import sparse as sp
 
 from leafgate.errors import InconclusiveError
 from leafgate.types.arrays import Floats, Ids, Mask
+from leafgate_maxent.presolve.fixed_cells import component_numbers
 from leafgate_maxent.problem.leaf_constraints import LinearConstraints
 from leafgate_maxent.problem.problem import Problem
 
@@ -107,9 +108,7 @@ def irreducible_conflict(problem: Problem, deadline: float) -> list[str]:
 
 def _component(system: LinearSystem) -> Ids:
     """The fewest rows that share cells, among which some must be missed."""
-    rows = system.matrix.shape[0]
-    graph = sp.block_array([[None, system.matrix], [system.matrix.T, None]], format="csr")
-    number = sp.csgraph.connected_components(graph, directed=False)[1][:rows]
+    number = component_numbers(system.matrix)[0]
     bad = np.unique(number[system.missed > 1e-6])
     size = np.bincount(number)
     return np.flatnonzero(number == bad[np.argmin(size[bad])])

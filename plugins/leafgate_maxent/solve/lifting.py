@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from leafgate.types.arrays import Floats, Ids, Mask
-from leafgate_maxent.presolve.fixed_cells import independent_rows
+from leafgate_maxent.presolve.fixed_cells import component_numbers, independent_rows
 from leafgate_maxent.solve.subproblem import Subproblem
 
 INSIDE = 1e-3
@@ -196,11 +196,8 @@ class Batch:
 def decompose_blocks(problem: LiftedProblem) -> Iterator[Batch]:
     """All variables, the largest components by themselves, small ones together."""
     curved = _involvement(problem)
-    joined = sp.vstack([problem.matrix, curved], format="csr")
-    graph = sp.block_array([[None, joined], [joined.T, None]], format="csr")
-    number = sp.csgraph.connected_components(graph, directed=False)[1]
-    rows, variables = number[: joined.shape[0]], number[joined.shape[0] :]
-    size = np.bincount(variables, minlength=int(number.max(initial=-1)) + 1)
+    rows, variables = component_numbers(sp.vstack([problem.matrix, curved], format="csr"))
+    size = np.bincount(variables, minlength=int(rows.max(initial=-1)) + 1)
     batch = _batch_numbers(size)
     for each in np.unique(batch[variables]):
         mine = batch[rows] == each

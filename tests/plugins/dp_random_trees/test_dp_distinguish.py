@@ -34,7 +34,7 @@ from leafgate_dp_random_trees.distinguish.attack import (
     seconds_of_a_run,
 )
 from leafgate_dp_random_trees.distinguish.neighbours import neighbouring_tables
-from leafgate_dp_random_trees.mechanisms import Key, sample_counts
+from leafgate_dp_random_trees.mechanisms import Key, discrete_laplace, sample_counts
 from random_tables import categorical, table_of
 
 TABLE = survey(people=200)
@@ -148,10 +148,10 @@ def test_what_is_told_beside_the_trees_is_refuted(text: str) -> None:
 
 
 def test_half_of_the_noise_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    from leafgate_dp_random_trees import mechanisms as noise
+    def too_little(scale: float, size: int, key: Key) -> Ids:
+        return discrete_laplace(scale / 10, size, key)
 
-    honest = noise.discrete_laplace
-    monkeypatch.setattr(noise, "discrete_laplace", lambda scale, size, key: honest(scale / 10, size, key))
+    monkeypatch.setattr("leafgate_dp_random_trees.builder.discrete_laplace", too_little)
     assert refuted(laplace_trees(trees=4, scale=4.0), runs=200)
 
 
