@@ -111,9 +111,9 @@ def policy_of(
     declared = declarations_of(policy)
     lacking = [("build", policy.build.missing_requirements(declared))]
     lacking += [
-        (f"{key}[{i}]", one.missing_requirements(declared))
+        (f"{key}[{i}]", component.missing_requirements(declared))
         for key, many in chosen.items()
-        for i, one in enumerate(many)
+        for i, component in enumerate(many)
     ]
     idle = [*(Problem(place, message) for place, message in lacking if message), *_unused(policy)]
     idle += waiver_problems(policy)
@@ -230,12 +230,12 @@ def policy_model(plugins: Plugins) -> type[Policy]:
     fields: dict[str, Any] = {}
     for name, base in KINDS.items():
         classes, field = plugins.kind(base), Policy.model_fields[name]
-        one: Any = Union[tuple(classes)] if classes else Annotated[Component, AfterValidator(_nobody)]  # noqa: UP007
+        component: Any = Union[tuple(classes)] if classes else Annotated[Component, AfterValidator(_nobody)]  # noqa: UP007
         chosen = Field(discriminator="use") if len(classes) > 1 else Field()
         if name == "build":
-            fields[name] = (one, Field(discriminator=chosen.discriminator, description=field.description))
+            fields[name] = (component, Field(discriminator=chosen.discriminator, description=field.description))
         else:
-            fields[name] = (tuple[Annotated[one, chosen], ...], field)
+            fields[name] = (tuple[Annotated[component, chosen], ...], field)
     return create_model("Policy", __base__=Policy, **fields)
 
 

@@ -153,7 +153,12 @@ class Unlisted(Strict):
     @property
     def exempted(self) -> frozenset[tuple[str, str]]:
         """Each pattern of columns with each role that is allowed for it."""
-        return frozenset((pattern, role) for one in self.exemptions for pattern in one.columns for role in one.roles)
+        return frozenset(
+            (pattern, role)
+            for exemption in self.exemptions
+            for pattern in exemption.columns
+            for role in exemption.roles
+        )
 
     def names(self, role: str, column: str) -> bool:
         """Does the policy itself allow this role for the column, not only because the role is free?"""

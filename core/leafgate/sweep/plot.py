@@ -83,8 +83,8 @@ def _dots(outcome: Outcome) -> tuple[list[Dot], tuple[str, str], tuple[float | N
 
 def _limit(outcome: Outcome, metric: str | None) -> float | None:
     """The metric's limit, if it is the same at every point."""
-    found = [finding_of(result, metric) for result in outcome.results]
-    limits = {limit for f in found if f is not None for key, limit in f["limit"].items() if key.startswith("at_")}
+    findings = [finding_of(result, metric) for result in outcome.results]
+    limits = {limit for f in findings if f is not None for key, limit in f["limit"].items() if key.startswith("at_")}
     return float(limits.pop()) if len(limits) == 1 else None
 
 

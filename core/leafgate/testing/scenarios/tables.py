@@ -27,7 +27,7 @@ BINS = (0.0, 20.0, 40.0, 60.0, 80.0, 100.0)
 
 def copied(table: Table) -> Table:
     """The same, so that nothing written into one is seen in the other."""
-    marks = {name: mine.copy() for name, mine in table.protected.items()}
+    marks = {name: rows.copy() for name, rows in table.protected.items()}
     weight = table.weight.copy()
     return replace(table, frame=table.frame.copy(deep=True), weight=weight, protected=marks, _codes={})
 
