@@ -30,7 +30,9 @@ class Protect(BaseModel):
 
     column: str = Field(description="The column whose cells they are.")
     where: dict[str, Asked] = Field({}, description="Which records, by any columns: a value, a list, `{from: , to: }`.")
-    keys: tuple[Key, ...] | None = Field(None, description="Or which, by the column with the role `key`.")
+    keys: tuple[Key, ...] | None = Field(
+        None, description="Instead of `where`: the keys of these records, from the column with the role `key`."
+    )
 
     @model_validator(mode="after")
     def _says_which(self) -> Self:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import zip_longest
 from typing import Annotated, Any, Literal
 
@@ -85,12 +86,14 @@ def unlisted_of(written: Any) -> Unlisted:
     if written is None:
         return Unlisted()
     try:
-        return _UNLISTED.validate_json(json.dumps(written, default=str))
+        return _unlisted_adapter().validate_json(json.dumps(written, default=str))
     except ValidationError:
         return Unlisted()
 
 
-_UNLISTED: TypeAdapter[Unlisted] = TypeAdapter(Annotated[Unlisted, AS_ROLES])
+@cache
+def _unlisted_adapter() -> TypeAdapter[Unlisted]:
+    return TypeAdapter(Annotated[Unlisted, AS_ROLES])
 
 
 def _unlisted(old: Any, new: Any) -> Kind:
