@@ -61,10 +61,13 @@ class Scenario:
     ) -> Instance:
         """The world of the table, changed beforehand."""
         table = change(self.table(telling))
-        made = self.release(table, telling)
+        release = self.release(table, telling)
         mechanism = None if self.mechanism is None else self.mechanism(telling)
         return Instance(
-            table, serialize(made).release, grant_knowledge(table, distribution=True, mechanism=mechanism), made.origins
+            table,
+            serialize(release).release,
+            grant_knowledge(table, distribution=True, mechanism=mechanism),
+            release.origins,
         )
 
     def counting(self, counted: Counted) -> Scenario:
