@@ -131,9 +131,9 @@ class Sleeper(TreeBuilder):
 """
 ASK = """
 import sys
-from leafgate.testing.subprocess_worker import asked_elsewhere
+from leafgate.testing.subprocess_worker import digests_elsewhere
 from sleeper import Sleeper
-asked_elsewhere(Sleeper(port=int(sys.argv[1])), ())
+digests_elsewhere(Sleeper(port=int(sys.argv[1])), ())
 """
 
 

@@ -234,6 +234,8 @@ def test_a_place_named_twice_or_within_another_is_refused(tmp_path: Path) -> Non
     assert swept(tmp_path, "--over", "build.k=3", "--over", "build.k=6").code == 2
     ended = swept(tmp_path, "--over", "build.k=3", "--over", "build={use: id3},{use: c45}")
     assert (ended.code, "build.k: lies within build" in ended.err) == (2, True)
+    ended = swept(tmp_path, "--over", "metrics[0].at_least=3", "--over", "metrics[00].at_least=6")
+    assert (ended.code, "lies within metrics[0].at_least" in ended.err) == (2, True)
 
 
 def test_what_an_auditor_sweeps_tells_the_screen_verdicts_alone(tmp_path: Path) -> None:

@@ -46,12 +46,15 @@ def test_a_plugin_imports_no_other_plugin(plugin: str) -> None:
         assert not set(imported(file)) & (set(PLUGINS) - {plugin}), file.name
 
 
-def loaded_by(program: str, *words: object) -> set[str]:
-    """The heavy packages in memory after a program ran in a process of its own."""
-    ending = f"\nimport json, sys; print('\\n' + json.dumps(sorted(set(sys.modules) & {HEAVY!r})))"
+def loaded_by(program: str, *words: object, among: set[str] = HEAVY) -> set[str]:
+    """The modules of these, by default the heavy packages, in memory after a program ran in a process of its own."""
+    ending = f"\nimport json, sys; print('\\n' + json.dumps(sorted(set(sys.modules) & {among!r})))"
     command = [sys.executable, "-c", program + ending, *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+RUN = "import sys; from leafgate.cli import run; assert run(sys.argv[1:]) == 0"
 
 
 def test_faces_load_nothing_heavy() -> None:
@@ -64,7 +67,19 @@ def test_faces_load_nothing_heavy() -> None:
     ids=lambda words: words[0],
 )
 def test_commands_that_touch_no_data_load_nothing_heavy(words: tuple[object, ...]) -> None:
-    assert not loaded_by("import sys; from leafgate.cli import run; assert run(sys.argv[1:]) == 0", *words)
+    assert not loaded_by(RUN, *words)
+
+
+@pytest.mark.parametrize(
+    ("words", "needless"),
+    [
+        (("--version",), {"pydantic", "pluggy", "yaml", "leafgate.cli.audit", *PLUGINS}),
+        (("validate", TOP / "policies" / "mortgage.yaml"), {"leafgate.disclosure.schema", "leafgate.sweep.command"}),
+    ],
+    ids=["--version", "validate"],
+)
+def test_a_command_loads_no_module_of_the_others(words: tuple[object, ...], needless: set[str]) -> None:
+    assert not loaded_by(RUN, *words, among=needless)
 
 
 def test_the_measurement_itself_sees_what_is_heavy() -> None:

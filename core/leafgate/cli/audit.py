@@ -43,14 +43,14 @@ def audit(
         )
     if to and out is None:
         raise InvalidError("reports go to a folder", place="--to", remedy="add --out, or use: leafgate report")
-    run = _prepared(out, policy, data, root, test, org)
+    run = _opened_session(out, policy, data, root, test, org)
     if not as_json:
         warn(policy, warnings_of(run.policy))
     if run.policy.build.one_shot and out is None:
         remedy = "keep the release: add --out; or try out with `rehearsal: true`"
         raise PolicyError("this builder never draws the same again", place="build", remedy=remedy)
     if out is not None:
-        remove_files(out, RESULTS - _read_in_place(run.policy, out))
+        remove_files(out, RESULTS - _results_read(run.policy, out))
     audited = run.audit(announce=lambda line: None if as_json else say(f"note: {line}", err=True))
     if out is not None:
         from leafgate.session.results import write_results
@@ -77,7 +77,7 @@ def warnings_of(policy: Policy) -> list[str]:
     return [str(problem) for problem in small_limits(policy)]
 
 
-def _prepared(out: Path | None, *given: Any) -> sessions.Session:
+def _opened_session(out: Path | None, *given: Any) -> sessions.Session:
     """The policy and its tables. Verdicts of earlier runs in `out` are gone by now (`leafgate.session.stale_results`).
 
     Where a release stands that could never be drawn again nothing is drawn, and the release is left as it is.
@@ -87,13 +87,13 @@ def _prepared(out: Path | None, *given: Any) -> sessions.Session:
     make_folder(out)
 
     def begin(policy: Policy) -> None:
-        _keep_what_was_drawn(policy, out / RELEASE)
-        _read_in_place(policy, out)
+        _refuse_second_draw(policy, out / RELEASE)
+        _results_read(policy, out)
 
     return sessions.open_session(*given, before_data=begin)
 
 
-def _read_in_place(policy: Policy, out: Path) -> set[str]:
+def _results_read(policy: Policy, out: Path) -> set[str]:
     """The results that the builder itself reads: a release file that is audited where it stands.
 
     Raises OutputError where the audit would write its release over something else, such as a model of that name.
@@ -105,7 +105,7 @@ def _read_in_place(policy: Policy, out: Path) -> set[str]:
     return names
 
 
-def _keep_what_was_drawn(policy: Policy, release: Path) -> None:
+def _refuse_second_draw(policy: Policy, release: Path) -> None:
     """Nothing is drawn for a place where a release stands that could never be drawn again."""
     if policy.build.one_shot and release.exists():
         remedy = "publish that one, or name another place; what is drawn twice protects less, or promises nothing"
@@ -122,7 +122,7 @@ def build(
     """Build the release alone and write it; nothing is attacked, so nothing is said about it."""
     make_folder(out.parent)
     run = sessions.open_session(policy, data, root, org=org)
-    _keep_what_was_drawn(run.policy, out)
+    _refuse_second_draw(run.policy, out)
     artifact = sessions.build_release(run.policy, run.plugins, run.table, run.test)
     rehearsed = run.policy.build.is_rehearsal
     write_file(out, artifact.content, OWNER_ONLY if rehearsed else EVERYONE)

@@ -38,9 +38,9 @@ def convert(
 
     refuse_same(model, out)
     make_folder(out.parent)
-    found = read_any(model, trust=trust)
-    write_file(out, written(found), OWNER_ONLY)
-    say(f"{out}: {len(found.trees)} tree(s) of {found.producer or found.format}; it discloses {found.level}")
+    read = read_any(model, trust=trust)
+    write_file(out, written(read), OWNER_ONLY)
+    say(f"{out}: {len(read.trees)} tree(s) of {read.producer or read.format}; it discloses {read.level}")
     return 0
 
 
@@ -63,21 +63,21 @@ def scrub(
 
     refuse_same(model, out)
     make_folder(out.parent)
-    found = read_foreign(read_bounded(model), model.name)
-    less = minimise(found, leaves.value, model.name, digits)
-    proofs = [("random points", compare_on_random_points(found, less, seed=0))]
+    whole = read_foreign(read_bounded(model), model.name)
+    less = minimise(whole, leaves.value, model.name, digits)
+    proofs = [("random points", compare_on_random_points(whole, less, seed=0))]
     if policy is not None:
         from leafgate.models.scrub.equivalence import on_data
         from leafgate.session.run import open_session
 
         session = open_session(policy, None, root)
         encoding = getattr(session.policy.build, "encoding", {})
-        proofs.append(("records of the table", on_data(found, less, session.table, encoding, model.name)))
+        proofs.append(("records of the table", on_data(whole, less, session.table, encoding, model.name)))
     refuse_different(proofs, leaves.value, model.name, digits)
-    less = with_unproved(found, less) if policy is None else less
+    less = with_unproved(whole, less) if policy is None else less
     write_file(out, written(less), EVERYONE)
     same = " and ".join(f"{'all' if proof.of_people else f'{proof.points:,}'} {where}" for where, proof in proofs)
-    change = shares_changed(found, leaves.value, digits)
+    change = shares_changed(whole, leaves.value, digits)
     say(f"{out}: discloses {less.level} on its leaves{change}; predicts the same on {same}")
     if names := unproved(less):
         result = ", ".join(repr(printable_name(name)) for name in names)[:200]

@@ -20,8 +20,8 @@ def listed(as_json: Json = False) -> int:
     from leafgate.api.describe import plugin_lines, plugins_document
     from leafgate.api.registry import load_plugins
 
-    found = load_plugins()
-    text = readable(plugins_document(found)).decode() if as_json else "".join(plugin_lines(found))
+    plugins = load_plugins()
+    text = readable(plugins_document(plugins)).decode() if as_json else "".join(plugin_lines(plugins))
     print_document(text)
     return 0
 
@@ -54,11 +54,11 @@ def new(
     from leafgate.io.files import EVERYONE, write_file
     from leafgate.scaffold.plugin import newcomer, package
 
-    made = newcomer(name, ("attack", "metric") if kind is None else (kind.value,), load_plugins())
-    folder = Path(made.module) if out is None else out
+    plugin = newcomer(name, ("attack", "metric") if kind is None else (kind.value,), load_plugins())
+    folder = Path(plugin.module) if out is None else out
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InvalidError("is there already", place=str(folder), remedy="name another folder: --out")
-    for path, content in package(made).items():
+    for path, content in package(plugin).items():
         write_file(folder / path, content, EVERYONE)
     typer.echo(f"{folder}: next, pip install -e '{folder}[dev]' and pytest {folder}")
     return 0
@@ -72,10 +72,10 @@ def explain(name: Annotated[str, typer.Argument(metavar="NAME", help="A builder,
     from leafgate.api.describe import explanation
     from leafgate.api.registry import load_plugins
 
-    found = load_plugins()
-    if name not in found.by_name:
-        raise PolicyError(f"nobody offers {name!r}", remedy=f"installed: {', '.join(sorted(found.by_name))}")
-    print_document(explanation(found.by_name[name], found.origin(found.by_name[name])))
+    plugins = load_plugins()
+    if name not in plugins.by_name:
+        raise PolicyError(f"nobody offers {name!r}", remedy=f"installed: {', '.join(sorted(plugins.by_name))}")
+    print_document(explanation(plugins.by_name[name], plugins.origin(plugins.by_name[name])))
     return 0
 
 

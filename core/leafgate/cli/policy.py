@@ -53,7 +53,7 @@ def validate(
     failed: list[LeafgateError] = []
     for policy, incomplete in wanted:
         try:
-            name, warnings = _found(policy, root, org, partial=incomplete)
+            name, warnings = _read_policy(policy, root, org, partial=incomplete)
         except LeafgateError as error:
             failed.append(error if len(wanted) == 1 and not depending else _of_file(error, policy))
             continue
@@ -74,10 +74,10 @@ def _dependents(changed: list[Path], org: list[Path] | None) -> list[tuple[Path,
     """The policies to look at, and whether each is one that others complete."""
     from leafgate.policy.repository import dependents
 
-    found = [(one.path, one.partial) for one in dependents(changed, org or ())]
-    if not found:
+    listed = [(policy.path, policy.partial) for policy in dependents(changed, org or ())]
+    if not listed:
         say("no policy is read with these files")
-    return found
+    return listed
 
 
 def _sha256(policy: Path, root: Path | None, org: list[Path] | None) -> str:
@@ -88,13 +88,13 @@ def _sha256(policy: Path, root: Path | None, org: list[Path] | None) -> str:
     return policy_sha256(load_policy(policy, root, org).policy, str(policy))
 
 
-def _found(policy: Path, root: Path | None, org: list[Path] | None, *, partial: bool) -> tuple[str, list[str]]:
+def _read_policy(policy: Path, root: Path | None, org: list[Path] | None, *, partial: bool) -> tuple[str, list[str]]:
     """What a valid policy calls itself, and what it is warned of; one that others extend need have no name."""
     from leafgate.policy.load import load_policy
 
     if not partial:
-        found = load_policy(policy, root, org).policy
-        return found.name, warnings_of(found)
+        loaded = load_policy(policy, root, org).policy
+        return loaded.name, warnings_of(loaded)
     from leafgate.api.registry import load_plugins
     from leafgate.diff.partial import read_one
 

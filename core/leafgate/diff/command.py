@@ -158,23 +158,23 @@ def _of_reports(old: Path, new: Path) -> DiffOutcome:
     return fields, lines, int(any(move.kind in WORSE for move in moves)), private
 
 
-def _report_lines(found: Sequence[Moved]) -> Iterator[str]:
+def _report_lines(moves: Sequence[Moved]) -> Iterator[str]:
     from leafgate.disclosure.text import file_words, number
     from leafgate.policy.inherit import quoted_value
 
-    for one in found:
-        if one.what == "file":
-            files = ("no file" if file is None else printable_line(file_words(file)) for file in (one.old, one.new))
-            yield f"{one.kind:9}  the audited file is another: {' became '.join(files)}"
+    for move in moves:
+        if move.what == "file":
+            files = ("no file" if file is None else printable_line(file_words(file)) for file in (move.old, move.new))
+            yield f"{move.kind:9}  the audited file is another: {' became '.join(files)}"
             continue
         was, now = (
             quoted_value(result if result is None or isinstance(result, bool) else number(result))
-            for result in (one.old, one.new)
+            for result in (move.old, move.new)
         )
-        if one.what in {"policy", "data", "release"}:
-            yield f"{one.kind:9}  the {one.what} is another"
+        if move.what in {"policy", "data", "release"}:
+            yield f"{move.kind:9}  the {move.what} is another"
         else:
-            yield f"{one.kind:9}  {quoted_value(one.finding) or 'report'}: {one.what} {was} became {now}"
+            yield f"{move.kind:9}  {quoted_value(move.finding) or 'report'}: {move.what} {was} became {now}"
 
 
 def _counted(kinds: Sequence[str]) -> str:

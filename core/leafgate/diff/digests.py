@@ -31,7 +31,7 @@ def unexplained_changes(old: Compared, new: Compared, changes: Sequence[Change])
             was, now = _written_path(old, path), _written_path(new, path)
             lines = line_of(old.written, was, value=before), line_of(new.written, now, value=after)
             name = str(path[1]) if path[0] in NAMED and len(path) > 1 else ""
-            yield Change("different", was, *_shown(before, after), *lines, name=name)
+            yield Change("different", was, *_printed(before, after), *lines, name=name)
 
 
 def uncompared(old: Compared, new: Compared) -> Iterator[Change]:
@@ -99,7 +99,7 @@ def _written_path(policy: Compared, path: DocumentPath) -> DocumentPath:
     return (path[0], next((i for i, item in enumerate(items) if str(name_of(item)) == path[1]), 0), *path[2:])
 
 
-def _shown(old: Any, new: Any) -> tuple[Any, Any]:
+def _printed(old: Any, new: Any) -> tuple[Any, Any]:
     """Both values; of lists that hold the same, that their order is another; of files, their digests.
 
     Of files about people the output states that they differ, and no digest, on which a reader could test a guess.

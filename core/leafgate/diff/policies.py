@@ -35,7 +35,7 @@ def changes_of(
     policy comes from, for its lines and for what is wrong with it, as git writes that: `HEAD~1:policy.yaml`.
     """
     plugins = load_plugins()
-    with _told_of(revision):
+    with _located_at(revision):
         before = read_one(old, plugins)
     after = read_one(new, plugins)
     changes = compared(before.written, after.written, plugins)
@@ -45,7 +45,7 @@ def changes_of(
 
 
 @contextmanager
-def _told_of(revision: str) -> Iterator[None]:
+def _located_at(revision: str) -> Iterator[None]:
     try:
         yield
     except InvalidError as error:
@@ -79,11 +79,17 @@ def expected_outcomes(
     """What the newer policy's limits would make of each finding of a stored report, as far as its numbers decide."""
     metrics = {name_of(item): item for item in new.document.get("metrics", ())}
     attacks = {name_of(item) for item in new.document.get("attacks", ())}
-    limits = [found for found in report["findings"] if found["limit"] and not found["id"].startswith("guarantee:")]
-    items = [_predict(found, metrics.get(found["metric"]), attacks, changes, report["audience"]) for found in limits]
-    missing = [name for name in metrics if name not in {found["metric"] for found in limits}]
+    limits = [
+        finding for finding in report["findings"] if finding["limit"] and not finding["id"].startswith("guarantee:")
+    ]
+    items = [
+        _predict(finding, metrics.get(finding["metric"]), attacks, changes, report["audience"]) for finding in limits
+    ]
+    missing = [name for name in metrics if name not in {finding["metric"] for finding in limits}]
     untried = [
-        one.name for one in changes if one.is_addition_or_removal and one.path[0] == "attacks" and one.old is None
+        change.name
+        for change in changes
+        if change.is_addition_or_removal and change.path[0] == "attacks" and change.old is None
     ]
     items += [ExpectedOutcome(str(name), "cannot tell", "the report has no finding of this metric") for name in missing]
     return items + [ExpectedOutcome(name, "cannot tell", "the report has not tried this attack") for name in untried]

@@ -8,9 +8,8 @@ from typing import Any
 
 from leafgate.disclosure.intervals import range_of_value
 from leafgate.disclosure.text import audited_file
-from leafgate.types.report import Direction
+from leafgate.types.report import DIRECTIONS
 
-DIRECTIONS: tuple[Direction, ...] = ("at_least", "at_most")
 WORSE = {"worse", "vanished"}
 
 

@@ -74,7 +74,7 @@ def _files_of(
     policy: PurePosixPath, repository: Repository, entries: Mapping[PurePosixPath, Entry], revision: str
 ) -> dict[PurePosixPath, Entry]:
     """The policy, all it extends, and whatever else of the commit one of them names: lists, hierarchies, models."""
-    found: dict[PurePosixPath, Entry] = {}
+    files: dict[PurePosixPath, Entry] = {}
     waiting, followed = [policy], set[PurePosixPath]()
     while waiting:
         path = waiting.pop()
@@ -82,7 +82,7 @@ def _files_of(
         if path in followed or entry is None:
             continue
         followed.add(path)
-        found[path] = entry
+        files[path] = entry
         for place, name in _texts(_document(repository.content(entry)), ""):
             named = _below(path.parent, name)
             if named is None or place == TABLE:
@@ -90,10 +90,10 @@ def _files_of(
             if place == "extends":
                 waiting.append(named)
             elif place in BESIDE:
-                found |= _present(named, _file_at(named, entries, revision))
+                files |= _present(named, _file_at(named, entries, revision))
             elif named in entries and entries[named].is_file:
-                found[named] = entries[named]
-    return found
+                files[named] = entries[named]
+    return files
 
 
 def _present(path: PurePosixPath, entry: Entry | None) -> dict[PurePosixPath, Entry]:

@@ -101,9 +101,6 @@ def _nice(step: float) -> float:
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= step * (1 - 1e-9))
 
 
-# --- Edges: none may be the score of few people ---
-
-
 def suppress_small_bins(bars: Sequence[Bar], finding: Finding, smallest: int) -> list[Bar]:
     """The bars, merged and their edges moved until no edge discloses a score of fewer people than the smallest cell.
 
@@ -176,9 +173,6 @@ def _outwards(bar: Bar, limit: float) -> Bar:
     if high is not None and not _is_public_edge(high, limit):
         high = round(edge_below(high) + width_at(high), 9)
     return replace(bar, low=low, high=high)
-
-
-# --- Counts: no small one may follow by addition or subtraction ---
 
 
 def suppress_secondary(bars: Sequence[Bar], smallest: int) -> tuple[Bar, ...]:

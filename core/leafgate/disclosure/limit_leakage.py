@@ -19,17 +19,17 @@ from leafgate.types.report import Finding, Limit, Report
 def leakage_notes(report: Report, published: Sequence[FindingDocument]) -> list[str]:
     """Notes of a public report on limits and waived limits whose verdict discloses more than what is `published`."""
     limits = [
-        (found, found.limit, public)
-        for found, public in zip(report.findings, published, strict=True)
-        if found.limit is not None
+        (finding, finding.limit, public)
+        for finding, public in zip(report.findings, published, strict=True)
+        if finding.limit is not None
     ]
-    queries = [(_query(found, limit), public) for found, limit, public in limits if found.passed is not None]
-    by_id = {found.id: (found, limit, public) for found, limit, public in limits}
+    queries = [(_query(finding, limit), public) for finding, limit, public in limits if finding.passed is not None]
+    by_id = {finding.id: (finding, limit, public) for finding, limit, public in limits}
     for waiver in report.waivers:
         if waiver.get("limit") and waiver["finding"] in by_id:
-            found, limit, public = by_id[waiver["finding"]]
+            finding, limit, public = by_id[waiver["finding"]]
             weaker = Limit.from_document(limit.document() | waiver["limit"])
-            queries.append((_query(found, weaker), public))
+            queries.append((_query(finding, weaker), public))
     notes = (_note(query, public, report.smallest_cell) for query, public in queries)
     return list(dict.fromkeys(f"{note[0].upper()}{note[1:]}." for note in notes if note))
 

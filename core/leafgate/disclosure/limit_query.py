@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from leafgate.disclosure.text import wanted
+from leafgate.disclosure.text import limit_words
 from leafgate.types.report import Limit, Unit, lenient
 
 SMALL = (
@@ -57,5 +57,5 @@ class LimitQuery:
 
     def describe(self, words: str, cell: int) -> str:
         """One of the messages of this module about this limit."""
-        limit = wanted({"limit": self.limit.document()})
+        limit = limit_words({"limit": self.limit.document()})
         return words.format(metric=self.metric, limit=limit, cell=cell, people=self.people)

@@ -28,9 +28,6 @@ GRID_STEP = 0.05
 """The width of the grid of scores below 10; each digit more makes it ten times as wide."""
 
 
-# --- Counts ---
-
-
 @dataclass(frozen=True)
 class CountMask:
     """The masking of the counts of one report.
@@ -89,9 +86,6 @@ def count_behind_share(finding: Finding) -> int | None:
     return round(finding.value * finding.people)
 
 
-# --- Scores ---
-
-
 def round_coarsely(value: float, step: float) -> float:
     """The number rounded to the next power of ten above `step`."""
     return round(value, -math.ceil(math.log10(step))) + 0.0 if step > 0 else value
@@ -143,9 +137,6 @@ def edge_below(value: float) -> float:
     """The last edge of the grid that is not above the value."""
     width = width_at(value)
     return round(math.floor(value / width + 1e-9) * width, 9)
-
-
-# --- Evidence ---
 
 
 def redact_object(content: Mapping[str, object], mask: CountMask, audience: Audience) -> JsonDocument:

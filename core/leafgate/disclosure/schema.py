@@ -48,9 +48,6 @@ class Document(Strict):
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
-# --- Numbers: exact, or masked ---
-
-
 def _checked(value: object, check: ValidatorFunctionWrapHandler) -> object:
     """The number as it was given, once it is checked."""
     check(value)
@@ -99,9 +96,6 @@ Count = Whole | FewerThan | FromTo
 """A number of people."""
 Value = Number | FewerThan | MoreThan | FromTo
 """A score."""
-
-
-# --- Content of figures: histograms, accuracies of attacks, a tree ---
 
 
 class BarDocument(Document):
@@ -180,8 +174,6 @@ class TreeDocument(Document):
         return self
 
 
-# --- Evidence: the keys that leafgate reads are declared; metrics and attacks add their own ---
-
 OPEN = ConfigDict(extra="allow", strict=True, frozen=True)
 
 
@@ -241,8 +233,6 @@ class EvidenceDocument(BaseModel):
         content: JsonDocument = serialize(self) if self._content is None else self._content
         return content
 
-
-# --- Findings, limits and waivers ---
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -351,9 +341,6 @@ class FindingDocument(Document):
         if self.distribution and not self.limit.model_fields_set & {"at_least", "at_most"}:
             raise ValueError("has people's scores, and no limit")
         return self
-
-
-# --- The report ---
 
 
 class PolicyDocument(Document):

@@ -79,9 +79,6 @@ def _message(error: ErrorDetails) -> str:
     return MESSAGES.get(error["type"], plain(error["msg"]))
 
 
-# --- Contradictions within a report ---
-
-
 def contradictions(report: JsonObject, file: str) -> Iterator[Problem]:
     """The places where a report contradicts itself, or is for the public and discloses what only auditors may see.
 

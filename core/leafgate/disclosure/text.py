@@ -124,7 +124,7 @@ def finding_lines(finding: JsonObject) -> Iterator[str]:
 
 def headline(finding: JsonObject) -> str:
     """The id of a finding, its score and its limit."""
-    limit = wanted(finding)
+    limit = limit_words(finding)
     return f"{finding['id']}{_value(finding)}" + (f" (wanted {limit})" if limit else "")
 
 
@@ -138,7 +138,7 @@ def alarm(finding: JsonObject) -> str:
     return f"{clause[0].upper()}{clause[1:]}."
 
 
-def wanted(finding: JsonObject) -> str:
+def limit_words(finding: JsonObject) -> str:
     """The limit in words."""
     limit = " ".join(
         f"{key.replace('_', ' ')} {number(value)}" for key, value in finding["limit"].items() if key.startswith("at_")

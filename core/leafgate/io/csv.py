@@ -78,10 +78,12 @@ def read_cells(
     known = [_Numbering({cell: 0}) for cell in first]
     codes: list[list[Codes]] = [[np.zeros(1, dtype=np.int32)] for _ in first]
     while portion := list(islice(rows, PORTION)):
-        for seen, parts, cells in zip(known, codes, zip(*portion, strict=True), strict=True):
-            parts.append(np.fromiter(map(seen.__getitem__, cells), dtype=np.int32, count=len(cells)))
+        for numbering, parts, cells in zip(known, codes, zip(*portion, strict=True), strict=True):
+            parts.append(np.fromiter(map(numbering.__getitem__, cells), dtype=np.int32, count=len(cells)))
     columns = zip(known, codes, strict=True)
-    frame = pd.DataFrame({i: as_cells(np.concatenate(parts), list(seen)) for i, (seen, parts) in enumerate(columns)})
+    frame = pd.DataFrame(
+        {i: as_cells(np.concatenate(parts), list(numbering)) for i, (numbering, parts) in enumerate(columns)}
+    )
     frame.attrs[COMMENTED] = lines.left_out[len(first)]
     return frame
 

@@ -19,10 +19,10 @@ JsonObject = Mapping[str, Any]
 
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """The object; ValueError where a key stands twice."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    document = dict(pairs)
+    if len(document) != len(pairs):
         raise ValueError("a key stands twice in one object")
-    return found
+    return document
 
 
 def finite_only(text: str) -> float:
@@ -41,8 +41,10 @@ def no_constant(text: str) -> NoReturn:
 def parse_json(content: bytes, error: type[InvalidError], place: str) -> Any:
     """The document in `content`; `error` says what is wrong with it, without quoting it."""
     try:
-        found = json.loads(content, object_pairs_hook=unique_keys, parse_constant=no_constant, parse_float=finite_only)
-        canonical(found)
+        document = json.loads(
+            content, object_pairs_hook=unique_keys, parse_constant=no_constant, parse_float=finite_only
+        )
+        canonical(document)
     except RecursionError:
         raise error("is nested too deeply", place=place) from None
     except json.JSONDecodeError as wrong:
@@ -50,7 +52,7 @@ def parse_json(content: bytes, error: type[InvalidError], place: str) -> Any:
     except ValueError as wrong:
         message = "is not UTF-8 text" if isinstance(wrong, UnicodeError) else str(wrong)
         raise error(message, place=place) from None
-    return found
+    return document
 
 
 def is_number(thing: Any) -> bool:
@@ -123,10 +125,10 @@ def object_at(document: Any, place: str) -> dict[str, Any]:
 
 def list_at(document: Mapping[str, Any], key: str, place: str) -> list[Any]:
     """The list under a key; ReleaseError when there is none."""
-    found = document.get(key)
-    if not isinstance(found, list):
+    items = document.get(key)
+    if not isinstance(items, list):
         raise ReleaseError("must be a list", place=f"{place}.{key}")
-    return found
+    return items
 
 
 def are_texts(value: Any) -> bool:
@@ -141,10 +143,10 @@ def are_numbers(value: Any) -> bool:
 
 def flag_at(document: Mapping[str, Any], key: str, place: str) -> bool:
     """True or false under a key, false where there is none; ReleaseError for anything else."""
-    found = document.get(key, False)
-    if not isinstance(found, bool):
+    flag = document.get(key, False)
+    if not isinstance(flag, bool):
         raise ReleaseError("must be true or false", place=f"{place}.{key}")
-    return found
+    return flag
 
 
 def one_of(value: Any, choice: Any, place: str) -> Any:

@@ -270,8 +270,6 @@ def _complete(typed: pd.DataFrame, schema: Schema, data: TableSource, place: str
     return ~incomplete if data.on_missing == "drop" else np.ones(len(typed), dtype=np.bool_)
 
 
-# --- People whose secrets the adversary already knows: how their file is read, and that they are in the table ---
-
 KEY = "knows.people"
 
 

@@ -85,15 +85,15 @@ def _leaf(document: dict[str, Any], schema: Schema, place: str) -> Leaf:
 def _per_class(
     document: dict[str, Any], key: str, schema: Schema, place: str, *, least: float = 0
 ) -> dict[str, Any] | None:
-    found = document.get(key)
-    if found is None:
+    numbers = document.get(key)
+    if numbers is None:
         return None
-    if not isinstance(found, dict) or not set(found) <= set(schema.classes):
+    if not isinstance(numbers, dict) or not set(numbers) <= set(schema.classes):
         raise ReleaseError(f"`{key}` must hold one number for each class", place=place)
-    if not all(is_number(number) and number >= least for number in found.values()):
+    if not all(is_number(number) and number >= least for number in numbers.values()):
         what = "must not be negative" if least == 0 else "must be finite numbers"
         raise ReleaseError(f"`{key}` {what}", place=place)
-    return {name: found.get(name, 0) for name in schema.classes}
+    return {name: numbers.get(name, 0) for name in schema.classes}
 
 
 def _cut(document: dict[str, Any], schema: Schema, place: str, depth: int) -> NumericSplit:

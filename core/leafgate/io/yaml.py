@@ -39,13 +39,13 @@ class _Loader(yaml.SafeLoader):
             self.depth -= 1
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        seen: set[str] = set()
+        keys: set[str] = set()
         for key, _ in node.value:
             if key.tag != "tag:yaml.org,2002:str":
                 raise yaml.MarkedYAMLError(problem="a key that is not text; quote it", problem_mark=key.start_mark)
-            if key.value in seen:
+            if key.value in keys:
                 raise yaml.MarkedYAMLError(problem=f"the key {key.value!r} stands twice", problem_mark=key.start_mark)
-            seen.add(key.value)
+            keys.add(key.value)
         return super().construct_mapping(node, deep)
 
 

@@ -52,7 +52,7 @@ def _require_use(definition: dict[str, Any]) -> None:
 def _draft_07(schema: Any) -> Any:
     """The schema in the words of draft-07."""
     if isinstance(schema, list):
-        return [_draft_07(one) for one in schema]
+        return [_draft_07(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     fields = {_name(key): _inside(key, inner) for key, inner in schema.items() if key not in DROPPED}
@@ -70,7 +70,7 @@ def _name(key: str) -> str:
 
 def _inside(key: str, inner: Any) -> Any:
     if key in MAPS:
-        return {name: _draft_07(one) for name, one in inner.items()}
+        return {name: _draft_07(item) for name, item in inner.items()}
     if key == "$ref":
         return inner.replace("#/$defs/", "#/definitions/")
     return inner if key in {"default", "const", "enum", "required"} else _draft_07(inner)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import (
@@ -153,7 +154,6 @@ class Knows(BaseModel):
         return known
 
 
-CONDITION: TypeAdapter[Condition] = TypeAdapter(Asked)
 Columns = Mapping[str, Column | None]
 """Columns by name; None where the policy is wrong about the column itself."""
 
@@ -166,10 +166,15 @@ def to_predicate(condition: Condition) -> tuple[Value, ...] | Between:
     return Between(-math.inf if low is None else low, math.inf if high is None else high)
 
 
+@cache
+def _condition_adapter() -> TypeAdapter[Condition]:
+    return TypeAdapter(Asked)
+
+
 def condition_problems(written: Any, column: Column, place: str) -> Iterator[Problem]:
     """Yield what is wrong with a condition on a column; of an open domain nothing is known before the table is read."""
     try:
-        condition = CONDITION.validate_python(written)
+        condition = _condition_adapter().validate_python(written)
     except ValidationError:
         return
     if not is_open(column):

@@ -111,9 +111,9 @@ def policy_of(
     declared = declarations_of(policy)
     lacking = [("build", policy.build.missing_requirements(declared))]
     lacking += [
-        (f"{key}[{i}]", one.missing_requirements(declared))
+        (f"{key}[{i}]", component.missing_requirements(declared))
         for key, many in chosen.items()
-        for i, one in enumerate(many)
+        for i, component in enumerate(many)
     ]
     idle = [*(Problem(place, message) for place, message in lacking if message), *_unused(policy)]
     idle += waiver_problems(policy)
@@ -214,14 +214,15 @@ def _unused(policy: Policy) -> Iterator[Problem]:
 
 def as_json(document: dict[str, Any]) -> bytes:
     """The document as JSON; a number that is not finite becomes something no field accepts."""
-    return json.dumps(_sayable(document)).encode()
+    return json.dumps(_finite_only(document)).encode()
 
 
-def _sayable(thing: Any) -> Any:
+def _finite_only(thing: Any) -> Any:
+    """The document with a mapping that no field accepts in place of each number that is not finite."""
     if isinstance(thing, dict):
-        return {key: _sayable(value) for key, value in thing.items()}
+        return {key: _finite_only(value) for key, value in thing.items()}
     if isinstance(thing, list):
-        return [_sayable(value) for value in thing]
+        return [_finite_only(value) for value in thing]
     return {"not finite": None} if isinstance(thing, float) and not math.isfinite(thing) else thing
 
 
@@ -230,16 +231,16 @@ def policy_model(plugins: Plugins) -> type[Policy]:
     fields: dict[str, Any] = {}
     for name, base in KINDS.items():
         classes, field = plugins.kind(base), Policy.model_fields[name]
-        one: Any = Union[tuple(classes)] if classes else Annotated[Component, AfterValidator(_nobody)]  # noqa: UP007
+        component: Any = Union[tuple(classes)] if classes else Annotated[Component, AfterValidator(_refuse_component)]  # noqa: UP007
         chosen = Field(discriminator="use") if len(classes) > 1 else Field()
         if name == "build":
-            fields[name] = (one, Field(discriminator=chosen.discriminator, description=field.description))
+            fields[name] = (component, Field(discriminator=chosen.discriminator, description=field.description))
         else:
-            fields[name] = (tuple[Annotated[one, chosen], ...], field)
+            fields[name] = (tuple[Annotated[component, chosen], ...], field)
     return create_model("Policy", __base__=Policy, **fields)
 
 
-def _nobody(component: Component) -> Component:
+def _refuse_component(component: Component) -> Component:
     raise ValueError("nobody offers anything of this kind")
 
 

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from leafgate.api.components import AttackModel, Component, Strict, TreeBuilder
 from leafgate.api.metrics import Metric
@@ -48,16 +48,18 @@ class ColumnSpec(Strict):
     )
     hierarchy: DataFile | None = Field(None, description="A `;`-separated file: value;group;coarser group;...")
     bins: Annotated[tuple[FiniteFloat, ...], Field(min_length=3)] | None = Field(
-        None, description="Of a secret number, or a class of numbers: the edges of the intervals it is told in, rising."
+        None,
+        description="For a secret number or a class of numbers: the ascending edges of the intervals of its values.",
     )
-    ordered: bool = Field(False, description="Do the `values` stand in a meaningful order?")
-    aliases: dict[str, str] = Field({}, description="Other spellings in the file, and the value each means.")
+    ordered: bool = Field(False, description="Are the `values` in a meaningful order?")
+    aliases: dict[str, str] = Field({}, description="Other spellings in the file, each with the value that it means.")
     counts: Literal["rows", "people"] | None = Field(
         None,
-        description="Of a `weight`: is each row one person (the default), or as many people as its weight says?",
+        description="For a `weight`: is each row one person (the default), or as many people as its weight says?",
     )
     reason: Annotated[str, Field(min_length=1)] | None = Field(
-        None, description="Of `counts: people`: why each row stands for so many alike people, all of them in the table."
+        None,
+        description="For `counts: people`: why each row stands for so many identical people, all of them in the table.",
     )
 
     @model_validator(mode="after")
@@ -154,7 +156,12 @@ class Unlisted(Strict):
     @property
     def exempted(self) -> frozenset[tuple[str, str]]:
         """Each pattern of columns with each role that is allowed for it."""
-        return frozenset((pattern, role) for one in self.exemptions for pattern in one.columns for role in one.roles)
+        return frozenset(
+            (pattern, role)
+            for exemption in self.exemptions
+            for pattern in exemption.columns
+            for role in exemption.roles
+        )
 
     def names(self, role: str, column: str) -> bool:
         """Does the policy itself allow this role for the column, not only because the role is free?"""
@@ -200,11 +207,17 @@ def _hierarchy(spec: ColumnSpec, column: Column) -> Hierarchy:
 class CsvOptions(Strict):
     """How to read the file; the defaults are RFC 4180."""
 
-    header: bool = Field(True, description="Is the first line the columns' names?")
-    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = Field(",", description="Between two cells.")
-    quote: Annotated[str, Field(min_length=1, max_length=1)] = Field('"', description="Around a cell.")
+    header: bool = Field(True, description="Does the first line hold the columns' names?")
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = Field(
+        ",", description="The character between two cells."
+    )
+    quote: Annotated[str, Field(min_length=1, max_length=1)] = Field(
+        '"', description="The character around a quoted cell."
+    )
     skip_initial_space: bool = Field(False, description="Drop spaces after a delimiter?")
-    comment: Annotated[str, Field(min_length=1)] | None = Field(None, description="Lines that start so are skipped.")
+    comment: Annotated[str, Field(min_length=1)] | None = Field(
+        None, description="Lines that start with this text are skipped."
+    )
     encoding: str = Field("utf-8-sig", description="The text's encoding, by its Python name.")
 
     @model_validator(mode="after")
@@ -223,9 +236,11 @@ class CsvOptions(Strict):
 class Data(Strict):
     """Where the people are, and what is known of them."""
 
-    path: PeopleFile | None = Field(None, description="The table: CSV, or Parquet by its ending; DATA overrides it.")
+    path: PeopleFile | None = Field(None, description="The table: CSV, or Parquet by its suffix; DATA overrides it.")
     test: PeopleFile | None = Field(None, description="A table for utility metrics; `--test` overrides it.")
-    population: PeopleFile | None = Field(None, description="A larger table the people come from: the public columns.")
+    population: PeopleFile | None = Field(
+        None, description="A larger table that the people come from, with its public columns."
+    )
     missing: tuple[str, ...] = Field(("",), description='Cells that mean "unknown".')
     on_missing: Literal["drop", "keep"] | None = Field(
         None,
@@ -234,7 +249,8 @@ class Data(Strict):
     csv: CsvOptions = Field(CsvOptions(), description="How to read the file.")
     protect: tuple[Protect, ...] = Field((), description="Single cells that are secret, in columns that are not.")
     unlisted: Annotated[Unlisted, AS_ROLES] = Field(
-        Unlisted(), description="What a policy that extends this one may say of columns that this one does not list."
+        Unlisted(),
+        description="The roles that a policy which extends this one may give to columns that are not listed here.",
     )
     columns: dict[str, ColumnSpec] = Field(description="Every column, in file order when there is no header.")
 
@@ -266,39 +282,47 @@ class Data(Strict):
 class PublishSpec(Strict):
     """What will be published."""
 
-    leaves: Level = Field("counts", description="On the leaves: labels, or also error rates, shares or counts.")
-    measure: bool = Field(True, description="Is the selection measure known?")
+    leaves: Level = Field(
+        "counts", description="What leaves publish: labels alone, or also error rates, shares or counts."
+    )
+    measure: bool = Field(True, description="Is the selection measure published?")
 
 
 class ReportSpec(Strict):
     """How careful the public report is."""
 
-    smallest_cell: Annotated[int, Field(ge=1)] = Field(10, description="Smaller counts of people are not shown.")
+    smallest_cell: Annotated[int, Field(ge=1)] = Field(10, description="Public reports mask counts of fewer people.")
     digest_key: PeopleFile | None = Field(
-        None, description="A secret of its owner's, 16 bytes or more: the data's digest is shown keyed with it."
+        None, description="A file with a secret key of 16 bytes or more, with which reports key the digest of the data."
     )
 
 
 class Policy(Strict):
     """One audit, written down."""
 
+    model_config = ConfigDict(defer_build=True)  # policies are read by a subclass with the plugins' components
+
     leafgate: Literal[1] = Field(description="The version of this format.")
     name: Annotated[str, Field(min_length=1)] = Field(description="What reports call this policy.")
     extends: str | None = Field(None, description="A policy beside this one, which this one completes and tightens.")
     data: Data = Field(description="Where the people are, and what their columns mean.")
-    build: TreeBuilder = Field(description="How the release is made; `use:` a builder.")
+    build: TreeBuilder = Field(description="How the release is made: by the builder that `use:` names.")
     publish: PublishSpec | None = Field(None, description="What will be published; counts and measure by default.")
     knows: Knows = Field(Knows(), description="What the adversary has besides the public columns.")
-    attacks: tuple[AttackModel, ...] = Field(description="What must be tried; each `use:`s an attack.")
-    metrics: tuple[Metric, ...] = Field(description="How well everyone must stay protected; each `use:`s a metric.")
+    attacks: tuple[AttackModel, ...] = Field(description="The attacks that are run; each names one with `use:`.")
+    metrics: tuple[Metric, ...] = Field(description="The limits that must hold; each names a metric with `use:`.")
     report: ReportSpec = Field(ReportSpec(), description="How careful the public report is.")
-    waivers: tuple[Waiver, ...] = Field((), description="Findings that may fail; or the name of a file beside this.")
+    waivers: tuple[Waiver, ...] = Field(
+        (), description="Findings that may fail; or the name of a file beside this policy."
+    )
     max_waiver_days: Annotated[int, Field(ge=0, le=MOST_DAYS)] = Field(
-        MAX_DAYS, description="How long a waiver may last, from the day it is issued; 0: there may be none."
+        MAX_DAYS, description="The most days a waiver may last, from the day it is issued; 0 allows no waiver."
     )
     approvals: Approvals | None = Field(None, description="Who may approve waivers; anybody but the owner by default.")
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="For builders that repeat, and for attacks.")
-    plugins: tuple[str, ...] | None = Field(None, description="The distributions trusted; nothing else is loaded.")
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(
+        0, description="The seed of repeatable builders and of attacks."
+    )
+    plugins: tuple[str, ...] | None = Field(None, description="The trusted distributions; no other plugin is loaded.")
 
     @field_validator("attacks", "metrics")
     @classmethod

@@ -30,7 +30,9 @@ class Protect(BaseModel):
 
     column: str = Field(description="The column whose cells they are.")
     where: dict[str, Asked] = Field({}, description="Which records, by any columns: a value, a list, `{from: , to: }`.")
-    keys: tuple[Key, ...] | None = Field(None, description="Or which, by the column with the role `key`.")
+    keys: tuple[Key, ...] | None = Field(
+        None, description="Instead of `where`: the keys of these records, from the column with the role `key`."
+    )
 
     @model_validator(mode="after")
     def _says_which(self) -> Self:
@@ -46,7 +48,7 @@ def protected(protect: Sequence[Protect], table: Table) -> Table:
     """
     columns = {column.name: column for column in table.schema.columns}
     items = [spec.model_dump(by_alias=True) for spec in protect]
-    problems = [problem for i, one in enumerate(items) for problem in protect_problems(one, columns, place_of(i))]
+    problems = [problem for i, rule in enumerate(items) for problem in protect_problems(rule, columns, place_of(i))]
     if problems:
         raise PolicyError.listing(problems)
     marks: dict[str, NDArray[Any]] = {}
@@ -116,7 +118,7 @@ def _rows(spec: Protect, table: Table) -> NDArray[Any]:
     if spec.keys is not None:
         key = _key_of(columns)
         assert key is not None  # a policy without one is refused
-        return table.frame[key.name].isin([str(one) for one in spec.keys]).to_numpy(dtype=np.bool_)
+        return table.frame[key.name].isin([str(each) for each in spec.keys]).to_numpy(dtype=np.bool_)
     meant = np.ones(len(table), dtype=np.bool_)
     for name, condition in spec.where.items():
         if "key" in columns[name].roles:
@@ -129,7 +131,7 @@ def _rows(spec: Protect, table: Table) -> NDArray[Any]:
 def _keys_asked(spec: Protect, key: Column | None) -> set[str]:
     """The keys a rule names, in either way."""
     if spec.keys is not None:
-        return {str(one) for one in spec.keys}
+        return {str(each) for each in spec.keys}
     condition = None if key is None else spec.where.get(key.name)
     return set() if condition is None else {str(value) for value in condition.values or ()}
 

@@ -149,7 +149,7 @@ def read_policy(path: Path, name: str = "") -> PolicyDocument:
     if isinstance(document.get("waivers"), str):
         waivers, where = _list_beside(path.parent, document["waivers"], "waivers", "waivers")
         document, lines = document | {"waivers": waivers}, {**_without(lines, ("waivers",)), **where}
-    approvals = _dict(document.get("approvals"))
+    approvals = dict_or_empty(document.get("approvals"))
     if isinstance(approvals.get("reviewers"), str):
         at = ("approvals", "reviewers")
         reviewers, listed = _list_beside(path.parent, approvals["reviewers"], "reviewers", format_path(at))
@@ -210,17 +210,17 @@ def files_read(path: Path) -> set[Path]:
 
     It goes as far as the files can be read, and a file that is named and cannot be read is one of them.
     """
-    found, here = set[Path](), path.resolve()
-    while here not in found:
-        found.add(here)
+    files, here = set[Path](), path.resolve()
+    while here not in files:
+        files.add(here)
         try:
             document, _ = _read(here, here.name)
         except PolicyError:
             break
-        for name in (document.get("waivers"), _dict(document.get("approvals")).get("reviewers")):
-            found |= _named(here.parent, name)
+        for name in (document.get("waivers"), dict_or_empty(document.get("approvals")).get("reviewers")):
+            files |= _named(here.parent, name)
         here = next(iter(_named(here.parent, document.get("extends"))), here)
-    return found
+    return files
 
 
 def _named(folder: Path, name: object) -> set[Path]:
@@ -230,7 +230,8 @@ def _named(folder: Path, name: object) -> set[Path]:
         return set()
 
 
-def _dict(thing: object) -> dict[str, Any]:
+def dict_or_empty(thing: object) -> dict[str, Any]:
+    """Return a section of an unchecked document; an empty one where it is no mapping."""
     return thing if isinstance(thing, dict) else {}
 
 
@@ -243,17 +244,17 @@ def _chain(path: Path, taken: Collection[str]) -> Iterator[tuple[Path, PolicyDoc
 
     Names are relative to the first policy's folder, with the folder's own name in front of those that are `taken`.
     """
-    folder, here, seen = path.parent, path, set[Path]()
+    folder, here, paths = path.parent, path, set[Path]()
     while True:
         name = path.name if here is path else here.relative_to(folder.resolve()).as_posix()
         name = _not_taken(name, folder, taken)
-        if here.resolve() in seen:
+        if here.resolve() in paths:
             raise PolicyError("extends itself, by others perhaps", place=f"{name}: extends")
-        seen.add(here.resolve())
+        paths.add(here.resolve())
         written = read_policy(here, name)
         yield here.resolve(), written
         parent = written.document.get("extends")
-        if parent is None or len(seen) > DEEPEST:
+        if parent is None or len(paths) > DEEPEST:
             return
         here = _beside(here.parent, parent, f"{name}: extends")
 

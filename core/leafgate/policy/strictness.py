@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import zip_longest
 from typing import Annotated, Any, Literal
 
@@ -17,12 +18,12 @@ from leafgate.api.plan import SourceLine
 from leafgate.api.registry import Plugins
 from leafgate.io.json import is_number
 from leafgate.policy.models import AS_ROLES, Unlisted
-from leafgate.policy.sources import PolicyDocument, name_of
+from leafgate.policy.sources import PolicyDocument, dict_or_empty, name_of
 from leafgate.policy.waivers import MAX_DAYS, addresses_of
 from leafgate.types.paths import DocumentPath, format_path, locate
+from leafgate.types.release import LEVELS
 
 Kind = Literal["tighter", "looser", "different"]
-LEVELS = ("labels", "error_rates", "shares", "counts")
 KNOWLEDGE_ROLES = {"quasi_identifier", "sensitive"}
 
 
@@ -85,12 +86,14 @@ def unlisted_of(written: Any) -> Unlisted:
     if written is None:
         return Unlisted()
     try:
-        return _UNLISTED.validate_json(json.dumps(written, default=str))
+        return _unlisted_adapter().validate_json(json.dumps(written, default=str))
     except ValidationError:
         return Unlisted()
 
 
-_UNLISTED: TypeAdapter[Unlisted] = TypeAdapter(Annotated[Unlisted, AS_ROLES])
+@cache
+def _unlisted_adapter() -> TypeAdapter[Unlisted]:
+    return TypeAdapter(Annotated[Unlisted, AS_ROLES])
 
 
 def _unlisted(old: Any, new: Any) -> Kind:
@@ -214,7 +217,7 @@ class _Comparing:
 
     def columns(self) -> Iterator[Change]:
         """The roles and the domain of each column."""
-        old, new = (_dict(result) for result in self._both(("data", "columns")))
+        old, new = (dict_or_empty(result) for result in self._both(("data", "columns")))
         for name in [*old, *(name for name in new if name not in old)]:
             before, after, path = old.get(name), new.get(name), ("data", "columns", name)
             roles, become = _roles(before), _roles(after)
@@ -228,14 +231,14 @@ class _Comparing:
                     kind = "different" if kind == "tighter" else kind
                     change = replace(change, kind=kind, problem=UNLISTED.format(roles=listed), hint=hint)
                 yield change
-                if before is None and _dict(after).get(COUNTING) == "people":
+                if before is None and dict_or_empty(after).get(COUNTING) == "people":
                     people = self._change("looser", (*path, COUNTING), None, "people")
                     yield replace(people, problem=UNLISTED_PEOPLE, hint=LIST_PEOPLE.format(name=name))
                 continue
             if roles != become:
                 yield self._change(role_change(roles, become), (*path, "role"), sorted(roles), sorted(become))
-            for key in sorted((set(_dict(before)) | set(_dict(after))) - {"role"}):
-                stated = _dict(before).get(key), _dict(after).get(key)
+            for key in sorted((set(dict_or_empty(before)) | set(dict_or_empty(after))) - {"role"}):
+                stated = dict_or_empty(before).get(key), dict_or_empty(after).get(key)
                 if key == COUNTING and stated[0] != stated[1]:
                     yield self._change(counts_change(*stated), (*path, key), *stated)
                 elif key == "reason" and stated[0] != stated[1]:
@@ -280,7 +283,7 @@ class _Comparing:
             yield self._change("different", ("data", "columns"), was, now, free=not nameless[0])
 
     def build(self) -> Iterator[Change]:
-        old, new = (_dict(result) for result in self._both(("build",)))
+        old, new = (dict_or_empty(result) for result in self._both(("build",)))
         if old and new and old.get("use") != new.get("use"):
             yield self._change("different", ("build",), old, new)
         elif old and new:
@@ -398,17 +401,13 @@ def _option(kind: type[Component] | None, document: dict[str, Any], key: str) ->
 
 
 def _roles(document: Any) -> set[str]:
-    role = _dict(document).get("role")
+    role = dict_or_empty(document).get("role")
     return {role} if isinstance(role, str) else {str(each) for each in role} if isinstance(role, list) else set()
 
 
 def _items(document: Any, *, anything: bool = False) -> list[tuple[int, Any]]:
     items = enumerate(document if isinstance(document, list) else [])
     return [(i, item) for i, item in items if anything or isinstance(item, dict)]
-
-
-def _dict(document: Any) -> dict[str, Any]:
-    return document if isinstance(document, dict) else {}
 
 
 def _canonical(document: Any) -> str:

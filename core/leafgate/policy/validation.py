@@ -19,7 +19,9 @@ from leafgate.policy.knowledge import fact_problems, place_of
 from leafgate.policy.models import ColumnSpec, Policy, column_of
 from leafgate.policy.protection import place_of as place_of_rule
 from leafgate.policy.protection import protect_problems
+from leafgate.policy.sources import dict_or_empty, name_of
 from leafgate.types.paths import DocumentPath, format_path
+from leafgate.types.report import DIRECTIONS
 from leafgate.types.schema import Column
 
 KINDS: dict[str, type[Component]] = {"build": TreeBuilder, "attacks": AttackModel, "metrics": Metric}
@@ -60,10 +62,10 @@ def cross_field_errors(document: dict[str, Any], plugins: Plugins) -> Iterator[P
     yield from _says_what_it_uses(document, attacks, metrics, plugins)
     yield from _unique("attack", attacks)
     yield from _unique("metric", metrics)
-    names = [_name(attack) for _, attack in attacks]
-    columns = _dict(_dict(document.get("data")).get("columns"))
-    secrets = [name for name, spec in columns.items() if "sensitive" in _listed(_dict(spec).get("role"))]
-    protected = [rule.get("column") for _, rule in _dicts(_dict(document.get("data")).get("protect"))]
+    names = [name_of(attack) for _, attack in attacks]
+    columns = dict_or_empty(dict_or_empty(document.get("data")).get("columns"))
+    secrets = [name for name, spec in columns.items() if "sensitive" in _listed(dict_or_empty(spec).get("role"))]
+    protected = [rule.get("column") for _, rule in _dicts(dict_or_empty(document.get("data")).get("protect"))]
     misspelt = [str(attack.get("use")) for _, attack in attacks if str(attack.get("use")) not in plugins.by_name]
     for i, metric in metrics:
         follows = bool(get_close_matches(str(metric.get("of")), misspelt, 1))  # from an attack's misspelt name
@@ -78,12 +80,12 @@ def cross_field_errors(document: dict[str, Any], plugins: Plugins) -> Iterator[P
 
 def _knowledge(document: dict[str, Any], secrets: list[str]) -> Iterator[Problem]:
     """Yield what is wrong with facts, protected cells, and known secrets where no column is secret."""
-    knows, data = _dict(document.get("knows")), _dict(document.get("data"))
+    knows, data = dict_or_empty(document.get("knows")), dict_or_empty(document.get("data"))
     for key in ("people", "sample"):
         if knows.get(key) is not None and not secrets:
             yield Problem(f"knows.{key}", "no column has the role `sensitive`, so there is no secret to know")
-    result = _dict(data.get("columns"))
-    columns = {name: _column(name, _dict(spec), data.get("on_missing")) for name, spec in result.items()}
+    result = dict_or_empty(data.get("columns"))
+    columns = {name: _column(name, dict_or_empty(spec), data.get("on_missing")) for name, spec in result.items()}
     for i, fact in _dicts(knows.get("facts")):
         yield from fact_problems(fact, columns, place_of(i))
     for i, rule in _dicts(data.get("protect")):
@@ -109,18 +111,10 @@ def _says_what_it_uses(document: dict[str, Any], attacks: Named, metrics: Named,
 
 
 def _unique(noun: str, components: Named) -> Iterator[Problem]:
-    names = [_name(component) for _, component in components]
+    names = [name_of(component) for _, component in components]
     for i, component in components:
-        if "use" in component and names.count(_name(component)) > 1:
+        if "use" in component and names.count(name_of(component)) > 1:
             yield Problem(f"{noun}s[{i}]", f"another {noun} has this name", "give each its own `name:`")
-
-
-def _name(component: dict[str, Any]) -> Any:
-    return component.get("name") or component.get("use")
-
-
-def _dict(thing: Any) -> dict[str, Any]:
-    return thing if isinstance(thing, dict) else {}
 
 
 def _listed(thing: Any) -> list[Any]:
@@ -131,7 +125,6 @@ def _dicts(things: Any) -> Named:
     return [(i, thing) for i, thing in enumerate(things if isinstance(things, list) else []) if isinstance(thing, dict)]
 
 
-DIRECTIONS = {"at_least", "at_most"}
 REMEDIES = {
     "string_type": "quote it",
     "tuple_type": "write a list: [...]",
@@ -202,7 +195,7 @@ def nearest_name(name: object, known: Iterable[str], otherwise: str) -> str:
 def _unknown_key(loc: DocumentPath, used: type[BaseModel] | None) -> tuple[str, str]:
     key = str(loc[-1])
     known = [] if used is None else [field.alias or name for name, field in used.model_fields.items()]
-    turned = (DIRECTIONS - {key}) & set(known) if key in DIRECTIONS else set()
+    turned = (set(DIRECTIONS) - {key}) & set(known) if key in DIRECTIONS else set()
     if used is not None and turned:
         direction = turned.pop()
         return f"{used.model_fields['use'].default} is limited by `{direction}`", f"write {direction} instead of {key}"

@@ -68,12 +68,14 @@ class Waiver(BaseModel):
     file: Digest | None = Field(
         None, description="Instead, the audited file's SHA-256, `release.file.sha256` of the report."
     )
-    owner: Words = Field(description="Who asks for it and answers for it.")
-    approved_by: Words = Field(description="Who agreed: somebody else.")
-    reason: Words = Field(description="Why; public reports tell it.")
+    owner: Words = Field(description="Who asks for the waiver and is responsible for it.")
+    approved_by: Words = Field(description="Who approved it: somebody other than the owner.")
+    reason: Words = Field(description="Why; public reports print it.")
     issued: Day = Field(description="The first day it holds, in UTC: YYYY-MM-DD.")
     expires: Day = Field(description="The last day it holds, to its end in UTC.")
-    limit: WaivedLimit | None = Field(None, description="A weaker limit that must hold; else nothing is waived.")
+    limit: WaivedLimit | None = Field(
+        None, description="A weaker limit that must still hold; otherwise nothing is waived."
+    )
 
     @field_validator("id", "finding", "owner", "approved_by", "reason")
     @classmethod
@@ -121,7 +123,7 @@ class Approvals(BaseModel):
     model_config = STRICT
 
     reviewers: Annotated[tuple[Annotated[Words, AfterValidator(_an_address)], ...], Field(min_length=1)] = Field(
-        description="E-mail addresses; nobody else approves a waiver. Or the name of a file beside this."
+        description="The e-mail addresses of those who may approve; or the name of a file beside this policy."
     )
 
 

@@ -39,29 +39,29 @@ def sentence(finding: JsonObject) -> str:
     return clean(headline(finding), 4 * LONGEST)
 
 
-def alarmed(finding: JsonObject) -> str:
+def plain_meaning(finding: JsonObject) -> str:
     """The meaning of a broken limit for people who know no metrics; empty where it holds, or the metric gives none."""
     return clean(alarm(finding), 4 * LONGEST)
 
 
 def message(finding: JsonObject) -> str:
     """The meaning and the result of a finding in one line."""
-    return " ".join(filter(None, [alarmed(finding), sentence(finding)]))
+    return " ".join(filter(None, [plain_meaning(finding), sentence(finding)]))
 
 
-def explained(finding: JsonObject) -> list[str]:
+def detail_lines(finding: JsonObject) -> list[str]:
     """The details of a finding, a line each."""
     return [clean(line, 4 * LONGEST) for line in details(finding)]
 
 
-def shortly(finding: JsonObject) -> list[str]:
+def main_details(finding: JsonObject) -> list[str]:
     """The most important details of a finding: the number of people past the limit, and its worst groups."""
     worst = [group_words(group, finding["secret"]) for group in finding["evidence"].get("worst", ())]
     lines = [line for line in details(finding) if not worst or line in worst or "past the limit" in line]
     return [clean(line, 2 * LONGEST) for line in lines[:MAX_SHORT_LINES]]
 
 
-def counted(report: JsonObject) -> dict[State, int]:
+def state_counts(report: JsonObject) -> dict[State, int]:
     """The number of findings in each state."""
     states = [state(finding) for finding in report["findings"]]
     return {kind: states.count(kind) for kind in ORDER}
@@ -75,7 +75,7 @@ def marked_leaves(report: JsonObject) -> Iterator[tuple[int, JsonObject]]:
             yield i, node
 
 
-def way_to(nodes: Sequence[JsonObject], place: int) -> list[str]:
+def path_conditions(nodes: Sequence[JsonObject], place: int) -> list[str]:
     """The conditions on the path from the root to a node, as far as the report has them, without implied ones."""
     document: dict[tuple[str, str], str] = {}
     while (parent := nodes[place]["parent"]) is not None:
@@ -86,7 +86,7 @@ def way_to(nodes: Sequence[JsonObject], place: int) -> list[str]:
     return list(document.values())[::-1]
 
 
-def below(report: JsonObject, file: str) -> str:
+def path_from_root(report: JsonObject, file: str) -> str:
     """The path of a file of the policy from the repository's root."""
     folder = report["policy"].get("folder")
     return f"{folder}/{file}" if folder else file
@@ -108,7 +108,7 @@ def command(report: JsonObject) -> str:
         return "build: {use: published, path: release.json}"
     from leafgate.policy.sources import display_path
 
-    file = below(report, str(report["policy"].get("file") or ""))
+    file = path_from_root(report, str(report["policy"].get("file") or ""))
     words = ["leafgate", "audit", display_path(Path(file), "POLICY") if file else "POLICY"]
     for word in report["policy"].get("given", ()):
         words.append(word if word in OPTIONS else display_path(Path(word), "FILE"))
@@ -118,7 +118,7 @@ def command(report: JsonObject) -> str:
 OPTIONS = frozenset({"--root", "--org", "--test"})
 
 
-def again(report: JsonObject) -> str:
+def reproduction_note(report: JsonObject) -> str:
     """The sentence before the command: what running it reproduces."""
     if report["release"] and report["release"].get("drawn_once"):
         return (

@@ -21,18 +21,18 @@ from leafgate.disclosure.text import (
 )
 from leafgate.io.json import JsonDocument, JsonObject
 from leafgate.reports.common import (
-    again,
-    alarmed,
     clean,
     command,
-    counted,
     data_digest,
-    explained,
+    detail_lines,
     findings_by_urgency,
+    main_details,
+    path_conditions,
+    plain_meaning,
+    reproduction_note,
     sentence,
-    shortly,
     state,
-    way_to,
+    state_counts,
 )
 from leafgate.reports.interpretation import meaning, method_lines
 from leafgate.reports.svg_histogram import histogram
@@ -84,10 +84,10 @@ def environment() -> Environment:
     )
     templates.filters["number"] = number
     templates.globals["state"] = state
-    templates.globals["alarmed"] = alarmed
-    templates.globals["explained"] = explained
+    templates.globals["plain_meaning"] = plain_meaning
+    templates.globals["detail_lines"] = detail_lines
     templates.globals["sentence"] = sentence
-    templates.globals["shortly"] = shortly
+    templates.globals["main_details"] = main_details
     templates.filters["quoted"] = quoted
     templates.filters["people_words"] = people_words
     templates.globals["short"] = lambda name: clean(name, 60)
@@ -103,7 +103,7 @@ def template_context(report: JsonObject) -> JsonDocument:
     return {
         "report": report,
         "verdict": verdict_words(report),
-        "counted": counted(report),
+        "counted": state_counts(report),
         "data_digest": data_digest(report),
         "file": audited_file(report),
         "size": release_words(report["release"]) if report["release"] else "",
@@ -120,7 +120,7 @@ def template_context(report: JsonObject) -> JsonDocument:
         "idle": list(idle_waivers(report))[:MAX_LISTED],
         "meaning": meaning(report),
         "method": list(method_lines(report)),
-        "again": again(report),
+        "again": reproduction_note(report),
         "command": command(report),
     }
 
@@ -145,7 +145,7 @@ def _card(nodes: list[JsonObject], i: int) -> JsonDocument:
         "leaves_past": node.get("leaves_past"),
         "risk": RISKS[node.get("risk") or ""],
         "mark": node.get("risk") or "",
-        "way": way_to(nodes, i),
+        "way": path_conditions(nodes, i),
         "words": node.get("words"),
         "people": node.get("people"),
         "class_words": class_words(node),

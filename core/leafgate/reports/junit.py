@@ -6,12 +6,12 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from leafgate.disclosure.text import audited_file, idle_waivers
 from leafgate.io.json import JsonObject
-from leafgate.reports.common import LONGEST, clean, counted, explained, message, place, state
+from leafgate.reports.common import LONGEST, clean, detail_lines, message, place, state, state_counts
 
 
 def junit(report: JsonObject) -> bytes:
     """The report as JUnit XML: a failed finding is a failure, an inconclusive one an error, a waived one is skipped."""
-    count = counted(report)
+    count = state_counts(report)
     totals = {
         "tests": str(len(report["findings"])),
         "failures": str(count["failed"]),
@@ -47,4 +47,4 @@ def _case(suite: Element, report: JsonObject, finding: JsonObject) -> None:
     tag = {"failed": "failure", "inconclusive": "error", "waived": "skipped"}.get(state(finding))
     if tag is not None:
         result = SubElement(case, tag, {"message": message(finding), "type": state(finding)})
-        result.text = "\n".join(explained(finding))
+        result.text = "\n".join(detail_lines(finding))

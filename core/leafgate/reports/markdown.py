@@ -9,16 +9,16 @@ from leafgate.disclosure.text import audited_file, idle_waivers, people_words, q
 from leafgate.io.json import JsonObject
 from leafgate.reports.common import (
     LONGEST,
-    again,
-    alarmed,
     clean,
     command,
-    counted,
     data_digest,
-    explained,
+    detail_lines,
     findings_by_urgency,
+    plain_meaning,
+    reproduction_note,
     sentence,
     state,
+    state_counts,
 )
 from leafgate.reports.interpretation import meaning, method_lines
 
@@ -47,7 +47,7 @@ def _lines(report: JsonObject) -> Iterator[str]:
     if "people" in data:
         what, digest = data_digest(report)
         yield f"- {_safe(people_words(data))}, {what}" + (f" `{digest[:16]}`" if digest else "")
-    yield "- " + ", ".join(f"{count} {kind}" for kind, count in counted(report).items() if count)
+    yield "- " + ", ".join(f"{count} {kind}" for kind, count in state_counts(report).items() if count)
     yield ""
     yield "| | finding | line |"
     yield "|---|---|---|"
@@ -65,7 +65,7 @@ def _lines(report: JsonObject) -> Iterator[str]:
 
 def _table_cell(finding: JsonObject) -> str:
     """The meaning of a finding, and below it its result."""
-    meaning_text = alarmed(finding)
+    meaning_text = plain_meaning(finding)
     return (f"**{_safe(meaning_text)}**<br>" if meaning_text else "") + _safe(sentence(finding))
 
 
@@ -73,7 +73,7 @@ def _explained(finding: JsonObject) -> Iterator[str]:
     yield ""
     yield f"**{_safe(finding['id'])}** ({state(finding)})"
     yield ""
-    yield from (f"- {_safe(line)}" for line in explained(finding))
+    yield from (f"- {_safe(line)}" for line in detail_lines(finding))
 
 
 def _ending(report: JsonObject) -> Iterator[str]:
@@ -83,7 +83,7 @@ def _ending(report: JsonObject) -> Iterator[str]:
     yield ""
     yield from (f"- **{_safe(what)}**: {_safe(line)}" for what, line in list(method_lines(report))[:MAX_LISTED])
     yield ""
-    yield f"{_safe(again(report))} `{command(report)}`"
+    yield f"{_safe(reproduction_note(report))} `{command(report)}`"
 
 
 def _safe(text: object) -> str:

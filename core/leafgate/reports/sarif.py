@@ -14,13 +14,13 @@ from leafgate.io.json import JsonDocument, JsonObject, readable
 from leafgate.reports.common import (
     LONGEST,
     clean,
-    explained,
+    detail_lines,
     findings_by_urgency,
     marked_leaves,
     message,
+    path_conditions,
     place,
     state,
-    way_to,
 )
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -119,7 +119,7 @@ def _result(report: JsonObject, finding: JsonObject, rule: int) -> JsonDocument:
         "ruleIndex": rule,
         "kind": "fail",
         "level": "error",
-        "message": {"text": "\n".join([message(finding), *explained(finding)])},
+        "message": {"text": "\n".join([message(finding), *detail_lines(finding)])},
         **_analysis_target(report),
         "locations": [_location(report, finding)],
         "partialFingerprints": _fingerprints(report, finding),
@@ -151,7 +151,7 @@ def _location(report: JsonObject, finding: JsonObject) -> JsonDocument:
         else [(i, node) for i, node in marked_leaves(report) if "past" not in node or finding["id"] in node["past"]]
     )
     logical = [
-        {"fullyQualifiedName": f"tree {number}/node {i}", "kind": "member", **_named(way_to(nodes, i))}
+        {"fullyQualifiedName": f"tree {number}/node {i}", "kind": "member", **_named(path_conditions(nodes, i))}
         for i, _ in leaves[:MAX_LEAVES]
     ]
     return {"physicalLocation": line} | ({"logicalLocations": logical} if logical else {})

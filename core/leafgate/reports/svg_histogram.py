@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from leafgate.disclosure.text import middle, number, wanted
+from leafgate.disclosure.text import limit_words, middle, number
 from leafgate.io.json import JsonObject
 from leafgate.reports.common import sentence
 
@@ -51,7 +51,7 @@ def histogram(finding: JsonObject) -> Histogram:
         edges[:2] = [(SIDE, ""), (SIDE + width / 2, "0") if marks[1] == 0 else edges[1]]
     bound = next(value for key, value in finding["limit"].items() if key.startswith("at_"))
     at = next((x for (x, _), mark in zip(edges, marks, strict=True) if mark == bound), None)
-    return Histogram(finding["id"], sentence(finding), wanted(finding), drawn, _apart(edges, at), at)
+    return Histogram(finding["id"], sentence(finding), limit_words(finding), drawn, _apart(edges, at), at)
 
 
 def _edge(mark: float | None) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from leafgate.disclosure.text import number
 from leafgate.io.json import JsonObject
-from leafgate.reports.common import clean, way_to
+from leafgate.reports.common import clean, path_conditions
 
 ROW, BARE, MARGIN, DOT, TURN = 26, 46, 14, 16, 16
 CHAR_WIDTH = 6.7
@@ -144,7 +144,13 @@ def _spot(nodes: Sequence[JsonObject], i: int, x: float, y: float, width: float)
     title = "; ".join(
         filter(
             None,
-            [_what(node), ", ".join(way_to(nodes, i)), _people(node), class_words(node), RISKS[risk] if risk else ""],
+            [
+                _what(node),
+                ", ".join(path_conditions(nodes, i)),
+                _people(node),
+                class_words(node),
+                RISKS[risk] if risk else "",
+            ],
         )
     )
     return Spot(i, node["kind"], risk, SIGNS[risk], x, y, width, words, _annotation(node), clean(title, 400))

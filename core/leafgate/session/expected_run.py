@@ -55,9 +55,9 @@ class ExpectedRun:
         ]
         for name, described, digests in expected:
             for key, wanted in digests.items():
-                found = described.get(key)
-                if found != wanted:
-                    text = "names none" if found is None else f"is {found[:16]}"
+                actual = described.get(key)
+                if actual != wanted:
+                    text = "names none" if actual is None else f"is {actual[:16]}"
                     yield Problem(
                         f"{path}: {name}.{key}", f"{text}, and {str(wanted or 'none')[:16]} is expected", ANOTHER_RUN
                     )

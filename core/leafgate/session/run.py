@@ -137,9 +137,9 @@ def open_session(
     source = replace(loaded.source, given=tuple(_given(path, data, root, each_org(org), test)))
     policy = overridden(loaded.policy, data, test)
     start = time.perf_counter()
-    table, other, population, people = read_tables(policy)
+    table, test_table, population, people = read_tables(policy)
     seconds = {"read": time.perf_counter() - start}
-    return Session(policy, loaded.plugins, table, other, seconds, population, people, source)
+    return Session(policy, loaded.plugins, table, test_table, seconds, population, people, source)
 
 
 def _given(

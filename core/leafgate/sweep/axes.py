@@ -5,17 +5,21 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import permutations, product
 from typing import Any
 
 from leafgate.errors import PolicyError
 from leafgate.io.json import canonical
 from leafgate.io.text import shorten
 from leafgate.io.yaml import parse_yaml
+from leafgate.types.paths import DocumentPath
 
 OVER = "--over"
+PLACE = re.compile(r"[^.\[\]=\s]+(\.[^.\[\]=\s]+|\[[0-9]{1,6}\])*")
+STEP = re.compile(r"\[([0-9]+)\]|([^.\[\]]+)")
+"""A position or a key of a place."""
 MOST = 10_000
 """More audits than this are a mistake."""
 PROBING = {
@@ -33,6 +37,12 @@ class Axis:
 
     place: str
     values: Sequence[Any]
+
+    @property
+    def path(self) -> DocumentPath:
+        """The place as a path; empty for a text that names none. A column with dots in its name has no place."""
+        parts = STEP.findall(self.place) if PLACE.fullmatch(self.place) else []
+        return tuple(int(index) if index else word for index, word in parts)
 
 
 @dataclass(frozen=True)
@@ -69,7 +79,7 @@ def short(value: Any) -> str:
 def axis_of(words: str) -> Axis:
     """The axis that `PLACE=VALUE,VALUE,...` means; values are read as YAML. PolicyError for anything else."""
     place, equals, values = words.partition("=")
-    if not equals or not _steps(place):
+    if not equals or not Axis(place, ()).path:
         raise PolicyError("is no PLACE=VALUE,VALUE,...", place=OVER, remedy="for example build.k=2,5,10")
     result = parse_yaml(f"values: [{values}]".encode(), f"{OVER} {place}")["values"]
     if not isinstance(result, list) or not result:
@@ -84,24 +94,22 @@ def points_of(document: Mapping[str, Any], axes: Sequence[Axis]) -> list[Point]:
     places = [axis.place for axis in axes]
     if not axes or len(set(places)) < len(places):
         raise PolicyError("name one or more places, each once", place=OVER, remedy="for example --over build.k=2,5,10")
-    for place in places:
-        inner = [other for other in places if other != place and other.startswith((f"{place}.", f"{place}["))]
-        if inner:
+    for outer, inner in permutations(axes, 2):
+        if inner.path[: len(outer.path)] == outer.path:
             raise PolicyError(
-                f"lies within {place}, which is varied too", place=f"{OVER} {inner[0]}", remedy="vary one"
+                f"lies within {outer.place}, which is varied too", place=f"{OVER} {inner.place}", remedy="vary one"
             )
     combined = list(product(*(axis.values for axis in axes)))
     if len(combined) > MOST:
         raise PolicyError(f"asks for {len(combined)} audits, more than {MOST}", place=OVER, remedy="name fewer values")
-    return [_point(document, dict(zip(places, values, strict=True))) for values in combined]
+    return [_point(document, axes, values) for values in combined]
 
 
 def refuse_probing(axes: Sequence[Axis]) -> None:
     """PolicyError for paths where many reports disclose what one hides: people, limits, adversary knowledge."""
     for axis in axes:
-        first, *below = _steps(axis.place)
-        what = PROBING.get(str(first))
-        if what is not None and (first != "knows" or below[:1] in ([], ["facts"], ["people"])):
+        what = PROBING.get(str(axis.path[0]))
+        if what is not None and (axis.path[0] != "knows" or axis.path[1:2] in {(), ("facts",), ("people",)}):
             raise PolicyError(
                 f"to vary {what} discloses to the public what each report hides",
                 place=f"{OVER} {axis.place}",
@@ -109,48 +117,28 @@ def refuse_probing(axes: Sequence[Axis]) -> None:
             )
 
 
-def _point(document: Mapping[str, Any], values: Mapping[str, Any]) -> Point:
+def _point(document: Mapping[str, Any], axes: Sequence[Axis], values: Sequence[Any]) -> Point:
     changed: Any = copy.deepcopy(dict(document))
-    for place, value in values.items():
-        _put(changed, place, value)
-    return Point(values, changed)
+    for axis, value in zip(axes, values, strict=True):
+        _put(changed, axis, value)
+    return Point({axis.place: value for axis, value in zip(axes, values, strict=True)}, changed)
 
 
-def _put(document: Any, place: str, value: Any) -> None:
-    """Write a value into the document; sections that are left to their defaults come into being."""
-    *above, last = _steps(place)
-    here = document
-    for step in above:
-        here = _enter(here, step, place)
-    if isinstance(last, int):
-        _enter(here, last, place)
-        here[last] = copy.deepcopy(value)
-    elif isinstance(here, dict):
-        here[last] = copy.deepcopy(value)
-    else:
-        raise _nowhere(place)
+def _put(document: Any, axis: Axis, value: Any) -> None:
+    """Write a value of the axis into the document; sections that the policy leaves to their defaults are added."""
+    *sections, last = axis.path
+    for step in sections:
+        _refuse_missing(document, step, axis)
+        document = document[step] if isinstance(step, int) else document.setdefault(step, {})
+    _refuse_missing(document, last, axis)
+    document[last] = copy.deepcopy(value)
 
 
-def _enter(here: Any, step: str | int, place: str) -> Any:
-    if isinstance(step, int) and isinstance(here, list) and step < len(here):
-        return here[step]
-    if isinstance(step, str) and isinstance(here, dict):
-        return here.setdefault(step, {})
-    raise _nowhere(place)
-
-
-def _nowhere(place: str) -> PolicyError:
-    return PolicyError(
-        "the policy has no such place", place=f"{OVER} {place}", remedy="like build.k or metrics[0].allow"
-    )
-
-
-def _steps(place: str) -> list[str | int]:
-    """`metrics[0].at_least` as metrics, 0, at_least; nothing for what is no place."""
-    parts = re.fullmatch(r"[^.\[\]=\s]+(\.[^.\[\]=\s]+|\[[0-9]{1,6}\])*", place)
-    return list(_parts(place)) if parts else []
-
-
-def _parts(place: str) -> Iterator[str | int]:
-    for index, word in re.findall(r"\[([0-9]+)\]|([^.\[\]]+)", place):
-        yield int(index) if index else word
+def _refuse_missing(document: Any, step: str | int, axis: Axis) -> None:
+    """PolicyError unless the document is a mapping, for a key, or a list with this item, for a position."""
+    if not (
+        isinstance(document, dict) if isinstance(step, str) else isinstance(document, list) and step < len(document)
+    ):
+        raise PolicyError(
+            "the policy has no such place", place=f"{OVER} {axis.place}", remedy="like build.k or metrics[0].allow"
+        )

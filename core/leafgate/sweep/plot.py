@@ -40,10 +40,10 @@ class Scale:
     log: bool
 
     def at(self, value: float) -> float:
-        low, high, here = (self._moved(each) for each in (self.low, self.high, value))
+        low, high, here = (self._transformed(each) for each in (self.low, self.high, value))
         return self.start + (self.end - self.start) * (here - low) / (high - low)
 
-    def _moved(self, value: float) -> float:
+    def _transformed(self, value: float) -> float:
         return math.log10(value) if self.log else value
 
     def ticks(self) -> list[float]:
@@ -64,7 +64,7 @@ def picture(outcome: Outcome) -> bytes:
     their order. Equal outcomes give equal bytes.
     """
     dots, names, limits = _dots(outcome)
-    return "".join(f"{line}\n" for line in _drawn(dots, names, limits)).encode()
+    return "".join(f"{line}\n" for line in _svg_lines(dots, names, limits)).encode()
 
 
 def _dots(outcome: Outcome) -> tuple[list[Dot], tuple[str, str], tuple[float | None, float | None]]:
@@ -83,8 +83,8 @@ def _dots(outcome: Outcome) -> tuple[list[Dot], tuple[str, str], tuple[float | N
 
 def _limit(outcome: Outcome, metric: str | None) -> float | None:
     """The metric's limit, if it is the same at every point."""
-    found = [finding_of(result, metric) for result in outcome.results]
-    limits = {limit for f in found if f is not None for key, limit in f["limit"].items() if key.startswith("at_")}
+    findings = [finding_of(result, metric) for result in outcome.results]
+    limits = {limit for f in findings if f is not None for key, limit in f["limit"].items() if key.startswith("at_")}
     return float(limits.pop()) if len(limits) == 1 else None
 
 
@@ -97,7 +97,7 @@ def _scale(values: Sequence[float], start: float, end: float) -> Scale:
     return Scale(low - room, high + room, start, end, log)
 
 
-def _drawn(dots: Sequence[Dot], names: tuple[str, str], limits: tuple[float | None, float | None]) -> Iterator[str]:
+def _svg_lines(dots: Sequence[Dot], names: tuple[str, str], limits: tuple[float | None, float | None]) -> Iterator[str]:
     yield f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" role="img">'
     yield f"<style>{STYLE}</style>"
     yield f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>'

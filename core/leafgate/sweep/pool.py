@@ -23,12 +23,12 @@ def run_points(points: Sequence[Point], task: Task, workers: int, done: Callable
     """
     named = list(zip(points, folders_of(points), strict=True))
     if workers <= 1 or len(points) <= 1:
-        return list(_told(map(Auditor(task), named), done))
-    with worker_pool(workers, _begin, (task,)) as pool:
+        return list(_each_reported(map(Auditor(task), named), done))
+    with worker_pool(workers, _start_worker, (task,)) as pool:
         try:
-            with _deaf_to_interrupts():
-                results = pool.map(_work, named)
-            return list(_told(results, done))
+            with _interrupts_ignored():
+                results = pool.map(_audit_point, named)
+            return list(_each_reported(results, done))
         except BrokenProcessPool:
             raise InconclusiveError(
                 "a worker was killed; was the memory used up?", remedy="run it again, finished points are kept"
@@ -39,8 +39,8 @@ def run_points(points: Sequence[Point], task: Task, workers: int, done: Callable
 
 
 @contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Processes started meanwhile leave an interrupt to us, and finish the point they are at."""
+def _interrupts_ignored() -> Iterator[None]:
+    """Processes that are started meanwhile ignore interrupts and finish their point; this process handles them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -51,7 +51,7 @@ def _deaf_to_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _told(results: Iterator[Result], done: Callable[[], None]) -> Iterator[Result]:
+def _each_reported(results: Iterator[Result], done: Callable[[], None]) -> Iterator[Result]:
     for result in results:
         done()
         yield result
@@ -71,9 +71,9 @@ def folders_of(points: Sequence[Point]) -> list[str]:
 _worker: list[Auditor] = []
 
 
-def _begin(task: Task) -> None:
+def _start_worker(task: Task) -> None:
     _worker[:] = [Auditor(task)]
 
 
-def _work(named: tuple[Point, str]) -> Result:
+def _audit_point(named: tuple[Point, str]) -> Result:
     return _worker[0](named)

@@ -56,7 +56,7 @@ class Result:
         items = [
             f["evidence"].get("problem") or f["evidence"].get("reason") for f in findings if f["passed"] is not True
         ]
-        return self.trouble or next((str(one) for one in items if one), "")
+        return self.trouble or next((str(text) for text in items if text), "")
 
     @property
     def verdict(self) -> str:
@@ -149,9 +149,9 @@ def _kept(folder: Path, key: bytes) -> dict[str, Any] | None:
     try:
         if (folder / KEY).read_bytes() != key:
             return None
-        found = parse_json((folder / REPORT).read_bytes(), DataError, REPORT)
+        report = parse_json((folder / REPORT).read_bytes(), DataError, REPORT)
     except (OSError, LeafgateError):
         return None
-    if not isinstance(found, dict) or "verdict" not in found:
+    if not isinstance(report, dict) or "verdict" not in report:
         return None
-    return found if found.get("release") is None or (folder / RELEASE).exists() else None
+    return report if report.get("release") is None or (folder / RELEASE).exists() else None

@@ -72,10 +72,10 @@ def _shuffled(setting: Scenario) -> Instance:
 
 def leaks_no_record(subject: AttackSubject) -> None:
     """What everybody may read of its evidence holds nothing of a row."""
-    remedy = "wrap in Private what is about somebody, and counts of people in People (leafgate.types.report)"
+    remedy = "wrap in AuditorOnly what is about somebody, and counts of people in PeopleCount (leafgate.types.evidence)"
     for setting, beliefs in subject.beliefs:
-        shown = [public(belief.evidence) for belief in beliefs]
-        refuse_cells(shown, cells(setting.world().table), subject.component.model_dump(), remedy)
+        evidence = [public(belief.evidence) for belief in beliefs]
+        refuse_cells(evidence, cells(setting.world().table), subject.component.model_dump(), remedy)
 
 
 def raises_clean_errors(subject: AttackSubject) -> None:

@@ -29,7 +29,9 @@ TOLERANCE = 0.05
 
 def detects_disclosure(subject: AttackSubject) -> None:
     """It believes the truth where a release discloses a secret, and refutes claims that are false."""
-    leaking = [(setting, world, belief) for setting, world, found in _disclosing_releases(subject) for belief in found]
+    leaking = [
+        (setting, world, belief) for setting, world, beliefs in _disclosing_releases(subject) for belief in beliefs
+    ]
     _isolates_exposed_people(leaking)
     about = [(setting, world, belief) for setting, world, belief in leaking if _about(setting, belief)]
     if not about:
@@ -72,10 +74,10 @@ def respects_noise(subject: AttackSubject) -> None:
     tried = 0
     for setting in (setting.counting(counted[0]) for setting in trees if counted):
         try:
-            found = subject.run(setting.world())
+            beliefs = subject.run(setting.world())
         except LeafgateError:
             continue
-        for belief in (belief for belief in found if belief.secret is not None and belief.record_positions is None):
+        for belief in (belief for belief in beliefs if belief.secret is not None and belief.record_positions is None):
             tried += 1
             if _believed(setting, setting.world(), belief) >= CERTAIN:
                 raise NonConformance(
@@ -97,10 +99,10 @@ def _disclosing_releases(subject: AttackSubject) -> Iterator[tuple[Scenario, Ins
         for level in LEVELS if setting.world().release.trees and not setting.cells else ():
             result = setting.at_level(level)
             try:
-                found = subject.run(result.world())
+                beliefs = subject.run(result.world())
             except LeafgateError:
                 continue
-            yield result, result.world(), found
+            yield result, result.world(), beliefs
 
 
 def _instances(subject: AttackSubject, telling: DisclosureLevel) -> Iterator[tuple[Scenario, Instance]]:
@@ -116,8 +118,8 @@ def _about(setting: Scenario, belief: Belief) -> bool:
 
 def _refutes(belief: Belief, *, expected: bool) -> None:
     if bool(belief.evidence.get("refutes")) != expected:
-        said = "does not refute a claim that is false" if expected else "refutes a claim that is true"
-        raise NonConformance(f"it {said}", "run the mechanism often enough, and bound what chance alone would show")
+        problem = "does not refute a claim that is false" if expected else "refutes a claim that is true"
+        raise NonConformance(f"it {problem}", "run the mechanism often enough, and bound what chance alone would show")
 
 
 def _believed(setting: Scenario, world: Instance, belief: Belief) -> float:
@@ -163,9 +165,9 @@ def uninformative_release_uninformative_belief(subject: AttackSubject) -> None:
         )
 
 
-def _has_one_group(setting: Scenario, world: Instance, found: list[Belief]) -> None:
+def _has_one_group(setting: Scenario, world: Instance, beliefs: list[Belief]) -> None:
     """A release that discloses nothing leaves everybody in one group."""
-    for groups in () if setting.cells else [groups_of(belief, world) for belief in found]:
+    for groups in () if setting.cells else [groups_of(belief, world) for belief in beliefs]:
         if groups is not None and len(set(groups.tolist())) > 1:
             raise NonConformance(
                 f"{setting.name} discloses nothing, and it divides people into groups",
@@ -212,12 +214,12 @@ REMEDIES = {
 
 
 def same_beliefs(pairs: Iterator[tuple[Any, Any]], when: str, remedy: str) -> None:
-    for one, other in pairs:
-        if set(one) != set(other):
+    for beliefs, twin in pairs:
+        if set(beliefs) != set(twin):
             raise NonConformance(f"it speaks of other secrets {when}", REMEDIES[remedy])
-        for secret in one:
-            _same_chances(_by_key(*one[secret]), _by_key(*other[secret]), when, remedy)
-            _same_groups(one[secret], other[secret], when, remedy)
+        for secret in beliefs:
+            _same_chances(_by_key(*beliefs[secret]), _by_key(*twin[secret]), when, remedy)
+            _same_groups(beliefs[secret], twin[secret], when, remedy)
 
 
 def _by_key(world: Instance, belief: Belief, keys: list[Key]) -> list[tuple[Key, dict[Any, float]]]:
@@ -229,18 +231,18 @@ def _by_key(world: Instance, belief: Belief, keys: list[Key]) -> list[tuple[Key,
 
 
 def _same_chances(
-    one: list[tuple[Key, dict[Any, float]]], other: list[tuple[Key, dict[Any, float]]], when: str, remedy: str
+    beliefs: list[tuple[Key, dict[Any, float]]], twin: list[tuple[Key, dict[Any, float]]], when: str, remedy: str
 ) -> None:
-    first = dict(one)
-    for key, row in other:
+    first = dict(beliefs)
+    for key, row in twin:
         if key not in first or any(abs(first[key][value] - p) > CLOSE for value, p in row.items()):
             raise NonConformance(f"it believes something else of the same person {when}", REMEDIES[remedy])
 
 
-def _same_groups(one: Any, other: Any, when: str, remedy: str) -> None:
-    if one[1].equivalence_class is None or one[1].records is not None:
+def _same_groups(belief: Any, twin: Any, when: str, remedy: str) -> None:
+    if belief[1].equivalence_class is None or belief[1].records is not None:
         return
-    if _division(one) != _division(other):
+    if _division(belief) != _division(twin):
         raise NonConformance(f"it distinguishes other people {when}", REMEDIES[remedy])
 
 

@@ -38,8 +38,8 @@ def builds(subject: BuilderSubject) -> None:
 def respects_weights(subject: BuilderSubject) -> None:
     """A row of several people is so many people: the release is that of the table with a row for each."""
     subject.require_repeatable()
-    for table, made in subject.releases:
-        if partition(made) != partition(subject.built(written_out(table))):
+    for table, release in subject.releases:
+        if partition(release) != partition(subject.built(written_out(table))):
             raise NonConformance(
                 "it makes another release of the same people when each has a row alone",
                 "count `table.weight`, never rows",
@@ -48,16 +48,16 @@ def respects_weights(subject: BuilderSubject) -> None:
 
 def counts_truly(subject: BuilderSubject) -> None:
     """Numbers that are said to count the table's people exactly do so; a leaf is labelled with what most there are."""
-    exact = [(made, table) for table, made in subject.releases if made.count_semantics == "exact"]
+    exact = [(release, table) for table, release in subject.releases if release.count_semantics == "exact"]
     if not exact:
         raise DoesNotApply("it does not say that its numbers count exactly")
-    for made, table in exact:
-        if inconsistent_leaves(made, table) or inconsistent_records(made, table):
+    for release, table in exact:
+        if inconsistent_leaves(release, table) or inconsistent_records(release, table):
             raise NonConformance(
                 "numbers of its release are not those of the table's people, and it says `counted` exact",
                 "count `table.weight`; say what else the numbers count in `counted`",
             )
-        if any(_mislabelled(leaf) for tree in made.trees for leaf in leaves(tree)):
+        if any(_mislabelled(leaf) for tree in release.trees for leaf in leaves(tree)):
             raise NonConformance(
                 "a leaf of its release is labelled with a class that is not the most frequent there",
                 "label a leaf with the class of most of its people; leave the label out where nobody is",
@@ -88,10 +88,10 @@ def any_row_order(subject: BuilderSubject) -> None:
 def leaks_no_record(subject: BuilderSubject) -> None:
     """What a release says of itself beside its model holds nothing of a row."""
     try:
-        made = document(subject.built(planted(survey(MANY))))
+        parts = document(subject.built(planted(survey(MANY))))
     except LeafgateError:
         raise DoesNotApply("it makes no release of the table in which every cell would be recognised") from None
-    if any(sign in str({part: made.get(part) for part in OF_ITSELF}) for sign in (SIGN, str(MARK)[1:])):
+    if any(sign in str({part: parts.get(part) for part in OF_ITSELF}) for sign in (SIGN, str(MARK)[1:])):
         raise NonConformance(
             "what its release says of itself holds a cell of the table",
             "say how it was built in `builder`, `selection` and `guarantee`; what is about people belongs into `trail`",
@@ -102,7 +102,7 @@ def _same_people(subject: BuilderSubject, change: Callable[[Table], Table], when
     if subject.component.randomness != "none":
         raise DoesNotApply("which coin falls on which column depends on their order")
     table = survey(MANY)
-    built = next((made for mine, made in subject.releases if mine.schema == table.schema), None)
+    built = next((release for built_from, release in subject.releases if built_from.schema == table.schema), None)
     if built is None:
         raise DoesNotApply("it makes no release of the table in which no two tests are equally good")
     if partition(built) != partition(subject.built(change(table))):

@@ -45,7 +45,12 @@ def described_options(subject: AnySubject) -> None:
             'keep the `model_config` of its base class: frozen, extra="forbid"',
         )
     models = [("", kind), *parts(kind)]
-    silent = [f"{place}.{name}".strip(".") for place, model in models for name, *_, said in options(model) if not said]
+    silent = [
+        f"{place}.{name}".strip(".")
+        for place, model in models
+        for name, *_, description in options(model)
+        if not description
+    ]
     if silent:
         raise NonConformance(
             f"the option `{silent[0]}` does not say what it is for",
@@ -56,11 +61,11 @@ def described_options(subject: AnySubject) -> None:
 def explains_itself(subject: AnySubject) -> None:
     """`leafgate explain` has something to print: what it does, whom it assumes, what it computes, taken from where."""
     kind = type(subject.component)
-    said = {name: getattr(kind, name) for name in ("threat_model", "formula", "source")}
-    said["a docstring of its own"] = inspect.getdoc(kind) if kind.__doc__ else ""
-    silent = [name for name, text in said.items() if not text]
-    said |= {name: getattr(kind, name) for name in ("scale", "interpretation", "plain_failure") if hasattr(kind, name)}
-    unsaid = [name for name, text in said.items() if text and PLACEHOLDER.search(text)]
+    texts = {name: getattr(kind, name) for name in ("threat_model", "formula", "source")}
+    texts["a docstring of its own"] = inspect.getdoc(kind) if kind.__doc__ else ""
+    silent = [name for name, text in texts.items() if not text]
+    texts |= {name: getattr(kind, name) for name in ("scale", "interpretation", "plain_failure") if hasattr(kind, name)}
+    unsaid = [name for name, text in texts.items() if text and PLACEHOLDER.search(text)]
     if unsaid:
         raise NonConformance(
             f"{kind.__name__} still says in {unsaid[0]} what stood there to be written over",
@@ -131,11 +136,11 @@ def repeats(subject: AnySubject) -> None:
 
 def repeats_elsewhere(subject: AnySubject) -> None:
     """Another process, with other hashes and in another time zone, returns the same, bit for bit."""
-    from leafgate.testing.subprocess_worker import asked_elsewhere
+    from leafgate.testing.subprocess_worker import digests_elsewhere
 
     subject.require_repeatable()
     first = subject.first
-    there = asked_elsewhere(subject.component, subject.more)
+    there = digests_elsewhere(subject.component, subject.more)
     if not there:
         raise DoesNotApply("its class, or what it is tried in, cannot be sent to another process")
     if isinstance(there, str):

@@ -40,7 +40,7 @@ def scores(subject: MetricSubject) -> None:
             checked_evidence(subject.evidence(case, numbers), kept, "its")
         except InconclusiveError as error:
             raise NonConformance(
-                str(error), "return a mapping of texts, numbers and lists, wrapped in Private"
+                str(error), "return a mapping of texts, numbers and lists, wrapped in AuditorOnly"
             ) from None
 
 
@@ -59,27 +59,29 @@ COUNT = "count `case.weight`, never rows"
 
 
 def _same_evidence(subject: MetricSubject, case: ScoringContext, twin: ScoringContext) -> bool:
-    one, other = (dict(numbers_in(_shown(subject, each))) for each in (case, twin))
-    return one.keys() == other.keys() and all(np.isclose(one[place], other[place], rtol=1e-6) for place in one)
+    numbers, twin_numbers = (dict(numbers_in(_public_evidence(subject, each))) for each in (case, twin))
+    return numbers.keys() == twin_numbers.keys() and all(
+        np.isclose(numbers[place], twin_numbers[place], rtol=1e-6) for place in numbers
+    )
 
 
-def _shown(subject: MetricSubject, case: ScoringContext) -> Any:
+def _public_evidence(subject: MetricSubject, case: ScoringContext) -> Any:
     """Its evidence, as everybody may read it."""
     return public(subject.evidence(case, subject.scores(case)))
 
 
 def leaks_no_record(subject: MetricSubject) -> None:
     """What everybody may read of its evidence holds nothing of a row, and no count of people."""
-    remedy = "wrap in Private what is about somebody, and counts of people in People (leafgate.types.report)"
+    remedy = "wrap in AuditorOnly what is about somebody, and counts of people in PeopleCount (leafgate.types.evidence)"
     for kind in subject.kinds:
         case = subject.case(kind)
-        shown = _shown(subject, case)
-        refuse_cells(shown, cells(case.table), subject.component.model_dump(), remedy)
+        evidence = _public_evidence(subject, case)
+        refuse_cells(evidence, cells(case.table), subject.component.model_dump(), remedy)
         try:
-            twice = dict(numbers_in(_shown(subject, subject.case(kind, change=doubled))))
+            twice = dict(numbers_in(_public_evidence(subject, subject.case(kind, change=doubled))))
         except LeafgateError:
             continue
-        counts = [place for place, number in numbers_in(shown) if number and twice.get(place) == 2 * number]
+        counts = [place for place, number in numbers_in(evidence) if number and twice.get(place) == 2 * number]
         if counts:
             raise NonConformance(f"its evidence `{counts[0]}` counts people, and everybody may read it", remedy)
 
@@ -105,13 +107,15 @@ def any_label_order(subject: MetricSubject) -> None:
         raise DoesNotApply("it speaks of no secret that has values")
     for kind in kinds:
         case, twin = subject.case(kind), subject.case(kind, change=relabelled)
-        remedy = "go by the order of `case.secret.domain`, in which the columns of `case.chances` stand"
+        remedy = "go by the order of `case.secret.domain`, in which the columns of `case.posterior` stand"
         _same_scores(subject, case, twin, "when a secret's values are declared in the opposite order", remedy)
 
 
 def _same_scores(subject: MetricSubject, case: ScoringContext, twin: ScoringContext, when: str, remedy: str) -> None:
-    one, other = dict(_by_person(subject, case)), _by_person(subject, twin)
-    if any(key not in one or not np.isclose(one[key], score, rtol=CLOSE, atol=CLOSE) for key, score in other):
+    scores, twin_scores = dict(_by_person(subject, case)), _by_person(subject, twin)
+    if any(
+        key not in scores or not np.isclose(scores[key], score, rtol=CLOSE, atol=CLOSE) for key, score in twin_scores
+    ):
         raise NonConformance(f"it scores the same person otherwise {when}", remedy)
 
 

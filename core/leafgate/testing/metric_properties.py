@@ -82,11 +82,11 @@ def _compared(
     for kind in subject.kinds:
         change = ill_with(value) if kind.name == PEOPLE else unchanged
         try:
-            found = subject.worst(subject.case(kind, some, change)), subject.worst(subject.case(kind, more, change))
+            scores = subject.worst(subject.case(kind, some, change)), subject.worst(subject.case(kind, more, change))
         except LeafgateError:
             continue
         pairs += 1
-        yield found
+        yield scores
     if not pairs:
         raise DoesNotApply("it scores no release that discloses nothing, to compare with")
 
@@ -103,7 +103,7 @@ def says_who_moves_it(subject: MetricSubject) -> None:
             if moved and not called(metric, partial(metric.sensitivity, case)) > 0:
                 raise NonConformance(
                     f"{use_of(type(metric))} scores otherwise without some test people, and says that nobody moves it",
-                    "say in `moved_by_one` by how much one person can, for example `1 / case.test.people`",
+                    "let `sensitivity` return by how much one person can, for example `1 / case.test.people`",
                 )
 
 

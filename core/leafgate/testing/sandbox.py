@@ -41,7 +41,7 @@ def canonical_text(thing: Any) -> str:
     """The content of an object as a text; equal objects have equal texts."""
     match thing:
         case Table():
-            marks = {name: mine.tolist() for name, mine in thing.protected.items()}
+            marks = {name: rows.tolist() for name, rows in thing.protected.items()}
             return f"{canonical_text(thing.frame)} {thing.weight.tolist()} {marks} {thing.schema}"
         case pd.DataFrame():
             return f"{list(thing.columns)} {list(map(str, thing.dtypes))} {thing.astype(object).to_numpy().tolist()}"
@@ -141,13 +141,13 @@ def _listen() -> None:
     sys.addaudithook(_refuse)
 
 
-def _refuse(event: str, said: tuple[Any, ...]) -> None:
+def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
     """Python's own word of what goes on, also in modules that do without `socket`."""
     if event in _CHANGES:
         _CHANGES[event] += 1
     if not _WATCHED or event not in CALLS:
         return
-    family = said[1] if event == "socket.__new__" else getattr(said[0], "family", None)
+    family = arguments[1] if event == "socket.__new__" else getattr(arguments[0], "family", None)
     if family is not None and family in LOCAL:
         return
     name = event.removeprefix("socket.")
@@ -176,13 +176,13 @@ def public(evidence: Any) -> Any:
 
 def cells(table: Table) -> set[str]:
     """What rows say that could not stand somewhere by chance: long texts no secret has, and numbers with decimals."""
-    found: set[str] = set()
+    texts: set[str] = set()
     for column in table.schema.columns:
         if column.numeric:
-            found |= {str(number) for number in table.frame[column.name].tolist() if len(str(number)) > SHORTEST}
+            texts |= {str(number) for number in table.frame[column.name].tolist() if len(str(number)) > SHORTEST}
         elif not column.roles & {"class", "sensitive"}:
-            found |= {str(value) for value in table.frame[column.name].dropna().unique()}
-    return {cell for cell in found if len(cell) >= SHORTEST}
+            texts |= {str(value) for value in table.frame[column.name].dropna().unique()}
+    return {cell for cell in texts if len(cell) >= SHORTEST}
 
 
 def refuse_cells(evidence: Any, table_cells: Collection[str], options: Any, remedy: str) -> None:

@@ -305,9 +305,9 @@ class MetricSubject(Subject[CaseKind, ScoringContext, str]):
 
     def scores(self, case: ScoringContext) -> Scores:
         """Its scores of a context, shape (n_rows,) or (): finite, or infinite on the unsafe side."""
-        found = called(self.component, lambda: self.component.score(case))
+        returned = called(self.component, lambda: self.component.score(case))
         try:
-            numbers = np.asarray(found, dtype=float)
+            numbers = np.asarray(returned, dtype=float)
         except (TypeError, ValueError):
             raise NonConformance("it returns no numbers", "return a Series of floats, or one float") from None
         wanted = (len(case.table),) if self.of_people else ()

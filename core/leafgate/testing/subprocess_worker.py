@@ -22,11 +22,11 @@ MAX_SECONDS = 600.0
 """Seconds one plugin may take there."""
 
 
-def asked_elsewhere(component: Component, more: Sequence[Any]) -> Any:
+def digests_elsewhere(component: Component, more: Sequence[Any]) -> Any:
     """Digests of its outputs there, by instance; a text if it fails there; None if it cannot be sent."""
     whole = _packed((component, more))
     packed = whole or _packed((component, ()))
-    result = _worker().asked(packed) if packed else None
+    result = _worker().ask(packed) if packed else None
     return result if whole or not isinstance(result, str) else None
 
 
@@ -45,7 +45,7 @@ class Worker:
         self.process: subprocess.Popen[bytes] | None = None
         atexit.register(self.end)
 
-    def asked(self, packed: bytes) -> Any:
+    def ask(self, packed: bytes) -> Any:
         """Outcomes of a plugin there; a process that a plugin ended is started again."""
         process = self._running()
         late = threading.Timer(MAX_SECONDS, process.kill)
@@ -69,7 +69,7 @@ class Worker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env=os.environ | otherwise(),
+                env=os.environ | other_environment(),
             )
         return self.process
 
@@ -80,7 +80,7 @@ class Worker:
             self.process = None
 
 
-def otherwise() -> Mapping[str, str]:
+def other_environment() -> Mapping[str, str]:
     """An environment with other hashes, and a time zone where it is another hour."""
     hashes = "2" if os.environ.get("PYTHONHASHSEED") != "2" else "3"
     zone = "KIT+11:30" if time.localtime().tm_gmtoff > 0 else "KIT-13:45"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from leafgate.errors import ExitCode
 
@@ -51,6 +51,7 @@ class Unit(StrEnum):
 
 
 Direction = Literal["at_least", "at_most"]
+DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 Scored = Literal["worst", "derived", "composition"]
 """By which distribution a limit is judged; `worst`: for each person the worse of the two scores."""
 SLACK = 1e-12

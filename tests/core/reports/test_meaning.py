@@ -11,7 +11,7 @@ import pytest
 
 from command_line import leafgate
 from leafgate.reports import Format, view
-from leafgate.reports.common import again, command
+from leafgate.reports.common import command, reproduction_note
 from leafgate.reports.interpretation import meaning, method_lines
 from reports import audited
 from survey import ALLOWED, PEOPLE, survey
@@ -60,7 +60,7 @@ def test_a_stored_report_puts_no_words_of_its_own_into_the_command(tmp_path: Pat
 def test_what_was_drawn_once_is_not_to_be_drawn_again(tmp_path: Path) -> None:
     drawn = audited(tmp_path, FORESTS)
     assert drawn["release"]["drawn_once"]
-    assert "draw none" in again(drawn)
+    assert "draw none" in reproduction_note(drawn)
     assert command(drawn) == "build: {use: published, path: release.json}"
     assert "same report" not in view(drawn, Format.html).decode()
 

@@ -19,7 +19,7 @@ from leafgate.api.components import Component
 from leafgate.testing import NonConformance, check_attack, check_builder, check_metric, conformance
 from leafgate.testing.check import Check, DoesNotApply, KnownException
 from leafgate.testing.sandbox import offline
-from leafgate.testing.subprocess_worker import asked_elsewhere, outcomes
+from leafgate.testing.subprocess_worker import digests_elsewhere, outcomes
 from leafgate.types.release import Release
 from leafgate.types.table import Table
 
@@ -121,10 +121,10 @@ def test_while_a_check_runs_no_other_machine_is_reached() -> None:
 
 def test_in_the_other_process_texts_have_other_hashes_and_clocks_another_hour() -> None:
     for broken in (ByHash(), ByTheHour(), TossedOnce()):
-        there = asked_elsewhere(broken, ())
+        there = digests_elsewhere(broken, ())
         assert there.keys() == outcomes(broken, ()).keys()
         assert not set(there.values()) & set(outcomes(broken, ()).values())
-    assert asked_elsewhere(ByColumn(), ()) == outcomes(ByColumn(), ())
+    assert digests_elsewhere(ByColumn(), ()) == outcomes(ByColumn(), ())
 
 
 def test_what_cannot_be_found_in_the_other_process_is_no_pass() -> None:
@@ -136,8 +136,8 @@ def test_what_cannot_be_found_in_the_other_process_is_no_pass() -> None:
 
 
 def test_a_plugin_that_ends_the_other_process_is_told_of_and_the_next_is_asked_in_a_new_one() -> None:
-    assert asked_elsewhere(EndsProcess(), ()) == "no answer"
-    assert asked_elsewhere(ByColumn(), ()) == outcomes(ByColumn(), ())
+    assert digests_elsewhere(EndsProcess(), ()) == "no answer"
+    assert digests_elsewhere(ByColumn(), ()) == outcomes(ByColumn(), ())
 
 
 class EndsProcess(ByColumn):

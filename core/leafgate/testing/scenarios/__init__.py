@@ -62,10 +62,13 @@ class Scenario:
     ) -> Instance:
         """The world of the table, changed beforehand."""
         table = change(self.table(telling))
-        made = BuildResult.of(self.release(table, telling))
+        built = BuildResult.of(self.release(table, telling))
         mechanism = None if self.mechanism is None else self.mechanism(telling)
         return Instance(
-            table, serialize(made).release, grant_knowledge(table, distribution=True, mechanism=mechanism), made.origins
+            table,
+            serialize(built).release,
+            grant_knowledge(table, distribution=True, mechanism=mechanism),
+            built.origins,
         )
 
     def counting(self, counted: Counted) -> Scenario:

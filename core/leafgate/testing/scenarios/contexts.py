@@ -190,10 +190,10 @@ def _people(columns: tuple[Column, ...], rows: Sequence[tuple[str | None, ...]],
     return make_table(Schema(columns), frame, np.array([count for _, count in there], dtype=np.int64))
 
 
-def _with_first(shares: pd.DataFrame, said: Mapping[str, float] | None) -> pd.DataFrame:
+def _with_first(shares: pd.DataFrame, shares_of_first: Mapping[str, float] | None) -> pd.DataFrame:
     """The same with what is said in the place of the group's own shares."""
-    if said is None:
+    if shares_of_first is None:
         return shares
     changed = shares.copy()
-    changed.iloc[0] = [said.get(str(value), 0.0) for value in shares.columns]
+    changed.iloc[0] = [shares_of_first.get(str(value), 0.0) for value in shares.columns]
     return changed

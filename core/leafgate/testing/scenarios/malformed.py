@@ -1,4 +1,4 @@
-"""Odd releases and odd tables: what a plugin may meet in an audit, and must not crash on."""
+"""Unusual releases and tables, which a plugin may meet in an audit and must not crash on."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from leafgate.types.tree import Leaf
 
 
 def edge_case_instances(reads: Collection[str]) -> Iterator[Instance]:
-    """Releases at every level, of every count, with hardly anyone in them or nothing to read; and odd knowledge."""
+    """Releases at every level, of every count, with hardly anyone in them or nothing to read; and unusual knowledge."""
     table = survey()
     known = grant_knowledge(table)
-    for release in _odd_releases(table):
+    for release in _unusual_releases(table):
         for counted in [each for each in get_args(Counted) if each in reads]:
             yield Instance(table, serialize(replace(release, count_semantics=counted)).release, known, None)
     plain = serialize(SETTINGS[0].world().release).release
     for counted in [each for each in get_args(Counted) if each in reads][:1]:
-        for more in _odd_knowledge(table):
+        for more in _unusual_knowledge(table):
             yield Instance(table, replace(plain, count_semantics=counted), more, None)
         alone = one_person()
         lone = Release({"use": "conformance"}, alone.schema, (counted_tree(Leaf(), alone),), count_semantics=counted)
         yield Instance(alone, serialize(lone).release, grant_knowledge(alone), None)
 
 
-def _odd_releases(table: Table) -> Iterator[Release]:
+def _unusual_releases(table: Table) -> Iterator[Release]:
     tree = counted_tree(Leaf(), table)
     nobody = Leaf("none", dict.fromkeys(table.schema.classes, 0))
     plain = tree_release(table, "much")
@@ -57,7 +57,7 @@ def _odd_releases(table: Table) -> Iterator[Release]:
     )
 
 
-def _odd_knowledge(table: Table) -> Iterator[AdversaryKnowledge]:
+def _unusual_knowledge(table: Table) -> Iterator[AdversaryKnowledge]:
     names = [column.name for column in table.schema.columns if "private" not in column.roles]
     some = table.project(names)[0]
     few = Table(some.schema, some.frame.head(3).reset_index(drop=True), some.weight[:3].copy())
@@ -88,6 +88,6 @@ def edge_case_tables() -> Iterator[Table]:
 def _with_roles(table: Table, **roles: set[str]) -> Table:
     columns: list[Column] = []
     for column in table.schema.columns:
-        mine = frozenset(roles[column.name]) if column.name in roles else column.roles
-        columns.append(replace(column, roles=mine))
+        new_roles = frozenset(roles[column.name]) if column.name in roles else column.roles
+        columns.append(replace(column, roles=new_roles))
     return make_table(Schema(tuple(columns)), table.frame, table.weight)

@@ -27,26 +27,26 @@ BINS = (0.0, 20.0, 40.0, 60.0, 80.0, 100.0)
 
 def copied(table: Table) -> Table:
     """The same, so that nothing written into one is seen in the other."""
-    marks = {name: mine.copy() for name, mine in table.protected.items()}
+    marks = {name: rows.copy() for name, rows in table.protected.items()}
     weight = table.weight.copy()
     return replace(table, frame=table.frame.copy(deep=True), weight=weight, protected=marks, _codes={})
 
 
-def _anew(make: Callable[P, Table]) -> Callable[P, Table]:
+def _made_once(make: Callable[P, Table]) -> Callable[P, Table]:
     """Makes each table once, and hands out copies."""
-    made: dict[str, Table] = {}
+    tables: dict[str, Table] = {}
 
     @wraps(make)
     def copy(*args: P.args, **options: P.kwargs) -> Table:
         key = f"{args} {options}"
-        if key not in made:
-            made[key] = make(*args, **options)
-        return copied(made[key])
+        if key not in tables:
+            tables[key] = make(*args, **options)
+        return copied(tables[key])
 
     return copy
 
 
-@_anew
+@_made_once
 def survey(most: int = 4) -> Table:
     """Town, age, whether someone smokes (private) and which illness they have (the class, and the secret).
 
@@ -63,10 +63,10 @@ def survey(most: int = 4) -> Table:
         Column("smoker", frozenset({"private"}), values=("yes", "no")),
         Column("illness", frozenset({"class", "sensitive"}), values=ILLNESSES, ordered=True, hierarchy=tree),
     )
-    return _made(columns, rows, weight)
+    return _table_of(columns, rows, weight)
 
 
-@_anew
+@_made_once
 def twins(*, alike: bool) -> Table:
     """A mood that is secret, and a diary that discloses it; `alike`: everybody's diary is the same."""
     rows = [(town, "a" if alike or mood == "good" else "b", mood) for town in TOWNS for mood in ("good", "bad")]
@@ -75,10 +75,10 @@ def twins(*, alike: bool) -> Table:
         Column("diary", frozenset({"private"}), values=("a", "b")),
         Column("mood", frozenset({"sensitive"}), values=("good", "bad")),
     )
-    return _made(columns, rows, [20] * len(rows))
+    return _table_of(columns, rows, [20] * len(rows))
 
 
-@_anew
+@_made_once
 def salaries() -> Table:
     """Pay, a secret number with bins; hours, which are known; and a grade, the class."""
     rng = np.random.default_rng(2)
@@ -90,10 +90,10 @@ def salaries() -> Table:
         Column("hours", frozenset({"private"}), bounds=(0.0, 100.0)),
         Column("grade", frozenset({"class", "quasi_identifier"}), values=("low", "high")),
     )
-    return _made(columns, rows, [1] * len(rows))
+    return _table_of(columns, rows, [1] * len(rows))
 
 
-@_anew
+@_made_once
 def marked() -> Table:
     """Ballots on four questions, of which some people's answers to one are to be protected, cell by cell."""
     rng = np.random.default_rng(3)
@@ -103,20 +103,20 @@ def marked() -> Table:
         Column(name, frozenset({"class" if name == "party" else "private"}), values=("yes", "no"))
         for name in ("party", "tax", "war", "school")
     )
-    table = _made(columns, rows, [1] * len(rows))
+    table = _table_of(columns, rows, [1] * len(rows))
     marks = np.zeros(len(table), dtype=np.bool_)
     marks[:3] = True
     return replace(table, protected={"tax": marks}, _codes={})
 
 
-def _made(columns: tuple[Column, ...], rows: list[tuple[str | float, ...]] | list, weight: list[int]) -> Table:  # type: ignore[type-arg]
+def _table_of(columns: tuple[Column, ...], rows: list[tuple[str | float, ...]] | list, weight: list[int]) -> Table:  # type: ignore[type-arg]
     frame = pd.DataFrame({c.name: typed_column(c, [row[i] for row in rows]) for i, c in enumerate(columns)})
     return make_table(Schema(columns), frame, np.array(weight, dtype=np.int64))
 
 
 def reordered(table: Table) -> Table:
     """The same people, columns in the opposite order."""
-    return _again(table, Schema(table.schema.columns[::-1]), table.frame)
+    return _under_schema(table, Schema(table.schema.columns[::-1]), table.frame)
 
 
 def relabelled(table: Table) -> Table:
@@ -128,12 +128,12 @@ def relabelled(table: Table) -> Table:
             values = values[::-1]
             frame[column.name] = frame[column.name].cat.set_categories(list(values))
         columns.append(replace(column, values=values))
-    return _again(table, Schema(tuple(columns)), frame)
+    return _under_schema(table, Schema(tuple(columns)), frame)
 
 
 def shuffled(table: Table) -> Table:
     """The same people, in the opposite order."""
-    marks = {name: mine[::-1].copy() for name, mine in table.protected.items()}
+    marks = {name: protected_rows[::-1].copy() for name, protected_rows in table.protected.items()}
     return Table(
         table.schema, table.frame.iloc[::-1].reset_index(drop=True), table.weight[::-1].copy(), protected=marks
     )
@@ -169,18 +169,20 @@ def ill_with(illness: str) -> Callable[[Table], Table]:
     return change
 
 
-def _again(table: Table, schema: Schema, frame: pd.DataFrame) -> Table:
+def _under_schema(table: Table, schema: Schema, frame: pd.DataFrame) -> Table:
     """Rows under another schema, their marks along with them."""
-    made = make_table(schema, frame, table.weight)
+    table_under_schema = make_table(schema, frame, table.weight)
     rows = {key: i for i, key in enumerate(keys_of(table))}
-    order = [rows[key] for key in keys_of(made)]
-    return replace(made, protected={name: marks[order] for name, marks in table.protected.items()}, _codes={})
+    order = [rows[key] for key in keys_of(table_under_schema)]
+    return replace(
+        table_under_schema, protected={name: marks[order] for name, marks in table.protected.items()}, _codes={}
+    )
 
 
 def written_out(table: Table) -> Table:
     """The same people, a row for each: nobody shares one."""
     rows = np.repeat(np.arange(len(table)), table.weight)
-    marks = {name: mine[rows] for name, mine in table.protected.items()}
+    marks = {name: protected_rows[rows] for name, protected_rows in table.protected.items()}
     frame = table.frame.iloc[rows].reset_index(drop=True)
     return Table(table.schema, frame, np.ones(len(rows), dtype=np.int64), protected=marks)
 
