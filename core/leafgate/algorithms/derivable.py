@@ -16,6 +16,7 @@ import numpy as np
 
 from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.api.context import Observation, ScoringContext
+from leafgate.errors import InconclusiveError
 from leafgate.types.arrays import Ids
 from leafgate.types.belief import Belief
 from leafgate.types.release import Release
@@ -171,9 +172,16 @@ def must_hide(metric: Metric, case: ScoringContext, attempt: RanAttack | None) -
     """Would the numbers of a score disclose what follows neither from the release nor from the public columns?
 
     These and the record of what the metric has read decide, and nobody's secrets. Asking adds nothing to the record.
+
+    Raises:
+        InconclusiveError: the metric's own `must_hide` returned no truth value.
     """
-    granted = Observation.POSTERIOR in case.observed and uses_background_knowledge(case, attempt)
-    return metric.private or metric.must_hide(case.with_own_record()) or granted or bool(undisclosed_reads(case))
+    own = metric.must_hide(case.with_own_record())
+    if not isinstance(own, bool | np.bool_):
+        raise InconclusiveError(f"`must_hide` of {metric.use} answers neither yes nor no")
+    read = case.observed & {Observation.POSTERIOR, Observation.PRIOR}
+    granted = bool(read) and uses_background_knowledge(case, attempt)
+    return bool(metric.private) or bool(own) or granted or bool(undisclosed_reads(case))
 
 
 def columns_spoken_of(release: Release) -> frozenset[str]:

@@ -27,6 +27,7 @@ class Observation(Enum):
     """What a metric can read of a context that the public may not know; `ScoringContext.observed` records it."""
 
     POSTERIOR = "the distribution that is scored"
+    PRIOR = "the attack's prior, which may rest on knowledge that the policy grants"
     COMPOSITION = "each equivalence class's true distribution of the secret"
     OVERALL = "the secret's distribution in the whole table"
     TRUTH = "true secrets of single people"
@@ -117,6 +118,7 @@ class ScoringContext:
         result = self._belief.prior
         if result is None:
             raise UnreadableError("the attack gives no prior")
+        self.observed.add(Observation.PRIOR)
         return result.iloc[self._position].reset_index(drop=True)
 
     @property

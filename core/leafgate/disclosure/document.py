@@ -181,7 +181,7 @@ def _masked_value(finding: Finding, mask: CountMask, hide_data: bool) -> Value |
     if finding.average and finding.unit != Unit.SHARE:
         return _masked_average(value, finding, mask)
     if finding.unit == Unit.PEOPLE:
-        size = mask.count(int(value))
+        size = mask.count(1 if 0 < value < 1 else int(value))
         return value if isinstance(size, int) else size
     if finding.unit == Unit.ONE_OVER_PEOPLE:
         size = mask.count(round(1 / value))

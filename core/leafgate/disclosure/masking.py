@@ -102,8 +102,13 @@ def rounding_base(finding: Finding, smallest: int) -> float:
 
 
 def is_individual_score(finding: Finding) -> bool:
-    """Is the score one person's, and no count, no share of people and no average?"""
-    return finding.scored is not None and not finding.unit and not finding.average
+    """Is the score one person's, and no size of a group and no average?
+
+    A share that is one person's score is no share of all people: whatever its metric calls its unit, it is masked as
+    the score of one person.
+    """
+    sizes = {Unit.PEOPLE, Unit.ONE_OVER_PEOPLE}
+    return finding.scored is not None and finding.unit not in sizes and not finding.average
 
 
 def has_small_groups(finding: Finding, smallest: int) -> bool:

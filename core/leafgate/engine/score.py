@@ -20,7 +20,7 @@ from leafgate.api.context import Observation, ScoringContext
 from leafgate.api.metrics import Metric, RecordMetric
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
-from leafgate.engine.validation import align_to_records
+from leafgate.engine.validation import align_to_records, are_real_numbers, is_reordered
 from leafgate.engine.worst_groups import witnesses
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
 from leafgate.types.adversary import AdversaryKnowledge, defensive_copy
@@ -54,6 +54,10 @@ def scores_of(metric: Metric, plugins: Plugins, case: ScoringContext) -> Any:
 def _checked(scores: object, metric: Metric, case: ScoringContext) -> Any:
     """The scores as floats: one for each record, or one for the release; infinite on the unsafe side only."""
     wanted = (len(case.table),) if isinstance(metric, RecordMetric) else ()
+    if not are_real_numbers(scores):
+        raise InconclusiveError(f"{metric.use} returned no numbers")
+    if isinstance(scores, pd.Series) and is_reordered(scores.index):
+        raise InconclusiveError(f"{metric.use} returned numbers in another order than the rows of `case.table`")
     try:
         numbers = np.asarray(scores, dtype=float)
     except (TypeError, ValueError):
@@ -261,16 +265,30 @@ def score_one(
         case = state.case(None)
         value = float(scores_of(metric, state.plugins, case))
         evidence = _evidence(metric, state, case, value)
-        with isolate_plugin_errors(metric, state.plugins):
-            moved = float(metric.sensitivity(case))
+        fields = {"private": _must_hide(metric, state, case, None), "sensitivity": _sensitivity(metric, state, case)}
     except UnreadableError:
         return inconclusive(metric, state, id, "there is no belief to read")
     except LeafgateError as error:
         return inconclusive(metric, state, id, str(error))
-    common = _common(metric, state, id, None, None) | {"private": must_hide(metric, case, None), "sensitivity": moved}
+    common = _common(metric, state, id, None, None) | fields
     people = int(state.table.persons.sum()) if Unit(metric.unit).is_of_everyone else None
     passed, evidence = metric.holds(value), is_unbounded(value) | evidence
     return Finding(value=finite(value), passed=passed, people=people, limit=metric.limit, evidence=evidence, **common)
+
+
+def _sensitivity(metric: Metric, state: AuditState, case: ScoringContext) -> float:
+    """The most by which one person can change the score; a number that bounds nothing is no answer."""
+    with isolate_plugin_errors(metric, state.plugins):
+        moved = float(metric.sensitivity(case))
+    if not 0 <= moved < np.inf:
+        raise InconclusiveError(f"the sensitivity of {metric.use} is no finite number from 0 up")
+    return moved
+
+
+def _must_hide(metric: Metric, state: AuditState, case: ScoringContext, attempt: AttackResult | None) -> bool:
+    """Whether the public may not see the numbers; a metric that cannot say so leaves the limit unchecked."""
+    with isolate_plugin_errors(metric, state.plugins):
+        return must_hide(metric, case, attempt)
 
 
 def _score_belief(metric: RecordMetric, state: AuditState, id: str, attempt: AttackResult, belief: Belief) -> Finding:
@@ -297,10 +315,13 @@ def _score_belief(metric: RecordMetric, state: AuditState, id: str, attempt: Att
         return inconclusive(metric, state, id, str(serious[0]), scored)
     first = next(iter(cases.values()))
     common = _common(metric, state, id, attempt, belief)
-    common |= {"private": any(must_hide(metric, each.case, attempt) for each in cases.values())}
+    try:
+        common |= {"private": any(_must_hide(metric, state, each.case, attempt) for each in cases.values())}
+        secondary = _secondary_scores(metric, state, cases, scored, attempt)
+    except LeafgateError as error:
+        return inconclusive(metric, state, id, str(error), scored)
     scores = _worse(metric, [each.scores for each in cases.values()])
     finding = _judge_people(metric, scores, first.case, common, _attack_evidence(first.case, attempt))
-    secondary = _secondary_scores(metric, state, cases, scored, attempt)
     evidence = {**finding.evidence, **first.evidence, **secondary, **({"scored_because": reason} if reason else {})}
     finding = replace(finding, limit=replace(metric.limit, scored=scored), evidence=evidence)
     for distribution, why in errors.items():
@@ -362,7 +383,7 @@ def _secondary_scores(
     document: dict[str, Any] = {}
     for distribution, each in cases.items():
         if distribution != scored:
-            hidden = must_hide(metric, each.case, attempt)
+            hidden = _must_hide(metric, state, each.case, attempt)
             score = _secondary_score(metric, each)
             document[distribution] = AuditorOnly(score) if hidden else score
     return document

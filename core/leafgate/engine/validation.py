@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from leafgate.errors import InconclusiveError, UnreadableError
-from leafgate.types.belief import Belief, rows_for
-from leafgate.types.evidence import checked_evidence
+from leafgate.types.belief import Belief, Certainty, rows_for
+from leafgate.types.evidence import CORE_OF_ATTACKS, checked_evidence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,11 +38,14 @@ def validate_belief(belief: object, known: AdversaryKnowledge, release: Release 
     if belief.records is not None:
         rows_for(known, belief.records)
         rows = len(belief.records)
+    _check_order(belief)
     groups = None if belief.equivalence_class is None else _numbers(belief.equivalence_class, rows, "records")
     if belief.population_groups is not None:
         people = 0 if known.population is None else len(known.population)
         belief = replace(belief, population_groups=_numbers(belief.population_groups, people, "of the population"))
     _check_evidence(belief.evidence)
+    if belief.certainty not in get_args(Certainty):
+        raise InconclusiveError(f"its belief's certainty is none of {', '.join(get_args(Certainty))}")
     people = groups is not None or belief.record_positions is not None
     if (belief.secret is None) != (belief.posterior is None) or (not people and belief.posterior is not None):
         raise InconclusiveError("its belief needs a secret, chances and groups together, or neither of the first two")
@@ -50,6 +53,7 @@ def validate_belief(belief: object, known: AdversaryKnowledge, release: Release 
         _check_secret(belief, known)
         _check_chances(belief.secret, belief.posterior, rows, known, "chances")
     _check_other_posteriors(belief, rows, known)
+    belief = _with_floats(belief)
     if groups is not None:
         at_once = [belief.posterior, *belief.alternative_posteriors] if belief.prior is None else [belief.prior]
         _check_alike(groups, at_once)
@@ -62,6 +66,32 @@ def _check_other_posteriors(belief: Belief, rows: int, known: AdversaryKnowledge
         _check_chances(belief.secret, belief.prior, rows, known, "baseline chances")
     for other in belief.alternative_posteriors:
         _check_chances(belief.secret, other, rows, known, "alternative chances")
+
+
+def _check_order(belief: Belief) -> None:
+    """Refuse an index that numbers the records in another order than theirs, with an InconclusiveError.
+
+    Rows are read by position. Where an attack has records of its own, or speaks of hidden cells, these number the rows.
+    """
+    if belief.records is not None or belief.record_positions is not None:
+        return
+    import pandas as pd
+
+    parts = (belief.posterior, belief.prior, *belief.alternative_posteriors, belief.equivalence_class)
+    if any(is_reordered(part.index) for part in parts if isinstance(part, pd.DataFrame | pd.Series)):
+        raise InconclusiveError("its belief has its rows in another order than the records")
+
+
+def _with_floats(belief: Belief) -> Belief:
+    """The belief with all probabilities as floats, whatever kind of number the attack chose."""
+
+    def floats(chances: pd.DataFrame | None) -> pd.DataFrame | None:
+        return None if chances is None else chances.astype(float)
+
+    others = tuple(chances.astype(float) for chances in belief.alternative_posteriors)
+    return replace(
+        belief, posterior=floats(belief.posterior), prior=floats(belief.prior), alternative_posteriors=others
+    )
 
 
 def _numbers(groups: object, rows: int, noun: str) -> NDArray[Any]:
@@ -90,6 +120,8 @@ def _check_chances(secret: Any, chances: object, rows: int, known: AdversaryKnow
         raise InconclusiveError("its belief is about numbers that have no `bins`")
     if not isinstance(chances, pd.DataFrame) or list(chances.columns) != list(known.schema[secret].domain):
         raise InconclusiveError(f"its {noun} are no table with the secret's domain as columns, in order")
+    if not all(are_real_numbers(chances.iloc[:, i]) for i in range(chances.shape[1])):
+        raise InconclusiveError(f"its {noun} are no numbers")
     try:
         numbers = chances.to_numpy(dtype=float)
     except (TypeError, ValueError):
@@ -98,6 +130,28 @@ def _check_chances(secret: Any, chances: object, rows: int, known: AdversaryKnow
         raise InconclusiveError(f"its {noun} are not one row of probabilities a record")
     if not np.allclose(numbers.sum(axis=1), 1, atol=1e-6):
         raise InconclusiveError(f"its {noun} do not sum to 1")
+
+
+def are_real_numbers(numbers: object) -> bool:
+    """Are they stored as real numbers, each of them present, and not as texts, dates or complex numbers?"""
+    import numpy as np
+
+    if np.ma.isMaskedArray(numbers) and np.ma.is_masked(numbers):
+        return False
+    array = np.asarray(numbers)
+    if array.dtype.kind == "O":
+        return not any(isinstance(number, str | bytes | complex) for number in array.ravel())
+    return array.dtype.kind in "biuf"
+
+
+def is_reordered(index: pd.Index) -> bool:
+    """Does the index number the rows 0, 1, 2, ... in another order? Numbers are read by position."""
+    import numpy as np
+
+    positions = np.arange(len(index))
+    if index.dtype.kind not in "iu" or np.array_equal(index, positions):
+        return False
+    return bool(np.array_equal(np.sort(index), positions))
 
 
 def _check_alike(groups: NDArray[Any], several: Sequence[pd.DataFrame | None]) -> None:
@@ -120,7 +174,7 @@ def _check_alike(groups: NDArray[Any], several: Sequence[pd.DataFrame | None]) -
 
 
 def _check_evidence(evidence: object) -> None:
-    result = checked_evidence(evidence, {"worst", "tried"})
+    result = checked_evidence(evidence, CORE_OF_ATTACKS)
     for names in (result.get("refutes", ()), result.get("tries", ())):
         if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(n, str) for n in names):
             raise InconclusiveError("its evidence must list the guarantees it refutes, or tries to, by name")

@@ -75,6 +75,9 @@ def _schema_mismatches(release: Release, schema: Schema, place: str) -> list[Pro
             found.append(Problem(place, f"the release names {name!r}, which the policy does not have"))
         elif _domain(release.schema[name]) != _domain(schema[name]):
             found.append(Problem(place, f"{name!r} has another domain in the release than in the policy"))
+        elif release.schema[name].bounds not in {None, schema[name].bounds}:
+            remedy = "the release must state the policy's bounds, or none: others may be the extremes of the data"
+            found.append(Problem(place, f"{name!r} has other bounds in the release than in the policy", remedy))
         elif release.schema[name].public != schema[name].public:
             found.append(Problem(place, f"{name!r} is a quasi_identifier in one of release and policy only"))
     if release.schema.having("class") and release.target not in {column.name for column in schema.having("class")}:

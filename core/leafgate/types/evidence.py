@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +33,8 @@ class ReleaseOnly:
 
 LARGEST = 1e300
 """Numbers beyond it are no evidence; NaN is not within it either."""
+MAX_COUNT = 2**53 - 1
+"""The largest count that a report may hold: every whole number up to it is exact in JSON."""
 
 RESERVED = frozenset(
     {
@@ -43,12 +45,15 @@ RESERVED = frozenset(
 """The keys that mean something to the core; no metric may use them."""
 
 
-GROUP: Mapping[str, Any] = {"people": PeopleCount, "path": AuditorOnly, "true": AuditorOnly, "possible_values": int}
-"""The keys of a group of people in evidence, and their types."""
+CORE_OF_ATTACKS = frozenset({"claim", "composition", "derived", "scored_because", "tried", "unbounded", "worst"})
+"""The keys that the core alone writes beside an attack's evidence; no attack may use them."""
+
+SEVERITIES = ("low", "medium", "high")
+"""How serious something is that a model's file discloses."""
 
 
 def checked_evidence(evidence: object, kept: Collection[str], whose: str = "its") -> dict[str, Any]:
-    """The evidence, if it is JSON and has no key of `kept`; InconclusiveError names what is wrong."""
+    """The evidence, if a report can hold it and it has no key of `kept`; InconclusiveError names what is wrong."""
     if not isinstance(evidence, Mapping) or not is_json_encodable(evidence):
         raise InconclusiveError(f"{whose} evidence is not what JSON can say")
     taken = sorted(set(evidence) & set(kept))
@@ -57,6 +62,9 @@ def checked_evidence(evidence: object, kept: Collection[str], whose: str = "its"
         raise InconclusiveError(f"{whose} evidence has {what}")
     if not _are_groups(evidence.get("worst", ())):
         raise InconclusiveError(f"{whose} `worst` are no groups, each with its people")
+    for key, (fits, wanted) in READ_BY_REPORTS.items():
+        if key in evidence and not fits(_plain(evidence[key])):
+            raise InconclusiveError(f"{whose} evidence has `{key}`, and it is not {wanted}")
     return dict(evidence)
 
 
@@ -64,10 +72,63 @@ def _are_groups(value: object) -> bool:
     """Are they laid out like the worst groups of people that the core lists?"""
     if not isinstance(value, list | tuple):
         return False
-    groups = [group for group in value if isinstance(group, Mapping) and "people" in group]
-    fits = all(isinstance(what, GROUP.get(key, ())) for group in groups for key, what in group.items())
-    truths = [group["true"].content for group in groups if fits and "true" in group]
-    return fits and len(groups) == len(value) and all(isinstance(truth, Mapping) for truth in truths)
+    return all(
+        isinstance(group, Mapping)
+        and "people" in group
+        and all(key in GROUP and GROUP[key](what) for key, what in group.items())
+        for group in value
+    )
+
+
+def _plain(value: object) -> object:
+    """What auditors read of it."""
+    return value.content if isinstance(value, AuditorOnly) else value
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_COUNT
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, AuditorOnly) and isinstance(value.content, str)
+
+
+def _is_composition(value: object) -> bool:
+    """Is it the people of each value, for auditors alone?"""
+    if not isinstance(value, AuditorOnly) or not isinstance(value.content, Mapping):
+        return False
+    return all(isinstance(count, PeopleCount) or _is_whole(count) for count in value.content.values())
+
+
+GROUP: Mapping[str, Callable[[object], bool]] = {
+    "people": lambda value: isinstance(value, PeopleCount),
+    "path": _is_path,
+    "true": _is_composition,
+    "possible_values": _is_whole,
+}
+"""The keys of a group of people in evidence, and what they may hold."""
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _are_disclosures(value: object) -> bool:
+    """Are they what a model's file discloses, each with its severity and a text?"""
+    if not isinstance(value, list | tuple):
+        return False
+    items = [_plain(item) for item in value]
+    return all(
+        isinstance(item, Mapping) and item.get("severity") in SEVERITIES and isinstance(item.get("says"), str)
+        for item in items
+    )
+
+
+READ_BY_REPORTS: Mapping[str, tuple[Callable[[object], bool], str]] = {
+    **dict.fromkeys(("problem", "reason", "remedy"), (_is_text, "a text")),
+    "discloses": (_are_disclosures, "a list of what a file discloses, each with `severity` and `says`"),
+}
+"""The keys that attacks and metrics may use and that reports read, and what they may hold."""
 
 
 def is_json_encodable(thing: object) -> bool:
@@ -81,7 +142,7 @@ def is_json_encodable(thing: object) -> bool:
     if isinstance(thing, AuditorOnly):
         return is_json_encodable(thing.content)
     if isinstance(thing, PeopleCount):
-        return isinstance(thing.count, int) and is_json_encodable(thing.count)
+        return _is_whole(thing.count)
     if isinstance(thing, str):
         return not any("\ud800" <= letter <= "\udfff" for letter in thing)
     if isinstance(thing, int | float):

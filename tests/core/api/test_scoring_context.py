@@ -17,10 +17,11 @@ from leafgate.testing.sandbox import canonical_text
 from leafgate.testing.scenarios.contexts import people_case, unchanged
 
 SECRET = "illness"
-POSTERIOR, COMPOSITION, OVERALL, TRUTH = Observation
+POSTERIOR, PRIOR, COMPOSITION, OVERALL, TRUTH = Observation
 PROPERTIES = [name for name, what in vars(ScoringContext).items() if isinstance(what, property | cached_property)]
 READS_SECRETS = {
     "posterior": {"derived": {POSTERIOR}, "composition": {POSTERIOR, COMPOSITION}},
+    "prior": {"derived": {PRIOR}, "composition": {PRIOR}},
     "_composition": {"derived": {COMPOSITION}, "composition": {COMPOSITION}},
     "worst_case_posteriors": {"derived": {TRUTH}, "composition": {TRUTH}},
     "overall": {"derived": {OVERALL}, "composition": {OVERALL}},

@@ -199,6 +199,14 @@ def test_whole_numbers_labelled_unknown_that_are_other_peoples_are_inconclusive(
     assert any(finding["id"] == "counted" for finding in ended.document["findings"])
 
 
+def test_bounds_that_the_policy_does_not_declare_are_refused(tmp_path: Path) -> None:
+    """Bounds that are the data's extremes tell what the youngest and the oldest have."""
+    for bounds, code in [([0, 120], 0), ([20, 24], 2), ([0, 120.5], 2)]:
+        schema = SCHEMA | {"age": SCHEMA["age"] | {"bounds": bounds}}
+        assert audited(tmp_path, release(schema=schema)).code == code
+    assert audited(tmp_path, release(schema=SCHEMA | {"age": {"role": ["private"]}})).code == 0
+
+
 HONEST = records([["north", "ill"], ["south", "ill"], ["south", "well"]], [30, 15, 15])
 SUPPRESSED = records([[{"withheld": True}, "ill"], [{"withheld": True}, "well"]], [45, 15])
 

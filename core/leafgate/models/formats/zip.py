@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,6 +68,84 @@ def parts_of(content: bytes, place: str) -> Parts:
     return Parts(archive, sizes, place)
 
 
+LOCAL_HEADER, DIRECTORY_ENTRY, DIRECTORY_END, DIRECTORY_END_64 = 30, 46, 22, 76
+"""Bytes of the fixed parts of a zip; the last is the record and the locator that zips of more than 4 GB have."""
+EXTRA_FIELDS = {0x0001: 28, 0x5455: 13, 0x7875: 15}
+"""Extra fields of an entry that programs write, with the most bytes each has: sizes, times and owners."""
+HAS_DESCRIPTOR = 8
+"""The flag of an entry whose sizes stand behind its data."""
+DESCRIPTORS = (24, 20, 16, 12)
+"""How many bytes these sizes may have."""
+
+
+def stray_bytes(archive: zipfile.ZipFile, content: bytes) -> int:
+    """The bytes of a zip that are neither an entry's data nor what describes one, and so are read by nobody.
+
+    Comments are not among them. Entries that lie in one another count as stray as a whole.
+    """
+    spans, stray = [], 0
+    for info in archive.infolist():
+        start = info.header_offset
+        names, extras = struct.unpack("<HH", content[start + 26 : start + LOCAL_HEADER].ljust(4, b"\0"))
+        data = start + LOCAL_HEADER + names + extras
+        end = data + info.compress_size
+        stray += _strange_extras(content[data - extras : data]) + _strange_extras(info.extra)
+        stray += _behind_data(info, content[data:end])
+        spans.append((start, end, info))
+    spans.sort(key=lambda span: span[0])
+    starts = [*(start for start, _, _ in spans[1:]), archive.start_dir]
+    position = spans[0][0] if spans else archive.start_dir
+    for (_, end, info), following in zip(spans, starts, strict=True):
+        gap = following - end
+        if info.flag_bits & HAS_DESCRIPTOR and gap in DESCRIPTORS:
+            gap = 0
+        stray += gap if gap >= 0 else info.compress_size
+    directory = sum(
+        DIRECTORY_ENTRY + len(info.orig_filename.encode()) + len(info.extra) + len(info.comment)
+        for info in archive.infolist()
+    )
+    behind = len(content) - archive.start_dir - directory - DIRECTORY_END - len(archive.comment)
+    return position + stray + (0 if behind in {0, DIRECTORY_END_64} else abs(behind))
+
+
+def _strange_extras(extra: bytes) -> int:
+    """The bytes of an entry's extra fields that are not those of `EXTRA_FIELDS`."""
+    return sum(len(field) for kind, field in _extra_fields(extra) if len(field) > EXTRA_FIELDS.get(kind, 0))
+
+
+def _extra_fields(extra: bytes) -> Iterator[tuple[int, bytes]]:
+    while len(extra) >= 4:
+        kind, size = struct.unpack("<HH", extra[:4])
+        yield kind, extra[4 : 4 + size]
+        extra = extra[4 + size :]
+    yield -1, extra
+
+
+def _behind_data(info: zipfile.ZipInfo, packed: bytes) -> int:
+    """The bytes between the end of an entry's content and the end of the space that the zip gives it."""
+    if info.compress_type == zipfile.ZIP_STORED:
+        return abs(info.compress_size - info.file_size)
+    inflated = zlib.decompressobj(-zlib.MAX_WBITS)
+    try:
+        inflated.decompress(packed, info.file_size + 1)
+    except zlib.error:
+        return len(packed)
+    return len(inflated.unused_data) if inflated.eof else len(packed)
+
+
+MAX_PADDING = 128
+"""Spaces that NumPy may put behind an array's header, so that the numbers begin at a round place."""
+
+
+def _is_written_by_numpy(header: bytes, shape: tuple[int, ...], in_columns: bool, kind: np.dtype) -> bool:
+    """Is it the header that NumPy writes for such an array? The syntax of headers is Python's, with comments."""
+    facts = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": in_columns, "shape": shape}
+    text = "{" + "".join(f"'{key}': {value!r}, " for key, value in facts.items()) + "}"
+    written = text.encode("latin1", "replace")
+    padding = header[len(written) :]
+    return header.startswith(written) and len(padding) <= MAX_PADDING and not padding.strip(b" \n")
+
+
 def npy(content: bytes, place: str) -> np.ndarray:
     """The array in a .npy file: its header first, then just as many bytes as that says; no Python objects."""
     stream = io.BytesIO(content)
@@ -75,8 +155,12 @@ def npy(content: bytes, place: str) -> np.ndarray:
         shape, in_columns, kind = read(stream)
     except (ValueError, KeyError, EOFError, SyntaxError, TypeError, RecursionError, MemoryError, OverflowError):
         raise ReleaseError("holds an array whose header cannot be read", place=place) from None
+    length_bytes = 2 if version == (1, 0) else 4
+    header = content[8 + length_bytes : stream.tell()]
     if kind.hasobject:
         raise ReleaseError("holds an array of Python objects, that is a pickle", place=place)
+    if not _is_written_by_numpy(header, shape, in_columns, kind):
+        raise ReleaseError("holds an array whose header has more in it than NumPy writes", place=place)
     count = 1
     for length in shape:
         count *= int(length)

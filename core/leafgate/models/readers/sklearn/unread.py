@@ -11,7 +11,7 @@ import numpy as np
 
 from leafgate.models.exposure.unread import PEOPLE, SIGNS, has_known_words, other_content, text_size, unread_texts
 from leafgate.models.formats.objects import ObjectView
-from leafgate.models.formats.zip import Parts
+from leafgate.models.formats.zip import Parts, stray_bytes
 from leafgate.models.ir.model import CategoryList
 from leafgate.models.readers.sklearn.feature import PipelineFeature, is_missing, text_of
 from leafgate.types.release import FileDisclosure
@@ -309,10 +309,6 @@ BYTES = 8
 SMALL = 192
 """Bytes of the array that scikit-learn makes a tree with: how many classes its one output has."""
 
-GAP = 64
-"""Bytes that a writer of zips may leave for an entry besides what is counted here."""
-
-
 OWN = KEYS - {"content", "key_types", "shape", "__reduce__"}
 """Entries of a node that are one text or number."""
 
@@ -408,12 +404,12 @@ def _in_zip(parts: Parts, content: bytes) -> Iterator[tuple[str, int]]:
     infos, end = parts.archive.infolist(), len(parts.archive.comment)
     if end:
         yield "the zip's comment", max(PEOPLE, end // SIGNS)
-    result = sum(len(info.comment) + len(info.extra) for info in infos)
-    if any(info.comment for info in infos) or result > GAP * len(infos):
-        yield "a comment of a zip's entry", max(PEOPLE, result // SIGNS)
-    used = sum(76 + 2 * len(info.filename.encode()) + info.compress_size for info in infos) + 22 + end + result
-    if len(content) - used > GAP * len(infos):
-        yield "bytes of the zip that belong to no entry", (len(content) - used) // BYTES
+    comments = sum(len(info.comment) for info in infos)
+    if comments:
+        yield "a comment of a zip's entry", max(PEOPLE, comments // SIGNS)
+    stray = stray_bytes(parts.archive, content)
+    if stray:
+        yield "bytes of the zip that belong to no entry", max(PEOPLE, stray // BYTES)
 
 
 def _in_schema(parts: Parts, top: Mapping[str, Any], referred: set[str]) -> Iterator[tuple[str, int]]:
