@@ -17,7 +17,7 @@ from leafgate.models.exposure.categories import value_names_disclosed
 from leafgate.models.exposure.scores import with_recoverable_score_counts
 from leafgate.models.exposure.shares import with_recoverable_counts
 from leafgate.models.formats import native as neutral_file
-from leafgate.models.formats.native import without_unknown_texts
+from leafgate.models.formats.native_unread import without_unknown_texts
 from leafgate.models.ir.model import ModelIR
 from leafgate.models.ir.validate import check
 

@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 
 from command_line import leafgate
 from leafgate.errors import ReleaseError
-from leafgate.models.exposure.disclosures import SIZES
 from leafgate.models.formats.native import written
 from leafgate.models.ir.features import ArithmeticStep, CategoryCodes, MissingIndicator, Numeric, Unresolved
-from leafgate.models.ir.model import ModelIR
+from leafgate.models.ir.model import SIZES, ModelIR
 from leafgate.models.reader import is_foreign, read_bounded, read_foreign
 from patience import ends_soon
 from sample_model import MODEL, TREE

@@ -143,18 +143,33 @@ def _are_in(values: frozenset[str], column: Column) -> bool:
 
 def _is_long(values: frozenset[str], column: Column, people: int) -> bool:
     public = column.declared and column.values is not None
-    return not public and len(values) >= MIN_LONG_LIST and PEOPLE_PER_VALUE * len(values) > people
+    return not public and _are_many(len(values), people)
 
 
-def names_of_people(names: Collection[str], known: Collection[str], schema: Schema) -> tuple[FileDisclosure, ...]:
-    """Unknown names of features that hold values: dummies of columns that are dropped, or of values not declared."""
+def _are_many(values: int, people: int) -> bool:
+    """Whether so many values, in a table of so many people, have some that only one or two people have."""
+    return values >= MIN_LONG_LIST and PEOPLE_PER_VALUE * values > people
+
+
+def names_of_people(
+    names: Collection[str], known: Collection[str], schema: Schema, people: int | None = None
+) -> tuple[FileDisclosure, ...]:
+    """Unknown names of features that hold values: dummies of columns that are dropped, or of values not declared.
+
+    Fewer than `MAX_UNKNOWN_NAMES` unknown names are no columns either where they are as many as a long list of a table
+    of so many `people`: nearly each of them may name one.
+    """
     kept = [one.name for one in schema.columns if one.values is not None]
     columns = [*schema.dropped, *kept]
     begins = tuple({spelled + sign for one in columns for spelled in (one, plainly(one)) for sign in SEPARATORS})
     unknown = [name for name in names if name not in known and not {name, _bare(name)} & set(schema.dropped)]
     dummies = [name for name in unknown if name.startswith(begins) or _bare(name).startswith(begins)]
     prefixes = Counter(name[: i + 1] for name in unknown for i, sign in enumerate(name[:-1]) if sign in SEPARATORS)
-    many = max(prefixes.values(), default=0) >= MAX_SHARED_PREFIX or len(unknown) >= MAX_UNKNOWN_NAMES
+    many = (
+        max(prefixes.values(), default=0) >= MAX_SHARED_PREFIX
+        or len(unknown) >= MAX_UNKNOWN_NAMES
+        or (people is not None and _are_many(len(unknown), people))
+    )
     found = [FileDisclosure("people_listed", "high", DUMMIES.format(n=len(dummies)))] if dummies else []
     result = many and len(unknown) > len(dummies)
     return (*found, *([FileDisclosure("people_listed", "high", MANY_NAMES.format(n=len(unknown)))] if result else []))

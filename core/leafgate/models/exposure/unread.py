@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
 import numpy as np
 
+from leafgate.models.formats.objects import ObjectView
 from leafgate.types.release import FileDisclosure
 
 OTHER_CONTENT = "other content, which nobody needs to predict"
@@ -45,6 +46,7 @@ class Kind(Enum):
     NUMBERS = auto()
     TABLE = auto()
     TABLES = auto()
+    ANY = auto()
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,9 @@ class Field:
         kind: the kind of content.
         pattern: what a text, or each text of a list, looks like.
         length: the exact number of values in a list.
-        max_values: the largest number of values in a list, or of words in a text.
+        max_values: the largest number of values in a list, of words in a text, or of plain values in anything else.
         below: numbers are whole, at least 0 and less than this.
+        booleans: true and false are numbers, too.
         words: the text is made of words that the program writes.
         fields: what the table, or each table of a list, holds in turn; None where the caller checks that.
     """
@@ -66,6 +69,7 @@ class Field:
     length: int | str | None = None
     max_values: int | str | None = None
     below: int | str | None = None
+    booleans: bool = False
     words: bool = False
     fields: Mapping[str, Field] | None = None
 
@@ -88,10 +92,14 @@ class Field:
                 return isinstance(value, dict)
             case Kind.TABLES:
                 return isinstance(value, list | np.ndarray) and all(isinstance(each, dict) for each in value)
+            case Kind.ANY:
+                return not isinstance(value, str) or self._is_text(value)
 
     def _has_length(self, value: Any, limits: Mapping[str, int]) -> bool:
         if self.length is None and self.max_values is None:
             return True
+        if self.kind is Kind.ANY:
+            return self.max_values is None or count_values(value) <= _resolve(self.max_values, limits)
         items: Any = value.split() if isinstance(value, str) else value
         if not isinstance(items, list | np.ndarray):
             return False
@@ -104,14 +112,21 @@ class Field:
 
     def _are_numbers(self, value: Any, limits: Mapping[str, int]) -> bool:
         numbers = number_array(value)
-        if numbers is None or not len(numbers) or self.below is None:
-            return numbers is not None
+        if numbers is None or not (self.booleans or _has_no_booleans(value, numbers)):
+            return False
+        if not len(numbers) or self.below is None:
+            return True
         limit = _resolve(self.below, limits)
         return numbers.dtype.kind in "iub" and bool(((numbers >= 0) & (numbers < limit)).all())
 
 
 def _resolve(limit: int | str, limits: Mapping[str, int]) -> int:
     return limits[limit] if isinstance(limit, str) else limit
+
+
+def _has_no_booleans(value: Any, numbers: np.ndarray) -> bool:
+    """Whether no number of the list is true or false; NumPy makes 1 and 0 of them where others are beside them."""
+    return numbers.dtype.kind != "b" and (isinstance(value, np.ndarray) or bool not in set(map(type, value)))
 
 
 def number_array(value: Any) -> np.ndarray | None:
@@ -146,9 +161,22 @@ class UnreadTracker:
         """Record texts that nobody needs."""
         self.add(location, text_size(*texts))
 
-    def check_words(self, location: str, texts: Iterable[str], names: Collection[str] = frozenset()) -> None:
-        """Record the texts that are none of `names` nor made of the program's words."""
-        self._parts.extend(unread_texts(location, texts, self._words, names))
+    def check_words(
+        self,
+        location: str,
+        texts: Iterable[str],
+        names: Collection[str] = frozenset(),
+        words: Collection[str] | None = None,
+    ) -> None:
+        """Record as one part the texts that are none of `names`, which readers account for, nor of known words.
+
+        A text may also be one of the names with known words behind it, as in `age_cast1`. The words are the
+        program's, where no others are given.
+        """
+        known = self._words if words is None else words
+        unknown = {text for text in set(texts) - {""} if text not in names and not _is_derived(text, known, names)}
+        if unknown:
+            self.add_text(location, *unknown)
 
     def check_line(
         self, location: str, line: str, fields: Mapping[str, Field], limits: Mapping[str, int], separator: str = "="
@@ -162,9 +190,17 @@ class UnreadTracker:
             self.check_words(location, [value])
 
     def check_table(
-        self, document: Mapping[str, Any], fields: Mapping[str, Field], limits: Mapping[str, int], location: str = ""
+        self,
+        document: Mapping[str, Any],
+        fields: Mapping[str, Field],
+        limits: Mapping[str, int],
+        location: str = "",
+        names: Collection[str] = frozenset(),
     ) -> None:
-        """Record entries of a table, and of tables within it, that are unknown or not what their fields accept."""
+        """Record entries of a table, and of tables within it, that are unknown or not what their fields accept.
+
+        `names` are texts that the reader accounts for, besides the program's words.
+        """
         for key, value in document.items():
             field, inner = fields.get(key), f"{location}.{key}".removeprefix(".")
             if field is None:
@@ -173,30 +209,49 @@ class UnreadTracker:
                 self.add(inner, content_size(value))
             elif field.fields is not None:
                 for each in value if isinstance(value, list) else [value]:
-                    self.check_table(each, field.fields, limits, inner)
+                    self.check_table(each, field.fields, limits, inner, names)
             elif field.words:
-                self.check_words(inner, [value])
+                self.check_words(inner, value if isinstance(value, list) else [value], names)
 
     def disclosures(self) -> tuple[FileDisclosure, ...]:
-        """What the recorded parts disclose; nothing where there are none."""
-        return other_content(self._parts)
+        """What the recorded parts disclose: `high` where they could hold the cells of people; nothing without parts."""
+        if not self._parts:
+            return ()
+        locations = list(dict.fromkeys(location for location, _ in self._parts))
+        listed = ", ".join(locations[:8]) + (f" and {len(locations) - 8} more" if len(locations) > 8 else "")
+        many = sum(size for _, size in self._parts) >= PEOPLE
+        says = f"{OTHER_CONTENT}: {len(self._parts)} part(s) ({listed})"
+        return (FileDisclosure("other_content", "high" if many else "medium", says),)
 
 
 def content_size(document: Any) -> int:
-    """About how many numbers a parsed value holds; a key counts as a text."""
+    """About how many numbers a parsed value holds; a key counts as a text, and an object as many numbers."""
     size, waiting = 0, [document]
     while waiting:
         value = waiting.pop()
-        if isinstance(value, dict):
-            size += text_size(*value)
+        if isinstance(value, Mapping):
+            size += text_size(*(key for key in value if isinstance(key, str)))
             waiting.extend(value.values())
-        elif isinstance(value, list):
+        elif isinstance(value, list | tuple):
             waiting.extend(value)
         elif isinstance(value, np.ndarray):
             size += value.size
+        elif isinstance(value, ObjectView):
+            size += PEOPLE if value.names else 1
         else:
             size += text_size(value) if isinstance(value, str) else 1
     return size
+
+
+def count_values(value: Any) -> int:
+    """How many plain values something holds; None is none, and objects are looked at on their own."""
+    if isinstance(value, np.ndarray):
+        return int(value.size)
+    if isinstance(value, Mapping):
+        return sum(map(count_values, value.values()))
+    if isinstance(value, list | tuple):
+        return sum(map(count_values, value))
+    return 0 if value is None or isinstance(value, ObjectView) else 1
 
 
 def text_size(*texts: str | bytes) -> int:
@@ -221,36 +276,9 @@ def has_known_words(text: str, words: Collection[str]) -> bool:
     )
 
 
-def unread_texts(
-    location: str, texts: Iterable[str], words: Collection[str], names: Collection[str] = frozenset()
-) -> Iterator[tuple[str, int]]:
-    """A part for `other_content` of the texts that are none of `names`, which readers account for, nor of known words.
-
-    A text may also be one of the names with known words behind it, as in `age_cast1`. The result holds no text.
-    """
-    unknown = {text for text in set(texts) - {""} if text not in names and not _derived(text, words, names)}
-    if unknown:
-        yield location, text_size(*unknown)
-
-
-def _derived(text: str, words: Collection[str], names: Collection[str]) -> bool:
+def _is_derived(text: str, words: Collection[str], names: Collection[str]) -> bool:
     """Whether a text consists of known words, or of a name with known words behind it."""
     if has_known_words(text, words):
         return True
     ends = range(min(len(text), 2 * MAX_TEXT) - 1, 0, -1)
     return any(text[:end] in names and has_known_words(text[end:], words) for end in ends)
-
-
-def other_content(parts: Iterable[tuple[str, int]]) -> tuple[FileDisclosure, ...]:
-    """The disclosure of unread parts of a file, each given by its location in words and how many numbers it holds.
-
-    It is `high` where the numbers could be the cells of people, and empty where there are no parts.
-    """
-    parts = list(parts)
-    if not parts:
-        return ()
-    locations = list(dict.fromkeys(location for location, _ in parts))
-    listed = ", ".join(locations[:8]) + (f" and {len(locations) - 8} more" if len(locations) > 8 else "")
-    many = sum(size for _, size in parts) >= PEOPLE
-    says = f"{OTHER_CONTENT}: {len(parts)} part(s) ({listed})"
-    return (FileDisclosure("other_content", "high" if many else "medium", says),)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
@@ -14,10 +13,8 @@ from leafgate.algorithms.node_counts import NO_SAMPLING, Sampling
 from leafgate.errors import ReleaseError
 from leafgate.io.json import are_numbers, are_texts, canonical, is_number, list_at, object_at, one_of, refuse_unknown
 from leafgate.io.release_codec import read_disclosure
-from leafgate.models.exposure.categories import STAND_INS
-from leafgate.models.exposure.disclosures import COUNTS, RATIOS, SIZES
-from leafgate.models.exposure.unread import PEOPLE, SIGNS, has_known_words, other_content, text_size, unread_texts
 from leafgate.models.formats.json import parse_bounded
+from leafgate.models.formats.native_unread import known_reason, unread_content
 from leafgate.models.ir.arrays import refuse_many
 from leafgate.models.ir.features import (
     ArithmeticStep,
@@ -29,184 +26,9 @@ from leafgate.models.ir.features import (
     Operation,
     Origin,
     Unresolved,
-    distinct,
-    known_by,
 )
-from leafgate.models.ir.model import LEAF, SETTINGS, Floats, ModelIR, Setting, TreeIR, ValueKind
-from leafgate.models.readers.onnx.unread import WORDS as ONNX_WORDS
-from leafgate.models.readers.pmml.unread import TEXT_WORDS as PMML_WORDS
-from leafgate.models.readers.sklearn.unread import WORDS as SKLEARN_WORDS
+from leafgate.models.ir.model import COUNTS, LEAF, RATIOS, SETTINGS, SIZES, Floats, ModelIR, Setting, TreeIR, ValueKind
 from leafgate.types.release import Combine, Counted, FileDisclosure
-
-# --- What of a neutral file nobody needs: longer texts than it has, and numbers where nothing is read ---
-
-SHORT = {"from": 40, "producer": 100, "untold_missing": 300}
-KIND, SAYS, SETTING, NAME = 60, 300, 40, 200
-"""Signs of the longest text: the kind of a disclosure, what it says, a setting, the name of a feature or class."""
-
-PRODUCERS = "scrubbed by hand in memory onnx lightgbm version by weka j rpart r skops a program that is not known here"
-PRODUCER_WORDS = SKLEARN_WORDS | ONNX_WORDS | PMML_WORDS | set(PRODUCERS.split())
-"""Words of what readers call the program that wrote a file."""
-
-REASONS = """
-j48 then takes every way each for a part of the person by numbers that the print-out does not tell
-its has fills with what is no number of double precision categories that are neither all texts nor all numbers
-give codes their positions takes not every number that may have
-is made by a function which is not run here
-may be what one of the file's lists of categories (pandas_categorical) is of and the file does not say which
-give codes its values' positions in that list or {} if it is a number itself
-the onnx file does not say what becomes of its missing cells
-the model predicts nothing for those
-the model weighs several leaves for those (aggregateNodes weightedConfidence) which is not read
-the print-out leaves out the surrogate splits that decide where they go
-was held against no table before the counts went that could show it to be a code of the model's own
-its file gives a reason in words that leafgate does not write
-"""
-REASON_WORDS = SKLEARN_WORDS | set(re.findall("[a-z]+", re.sub("([A-Z])", r" \1", REASONS).lower()))
-"""Words of what readers say where missing cells, or a feature, cannot be read."""
-
-FOREIGN_REASON = "its file gives a reason in words that leafgate does not write"
-PREFIXES = "cats code dummy eq gt if in is le lt nan onehot text value"
-PREFIX_WORDS = SKLEARN_WORDS | set(PREFIXES.split())
-"""Words in names of features besides columns and values: names of a pipeline's steps, and what encoders add."""
-
-ITEMS = 60
-"""Disclosures that a file may list: there are not as many kinds."""
-
-
-def unread_content(document: Mapping[str, Any], model: ModelIR) -> tuple[FileDisclosure, ...]:
-    """What the file discloses besides the model."""
-    return other_content(
-        [*_texts(document, model), *_free_texts(document, model), *_unread_tables(document), *_numbers(model)]
-    )
-
-
-def known_reason(reason: str, names: Iterable[str]) -> str:
-    """The reason why something is unknown, if a reader of leafgate may give it for columns of these `names`."""
-    plain = reason
-    for name in names:
-        plain = plain.replace(repr(name), "")
-    lines = re.split("[:,;]", plain)
-    return reason if all(has_known_words(line, REASON_WORDS) for line in lines) else FOREIGN_REASON
-
-
-def without_unknown_texts(model: ModelIR) -> ModelIR:
-    """The model as reports may print it: the names of known programs, known words for settings."""
-    producer = model.producer if has_known_words(model.producer, PRODUCER_WORDS) else "a program that is not known here"
-    settings = {
-        key: value
-        for key, value in model.settings.items()
-        if not isinstance(value, str) or has_known_words(value, SKLEARN_WORDS)
-    }
-    kind = model.format if has_known_words(model.format, PRODUCER_WORDS) else "unknown"
-    return replace(model, format=kind, producer=producer, settings=settings)
-
-
-def plainly_named(model: ModelIR) -> ModelIR:
-    """The model with features named by their columns, and no stand-ins of gaps, where other texts name them."""
-    if model.origins is None:
-        return model
-    names, origins = list(model.features), list(model.origins)
-    for place, one in enumerate(model.origins):
-        if one is not None and not has_known_words(_besides(names[place], one), PREFIX_WORDS):
-            names[place] = one.column
-        if isinstance(one, CategoryCodes) and _is_unknown_stand_in(one):
-            origins[place] = replace(one, fill_value="")
-    return replace(model, features=distinct(names), origins=tuple(origins))
-
-
-FRACTION = re.compile(r"_-?[0-9]{1,6}\.[0-9]{1,20}( \([0-9]{1,6}\))?$")
-"""Ends of names that one-hot encoders give dummies of scaled numbers, with a place where two are alike."""
-
-NUMBER = re.compile(r"-?[0-9.]{1,24}(e-?[0-9]{1,3})?")
-
-
-def _is_unknown_stand_in(one: CategoryCodes) -> bool:
-    """Is it neither a value, nor a number as imputers make them, nor a word for gaps?"""
-    known = one.fill_value in one.codes or one.fill_value in STAND_INS or NUMBER.fullmatch(one.fill_value)
-    return not (known or has_known_words(one.fill_value, SKLEARN_WORDS))
-
-
-def _free_texts(document: Mapping[str, Any], model: ModelIR) -> Iterator[tuple[str, int]]:
-    """Texts that leafgate does not write: in names, reasons and disclosures."""
-    yield from unread_texts("`producer`", [model.producer], PRODUCER_WORDS)
-    yield from unread_texts("`from`", [model.format], PRODUCER_WORDS)
-    settings = [value for value in model.settings.values() if isinstance(value, str)]
-    yield from unread_texts("`settings`", settings, SKLEARN_WORDS)
-    origins = model.origins or (None,) * len(model.features)
-    whys = [one.why if isinstance(one, Unresolved) else "" for one in origins]
-    if document.get("untold_missing", "") != model.unspecified_missing or _differ(
-        document.get("origins") or (), "why", whys
-    ):
-        yield "reasons that leafgate does not give", PEOPLE
-    stated = [(document["discloses"], "says", [item.says for item in model.discloses])]
-    stated += [(document["discloses"], "kind", [item.kind for item in model.discloses])]
-    if any(_differ(*each) for each in stated):
-        yield "`discloses` in words that leafgate does not write", PEOPLE
-    columns = {name if one is None else one.column for name, one in zip(model.features, origins, strict=True)}
-    if model.unspecified_missing_features - columns:
-        yield "columns of `untold_of` that no feature is of", text_size(*model.unspecified_missing_features)
-    stand_ins = [one.fill_value for one in origins if isinstance(one, CategoryCodes) and _is_unknown_stand_in(one)]
-    if stand_ins:
-        yield "`stand_in` that is no value", text_size(*stand_ins)
-    besides = {_besides(name, one) for name, one in zip(model.features, origins, strict=True) if one is not None}
-    yield from unread_texts("names of features that are of no column", besides, PREFIX_WORDS)
-
-
-def _differ(items: Iterable[Any], key: str, read: Iterable[str]) -> bool:
-    """Does any item say something under this key that was read otherwise, as leafgate does not write it?"""
-    entries = [item.get(key, "") if isinstance(item, Mapping) else "" for item in items]
-    return any(one != other for one, other in zip(entries, read, strict=False))
-
-
-def _besides(name: str, origin: Origin) -> str:
-    """What a feature's name has besides its column and, of a coded one, a value."""
-    for column in filter(None, (origin.column, re.sub(r"\W", "_", origin.column))):
-        if column in name:
-            name = name.replace(column, "", 1)
-            break
-    if isinstance(origin, CategoryCodes):
-        values = sorted({*known_by(origin), origin.fill_value}, key=len, reverse=True)
-        name = next((name.replace(value, "", 1) for value in values if value and value in name), name)
-    return FRACTION.sub("", name)
-
-
-def _texts(document: Mapping[str, Any], model: ModelIR) -> Iterator[tuple[str, int]]:
-    found = [(key, document.get(key, ""), most) for key, most in SHORT.items()]
-    found += [("settings", value, SETTING) for value in model.settings.values() if isinstance(value, str)]
-    found += [(key, name, NAME) for key in ("features", "classes") for name in document[key]]
-    found += [("origins", one.why, SAYS) for one in model.origins or () if isinstance(one, Unresolved)]
-    for item in model.discloses:
-        found += [("discloses", item.kind, KIND), ("discloses", item.says, SAYS)]
-    yield from ((f"a long text in `{key}`", 1 + len(text) // SIGNS) for key, text, most in found if len(text) > most)
-    if len(model.discloses) > ITEMS:
-        yield "a long list in `discloses`", sum(1 + len(item.says) // SIGNS for item in model.discloses)
-
-
-def _unread_tables(document: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    """Groups of values that no origin refers to."""
-    codes = [one.get("codes") for one in document.get("origins") or () if isinstance(one, dict)]
-    used = {one[0] for one in codes if isinstance(one, list)}
-    idle = [table for number, table in enumerate(document.get("groups", ())) if number not in used]
-    if idle:
-        yield "`groups` that no feature is of", sum(map(len, idle))
-
-
-def _numbers(model: ModelIR) -> Iterator[tuple[str, int]]:
-    """Numbers of nodes that have none: thresholds of leaves and sets, what inner nodes say, children of leaves."""
-    many = sum(_of_tree(tree) for tree in model.trees)
-    if many:
-        yield "numbers of nodes that nobody reads", many
-
-
-def _of_tree(tree: TreeIR) -> int:
-    leaf = tree.feature == LEAF
-    idle = leaf.copy()
-    idle[[node for node in tree.subsets if 0 <= node < tree.nodes]] = True
-    below = ((tree.low != LEAF) & leaf) | ((tree.high != LEAF) & leaf)
-    says = np.isfinite(tree.values[~leaf]).any(axis=1)
-    return int(np.isfinite(tree.threshold[idle]).sum() + says.sum() + below.sum())
-
 
 FORMAT = "leafgate/model/1"
 MAX_BYTES = 512 * 2**20
@@ -402,7 +224,7 @@ def _table(document: Any, place: str) -> _Table:
     return _Table(groups, {group: tuple(own) for group, own in values.items()})
 
 
-def _one_of(document: Any, tables: Sequence[_Table], place: str) -> OneHot[str]:
+def _one_hot(document: Any, tables: Sequence[_Table], place: str) -> OneHot[str]:
     """The codes of one group's feature: the table, the group, its number and that of all others."""
     if len(document) != 4 or not all(map(is_number, document)) or document[0] not in range(len(tables)):
         raise ReleaseError("must be a table of `groups`, a group and two numbers", place=place)
@@ -433,7 +255,7 @@ def _origin(document: Any, place: str, tables: Sequence[_Table] = ()) -> Origin 
     if not isinstance(stand_in, str):
         raise ReleaseError("`stand_in` must be a text", place=place)
     if kind == "coded" and isinstance(document.get("codes"), list):
-        shared = _one_of(document["codes"], tables, place)
+        shared = _one_hot(document["codes"], tables, place)
         return CategoryCodes(
             column, shared, _code(document.get("other"), place), _code(document.get("missing"), place), seen, stand_in
         )
@@ -489,7 +311,7 @@ def _step(document: Any, place: str) -> ArithmeticStep:
 def _tree(document: Any, width: int, place: str) -> TreeIR:
     document = object_at(document, place)
     refuse_unknown(document, (*TREE_KEYS, *NUMBERS, "output"), ReleaseError, place)
-    feature = _whole(document, "feature", place)
+    feature = _whole_numbers(document, "feature", place)
     says = list_at(document, "says", place)
     outputs = len(next((row for row in says if isinstance(row, list)), [None]))
     if outputs not in {1, width}:
@@ -501,8 +323,8 @@ def _tree(document: Any, width: int, place: str) -> TreeIR:
     return TreeIR(
         feature=feature,
         threshold=_floats(list_at(document, "threshold", place), (n,), f"{place}.threshold"),
-        low=_whole(document, "low", place),
-        high=_whole(document, "high", place),
+        low=_whole_numbers(document, "low", place),
+        high=_whole_numbers(document, "high", place),
         values=_floats(says, (n, outputs), f"{place}.says"),
         strict=_flag(document, "strict", n, place),
         float32=_flag(document, "float32", n, place),
@@ -518,7 +340,7 @@ def _maybe(document: Mapping[str, Any], key: str, shape: tuple[int, ...], place:
     return None if document.get(key) is None else _floats(list_at(document, key, place), shape, f"{place}.{key}")
 
 
-def _whole(document: Mapping[str, Any], key: str, place: str) -> np.ndarray:
+def _whole_numbers(document: Mapping[str, Any], key: str, place: str) -> np.ndarray:
     numbers = list_at(document, key, place)
     if not all(type(number) is int and -1 <= number < 2**31 for number in numbers):
         raise ReleaseError("must hold whole numbers from -1 on", place=f"{place}.{key}")

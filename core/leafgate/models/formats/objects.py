@@ -15,7 +15,7 @@ from leafgate.errors import ReleaseError
 class ObjectView:
     """One object: the name of its class, and its attributes, looked at one by one when asked for.
 
-    An attribute is a plain value, an array, a tuple, a mapping, or something Seen.
+    An attribute is a plain value, an array, a tuple, a mapping, or another ObjectView.
     """
 
     kind: str
@@ -23,7 +23,7 @@ class ObjectView:
     names: frozenset[str] = frozenset()
     get_attribute: Callable[[str], Any] = field(default=lambda _: None, repr=False, compare=False)
     charge_budget: Callable[[int], None] = field(default=lambda _: None, repr=False, compare=False)
-    """Told how many features it is given, and makes; a file's objects stop where that gets too much."""
+    """Called with how many features it is given, and makes; ReleaseError where those of a file become too many."""
 
     def __contains__(self, name: object) -> bool:
         return name in self.names

@@ -160,15 +160,15 @@ def rounded(number: float) -> float:
         return math.copysign(math.inf, number)
 
 
-def _whole(number: float) -> float:
+def _truncated(number: float) -> float:
     return float(math.trunc(number)) if math.isfinite(number) else number
 
 
 LOOKUP_ROUNDING: Mapping[LookupPrecision, Callable[[float], float]] = {
     "": float,
     "single": rounded,
-    "whole": _whole,
-    "single_whole": lambda number: _whole(rounded(number)),
+    "whole": _truncated,
+    "single_whole": lambda number: _truncated(rounded(number)),
 }
 
 

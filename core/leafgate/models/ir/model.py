@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.algorithms.node_counts import NO_SAMPLING, Hessians, Kind, NodeNumbers, Sampling
-from leafgate.models.exposure.disclosures import NUMBERS, SCORES
 from leafgate.models.ir.features import Origin
 from leafgate.types.release import LEVELS, Combine, Counted, FileDisclosure, Level
 
@@ -28,6 +27,20 @@ SETTINGS = (
 """The settings of a learner that are kept: how small a group of people a leaf may stand for."""
 
 LEAF = -1
+
+# --- What the numbers at the leaves of a model's file disclose ---
+
+RATIOS = FileDisclosure(
+    "ratios", "medium", "shares to the last digit: of small leaves they betray how many people are in them"
+)
+COUNTS = FileDisclosure("counts", "high", "how many people of each class are at the leaves", "counts")
+SIZES = FileDisclosure("sizes", "high", "how many people are at the leaves", "counts")
+SCORES = FileDisclosure("scores", "low", "each leaf's score, without which nobody could predict")
+NUMBERS = FileDisclosure(
+    "numbers",
+    "low",
+    "each leaf's number, without which nobody could predict: often the mean of its people's",
+)
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def lower_model(
     translated = [_tree(model, tree, origins, values, schema) for tree in model.trees]
     columns = _policy_columns(model, origins, encodings)
     listed = lists_of_people(_with_codes(model, encodings), schema, columns, people)
-    items = (*model.disclosures, *_unused_columns(model, schema), *listed)
+    items = (*model.disclosures, *_unused_columns(model, schema, people), *listed)
     file = ModelFile(model.format, hashlib.sha256(content).hexdigest(), items)
     release = Release(
         _builder(model),
@@ -144,13 +144,13 @@ def _with_codes(model: ModelIR, declared: Mapping[str, Encoding]) -> ModelIR:
     return replace(model, category_lists=kept)
 
 
-def _unused_columns(model: ModelIR, schema: Schema) -> list[FileDisclosure]:
+def _unused_columns(model: ModelIR, schema: Schema, people: int | None) -> list[FileDisclosure]:
     """That the file names columns which the policy drops, if no tree asks about them; dummies of them name people."""
     origins = model.origins or (None,) * len(model.features)
     names = {name if one is None else one.column for name, one in zip(model.features, origins, strict=True)}
     known = names_of(schema)
-    if people := names_of_people(names | set(model.other_names), known, schema):
-        return list(people)
+    if listed := names_of_people(names | set(model.other_names), known, schema, people):
+        return list(listed)
     unused = [name for name in names if not {name, name.partition("__")[2]} & known]
     says = f"the names of {len(unused)} column(s) that the policy drops or does not know, which no tree asks about"
     return [FileDisclosure("column_names", "medium", says)] if unused else []
@@ -256,7 +256,7 @@ def _leaves(model: ModelIR, tree: TreeIR, values: Sequence[str], schema: Schema)
     quiet = set(np.flatnonzero(~tree.values.any(axis=1)).tolist()) if model.values == "labels" else set()
     labels = [None if node in quiet else values[i] for node, i in enumerate(tree.values.argmax(axis=1).tolist())]
     if tree.counts is not None and model.leaf_level == "counts":
-        counts = _whole(tree.counts[:, order])
+        counts = _whole_counts(tree.counts[:, order])
         return lambda node: Leaf(labels[node], full(counts[node]))
     if model.leaf_level == "shares":  # scores are disclosed above
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -274,7 +274,7 @@ def _scores(model: ModelIR, tree: TreeIR) -> np.ndarray:
     return spread
 
 
-def _whole(counts: np.ndarray) -> list[list[Any]]:
+def _whole_counts(counts: np.ndarray) -> list[list[Any]]:
     """Counts as whole numbers where they are."""
     values = np.nan_to_num(counts)
     near = np.rint(values)

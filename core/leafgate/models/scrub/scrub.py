@@ -11,12 +11,11 @@ import numpy as np
 from leafgate.algorithms.node_counts import NO_SAMPLING
 from leafgate.errors import ReleaseError
 from leafgate.models.exposure.categories import drop_unused_categories, value_names_disclosed
-from leafgate.models.exposure.disclosures import COUNTS, RATIOS, SCORES
 from leafgate.models.exposure.scores import with_recoverable_score_counts
 from leafgate.models.exposure.shares import with_recoverable_counts
-from leafgate.models.formats.native import plainly_named
+from leafgate.models.formats.native_unread import plainly_named
 from leafgate.models.ir.features import Numeric
-from leafgate.models.ir.model import LEAF, Floats, Ids, ModelIR, TreeIR, collapse_equal_leaves
+from leafgate.models.ir.model import COUNTS, LEAF, RATIOS, SCORES, Floats, Ids, ModelIR, TreeIR, collapse_equal_leaves
 from leafgate.models.lowering.tests import Split, invert_threshold
 from leafgate.models.scrub.rounding import DIGITS, largest_change, same_labels, with_rounded
 from leafgate.models.scrub.sampling import random_cells, rows_of

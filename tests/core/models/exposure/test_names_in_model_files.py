@@ -15,8 +15,11 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from command_line import Ended, leafgate
+from leafgate.models.exposure.categories import names_of_people
 from leafgate.models.formats.native import written
 from leafgate.models.ir.features import CategoryCodes
+from leafgate.types.schema import Schema
+from random_tables import categorical
 from sample_model import MODEL
 
 N = 400
@@ -184,6 +187,15 @@ def test_dummies_of_dropped_columns_list_people(tmp_path: Path, library: str, na
         module.train(options, module.Dataset(x, label=y), 1).save_model(tmp_path / "model.json")
     ended = audited(tmp_path, "model.json", table, state={"codes": {"well": 0, "ill": 1}})
     assert ("people_listed" in high_disclosures(ended)) is listed
+
+
+@pytest.mark.parametrize(("names", "listed"), [(12, True), (9, False)])
+def test_unknown_names_of_features_nearly_as_many_as_people_list_people(names: int, listed: bool) -> None:
+    schema = Schema((categorical("state", "class", "sensitive", values=("ill", "well")),))
+    unknown = [f"{chr(97 + i)}ane Smith" for i in range(names)]
+    assert bool(names_of_people(unknown, {"state"}, schema, people=30)) is listed
+    assert not names_of_people(unknown, {"state"}, schema, people=400)
+    assert not names_of_people(unknown, {"state"}, schema)
 
 
 @pytest.mark.parametrize(("column", "listed"), [("name", True), ("town", False)])

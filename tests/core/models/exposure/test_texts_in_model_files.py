@@ -129,6 +129,18 @@ def test_a_text_in_an_onnx_file_is_told(tmp_path: Path, change: Change) -> None:
     assert_told(tmp_path, document.SerializeToString())
 
 
+def as_field(number: int, value: int) -> bytes:
+    """A field of a protocol buffer with a number, both less than 128."""
+    return bytes([number << 3, value])
+
+
+@pytest.mark.parametrize(
+    "field", [as_field(1, 36), as_field(15, 36), as_field(2, 36)], ids=["version twice", "unknown", "producer"]
+)
+def test_a_number_in_a_field_that_onnx_does_not_have_is_other_content(field: bytes) -> None:
+    assert others(onnx_document().SerializeToString() + field) == ["medium"]
+
+
 def skops_parts() -> tuple[dict[str, Any], dict[str, bytes]]:
     skops = pytest.importorskip("skops.io")
     import pandas as pd
@@ -236,6 +248,20 @@ def test_a_text_in_a_neutral_file_is_told(tmp_path: Path, change: dict[str, Any]
     assert_told(tmp_path, json.dumps(NEUTRAL | change).encode())
 
 
+BESIDE_ORIGINS: dict[str, dict[str, Any]] = {
+    "an entry of its own": {"kind": "number", "column": "age", "steps": [], "fill": None, "Jane": "ill"},
+    "an entry of another kind": {"kind": "number", "column": "age", "steps": [], "fill": None, "seen": MARK},
+    "a remedy": {"kind": "unknown", "column": "age", "why": "is made by a function", "remedy": MARK},
+}
+
+
+@pytest.mark.parametrize("origin", BESIDE_ORIGINS.values(), ids=BESIDE_ORIGINS)
+def test_an_entry_that_an_origin_does_not_have_is_other_content(origin: dict[str, Any]) -> None:
+    content = json.dumps(NEUTRAL | {"origins": [origin]}).encode()
+    assert others(content) == ["high"]
+    assert b"Jane" not in written(read_foreign(content, "m"))
+
+
 PMML = """<PMML version="4.4" xmlns="http://www.dmg.org/PMML-4_4"><Header copyright="c"><Application name="SkLearn2PMML"
  version="0.1.2"/><Timestamp>2026-05-01 12:00:00</Timestamp></Header><DataDictionary><DataField name="age"
  optype="continuous" dataType="double"/><DataField name="state" optype="categorical" dataType="string">
@@ -260,6 +286,15 @@ IN_PMML = {
     "usage": ('usageType="target"', 'usageType="target" optype="Jane"'),
     "field": ('name="age"\n', 'name="age" displayName="Jane"\n'),
 }
+
+
+def test_a_text_beside_an_interval_in_pmml_is_other_content() -> None:
+    field = 'optype="continuous" dataType="double"/>'
+    interval = '<Interval leftMargin="20" rightMargin="59"/></DataField>'
+    ranged = PMML.replace(field, f"{field[:-2]}>{interval}", 1)
+    assert others(ranged.encode()) == []
+    assert others(ranged.replace("<Interval", '<Interval Jane="ill"').encode()) == ["high"]
+    assert others(ranged.replace('"59"/>', '"59"><Jane/></Interval>').encode()) == ["high"]
 
 
 @pytest.mark.parametrize(("old", "new"), IN_PMML.values(), ids=IN_PMML)

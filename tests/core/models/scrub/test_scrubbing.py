@@ -21,13 +21,12 @@ import leafgate as gate
 from command_line import leafgate
 from leafgate.errors import ReleaseError
 from leafgate.models.exposure.categories import without_declared
-from leafgate.models.exposure.disclosures import RATIOS
 from leafgate.models.exposure.shares import _fewest as fewest_people
 from leafgate.models.exposure.shares import identifiable_rows
 from leafgate.models.formats.native import written
 from leafgate.models.hints import hints_of
 from leafgate.models.ir.features import CategoryCodes
-from leafgate.models.ir.model import LEAF, ModelIR, TreeIR
+from leafgate.models.ir.model import LEAF, RATIOS, ModelIR, TreeIR
 from leafgate.models.reader import read_foreign
 from leafgate.models.scrub.equivalence import unproved, with_unproved
 from leafgate.models.scrub.rounding import largest_change, rounded, same_labels

@@ -60,10 +60,10 @@ def read(content: bytes, place: str) -> ModelIR:
     objective = file.head.get("objective", "").split(" ")
     classes = _classes(objective, file.head, place)
     features = tuple(file.head.get("feature_names", "").split(" "))
-    if len(features) != _whole(file.head, "max_feature_idx", place) + 1:
+    if len(features) != _whole_number(file.head, "max_feature_idx", place) + 1:
         raise ReleaseError("must name every feature", place=f"{place}.feature_names")
     each = max(1, len(classes) if len(classes) > 2 else 1)
-    if _whole(file.head, "num_tree_per_iteration", place) != each or len(file.trees) % each:
+    if _whole_number(file.head, "num_tree_per_iteration", place) != each or len(file.trees) % each:
         raise ReleaseError("has not as many trees a round as classes", place=f"{place}.num_tree_per_iteration")
     rounds = len(file.trees) // each if "average_output" in file.head else 1
     lists = belonging(file.categories, file.head.get("feature_infos", "").split(" "), len(features), place)
@@ -207,7 +207,7 @@ def _classes(objective: Sequence[str], head: Lines, place: str) -> tuple[str, ..
     if objective[0] in ONE:
         return ("0", "1")
     if objective[0] in SEVERAL:
-        number = _whole(head, "num_class", place)
+        number = _whole_number(head, "num_class", place)
         if not 2 < number <= MAX_CLASSES:
             raise ReleaseError(f"has fewer than 3 classes, or more than {MAX_CLASSES:,}", place=here)
         return tuple(map(str, range(number)))
@@ -217,7 +217,7 @@ def _classes(objective: Sequence[str], head: Lines, place: str) -> tuple[str, ..
     raise ReleaseError("has an objective that is not read", place=here, remedy=f"read: {known}")
 
 
-def _whole(lines: Lines, key: str, place: str) -> int:
+def _whole_number(lines: Lines, key: str, place: str) -> int:
     found = lines.get(key, "")
     if not re.fullmatch(r"[0-9]{1,8}", found):
         raise ReleaseError("must be a whole number", place=f"{place}.{key}")
@@ -251,7 +251,7 @@ Names = Mapping[int, Sequence[str]]
 def _tree(lines: Lines, names: Names, budget: Budget, rounds: int, output: int | None, place: str) -> TreeIR:
     if lines.get("is_linear", "0") != "0":
         raise ReleaseError("has linear functions on its leaves (linear_tree), which are not read", place=place)
-    leaves = _whole(lines, "num_leaves", place)
+    leaves = _whole_number(lines, "num_leaves", place)
     if not 1 <= leaves <= len(lines.get("leaf_value", "")) + 1:
         raise ReleaseError("has not as many leaves as it says", place=place)
     inner = leaves - 1
@@ -326,7 +326,7 @@ def _subsets(
     """The categories that each test by a set sends left: the bits of its part of `cat_threshold`."""
     if not len(nodes):
         return {}
-    number = _whole(lines, "num_cat", place)
+    number = _whole_number(lines, "num_cat", place)
     start = _ids(lines, "cat_boundaries", place, number + 1)
     words = _ids(lines, "cat_threshold", place, int(start[-1]) if 0 <= start[-1] <= MAX_WORDS else -1)
     if start[0] != 0 or (np.diff(start) < 0).any() or (words < 0).any() or (words >= 2**32).any():

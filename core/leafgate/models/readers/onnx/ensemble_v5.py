@@ -45,19 +45,21 @@ def lists_of(ensemble: Operator, place: str) -> Lists:
     modes = ensemble.attributes.get("nodes_modes")
     mode = np.asarray(modes.values) if isinstance(modes, Tensor) and modes.kind == UINT8 else np.zeros(0, np.int64)
     n = len(mode)
-    feature = _whole(ensemble, "nodes_featureids", n, WIDE, place)
+    feature = _whole_numbers(ensemble, "nodes_featureids", n, WIDE, place)
     at, weight = (_numbers(ensemble, name, place) for name in ("nodes_splits", "leaf_weights"))
-    ends = [_whole(ensemble, f"nodes_{key}leafs", n, 2, place) == 1 for key in ("true", "false")]
+    ends = [_whole_numbers(ensemble, f"nodes_{key}leafs", n, 2, place) == 1 for key in ("true", "false")]
     child = [
-        _whole(ensemble, f"nodes_{key}nodeids", n, np.where(end, len(weight), n), place)
+        _whole_numbers(ensemble, f"nodes_{key}nodeids", n, np.where(end, len(weight), n), place)
         for key, end in zip(("true", "false"), ends, strict=True)
     ]
     result = ensemble.attributes.get("nodes_missing_value_tracks_true")
     tracks = (
-        _whole(ensemble, "nodes_missing_value_tracks_true", n, 2, place) if result is not None and len(result) else 0
+        _whole_numbers(ensemble, "nodes_missing_value_tracks_true", n, 2, place)
+        if result is not None and len(result)
+        else 0
     )
-    target = _whole(ensemble, "leaf_targetids", len(weight), max(targets_of(ensemble), 1), place)
-    roots = _whole(ensemble, "tree_roots", None, n, place)
+    target = _whole_numbers(ensemble, "leaf_targetids", len(weight), max(targets_of(ensemble), 1), place)
+    roots = _whole_numbers(ensemble, "tree_roots", None, n, place)
     if not n or len(at) != n or not len(roots) or mode.max() > MEMBER:
         raise ReleaseError(LONG, place=place)
     members = _members(ensemble, mode, place) | {i: frozenset({float(at[i])}) for i in _where(mode, EQ, NEQ)}
@@ -75,7 +77,7 @@ def targets_of(ensemble: Operator) -> int:
     return result if isinstance(result, int) and 0 < result <= 1_000 else 0
 
 
-def _whole(ensemble: Operator, name: str, length: int | None, below: Any, place: str) -> Ids:
+def _whole_numbers(ensemble: Operator, name: str, length: int | None, below: Any, place: str) -> Ids:
     """A list of whole numbers from 0 to below a limit."""
     found = ensemble.attributes.get(name)
     if not isinstance(found, np.ndarray) or found.dtype != np.int64 or (length is not None and len(found) != length):

@@ -10,8 +10,7 @@ import numpy as np
 
 from leafgate.algorithms.node_counts import Kind, NodeNumbers
 from leafgate.errors import ReleaseError
-from leafgate.models.exposure.disclosures import RATIOS, SCORES
-from leafgate.models.ir.model import LEAF, Floats, Ids, ModelIR, TreeIR
+from leafgate.models.ir.model import LEAF, RATIOS, SCORES, Floats, Ids, ModelIR, TreeIR
 from leafgate.models.readers.onnx.ensemble_v5 import grown, lists_of, targets_of
 from leafgate.models.readers.onnx.graph import Graph, Operator, numbers, texts
 from leafgate.models.readers.onnx.postprocessing import Role, classes_of

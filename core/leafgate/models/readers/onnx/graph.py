@@ -34,11 +34,11 @@ EMPTY: dict[int, Any] = {1: 0.0, 2: 0, 3: ""}
 
 
 def attribute_of(message: bytes, place: str) -> tuple[str, Any, tuple[bytes, ...]]:
-    """An attribute's name and value, and texts beside them; graphs are no value here.
+    """An attribute's name and value, and texts in fields that nobody reads; graphs are no value here.
 
     Lists are written packed, or element by element each behind its tag: then they are taken in one piece.
     """
-    at, name, kind, result, beside = 0, "", 0, dict[int, Any](), list[bytes]()
+    at, name, kind, result, unread = 0, "", 0, dict[int, Any](), list[bytes]()
     while at < len(message):
         key, _ = varint(message, at, place)
         number, wire = key >> 3, key & 7
@@ -51,19 +51,19 @@ def attribute_of(message: bytes, place: str) -> tuple[str, Any, tuple[bytes, ...
         if (number, wire) == (8, VARINT):
             result[8], at = _whole_numbers(message, at, key, place)
             continue
-        (_, _, value), at = _one(message, at, place)
+        (_, _, value), at = _field_at(message, at, place)
         if number == 1:
             name = value.decode("utf-8", "replace")[:200] if isinstance(value, bytes) else ""
         elif number == 20 and isinstance(value, int):
             kind = value
         elif number in TYPES:
-            result[number] = _told(number, value, result.get(9, []), place)
-        elif isinstance(value, bytes) and value:
-            beside.append(value)
-    return name, _value(result, kind, place), tuple(beside)
+            result[number] = _field_value(number, value, result.get(9, []), place)
+        elif value != b"":
+            unread.append(value if isinstance(value, bytes) else b"%d" % value)
+    return name, _value(result, kind, place), tuple(unread)
 
 
-def _told(number: int, value: bytes | int, texts: list[bytes], place: str) -> Any:
+def _field_value(number: int, value: bytes | int, texts: list[bytes], place: str) -> Any:
     """What one field of an attribute holds; texts come one by one."""
     if number in {7, 8} and isinstance(value, bytes):
         return np.frombuffer(value, "<f4").astype(np.float64) if number == 7 else varints(value, place)
@@ -85,7 +85,7 @@ def _value(document: dict[int, Any], kind: int, place: str) -> Any:
     return next(iter(document.values()))
 
 
-def _one(message: bytes, at: int, place: str) -> tuple[tuple[int, int, bytes | int], int]:
+def _field_at(message: bytes, at: int, place: str) -> tuple[tuple[int, int, bytes | int], int]:
     """The field at a position, and where it ends."""
     key, after = varint(message, at, place)
     number, wire = key >> 3, key & 7
@@ -203,8 +203,8 @@ class Operator:
     outputs: tuple[str, ...]
     attributes: Mapping[str, Any] = field(default_factory=dict, repr=False)
     domain: str = ""
-    beside: tuple[bytes, ...] = ()
-    """Texts that stand in its attributes beside names and values."""
+    unread_texts: tuple[bytes, ...] = ()
+    """Texts and numbers in fields of its attributes that nobody reads."""
 
 
 @dataclass(frozen=True)
@@ -269,7 +269,7 @@ def _name(value: bytes, place: str) -> str:
 def _operator(message: bytes, place: str) -> Operator:
     inputs: list[str] = []
     outputs: list[str] = []
-    kind, domain, attributes, beside = "", "", {}, list[bytes]()
+    kind, domain, attributes, unread = "", "", {}, list[bytes]()
     for number, wire, value in fields(message, place):
         if wire != BYTES or not isinstance(value, bytes):
             continue
@@ -283,11 +283,11 @@ def _operator(message: bytes, place: str) -> Operator:
             domain = "" if value == b"ai.onnx" else _text(value)
         elif number == 5:
             name, result, more = attribute_of(value, place)
-            beside += more
+            unread += more
             if name in attributes:
                 raise ReleaseError("has one attribute twice", place=place)
             attributes[name] = result
-    return Operator(kind, tuple(inputs), tuple(outputs), attributes, domain, tuple(beside))
+    return Operator(kind, tuple(inputs), tuple(outputs), attributes, domain, tuple(unread))
 
 
 def numbers(operator: Operator, name: str, place: str) -> np.ndarray | None:

@@ -72,10 +72,10 @@ def _arithmetic(operation: Operation) -> Act:
         by = given[1 - int(turned)] if len(given) == 2 else None
         if of.kind not in {FLOAT, DOUBLE} or not isinstance(by, Tensor) or by.kind != of.kind:
             raise refuse(op, "works not on numbers and a constant of their type", place)
-        beside = _beside(op, of, by, place)
-        if not np.isfinite(beside).all() or (operation == "over" and not beside.all()):
+        operand = _operand(op, of, by, place)
+        if not np.isfinite(operand).all() or (operation == "over" and not operand.all()):
             raise refuse(op, "works with a constant that is no number to work with", place)
-        return [worked(of, operation, beside, op, place)]
+        return [worked(of, operation, operand, op, place)]
 
     return act
 
@@ -87,7 +87,7 @@ def worked(of: Wire, operation: Operation, by: Any, op: Operator, place: str) ->
     )
 
 
-def _beside(op: Operator, of: Wire, by: Tensor, place: str) -> Any:
+def _operand(op: Operator, of: Wire, by: Tensor, place: str) -> Any:
     """A constant's numbers, one for each of a person's cells, the same for all people."""
     shape = by.shape[1:] if len(by.shape) == of.cells.ndim + 1 and by.shape[0] == 1 else by.shape
     try:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from leafgate.models.exposure.unread import PEOPLE, SIGNS, has_known_words, other_content, text_size, unread_texts
+from leafgate.models.exposure.unread import PEOPLE, SIGNS, UnreadTracker, has_known_words, text_size
 from leafgate.models.ir.model import CategoryList
 from leafgate.models.readers.onnx.ensemble_v5 import MEMBER, lists_of
-from leafgate.models.readers.onnx.graph import Graph, Operator, named, numbers
+from leafgate.models.readers.onnx.graph import Graph, Operator, numbers
 from leafgate.models.readers.onnx.preprocessing import leading
 from leafgate.models.readers.onnx.wire import BYTES, TEXT, VARINT, Tensor, fields, tensor_of
 from leafgate.types.release import FileDisclosure
@@ -66,13 +67,6 @@ def _of(op: Operator) -> Iterator[FileDisclosure]:
         yield FILLS
 
 
-MODEL = {1, 2, 3, 4, 5, 7, 8}
-GRAPH = {1, 2, 5, 11, 12, 13}
-OPERATOR = {1, 2, 3, 4, 5, 7}
-"""Fields of the three messages that say what the graph does, or what its parts are called."""
-
-MODEL_SAYS = {6: "doc_string", 14: "metadata_props", 20: "training_info", 25: "functions"}
-GRAPH_SAYS = {10: "doc_string", 14: "quantization_annotation", 15: "sparse_initializer"}
 NODES = ("featureids", "values", "modes", "treeids", "nodeids", "truenodeids", "falsenodeids", "hitrates")
 KNOWN = {
     *(f"nodes_{key}" for key in (*NODES, "missing_value_tracks_true")),
@@ -87,38 +81,60 @@ KNOWN = {
 HIT = FileDisclosure("sizes", "high", "how many people reach each node (nodes_hitrates)", "counts")
 
 
-Texts = Mapping[int, Any]
-ELSEWHERE = 0
-"""Marks messages whose other fields are looked at elsewhere."""
+NAMES, OPERATORS = "names of inputs, outputs and values", "kinds of operators"
 
-TYPE: dict[int, Any] = {6: "a type's denotation"}
-TYPE |= {
-    1: {2: {1: {2: "a dimension's name", 3: "a dimension's denotation"}}},
-    4: {1: TYPE},
-    5: {2: TYPE},
+
+@dataclass
+class Message:
+    """The fields of one kind of message by their numbers; any other field is content that nobody reads.
+
+    Attributes:
+        name: what reports call such a message.
+        texts: fields that hold a text, each with what reports call these.
+        parts: fields that hold a message.
+        numbers: fields that hold one number that the graph is read by, or that says a version.
+        read: fields that the reader decodes, or refuses, on its own.
+        unread: names of fields that nobody reads, for reports.
+    """
+
+    name: str
+    texts: Mapping[int, str] = field(default_factory=dict)
+    parts: dict[int, Message] = field(default_factory=dict)
+    numbers: Collection[int] = ()
+    read: Collection[int] = ()
+    unread: Mapping[int, str] = field(default_factory=dict)
+
+
+AXIS = Message("a dimension", {2: "a dimension's name", 3: "a dimension's denotation"}, numbers={1})
+TYPE = Message("a type", {6: "a type's denotation"})
+TYPE.parts = {
+    1: Message("a tensor's type", parts={2: Message("a shape", parts={1: AXIS})}, numbers={1}),
+    4: Message("a list's type", parts={1: TYPE}),
+    5: Message("a map's type", parts={2: TYPE}, numbers={1}),
 }
-VALUE: Texts = {ELSEWHERE: None, 1: "names of inputs, outputs and values", 2: TYPE}
-NODE: Texts = {
-    ELSEWHERE: None,
-    **dict.fromkeys((1, 2), "names of inputs, outputs and values"),
-    3: "names of operators",
-    **dict.fromkeys((4, 7), "kinds of operators"),
-}
-GRAPH_TEXTS: Texts = {
-    ELSEWHERE: None,
-    1: NODE,
-    2: "the graph's name",
-    5: {ELSEWHERE: None, 8: "names of tensors"},
-    **dict.fromkeys((11, 12, 13), VALUE),
-}
-TEXTS: Texts = {
-    ELSEWHERE: None,
-    **dict.fromkeys((2, 3), "the model's producer"),
-    4: "the model's domain",
-    7: GRAPH_TEXTS,
-    8: {1: "domains of operators"},
-}
-"""Where texts stand in an ONNX file, by the fields of its messages."""
+VALUE = Message("an input or output", {1: NAMES}, {2: TYPE})
+NODE = Message(
+    "an operator",
+    {1: NAMES, 2: NAMES, 3: "names of operators", 4: OPERATORS, 7: OPERATORS},
+    read={5},
+    unread={6: "doc_string"},
+)
+TENSOR = Message("a tensor", {8: "names of tensors"}, read={1, 2, 4, 5, 6, 7, 9, 10, 11, 13, 14})
+GRAPH = Message(
+    "the graph",
+    {2: "the graph's name"},
+    {1: NODE, 5: TENSOR, 11: VALUE, 12: VALUE, 13: VALUE},
+    unread={10: "doc_string", 14: "quantization_annotation", 15: "sparse_initializer"},
+)
+PRODUCER = "the model's producer"
+MODEL = Message(
+    "the model",
+    {2: PRODUCER, 3: PRODUCER, 4: "the model's domain"},
+    {7: GRAPH, 8: Message("a set of operators", {1: "domains of operators"}, numbers={2})},
+    numbers={1, 5},
+    unread={6: "doc_string", 14: "metadata_props", 20: "training_info", 25: "functions"},
+)
+"""The messages of an ONNX file."""
 
 WRITTEN = """
 ad add addcst ai ali anonymous arg argmax array arrayfeatureextractor average axis base best bi binarizer boosting
@@ -148,108 +164,81 @@ def unread_content(
     """What the file discloses besides the graph that was read and the `classes` it predicts."""
     rates = numbers(ensemble, "nodes_hitrates", place)
     hit = (HIT,) if rates is not None and not np.isin(rates, (0, 1)).all() else ()
-    unread = [*_unread(content, place), *_attributes(graph, ensemble), *_at_leaves(ensemble, place)]
-    unread += _names(content, graph, ensemble, place, classes)
-    return (*hit, *disclosures(graph, ensemble), *other_content(unread))
+    tracker = UnreadTracker(WORDS)
+    _check_messages(tracker, content, graph, place)
+    _check_tensors(tracker, graph)
+    _check_attributes(tracker, graph, ensemble, place, classes)
+    _check_leaves(tracker, ensemble, place)
+    return (*hit, *disclosures(graph, ensemble), *tracker.disclosures())
 
 
-def _unread(content: bytes, place: str) -> Iterator[tuple[str, int]]:
-    """Parts of the messages that nobody reads, and tensors that no operator is given."""
-    constants: dict[str, int] = {}
-    given: set[str] = set()
-    for number, _, value in fields(content, place):
-        if number not in MODEL and value != b"":
-            yield f"the model's {MODEL_SAYS.get(number, f'field {number}')}", _size(value)
-        if number != 7 or not isinstance(value, bytes):
-            continue
-        for inner, wire, part in fields(value, place):
-            if inner not in GRAPH and part != b"":
-                yield f"the graph's {GRAPH_SAYS.get(inner, f'field {inner}')}", _size(part)
-            if wire == BYTES and isinstance(part, bytes) and inner == 5:
-                constants[named(part, 8, place)] = len(part) // SIGNS
-                yield from _beside(part, {*range(1, 12), 13, 14} - {3}, "a tensor", place)
-            if wire == BYTES and isinstance(part, bytes) and inner in {11, 12, 13}:
-                yield from _beside(part, {1, 2}, "an input or output", place)
-            if wire == BYTES and isinstance(part, bytes) and inner == 1:
-                items = list(fields(part, place))
-                given |= {text.decode("utf-8") for k, _, text in items if k == 1 and isinstance(text, bytes)}
-                unknown = [text for k, _, text in items if k not in OPERATOR and text != b""]
-                yield from (("an operator's doc_string", _size(text)) for text in unknown)
-    yield from (("a tensor that no operator is given", size) for name, size in constants.items() if name not in given)
+def _check_messages(tracker: UnreadTracker, content: bytes, graph: Graph, place: str) -> None:
+    """Check every field of the file's messages, and record texts that no known program writes."""
+    texts: dict[str, set[str]] = {}
+    waiting: list[tuple[bytes, Message]] = [(content, MODEL)]
+    while waiting:
+        here, message = waiting.pop()
+        numbers_given = set[int]()
+        for number, wire, value in fields(here, place):
+            if wire == BYTES and isinstance(value, bytes) and number in message.texts:
+                texts.setdefault(message.texts[number], set()).add(_decoded(value))
+            elif wire == BYTES and isinstance(value, bytes) and number in message.parts:
+                waiting.append((value, message.parts[number]))
+            elif wire == VARINT and number in message.numbers and number not in numbers_given:
+                numbers_given.add(number)
+            elif number not in message.read and value != b"":
+                size = text_size(value) if isinstance(value, bytes) else 1
+                tracker.add(f"{message.name}'s {message.unread.get(number, f'field {number}')}", size)
+    for location, found in texts.items():
+        unknown = {text for text in found if location != "the graph's name" or not RANDOM_NAME.fullmatch(text)}
+        tracker.check_words(location, unknown, graph.given)
 
 
-def _names(
-    content: bytes, graph: Graph, ensemble: Operator, place: str, classes: Collection[str]
-) -> Iterator[tuple[str, int]]:
-    """Texts that no known program writes: names of what the graph has, and values of its attributes."""
-    found: dict[str, set[str]] = {}
-    beside = list[bytes]()
-    _gather(content, found, beside, place)
-    for where, texts in found.items():
-        unknown = {text for text in texts if where != "the graph's name" or not RANDOM_NAME.fullmatch(text)}
-        yield from unread_texts(where, unknown, WORDS, graph.given)
-    values = {value for each in category_lists(graph, ensemble) for value in each.values} | set(classes)
-    held = [result for op in graph.operators for result in op.attributes.values()]
-    held += [tensor_of(each, place) for each in graph.constants.values() if (2, VARINT, TEXT) in fields(each, place)]
-    lists = [outcome.values if isinstance(outcome, Tensor) and outcome.kind == TEXT else outcome for outcome in held]
-    lists = [[actual] if isinstance(actual, str) else actual for actual in lists if isinstance(actual, str | list)]
-    yield from unread_texts("texts of attributes", {_decoded(one) for each in lists for one in each}, WORDS, values)
-    beside += [text for op in graph.operators for text in op.beside]
-    if beside:
-        yield "texts beside what a field says", text_size(*beside)
+def _check_tensors(tracker: UnreadTracker, graph: Graph) -> None:
+    """Record tensors that no operator is given."""
+    given = {name for operator in graph.operators for name in operator.inputs}
+    for name, content in graph.constants.items():
+        if name not in given:
+            tracker.add("a tensor that no operator is given", len(content) // SIGNS)
+
+
+def _check_attributes(
+    tracker: UnreadTracker, graph: Graph, ensemble: Operator, place: str, classes: Collection[str]
+) -> None:
+    """Record attributes that no operator of its kind has, and texts of attributes that no known program writes.
+
+    Of the operators before the trees every attribute was read.
+    """
+    before = {id(operator) for operator in leading(graph, ensemble)}
+    for operator in (each for each in graph.operators if id(each) not in before):
+        for name, value in operator.attributes.items():
+            if name.removesuffix("_as_tensor") not in KNOWN:
+                numeric = isinstance(value, int | float | np.ndarray) and has_known_words(name, WORDS)
+                tracker.add("an attribute that its operator does not have", np.size(value) if numeric else PEOPLE)
+    names = {value for each in category_lists(graph, ensemble) for value in each.values} | set(classes)
+    values = [value for operator in graph.operators for value in operator.attributes.values()]
+    values += [tensor_of(each, place) for each in graph.constants.values() if (2, VARINT, TEXT) in fields(each, place)]
+    lists = [value.values if isinstance(value, Tensor) and value.kind == TEXT else value for value in values]
+    texts = [[value] if isinstance(value, str) else value for value in lists if isinstance(value, str | list)]
+    tracker.check_words("texts of attributes", {_decoded(text) for each in texts for text in each}, names)
+    unread = [text for operator in graph.operators for text in operator.unread_texts]
+    if unread:
+        tracker.add_text("texts beside what a field says", *unread)
 
 
 def _decoded(text: str | bytes) -> str:
     return text if isinstance(text, str) else text.decode("utf-8", "replace")
 
 
-def _gather(content: bytes, found: dict[str, set[str]], beside: list[bytes], place: str) -> None:
-    """Every text of the file by its kind, and what stands in types beside them."""
-    waiting: list[tuple[bytes, Texts]] = [(content, TEXTS)]
-    while waiting:
-        here, known = waiting.pop()
-        for number, wire, value in fields(here, place):
-            what = known.get(number)
-            if wire != BYTES or not isinstance(value, bytes):
-                continue
-            if isinstance(what, str):
-                found.setdefault(what, set()).add(_decoded(value))
-            elif what is not None:
-                waiting.append((value, what))
-            elif ELSEWHERE not in known and value:
-                beside.append(value)
-
-
-def _beside(message: bytes, known: set[int], what: str, place: str) -> Iterator[tuple[str, int]]:
-    """Parts of a message besides those that say what it is."""
-    for number, _, value in fields(message, place):
-        if number not in known and value != b"":
-            yield f"something beside {what}", _size(value)
-
-
-def _size(value: bytes | int) -> int:
-    return text_size(value) if isinstance(value, bytes) else 1
-
-
-def _attributes(graph: Graph, ensemble: Operator) -> Iterator[tuple[str, int]]:
-    """Attributes that no operator of its kind has; of those before the trees every one was looked at."""
-    before = {id(op) for op in leading(graph, ensemble)}
-    for operator in (op for op in graph.operators if id(op) not in before):
-        for name, result in operator.attributes.items():
-            if name.removesuffix("_as_tensor") not in KNOWN:
-                numeric = isinstance(result, int | float | np.ndarray) and has_known_words(name, WORDS)
-                yield "an attribute that its operator does not have", np.size(result) if numeric else PEOPLE
-
-
-def _at_leaves(ensemble: Operator, place: str) -> Iterator[tuple[str, int]]:
-    """Thresholds of leaves, which ask nothing."""
+def _check_leaves(tracker: UnreadTracker, ensemble: Operator, place: str) -> None:
+    """Record thresholds of leaves, which ask nothing."""
     values, modes = numbers(ensemble, "nodes_values", place), ensemble.attributes.get("nodes_modes")
     if values is not None and isinstance(modes, list) and len(modes) == len(values):
-        there = int(np.count_nonzero(values[np.array(modes, dtype="S12") == b"LEAF"]))
-        if there:
-            yield "thresholds of leaves (nodes_values)", there
+        thresholds = int(np.count_nonzero(values[np.array(modes, dtype="S12") == b"LEAF"]))
+        if thresholds:
+            tracker.add("thresholds of leaves (nodes_values)", thresholds)
     if ensemble.kind == "TreeEnsemble":
         lists = lists_of(ensemble, place)
         idle = int(np.count_nonzero(lists.at[lists.alone | (lists.mode == MEMBER)]))
         if idle:
-            yield "thresholds that nobody asks about (nodes_splits)", idle
+            tracker.add("thresholds that nobody asks about (nodes_splits)", idle)

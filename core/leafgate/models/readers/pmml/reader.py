@@ -76,7 +76,7 @@ def read(content: bytes, place: str) -> ModelIR:
         trees=trees,
         values=says,
         combine=combine,  # type: ignore[arg-type]
-        counted="exact" if len(trees) == 1 and trees[0].counts is not None and _whole(trees[0]) else "unknown",
+        counted="exact" if len(trees) == 1 and _has_whole_counts(trees[0]) else "unknown",
         discloses=(
             *disclosed,
             *unread_content(root, content, has_counts, {*names, target}),
@@ -251,8 +251,10 @@ def _leaf_values(
     return "labels", tuple(replace(tree, values=tree.values[:, :k]) for tree in trees)
 
 
-def _whole(tree: TreeIR) -> bool:
-    counts = np.nan_to_num(tree.counts) if tree.counts is not None else np.array([0.5])
+def _has_whole_counts(tree: TreeIR) -> bool:
+    if tree.counts is None:
+        return False
+    counts = np.nan_to_num(tree.counts)
     return bool((counts == np.rint(counts)).all() and counts.max() > 1)
 
 

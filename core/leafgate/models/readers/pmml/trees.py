@@ -184,7 +184,7 @@ class Walk:
             if parent >= 0:
                 self.below[parent][side] = len(self.feature)
             waiting += self._step(way, known)
-        return replace(self._made(), numbers=self._numbers(root, kind))
+        return replace(self._built(), numbers=self._numbers(root, kind))
 
     def _numbers(self, root: PmmlNode, kind: Kind) -> tuple[NodeNumbers, ...]:
         """The numbers of the file's nodes, in the order they stand; none where all are shares, which count nobody."""
@@ -329,7 +329,7 @@ class Walk:
         self.below.append([LEAF, LEAF])
         self.rows.append((says, counts))
 
-    def _made(self) -> TreeIR:
+    def _built(self) -> TreeIR:
         strict, single, missing_low = np.array(self.flags, dtype=bool).T
         low, high = np.array(self.below, dtype=np.int64).T
         says, counts = (np.array(rows) for rows in zip(*self.rows, strict=True))

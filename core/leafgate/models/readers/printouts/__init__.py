@@ -1,1 +1,4 @@
-"""What WEKA's J48 and R's rpart print."""
+"""What WEKA's J48 (`weka`) and R's rpart (`rpart`) print.
+
+Both parse the lines of one tree and put it together with `builder`, which also records the other lines.
+"""

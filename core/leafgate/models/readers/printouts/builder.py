@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from leafgate.algorithms.node_counts import NodeNumbers
 from leafgate.errors import ReleaseError
-from leafgate.models.exposure.unread import PEOPLE, SIGNS, other_content
+from leafgate.models.exposure.unread import PEOPLE, SIGNS, UnreadTracker
 from leafgate.models.ir.model import LEAF, Floats, TreeIR
 from leafgate.types.release import FileDisclosure
 
@@ -124,19 +124,17 @@ PEOPLE_LISTED = SECTIONS["Predictions"]
 
 def unread_content(lines: Sequence[str], read: Collection[int]) -> tuple[FileDisclosure, ...]:
     """What the lines disclose that the reader did not use, by section; `read` are the numbers of the lines it used."""
-    return other_content(_unread(lines, frozenset(read)))
-
-
-def _unread(lines: Sequence[str], read: Collection[int]) -> Iterator[tuple[str, int]]:
-    where = "text before the tree"
+    tracker, used = UnreadTracker(), frozenset(read)
+    section = "text before the tree"
     for number, line in enumerate(lines):
         title = SECTION.fullmatch(line)
-        name = None if title is None else _name(title[1])
-        where = name or ("text after the tree" if number in read else where)
-        if line.strip() and number not in read and name is None:
-            yield where, PEOPLE if where == PEOPLE_LISTED else 1 + len(line) // SIGNS
+        name = None if title is None else _section(title[1])
+        section = name or ("text after the tree" if number in used else section)
+        if line.strip() and number not in used and name is None:
+            tracker.add(section, PEOPLE if section == PEOPLE_LISTED else 1 + len(line) // SIGNS)
+    return tracker.disclosures()
 
 
-def _name(title: str) -> str | None:
+def _section(title: str) -> str | None:
     """What a section is called here; None for one that WEKA does not print."""
     return next((name for begin, name in SECTIONS.items() if title.startswith(begin) and len(title) < LONG), None)

@@ -4,53 +4,82 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from leafgate.models.exposure.unread import PEOPLE, SIGNS, has_known_words, other_content, text_size, unread_texts
+from leafgate.models.exposure.unread import (
+    PEOPLE,
+    SIGNS,
+    Field,
+    Kind,
+    UnreadTracker,
+    content_size,
+    has_known_words,
+)
 from leafgate.models.formats.objects import ObjectView
 from leafgate.models.formats.zip import Parts, stray_bytes
 from leafgate.models.ir.model import CategoryList
 from leafgate.models.readers.sklearn.feature import PipelineFeature, is_missing, text_of
 from leafgate.types.release import FileDisclosure
 
-ONE = """
-    _infrequent_enabled _n_features _n_samples _n_samples_bootstrap _precomputed _strategy _use_validation_data
-    approx_hessian closs constant_hessian device do_early_stopping_ high high_inclusive interval_y_pred
-    interval_y_true low low_inclusive max_depth max_features_ missing_values_bin_idx_ n_bins n_classes n_estimators_
-    n_features_in_ n_features n_outputs n_outputs_ n_threads n_trees_per_iteration_ node_count oob_score_ pattern
-    sparse_output_ _sklearn_version xp y_true_int y_true_one_hot accept_sparse add_indicator alpha bootstrap
-    ccp_alpha check_inverse clip copy criterion early_stopping encoded_missing_value error_on_new
-    feature_name_combiner features fill_value handle_unknown keep_empty_features l2_regularization learning_rate
-    loss max_bins max_depth max_features max_iter max_leaf_nodes max_samples memory min_frequency
-    min_impurity_decrease min_samples_leaf min_samples_split min_weight_fraction_leaf missing_values n_estimators
-    n_iter_no_change n_jobs oob_score quantile random_state scoring sparse sparse_output sparse_threshold splitter
-    strategy subsample tol transform_input unit_variance unknown_value validate validation_fraction verbose
-    verbose_feature_names_out warm_start with_centering with_mean with_scaling with_std force_int_remainder_cols
-    presort min_impurity_split remainder init dtype func inverse_func feature_names_out base_estimator estimator_
-    estimator constant_
+SINGLE_VALUES = """
+accept_sparse add_indicator alpha approx_hessian base_estimator bootstrap ccp_alpha check_inverse clip closs constant_
+constant_hessian copy criterion device do_early_stopping_ dtype early_stopping encoded_missing_value error_on_new
+estimator estimator_ feature_name_combiner feature_names_out features fill_value force_int_remainder_cols func
+handle_unknown high high_inclusive _infrequent_enabled init interval_y_pred interval_y_true inverse_func
+keep_empty_features l2_regularization learning_rate loss low low_inclusive max_bins max_depth max_features
+max_features_ max_iter max_leaf_nodes max_samples memory min_frequency min_impurity_decrease min_impurity_split
+min_samples_leaf min_samples_split min_weight_fraction_leaf missing_values missing_values_bin_idx_ n_bins n_classes
+n_estimators n_estimators_ _n_features n_features n_features_in_ n_iter_no_change n_jobs n_outputs n_outputs_
+_n_samples _n_samples_bootstrap n_threads n_trees_per_iteration_ node_count oob_score oob_score_ pattern _precomputed
+presort quantile random_state remainder scoring _sklearn_version sparse sparse_output sparse_output_ sparse_threshold
+splitter _strategy strategy subsample tol transform_input unit_variance unknown_value _use_validation_data validate
+validation_fraction verbose verbose_feature_names_out warm_start with_centering with_mean with_scaling with_std xp
+y_true_int y_true_one_hot
 """
-SCALARS = frozenset(ONE.split())
-"""One value each."""
-
-FEW = 10
-SHORT = {"feature_range": 2, "quantile_range": 2, "kw_args": FEW, "inv_kw_args": FEW, "transformer_weights": FEW}
-SHORT |= {"_n_features_outs": 1_000, "estimator_params": 30, "n_classes_": FEW, "_sklearn_output_config": FEW}
-"""So many values at most."""
-
-EACH_CLASS = frozenset({"class_weight", "class_prior_", "classes_"})
-FEATURES = """
-    center_ scale_ data_max_ data_min_ data_range_ max_abs_ mean_ min_ statistics_ var_ n_samples_seen_
-    is_categorical_ _is_categorical_remapped features_ drop_idx_ _drop_idx_after_grouping feature_names_in_
-    monotonic_cst categorical_features interaction_cst drop max_categories
+PER_FEATURE = """
+categorical_features center_ data_max_ data_min_ data_range_ drop drop_idx_ _drop_idx_after_grouping feature_names_in_
+features_ is_categorical_ _is_categorical_remapped max_abs_ max_categories mean_ min_ monotonic_cst n_samples_seen_
+scale_ statistics_ var_
 """
-EACH_FEATURE = frozenset(FEATURES.split())
-"""No more values than the object has features."""
+LARGE = """
+_baseline_prediction _bin_mapper bin_thresholds_ binned_left_cat_bitsets categories categories_ class_indexing_offsets
+_columns constant _default_to_infrequent_mappings dtype_exclude dtype_include estimators_ _feature_subsample_rng
+_fill_dtype _fit_dtype _fitted_with_sw gamma gauss has_gauss indicator_ _infrequent_indices init_ is_categorical K
+known_categories _label_encoder link _loss _missing_indices n_bins_non_missing_ _n_classes _n_outputs
+_name_to_fitted_passthrough oob_decision_function_ oob_improvement_ oob_prediction_ oob_scores_ output_indices_
+_predictors _preprocessor _random_seed raw_left_cat_bitsets _remainder _rng _sample_weight _scorer steps train_score_
+transformer_list _transformer_to_input_indices transformers transformers_ tree_ validation_score_
+"""
+SETTING = re.compile(r"[\w.+<>/:()-]{0,40}( [\w.+<>/:()-]{1,20}){0,2}")
+"""A setting that is a text, or the name of a step: up to three words."""
 
-PLACES = {"nodes": {"Tree", "TreePredictor"}, "values": {"Tree"}, "state": set[str](), "bit_generator": set[str]()}
-"""Names that objects of these kinds alone have, beside generators of random numbers."""
+
+def _attributes(names: str, max_values: int | str | None = None) -> dict[str, Field]:
+    return dict.fromkeys(names.split(), Field(Kind.ANY, SETTING, max_values=max_values))
+
+
+ATTRIBUTES: Mapping[str, Field] = {
+    **_attributes(SINGLE_VALUES, 1),
+    **_attributes(PER_FEATURE, "features"),
+    **_attributes("interaction_cst", "twice the features"),
+    **_attributes("class_weight class_prior_", "classes"),
+    **_attributes("feature_range quantile_range", 2),
+    **_attributes("kw_args inv_kw_args transformer_weights n_classes_ _sklearn_output_config", 10),
+    **_attributes("estimator_params", 30),
+    **_attributes("_n_features_outs", 1_000),
+    **_attributes("nodes", "numbers of nodes"),
+    **_attributes("values", "numbers of leaves"),
+    **_attributes("state bit_generator", 0),
+    **_attributes(f"classes_ {LARGE}"),
+}
+"""Attributes of scikit-learn's objects: read, disclosed elsewhere, or settings, with the most plain values of each.
+
+Generators of random numbers, which have a `state` and a `bit_generator`, are disclosed as such and not looked into.
+"""
 
 TREE = "left_child right_child feature threshold impurity n_node_samples weighted_n_node_samples missing_go_to_left"
 PREDICTOR = (
@@ -61,87 +90,6 @@ FIELDS = {"Tree": frozenset(TREE.split()), "TreePredictor": frozenset(PREDICTOR.
 PADDING = 8
 """Bytes that a compiler leaves between the fields of a node."""
 
-
-def anomalies(each: ObjectView, known: Collection[str]) -> Iterator[tuple[str, int]]:
-    """Tables where a plain value or a short list belongs, names of other kinds of objects, fields of no node."""
-    features = each.get("n_features_in_")
-    classes = each.get("classes_")
-    for name in sorted(set(known) & each.names):
-        result, most = each.get(name), None
-        if name in PLACES and each.kind not in PLACES[name] and result is not None:
-            most = 0
-        elif name in SCALARS:
-            most = 1
-        elif name in SHORT:
-            most = SHORT[name]
-        elif name in EACH_FEATURE and isinstance(features, int):
-            most = max(features, 1) * (2 if name == "interaction_cst" else 1)
-        elif name in EACH_CLASS and isinstance(classes, tuple | np.ndarray) and name != "classes_":
-            most = len(classes)
-        if most is not None and (many := values(result)) > most:
-            yield "more than one setting in an object", many
-    nodes = each.get("nodes")
-    if each.kind in FIELDS and isinstance(nodes, np.ndarray) and nodes.dtype.names is not None:
-        yield from _of_nodes(nodes, FIELDS[each.kind])
-
-
-def _of_nodes(nodes: np.ndarray, known: Collection[str]) -> Iterator[tuple[str, int]]:
-    names = nodes.dtype.names or ()
-    more = [name for name in names if name not in known]
-    if more:
-        yield "fields of nodes that are not read", sum(nodes[name].size for name in more)
-    padding = nodes.dtype.itemsize - sum(nodes.dtype[name].itemsize for name in names)
-    if padding > PADDING:
-        yield "bytes between the fields of nodes", len(nodes) * padding // 8
-    for name, most in (("depth", len(nodes)), ("bin_threshold", 256)):
-        if name in names and (nodes[name].dtype.kind not in "iu" or (nodes[name] >= most).any()):
-            yield "fields of nodes that are not read", int(nodes[name].size)
-
-
-def values(value: Any) -> int:
-    """How many plain values something holds; objects have a look of their own."""
-    if isinstance(value, np.ndarray):
-        return int(value.size)
-    if isinstance(value, Mapping):
-        return sum(map(values, value.values()))
-    if isinstance(value, tuple):
-        return sum(map(values, value))
-    return 0 if value is None or isinstance(value, ObjectView) else 1
-
-
-PARAMETERS = """
-    accept_sparse add_indicator alpha bootstrap categorical_features categories ccp_alpha check_inverse class_weight
-    clip constant copy criterion drop dtype early_stopping encoded_missing_value error_on_new feature_name_combiner
-    feature_names_out feature_range features fill_value func handle_unknown init interaction_cst inv_kw_args
-    inverse_func
-    keep_empty_features kw_args l2_regularization learning_rate loss max_bins max_categories max_depth max_features
-    max_iter max_leaf_nodes max_samples memory min_frequency min_impurity_decrease min_samples_leaf min_samples_split
-    min_weight_fraction_leaf missing_values monotonic_cst n_estimators n_iter_no_change n_jobs oob_score quantile
-    quantile_range random_state remainder scoring sparse sparse_output sparse_threshold splitter steps strategy
-    subsample
-    tol transform_input transformer_list transformer_weights transformers unit_variance unknown_value validate
-    validation_fraction verbose verbose_feature_names_out warm_start with_centering with_mean with_scaling with_std
-    base_estimator force_int_remainder_cols presort min_impurity_split
-"""
-FITTED = """
-    _bin_mapper _columns _default_to_infrequent_mappings _drop_idx_after_grouping _feature_subsample_rng
-    _fill_dtype _fit_dtype _infrequent_enabled _infrequent_indices _is_categorical_remapped _label_encoder _loss
-    _missing_indices _n_features _n_features_outs _n_samples _n_samples_bootstrap _precomputed _predictors _preprocessor
-    _random_seed _remainder _rng _scorer _sklearn_output_config _sklearn_version _strategy _baseline_prediction
-    _transformer_to_input_indices _use_validation_data approx_hessian bin_thresholds_ binned_left_cat_bitsets
-    bit_generator categories_ center_ class_indexing_offsets class_prior_ classes_ closs constant_ constant_hessian
-    data_max_ data_min_ data_range_ device do_early_stopping_ drop_idx_ dtype_exclude dtype_include estimator estimator_
-    estimator_params estimators_ feature_names_in_ features_ gauss has_gauss high high_inclusive indicator_ init_
-    interval_y_pred interval_y_true is_categorical is_categorical_ known_categories link low low_inclusive max_abs_
-    max_features_ max_depth mean_ min_ missing_values_bin_idx_ n_bins n_bins_non_missing_ n_classes n_classes_
-    n_estimators_ n_features_in_ n_features n_outputs n_outputs_ n_samples_seen_ n_threads n_trees_per_iteration_
-    node_count nodes oob_decision_function_ oob_improvement_ oob_prediction_ oob_score_ oob_scores_ output_indices_
-    pattern raw_left_cat_bitsets scale_ sparse_output_ state statistics_ train_score_ transformers_ tree_
-    validation_score_ values var_ xp y_true_int y_true_one_hot _n_outputs _name_to_fitted_passthrough
-    _fitted_with_sw _sample_weight K _n_classes gamma
-"""
-KNOWN = frozenset((PARAMETERS + FITTED).split())
-"""Attributes of scikit-learn: read, disclosed elsewhere, or settings of the algorithm."""
 
 WRITTEN = """
 absolute ada adaboostclassifier adaboostregressor all allow array as auto bagging baggingclassifier baggingregressor
@@ -167,31 +115,82 @@ stackingclassifier stackingregressor standard standardscaler step stop str strat
 texts then timedelta transformed transformedtargetregressor tuple two type types ufunc uint uinteger uniform union
 univariate utils voting votingclassifier votingregressor warn ways weighted yeo zero
 """
-WORDS = frozenset(re.findall("[a-z]+", f"{PARAMETERS} {FITTED} {WRITTEN}".lower()))
+WORDS = frozenset(re.findall("[a-z]+", f"{' '.join(ATTRIBUTES)} {WRITTEN}".lower()))
 """Words in texts of scikit-learn's files: classes, modules, settings, names that people give steps of a pipeline."""
 
 STEPS = 2_000_000
-SETTING = re.compile(r"[\w.+<>/:()-]{0,40}( [\w.+<>/:()-]{1,20}){0,2}")
-"""A setting that is a text, or the name of a step: up to three words."""
-
 STEPS_OF = {"steps", "transformers", "transformers_", "transformer_list"}
 MAX_STEPS_NAMED = 50
 """Steps of one pipeline, parts of one transformer: what has more of them has names of something else."""
+
+GENERATORS = {"RandomState", "Generator"}
 
 
 def unread_content(root: ObjectView, features: Sequence[PipelineFeature]) -> tuple[FileDisclosure, ...]:
     """What the model does not need: attributes that a user set, the generator's state, names of dropped columns."""
     own = {one.name for one in features} | {one.origin.column for one in features}
-    unknown, names, random = list[tuple[str, int]](), set[str](), False
+    tracker, names, random = UnreadTracker(WORDS), set[str](), False
     for each in _objects(root):
-        random |= each.kind in {"RandomState", "Generator"}
-        unknown += _of(each) if each.kind not in {"RandomState", "Generator"} else []
+        random |= each.kind in GENERATORS
+        if each.kind not in GENERATORS:
+            _check_object(tracker, each)
         names |= {str(name) for name in _listed(each.get("feature_names_in_"))}
     unknown_names = {name for name in names - own if name.partition("__")[2] not in own}
     says = f"the names of {len(unknown_names)} column(s) that the model does not use (feature_names_in_)"
     found = [FileDisclosure("column_names", "medium", says)] if unknown_names else []
     found += [SEED] if random else []
-    return (*found, *other_content(unknown))
+    return (*found, *tracker.disclosures())
+
+
+def _check_object(tracker: UnreadTracker, each: ObjectView) -> None:
+    """Check the attributes of an object, the names of its steps, and the fields of its nodes."""
+    values = {name: each.get(name) for name in sorted(each.names)}
+    for name in values.keys() - ATTRIBUTES.keys():
+        if (value := values.pop(name)) is not None:  # a later scikit-learn may have attributes of known words
+            least = 0 if has_known_words(name, WORDS) else PEOPLE
+            tracker.add("an attribute that scikit-learn does not have", max(content_size(value), least))
+    tracker.check_table(values, ATTRIBUTES, _limits(each.kind, values), "attributes")
+    for name in sorted(STEPS_OF & values.keys()):
+        _check_names_of_steps(tracker, values[name])
+    nodes = values.get("nodes")
+    if each.kind in FIELDS and isinstance(nodes, np.ndarray) and nodes.dtype.names is not None:
+        _check_nodes(tracker, nodes, FIELDS[each.kind])
+
+
+def _limits(kind: str, values: Mapping[str, Any]) -> dict[str, int]:
+    """The most values of each kind that an object may have; any number where it does not say how many there are."""
+    features, classes = values.get("n_features_in_"), values.get("classes_")
+    most = max(features, 1) if isinstance(features, int) else sys.maxsize
+    return {
+        "features": most,
+        "twice the features": 2 * most,
+        "classes": len(classes) if isinstance(classes, tuple | np.ndarray) else sys.maxsize,
+        "numbers of nodes": sys.maxsize if kind in FIELDS else 0,
+        "numbers of leaves": sys.maxsize if kind == "Tree" else 0,
+    }
+
+
+def _check_names_of_steps(tracker: UnreadTracker, steps: Any) -> None:
+    """Record names of steps that are not short words, or of more steps than a pipeline has."""
+    named = [step[0] for step in steps if isinstance(step, tuple) and step] if isinstance(steps, tuple) else []
+    texts = [name for name in named if isinstance(name, str)]
+    unknown = [name for name in texts if not SETTING.fullmatch(name)] if len(texts) <= MAX_STEPS_NAMED else texts
+    if unknown:
+        tracker.add_text("names of steps of an object", *unknown)
+
+
+def _check_nodes(tracker: UnreadTracker, nodes: np.ndarray, known: Collection[str]) -> None:
+    """Record fields of an array of nodes that scikit-learn does not have, and bytes between its fields."""
+    names = nodes.dtype.names or ()
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        tracker.add("fields of nodes that are not read", sum(nodes[name].size for name in unknown))
+    padding = nodes.dtype.itemsize - sum(nodes.dtype[name].itemsize for name in names)
+    if padding > PADDING:
+        tracker.add("bytes between the fields of nodes", len(nodes) * padding // 8)
+    for name, most in (("depth", len(nodes)), ("bin_threshold", 256)):
+        if name in names and (nodes[name].dtype.kind not in "iu" or (nodes[name] >= most).any()):
+            tracker.add("fields of nodes that are not read", int(nodes[name].size))
 
 
 def category_lists(root: ObjectView) -> tuple[CategoryList, ...]:
@@ -241,7 +240,7 @@ def _objects(whole: ObjectView) -> Iterator[ObjectView]:
         here = waiting.pop()
         if isinstance(here, ObjectView):
             yield here
-            if here.kind not in {"RandomState", "Generator"}:
+            if here.kind not in GENERATORS:
                 waiting.extend(each for name in sorted(here.names) if _deep(each := here.get(name)))
         else:
             waiting.extend(filter(_deep, here.values() if isinstance(here, Mapping) else here))
@@ -251,48 +250,10 @@ def _deep(thing: Any) -> bool:
     return isinstance(thing, ObjectView | tuple | Mapping)
 
 
-def _of(each: ObjectView) -> Iterator[tuple[str, int]]:
-    """Attributes that are not scikit-learn's, and settings that are a long text."""
-    for name in sorted(each.names):
-        if name not in KNOWN and (result := each.get(name)) is not None:
-            yield "an attribute that scikit-learn does not have", max(size(result), PEOPLE * (not _is_known(name)))
-        elif name in KNOWN and isinstance(result := each.get(name), str) and not SETTING.fullmatch(result):
-            yield "a text among the settings of an object", text_size(result)
-        if name in STEPS_OF:
-            yield from _names_of_steps(each, name)
-    yield from anomalies(each, KNOWN)
-
-
-def _is_known(name: str) -> bool:
-    """Whether an attribute of this name may belong to a later scikit-learn."""
-    return has_known_words(name, WORDS)
-
-
-def _names_of_steps(each: ObjectView, name: str) -> Iterator[tuple[str, int]]:
-    """Names of steps that are not short words, or of more steps than a pipeline has."""
-    result = each.get(name)
-    named = [one[0] for one in result if isinstance(one, tuple) and one] if isinstance(result, tuple) else []
-    texts = [one for one in named if isinstance(one, str)]
-    unknown_names = [one for one in texts if not SETTING.fullmatch(one)] if len(texts) <= MAX_STEPS_NAMED else texts
-    if unknown_names:
-        yield "names of steps of an object", text_size(*unknown_names)
-
-
 def _listed(names: Any) -> Sequence[Any]:
     if isinstance(names, np.ndarray):
         return list(names.ravel().tolist())
     return names if isinstance(names, tuple) else ()
-
-
-def size(value: Any) -> int:
-    """About how many numbers something holds; many where nobody can say."""
-    if isinstance(value, np.ndarray):
-        return int(value.size)
-    if isinstance(value, Mapping | tuple):
-        return sum(size(one) for one in (value.values() if isinstance(value, Mapping) else value))
-    if isinstance(value, ObjectView):
-        return PEOPLE if value.names else 1
-    return text_size(value) if isinstance(value, str) else 1
 
 
 KEYS = {
@@ -324,15 +285,18 @@ def unread_skops_content(
     parts: Parts, content: bytes, top: Mapping[str, Any], schema: str, names: Collection[str]
 ) -> tuple[FileDisclosure, ...]:
     """What the file holds besides the model; `names` are those of columns, values and classes that it discloses."""
-    referred: set[str] = set()
-    found = [*_in_zip(parts, content), *_in_schema(parts, top, referred)]
-    orphans = [size for name, size in parts.sizes.items() if name != schema and name not in referred]
-    found += _texts(parts, top, schema, names)
-    return other_content([*found, *(("an entry that nothing refers to", size // BYTES) for size in orphans)])
+    tracker = UnreadTracker(WORDS)
+    _check_zip(tracker, parts, content)
+    referred = _check_schema(tracker, parts, top)
+    for name, size in parts.sizes.items():
+        if name != schema and name not in referred:
+            tracker.add("an entry that nothing refers to", size // BYTES)
+    _check_texts(tracker, parts, top, schema, names)
+    return tracker.disclosures()
 
 
-def _texts(parts: Parts, top: Any, schema: str, names: Collection[str]) -> Iterator[tuple[str, int]]:
-    """Texts of the schema and of arrays that neither scikit-learn nor skops writes."""
+def _check_texts(tracker: UnreadTracker, parts: Parts, top: Any, schema: str, names: Collection[str]) -> None:
+    """Record texts of the schema and of arrays that neither scikit-learn nor skops writes."""
     classes, modules, plain, unusual = set[str](), set[str](), set[str](), 0
     waiting: list[Any] = [top]
     while waiting:
@@ -349,17 +313,16 @@ def _texts(parts: Parts, top: Any, schema: str, names: Collection[str]) -> Itera
         modules |= {str(fields["__module__"])} if "__module__" in fields else set()
         unusual += not _numbers_fit(fields)
         waiting.extend(here[key] for key in here.keys() - fields.keys())
-    yield from unread_texts("names of classes", classes, WORDS)
-    yield from unread_texts("names of modules", modules, WORDS)
+    tracker.check_words("names of classes", classes)
+    tracker.check_words("names of modules", modules)
     if unusual:
-        yield "numbers and versions that skops does not write", max(PEOPLE, unusual)
-    yield from unread_texts("texts of the schema", plain, WORDS, names)
+        tracker.add("numbers and versions that skops does not write", max(PEOPLE, unusual))
+    tracker.check_words("texts of the schema", plain, names)
     for name in parts.sizes:
         if name != schema:
             if not FILE.fullmatch(name):
-                yield "an entry's name", text_size(name)
-            array = parts.array(name)
-            yield from unread_texts("texts of arrays", _in_array(array), WORDS, names)
+                tracker.add_text("an entry's name", name)
+            tracker.check_words("texts of arrays", _texts_of(parts.array(name)), names)
 
 
 def _plain(content: str) -> str:
@@ -389,7 +352,7 @@ def _numbers_fit(document: Mapping[str, Any]) -> bool:
     )
 
 
-def _in_array(array: np.ndarray) -> Iterator[str]:
+def _texts_of(array: np.ndarray) -> Iterator[str]:
     """Texts that an array holds, and names of its fields."""
     for name, result in (array.dtype.fields or {}).items():
         yield from (name, *(map(str, result[2:])))
@@ -399,21 +362,22 @@ def _in_array(array: np.ndarray) -> Iterator[str]:
         yield from (bytes(each).decode("utf-8", "replace") for each in array.ravel())
 
 
-def _in_zip(parts: Parts, content: bytes) -> Iterator[tuple[str, int]]:
-    """Comments, and bytes that belong to no entry."""
+def _check_zip(tracker: UnreadTracker, parts: Parts, content: bytes) -> None:
+    """Record comments, and bytes that belong to no entry."""
     infos, end = parts.archive.infolist(), len(parts.archive.comment)
     if end:
-        yield "the zip's comment", max(PEOPLE, end // SIGNS)
+        tracker.add("the zip's comment", max(PEOPLE, end // SIGNS))
     comments = sum(len(info.comment) for info in infos)
     if comments:
-        yield "a comment of a zip's entry", max(PEOPLE, comments // SIGNS)
+        tracker.add("a comment of a zip's entry", max(PEOPLE, comments // SIGNS))
     stray = stray_bytes(parts.archive, content)
     if stray:
-        yield "bytes of the zip that belong to no entry", max(PEOPLE, stray // BYTES)
+        tracker.add("bytes of the zip that belong to no entry", max(PEOPLE, stray // BYTES))
 
 
-def _in_schema(parts: Parts, top: Mapping[str, Any], referred: set[str]) -> Iterator[tuple[str, int]]:
-    """Entries of nodes that nobody reads; names the arrays that some node refers to."""
+def _check_schema(tracker: UnreadTracker, parts: Parts, top: Mapping[str, Any]) -> set[str]:
+    """Record entries of nodes that nobody reads; the names of the arrays that some node refers to."""
+    referred = set[str]()
     waiting: list[tuple[Any, str]] = [(top, "")]
     while waiting:
         here, inside = waiting.pop()
@@ -424,21 +388,19 @@ def _in_schema(parts: Parts, top: Mapping[str, Any], referred: set[str]) -> Iter
         kind = here.get("__loader__")
         node = isinstance(kind, str)
         if node:
-            yield from (("an entry of a node", _letters(here[key])) for key in sorted(set(here) - KEYS))
+            for key in here.keys() - KEYS:
+                tracker.add_text("an entry of a node", str(here[key]))
             if kind in NAMES and "content" in here:
-                yield "content of a name", _letters(here["content"])
+                tracker.add_text("content of a name", str(here["content"]))
             if inside == "key_types" and kind not in {"ListNode", "TypeNode", "CachedNode"}:
-                yield "content of a name", _letters(here)
+                tracker.add_text("content of a name", str(here))
             inside = str(kind) if kind in OPAQUE and not inside else inside
             name = here.get("file")
             if isinstance(name, str):
                 referred.add(name)
                 size = parts.sizes.get(name, 0)
                 if inside in {*OPAQUE, "__reduce__"} and size > SMALL:
-                    yield "an array that the model does not read", size // BYTES
+                    tracker.add("an array that the model does not read", size // BYTES)
         special = {"key_types", "__reduce__"}
         waiting.extend((value, key if node and key in special else inside) for key, value in here.items())
-
-
-def _letters(document: Any) -> int:
-    return text_size(str(document))
+    return referred

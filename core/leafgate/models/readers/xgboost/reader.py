@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -50,12 +49,13 @@ def read(content: bytes, place: str) -> ModelIR:
     here = f"{place}.learner"
     shape = _part(learner, "learner_model_param", here)
     objective = str(_part(learner, "objective", here).get("name"))
-    classes = _classes(objective, _whole(shape, "num_class", here), here)
+    classes = _classes(objective, _whole_number(shape, "num_class", here), here)
     booster, drop = _booster(learner, f"{here}.gradient_booster")
     at = f"{here}.gradient_booster.model"
-    features = _features(learner, _whole(shape, "num_feature", here), here)
+    features = _features(learner, _whole_number(shape, "num_feature", here), here)
     trees = list_at(booster, "trees", at)
-    _refuse_early_stop(learner, booster, len(trees) // (len(classes) if len(classes) > 2 else 1), here)
+    parallel = _parallel_trees(booster, at)
+    _refuse_early_stop(learner, parallel, len(trees) // (len(classes) if len(classes) > 2 else 1), here)
     groups = integers_at(booster, "tree_info", at, len(trees))
     names = _categories(booster, features, at)
     numbers = _number_categories(booster, features, at)
@@ -79,7 +79,7 @@ def read(content: bytes, place: str) -> ModelIR:
         origins=tuple(numbers.get(i) for i in range(len(features))) if numbers else None,
         category_lists=tuple(CategoryList(features[i], frozenset(texts)) for i, texts in names.items()),
         producer="XGBoost " + ".".join(str(part) for part in _version(document)),
-        hessians=_hessians(objective, base, positive, _rounds(booster, groups, rounds), dart=drop is not None),
+        hessians=_hessians(objective, base, positive, _rounds(groups, rounds, parallel), dart=drop is not None),
     )
 
 
@@ -94,14 +94,21 @@ def _positive_weight(learner: Mapping[str, Any]) -> float:
     return float(np.float32(found)) if 0 < found < 1e9 else 1.0
 
 
-def _rounds(booster: Mapping[str, Any], groups: Ids, starts: Ids | None) -> tuple[int, ...]:
+def _parallel_trees(booster: Mapping[str, Any], place: str) -> int:
+    """How many trees of one class a round grows; ReleaseError where the parameters are no table or no number."""
+    here = f"{place}.gbtree_model_param"
+    parameters = object_at(booster.get("gbtree_model_param", {}), here)
+    found = _whole_number(parameters, "num_parallel_tree", here) if "num_parallel_tree" in parameters else 1
+    if not found:
+        raise ReleaseError("must be at least 1", place=f"{here}.num_parallel_tree")
+    return found
+
+
+def _rounds(groups: Ids, starts: Ids | None, parallel: int) -> tuple[int, ...]:
     """The round in which each tree was grown; before 2.1 the file has parallel trees' number alone."""
     if starts is not None and len(starts) > 1 and (np.diff(starts) > 0).all() and starts[-1] == len(groups):
         return tuple(np.repeat(np.arange(len(starts) - 1), np.diff(starts)).tolist())
-    shape = booster.get("gbtree_model_param")
-    parallel = shape.get("num_parallel_tree", "1") if isinstance(shape, dict) else "1"
-    several = int(parallel) if isinstance(parallel, str) and re.fullmatch(r"[1-9]\d{0,5}", parallel) else 1
-    each = several * (int(groups.max(initial=0)) + 1)
+    each = parallel * (int(groups.max(initial=0)) + 1)
     return tuple(i // each for i in range(len(groups)))
 
 
@@ -125,7 +132,7 @@ def _part(document: Mapping[str, Any], key: str, place: str) -> dict[str, Any]:
     return object_at(document.get(key), f"{place}.{key}")
 
 
-def _whole(document: Mapping[str, Any], key: str, place: str) -> int:
+def _whole_number(document: Mapping[str, Any], key: str, place: str) -> int:
     found = document.get(key)
     if not isinstance(found, str) or not found.isascii() or not found.isdigit() or len(found) > 9:
         raise ReleaseError("must be a whole number, as a text", place=f"{place}.{key}")
@@ -139,17 +146,15 @@ def _version(document: Mapping[str, Any]) -> list[int]:
     return parts if good and isinstance(parts, list) else []
 
 
-def _refuse_early_stop(learner: Mapping[str, Any], booster: Mapping[str, Any], trees: int, place: str) -> None:
+def _refuse_early_stop(learner: Mapping[str, Any], parallel: int, trees: int, place: str) -> None:
     """Before 2.0 XGBoost wrote of every model which of its rounds was the best: the last, unless it was stopped.
 
-    `trees` are those of one class; several of them may be parallel, in one round.
+    `trees` are those of one class; `parallel` of them were grown in one round.
     """
-    attributes, shape = learner.get("attributes"), booster.get("gbtree_model_param")
+    attributes = learner.get("attributes")
     if not isinstance(attributes, dict) or "best_iteration" not in attributes:
         return
-    parallel = shape.get("num_parallel_tree", "1") if isinstance(shape, dict) else "1"
-    rounds = trees // int(parallel) if parallel in map(str, range(1, trees + 1)) else 0
-    if attributes["best_iteration"] != str(rounds - 1):
+    if attributes["best_iteration"] != str(trees // parallel - 1):
         raise ReleaseError(
             "was stopped early, so that it is not clear which of its trees predict",
             place=f"{place}.attributes.best_iteration",

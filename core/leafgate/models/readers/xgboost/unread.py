@@ -30,8 +30,9 @@ SHORT_NUMBERS = re.compile(r"[-+.eE\d\[\], ]{0,40}")
 """A parameter: a number as a text, or a short list of numbers."""
 
 PARAMETER = Field(Kind.TEXT, SHORT_NUMBERS, words=True)
+CHECKED_WITH_LINKS = Field(Kind.ANY)
 PER_NODE = Field(Kind.NUMBERS, length="nodes")
-FLAGS = Field(Kind.NUMBERS, length="nodes", below=2)
+FLAGS = Field(Kind.NUMBERS, length="nodes", below=2, booleans=True)
 
 
 def _parameters(names: str) -> Field:
@@ -39,9 +40,10 @@ def _parameters(names: str) -> Field:
 
 
 TREE: Mapping[str, Field] = {
-    **dict.fromkeys(("left_children", "right_children", "split_conditions"), NUMBERS),
-    **dict.fromkeys(("base_weights", "loss_changes", "parents", "sum_hessian"), PER_NODE),
-    **dict.fromkeys(("categories", "categories_nodes", "categories_segments", "categories_sizes"), NUMBERS),
+    **dict.fromkeys(("left_children", "right_children", "parents", "loss_changes"), CHECKED_WITH_LINKS),
+    **dict.fromkeys(("base_weights", "sum_hessian"), PER_NODE),
+    **dict.fromkeys(("split_conditions", "categories", "categories_nodes"), NUMBERS),
+    **dict.fromkeys(("categories_segments", "categories_sizes"), NUMBERS),
     **dict.fromkeys(("default_left", "split_type"), FLAGS),
     "split_indices": Field(Kind.NUMBERS, below="features"),
     "id": Field(Kind.NUMBER),
@@ -184,11 +186,21 @@ def _check_links(tracker: UnreadTracker, tree: Mapping[str, Any]) -> None:
     inner, leaves = reached[~leaf[reached]], reached[leaf[reached]]
     parent = np.full(n, ROOT)
     parent[left[inner]] = parent[right[inner]] = inner
-    parents, gains = number_array(tree.get("parents")), number_array(tree.get("loss_changes"))
-    agrees = parents is None or len(parents) != n or (parents == parent) | ((parents == -1) & (parent == ROOT))
-    if agrees is not True and not agrees[reached].all():
+    parents, gains = _per_node(tracker, tree, "parents", n), _per_node(tracker, tree, "loss_changes", n)
+    if parents is not None and not ((parents == parent) | ((parents == -1) & (parent == ROOT)))[reached].all():
         tracker.add("trees.parents", n)
-    if gains is not None and len(gains) == n and np.nan_to_num(gains[leaves]).any():
+    if gains is not None and np.nan_to_num(gains[leaves]).any():
         tracker.add("trees.loss_changes", n)
     if (right[leaves] != -1).any():
         tracker.add("trees.right_children", n)
+
+
+def _per_node(tracker: UnreadTracker, tree: Mapping[str, Any], key: str, nodes: int) -> np.ndarray | None:
+    """The numbers under a key, one for each node; None where they are none, which is recorded, or not there."""
+    if key not in tree:
+        return None
+    numbers = number_array(tree[key])
+    if numbers is not None and len(numbers) == nodes:
+        return numbers
+    tracker.add(f"trees.{key}", content_size(tree[key]))
+    return None

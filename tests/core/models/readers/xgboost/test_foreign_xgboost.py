@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -437,13 +437,20 @@ SMUGGLED: dict[str, tuple[tuple[str | int, ...], Any]] = {
 }
 
 
-@pytest.mark.parametrize(("path", "value"), SMUGGLED.values(), ids=SMUGGLED)
-def test_what_is_not_xgboosts_own_under_its_keys_is_told(path: tuple[str | int, ...], value: Any) -> None:
+def with_value(path: Sequence[str | int], value: Any) -> Any:
+    """A small honest file, parsed, with the value at the end of the path."""
     document = json.loads(bytes(fitted(random_rows(), 1).save_raw(raw_format="json")))
     here = document
     for key in path[:-1]:
         here = here[key]
-    here[path[-1]] = value
+    if path:
+        here[path[-1]] = value
+    return document
+
+
+@pytest.mark.parametrize(("path", "value"), SMUGGLED.values(), ids=SMUGGLED)
+def test_what_is_not_xgboosts_own_under_its_keys_is_told(path: tuple[str | int, ...], value: Any) -> None:
+    document = with_value(path, value)
     model = read_foreign(json.dumps(document).encode(), "model")
     found = [item for item in model.discloses if item.kind == "other_content"]
     large = len(str(value)) > 1_000
@@ -461,22 +468,62 @@ OF_ANOTHER_KIND: dict[str, tuple[str, ...]] = {
     "the first categories": (*CATS, "feature_segments"),
     "the order of categories": (*CATS, "sorted_idx"),
     "the lists of categories": (*CATS, "enc"),
-    "parameters of the trees": ("learner", "gradient_booster", "model", "gbtree_model_param"),
 }
 
 
 @pytest.mark.parametrize("value", [NOTE, [NOTE], {"note": NOTE}, {NOTE: 1}], ids=["text", "list", "table", "key"])
 @pytest.mark.parametrize("path", OF_ANOTHER_KIND.values(), ids=OF_ANOTHER_KIND)
 def test_a_text_in_place_of_another_kind_of_content_is_other_content(path: tuple[str, ...], value: Any) -> None:
-    document = json.loads(bytes(fitted(random_rows(), 1).save_raw(raw_format="json")))
-    here = document
-    for key in path[:-1]:
-        here = here[key]
-    here[path[-1]] = value
+    document = with_value(path, value)
     discloses = read_foreign(json.dumps(document).encode(), "model").discloses
     (item,) = [item for item in discloses if item.kind == "other_content"]
     assert item.severity == "high"
     assert NOTE not in item.says
+
+
+BOOLEANS: dict[str, tuple[tuple[str | int, ...], Any]] = {
+    "version": (("version",), [True, 0, 0]),
+    "version of booleans": (("version",), [True, False]),
+    "weights of nodes": ((*FIRST, "base_weights", 0), True),
+    "class of a tree": (("learner", "gradient_booster", "model", "tree_info"), [False]),
+}
+
+
+@pytest.mark.parametrize(("path", "value"), BOOLEANS.values(), ids=BOOLEANS)
+def test_a_boolean_in_place_of_a_number_is_other_content(path: tuple[str | int, ...], value: Any) -> None:
+    document = with_value(path, value)
+    found = read_foreign(json.dumps(document).encode(), "model").discloses
+    assert "other_content" in {item.kind for item in found}
+
+
+def test_flags_may_be_booleans() -> None:
+    document = with_value((), None)
+    for tree in document["learner"]["gradient_booster"]["model"]["trees"]:
+        tree["default_left"] = [bool(flag) for flag in tree["default_left"]]
+    found = read_foreign(json.dumps(document).encode(), "model").discloses
+    assert "other_content" not in {item.kind for item in found}
+
+
+PARAMETERS = ("learner", "gradient_booster", "model", "gbtree_model_param")
+
+
+@pytest.mark.parametrize("value", [NOTE, [NOTE], 5, True, None, []])
+def test_parameters_of_the_trees_that_are_no_table_are_refused(value: Any) -> None:
+    with pytest.raises(ReleaseError, match="must be an object"):
+        read_foreign(json.dumps(with_value(PARAMETERS, value)).encode(), "model")
+
+
+@pytest.mark.parametrize("value", ["0", "some", 1, [1], {"1": 1}])
+def test_a_number_of_parallel_trees_that_is_none_is_refused(value: Any) -> None:
+    document = with_value((*PARAMETERS, "num_parallel_tree"), value)
+    with pytest.raises(ReleaseError, match="num_parallel_tree"):
+        read_foreign(json.dumps(document).encode(), "model")
+
+
+@pytest.mark.parametrize("value", [{"note": NOTE}, {NOTE: 1}])
+def test_unknown_parameters_of_the_trees_are_other_content(value: Any) -> None:
+    discloses = read_foreign(json.dumps(with_value(PARAMETERS, value)).encode(), "model").discloses
+    assert [item.severity for item in discloses if item.kind == "other_content"] == ["high"]
 
 
 @pytest.mark.parametrize("key", ["parents", "default_left", "loss_changes", "right_children"])

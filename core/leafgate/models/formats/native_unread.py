@@ -1,0 +1,199 @@
+"""Content of a neutral file that is not part of the model, and words that leafgate writes into such files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from leafgate.models.exposure.categories import STAND_INS
+from leafgate.models.exposure.unread import PEOPLE, SIGNS, Field, Kind, UnreadTracker, has_known_words
+from leafgate.models.ir.features import CategoryCodes, Origin, Unresolved, distinct, known_by
+from leafgate.models.ir.model import LEAF, ModelIR, TreeIR
+from leafgate.models.readers.onnx.unread import WORDS as ONNX_WORDS
+from leafgate.models.readers.pmml.unread import TEXT_WORDS as PMML_WORDS
+from leafgate.models.readers.sklearn.unread import WORDS as SKLEARN_WORDS
+from leafgate.types.release import FileDisclosure
+
+SHORT = {"from": 40, "producer": 100, "untold_missing": 300}
+KIND, SAYS, SETTING, NAME = 60, 300, 40, 200
+"""Signs of the longest text: the kind of a disclosure, what it says, a setting, the name of a feature or class."""
+
+PRODUCERS = "scrubbed by hand in memory onnx lightgbm version by weka j rpart r skops a program that is not known here"
+PRODUCER_WORDS = SKLEARN_WORDS | ONNX_WORDS | PMML_WORDS | set(PRODUCERS.split())
+"""Words of what readers call the program that wrote a file."""
+
+REASONS = """
+j48 then takes every way each for a part of the person by numbers that the print-out does not tell
+its has fills with what is no number of double precision categories that are neither all texts nor all numbers
+give codes their positions takes not every number that may have
+is made by a function which is not run here
+may be what one of the file's lists of categories (pandas_categorical) is of and the file does not say which
+give codes its values' positions in that list or {} if it is a number itself
+the onnx file does not say what becomes of its missing cells
+the model predicts nothing for those
+the model weighs several leaves for those (aggregateNodes weightedConfidence) which is not read
+the print-out leaves out the surrogate splits that decide where they go
+was held against no table before the counts went that could show it to be a code of the model's own
+its file gives a reason in words that leafgate does not write
+"""
+REASON_WORDS = SKLEARN_WORDS | set(re.findall("[a-z]+", re.sub("([A-Z])", r" \1", REASONS).lower()))
+"""Words of what readers say where missing cells, or a feature, cannot be read."""
+
+FOREIGN_REASON = "its file gives a reason in words that leafgate does not write"
+PREFIXES = "cats code dummy eq gt if in is le lt nan onehot text value"
+PREFIX_WORDS = SKLEARN_WORDS | set(PREFIXES.split())
+"""Words in names of features besides columns and values: names of a pipeline's steps, and what encoders add."""
+
+MAX_DISCLOSURES = 60
+"""Disclosures that a file may list: there are not as many kinds."""
+
+CHECKED_BY_READER, EMPTY = Field(Kind.ANY), Field(Kind.TEXT, re.compile(""))
+
+
+def _entries(keys: str) -> dict[str, Field]:
+    return dict.fromkeys(keys.split(), CHECKED_BY_READER)
+
+
+ORIGINS: Mapping[str, Mapping[str, Field]] = {
+    "number": _entries("kind column steps fill"),
+    "coded": _entries("kind column codes other missing seen stand_in"),
+    "absent": _entries("kind column there gone"),
+    "unknown": {**_entries("kind column why"), "remedy": EMPTY},
+}
+"""The entries of an origin by its kind; the reader refuses those that are of another form."""
+
+
+def unread_content(document: Mapping[str, Any], model: ModelIR) -> tuple[FileDisclosure, ...]:
+    """What the file discloses besides the model that was read from it."""
+    tracker = UnreadTracker(SKLEARN_WORDS)
+    _check_lengths(tracker, document, model)
+    tracker.check_words("`producer`", [model.producer], words=PRODUCER_WORDS)
+    tracker.check_words("`from`", [model.format], words=PRODUCER_WORDS)
+    tracker.check_words("`settings`", [value for value in model.settings.values() if isinstance(value, str)])
+    _check_origins(tracker, document, model)
+    items = document["discloses"]
+    if _differ(items, "says", [item.says for item in model.discloses]) or _differ(
+        items, "kind", [item.kind for item in model.discloses]
+    ):
+        tracker.add("`discloses` in words that leafgate does not write", PEOPLE)
+    codes = [each.get("codes") for each in document.get("origins") or () if isinstance(each, dict)]
+    used = {each[0] for each in codes if isinstance(each, list)}
+    idle = [table for number, table in enumerate(document.get("groups", ())) if number not in used]
+    if idle:
+        tracker.add("`groups` that no feature is of", sum(map(len, idle)))
+    if numbers := sum(map(_unused_numbers, model.trees)):
+        tracker.add("numbers of nodes that nobody reads", numbers)
+    return tracker.disclosures()
+
+
+def _check_lengths(tracker: UnreadTracker, document: Mapping[str, Any], model: ModelIR) -> None:
+    """Check that no text, and no list of disclosures, is longer than leafgate writes it."""
+    texts = [(key, document.get(key, ""), most) for key, most in SHORT.items()]
+    texts += [("settings", value, SETTING) for value in model.settings.values() if isinstance(value, str)]
+    texts += [(key, name, NAME) for key in ("features", "classes") for name in document[key]]
+    texts += [("origins", one.why, SAYS) for one in model.origins or () if isinstance(one, Unresolved)]
+    for item in model.discloses:
+        texts += [("discloses", item.kind, KIND), ("discloses", item.says, SAYS)]
+    for key, text, most in texts:
+        if len(text) > most:
+            tracker.add(f"a long text in `{key}`", 1 + len(text) // SIGNS)
+    if len(model.discloses) > MAX_DISCLOSURES:
+        tracker.add("a long list in `discloses`", sum(1 + len(item.says) // SIGNS for item in model.discloses))
+
+
+def _check_origins(tracker: UnreadTracker, document: Mapping[str, Any], model: ModelIR) -> None:
+    """Check entries of origins, reasons that leafgate does not give, and names of features besides their columns."""
+    for each in document.get("origins") or ():
+        if each is not None:
+            tracker.check_table(each, ORIGINS[each["kind"]], {}, "origins")
+    origins = model.origins or (None,) * len(model.features)
+    reasons = [one.why if isinstance(one, Unresolved) else "" for one in origins]
+    changed = _differ(document.get("origins") or (), "why", reasons)
+    if changed or document.get("untold_missing", "") != model.unspecified_missing:
+        tracker.add("reasons that leafgate does not give", PEOPLE)
+    columns = {name if one is None else one.column for name, one in zip(model.features, origins, strict=True)}
+    if model.unspecified_missing_features - columns:
+        tracker.add_text("columns of `untold_of` that no feature is of", *model.unspecified_missing_features)
+    stand_ins = [one.fill_value for one in origins if isinstance(one, CategoryCodes) and _is_unknown_stand_in(one)]
+    if stand_ins:
+        tracker.add_text("`stand_in` that is no value", *stand_ins)
+    besides = {_besides(name, one) for name, one in zip(model.features, origins, strict=True) if one is not None}
+    tracker.check_words("names of features that are of no column", besides, words=PREFIX_WORDS)
+
+
+def _differ(items: Iterable[Any], key: str, read: Iterable[str]) -> bool:
+    """Whether an item holds something else under this key than what was read, as leafgate does not write it."""
+    entries = [item.get(key, "") if isinstance(item, Mapping) else "" for item in items]
+    return any(entry != text for entry, text in zip(entries, read, strict=False))
+
+
+def _besides(name: str, origin: Origin) -> str:
+    """What a feature's name has besides its column and, of a coded one, a value."""
+    for column in filter(None, (origin.column, re.sub(r"\W", "_", origin.column))):
+        if column in name:
+            name = name.replace(column, "", 1)
+            break
+    if isinstance(origin, CategoryCodes):
+        values = sorted({*known_by(origin), origin.fill_value}, key=len, reverse=True)
+        name = next((name.replace(value, "", 1) for value in values if value and value in name), name)
+    return FRACTION.sub("", name)
+
+
+def known_reason(reason: str, names: Iterable[str]) -> str:
+    """The reason why something is unknown, if a reader of leafgate may give it for columns of these `names`."""
+    plain = reason
+    for name in names:
+        plain = plain.replace(repr(name), "")
+    lines = re.split("[:,;]", plain)
+    return reason if all(has_known_words(line, REASON_WORDS) for line in lines) else FOREIGN_REASON
+
+
+def without_unknown_texts(model: ModelIR) -> ModelIR:
+    """The model as reports may print it: the names of known programs, known words for settings."""
+    producer = model.producer if has_known_words(model.producer, PRODUCER_WORDS) else "a program that is not known here"
+    settings = {
+        key: value
+        for key, value in model.settings.items()
+        if not isinstance(value, str) or has_known_words(value, SKLEARN_WORDS)
+    }
+    kind = model.format if has_known_words(model.format, PRODUCER_WORDS) else "unknown"
+    return replace(model, format=kind, producer=producer, settings=settings)
+
+
+def plainly_named(model: ModelIR) -> ModelIR:
+    """The model with features named by their columns, and no stand-ins of gaps, where other texts name them."""
+    if model.origins is None:
+        return model
+    names, origins = list(model.features), list(model.origins)
+    for place, one in enumerate(model.origins):
+        if one is not None and not has_known_words(_besides(names[place], one), PREFIX_WORDS):
+            names[place] = one.column
+        if isinstance(one, CategoryCodes) and _is_unknown_stand_in(one):
+            origins[place] = replace(one, fill_value="")
+    return replace(model, features=distinct(names), origins=tuple(origins))
+
+
+FRACTION = re.compile(r"_-?[0-9]{1,6}\.[0-9]{1,20}( \([0-9]{1,6}\))?$")
+"""Ends of names that one-hot encoders give dummies of scaled numbers, with a place where two are alike."""
+
+NUMBER = re.compile(r"-?[0-9.]{1,24}(e-?[0-9]{1,3})?")
+
+
+def _is_unknown_stand_in(one: CategoryCodes) -> bool:
+    """Is it neither a value, nor a number as imputers make them, nor a word for gaps?"""
+    known = one.fill_value in one.codes or one.fill_value in STAND_INS or NUMBER.fullmatch(one.fill_value)
+    return not (known or has_known_words(one.fill_value, SKLEARN_WORDS))
+
+
+def _unused_numbers(tree: TreeIR) -> int:
+    """How many numbers stand where nodes have none: thresholds of leaves and sets, values of inner nodes, children."""
+    leaf = tree.feature == LEAF
+    idle = leaf.copy()
+    idle[[node for node in tree.subsets if 0 <= node < tree.nodes]] = True
+    below = ((tree.low != LEAF) & leaf) | ((tree.high != LEAF) & leaf)
+    says = np.isfinite(tree.values[~leaf]).any(axis=1)
+    return int(np.isfinite(tree.threshold[idle]).sum() + says.sum() + below.sum())
