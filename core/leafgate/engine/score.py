@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,22 +9,37 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from leafgate.algorithms.consistency import inconsistent_leaves, inconsistent_records
-from leafgate.algorithms.derivable import columns_spoken_of, must_hide, undisclosed_reads, uses_background_knowledge
-from leafgate.algorithms.node_counts import Contradiction, FileNumbers, first_contradiction
+from leafgate.algorithms.consistency import Consistency
+from leafgate.algorithms.derivable import columns_spoken_of, must_hide, uses_background_knowledge
 from leafgate.api.components import Distribution
 from leafgate.api.context import Observation, ScoringContext
 from leafgate.api.metrics import Metric, RecordMetric
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
+from leafgate.engine.scores import (
+    DISTRIBUTION_NAMES,
+    DISTRIBUTIONS,
+    ScoredCase,
+    Scores,
+    counted_by,
+    finite,
+    metric_evidence,
+    score_case,
+    score_range,
+    scores_of,
+    secondary_scores,
+    smallest_class,
+    unbounded_evidence,
+    value_of,
+    worst_scores,
+)
 from leafgate.engine.validation import align_to_records
 from leafgate.engine.worst_groups import witnesses
-from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
+from leafgate.errors import LeafgateError, UnreadableError
 from leafgate.types.adversary import AdversaryKnowledge, defensive_copy
 from leafgate.types.belief import Belief
-from leafgate.types.evidence import RESERVED, AuditorOnly, checked_evidence
+from leafgate.types.evidence import AuditorOnly
 from leafgate.types.release import Release
 from leafgate.types.report import (
     DERIVED_ALONE,
@@ -36,100 +50,9 @@ from leafgate.types.report import (
     Finding,
     Scored,
     ScoredPeople,
-    SecondaryScore,
     Unit,
 )
 from leafgate.types.table import Table
-
-Scores = NDArray[np.float64]
-Counts = NDArray[np.int64]
-
-
-def scores_of(metric: Metric, plugins: Plugins, case: ScoringContext) -> Any:
-    """The metric's score of every record, or of the release; InconclusiveError where it is not valid."""
-    with isolate_plugin_errors(metric, plugins):
-        return _checked(metric.score(case), metric, case)
-
-
-def _checked(scores: object, metric: Metric, case: ScoringContext) -> Any:
-    """The scores as floats: one for each record, or one for the release; infinite on the unsafe side only."""
-    wanted = (len(case.table),) if isinstance(metric, RecordMetric) else ()
-    try:
-        numbers = np.asarray(scores, dtype=float)
-    except (TypeError, ValueError):
-        raise InconclusiveError(f"{metric.use} returned no numbers") from None
-    if numbers.shape != wanted:
-        raise InconclusiveError(f"{metric.use} returned numbers of shape {numbers.shape}, wanted {wanted}")
-    unsafe = np.inf if metric.direction == "at_most" else -np.inf
-    if not (np.isfinite(numbers) | (numbers == unsafe)).all():
-        raise InconclusiveError(f"{metric.use} returned a number that is not finite")
-    return numbers
-
-
-def value_of(metric: RecordMetric, scores: Scores, case: ScoringContext) -> float:
-    """The number that the limit is compared with: the mean over people, or the worst-off person's score."""
-    if metric.average:
-        return _mean(metric, scores, case)
-    return float(scores.min() if metric.direction == "at_least" else scores.max())
-
-
-def _mean(metric: RecordMetric, scores: Scores, case: ScoringContext) -> float:
-    """The mean over people, exactly the same however many rows these people share.
-
-    Where weights count no people, the worse of the means over rows and by weights.
-    """
-    values, which = np.unique(scores, return_inverse=True)
-    means = [
-        math.fsum(values * np.bincount(which, weights=weight)) / int(weight.sum()) for weight in counted_by(case.table)
-    ]
-    return min(means) if metric.direction == "at_least" else max(means)
-
-
-def counted_by(table: Table) -> list[Counts]:
-    """The people who share each record; where rows are people, then also the weights, by which limits must hold too."""
-    return [table.persons, table.weight] if table.weighted else [table.persons]
-
-
-def finite(value: float) -> float | None:
-    """The score as a report may hold it; None where it has no bound."""
-    return value if np.isfinite(value) else None
-
-
-def is_unbounded(value: float) -> dict[str, Any]:
-    """The evidence of a score without bound."""
-    return {} if np.isfinite(value) else {"unbounded": True}
-
-
-DISTRIBUTIONS: tuple[Distribution, ...] = ("derived", "composition")
-DISTRIBUTION_NAMES: dict[Distribution, str] = {
-    "derived": "what the adversary derives",
-    "composition": "the group's true composition",
-}
-POSTERIOR_TOLERANCE = 1e-12
-"""Probabilities that differ by no more than this are equal: floating point makes such differences."""
-
-
-@dataclass(frozen=True)
-class Consistency:
-    """Do the numbers of a release and of a model's file count this table's people? Computed on first use."""
-
-    table: Table
-    release: Release
-    node_numbers: FileNumbers | None = None
-
-    @cached_property
-    def release_mismatch(self) -> str:
-        """Why a release that claims to count this table's people does not; empty where it does."""
-        if inconsistent_leaves(self.release, self.table):
-            return "some leaves have numbers that are not those of this table: was the tree learned from other people?"
-        return inconsistent_records(self.release, self.table)
-
-    @cached_property
-    def contradiction(self) -> Contradiction | None:
-        """The first node of a model's file whose counts are not those of this table's people."""
-        if self.node_numbers is None:
-            return None
-        return first_contradiction(self.node_numbers, self.release, self.table)
 
 
 @dataclass(frozen=True)
@@ -240,15 +163,6 @@ def choose_distribution(metric: RecordMetric, state: AuditState, belief: Belief)
     return "worst", ""
 
 
-@dataclass(frozen=True)
-class _ScoredCase:
-    """Every record's score by one distribution of the secret, and the evidence that the metric adds."""
-
-    case: ScoringContext
-    scores: Scores
-    evidence: dict[str, Any]
-
-
 def score_one(
     metric: Metric, state: AuditState, id: str, attempt: AttackResult | None, belief: Belief | None
 ) -> Finding:
@@ -260,7 +174,7 @@ def score_one(
     try:
         case = state.case(None)
         value = float(scores_of(metric, state.plugins, case))
-        evidence = _evidence(metric, state, case, value)
+        evidence = metric_evidence(metric, state.plugins, case, value)
         with isolate_plugin_errors(metric, state.plugins):
             moved = float(metric.sensitivity(case))
     except UnreadableError:
@@ -269,7 +183,7 @@ def score_one(
         return inconclusive(metric, state, id, str(error))
     common = _common(metric, state, id, None, None) | {"private": must_hide(metric, case, None), "sensitivity": moved}
     people = int(state.table.persons.sum()) if Unit(metric.unit).is_of_everyone else None
-    passed, evidence = metric.holds(value), is_unbounded(value) | evidence
+    passed, evidence = metric.holds(value), unbounded_evidence(value) | evidence
     return Finding(value=finite(value), passed=passed, people=people, limit=metric.limit, evidence=evidence, **common)
 
 
@@ -280,14 +194,14 @@ def _score_belief(metric: RecordMetric, state: AuditState, id: str, attempt: Att
     """
     scored, reason = choose_distribution(metric, state, belief)
     wanted = DISTRIBUTIONS if scored == "worst" else (scored,)
-    cases: dict[Distribution, _ScoredCase] = {}
+    cases: dict[Distribution, ScoredCase] = {}
     errors: dict[Distribution, LeafgateError] = {}
     for distribution in wanted:
         same_as = cases.get("derived")
         if same_as is not None and Observation.POSTERIOR not in same_as.case.observed:
             break  # the metric does not read the distribution
         try:
-            cases[distribution] = _score_case(metric, state, state.case(belief, distribution), same_as)
+            cases[distribution] = score_case(metric, state.plugins, state.case(belief, distribution), same_as)
         except LeafgateError as error:
             errors[distribution] = error
     if not cases:
@@ -298,9 +212,9 @@ def _score_belief(metric: RecordMetric, state: AuditState, id: str, attempt: Att
     first = next(iter(cases.values()))
     common = _common(metric, state, id, attempt, belief)
     common |= {"private": any(must_hide(metric, each.case, attempt) for each in cases.values())}
-    scores = _worse(metric, [each.scores for each in cases.values()])
+    scores = worst_scores(metric, [each.scores for each in cases.values()])
     finding = _judge_people(metric, scores, first.case, common, _attack_evidence(first.case, attempt))
-    secondary = _secondary_scores(metric, state, cases, scored, attempt)
+    secondary = secondary_scores(metric, state.plugins, cases, scored, attempt)
     evidence = {**finding.evidence, **first.evidence, **secondary, **({"scored_because": reason} if reason else {})}
     finding = replace(finding, limit=replace(metric.limit, scored=scored), evidence=evidence)
     for distribution, why in errors.items():
@@ -308,70 +222,6 @@ def _score_belief(metric: RecordMetric, state: AuditState, id: str, attempt: Att
         passed = None if finding.passed else finding.passed
         finding = replace(finding, passed=passed, evidence={**finding.evidence, "problem": problem})
     return finding
-
-
-def _score_case(
-    metric: RecordMetric, state: AuditState, case: ScoringContext, derived: _ScoredCase | None
-) -> _ScoredCase:
-    """Every record's score in a context; those of `derived`, where the release discloses that both are the same."""
-    same = derived is not None and _same_posterior(case, derived.case)
-    if derived is not None and same and Observation.COMPOSITION not in undisclosed_reads(case):
-        return replace(derived, case=case)
-    scores = scores_of(metric, state.plugins, case)
-    return _ScoredCase(case, scores, _evidence(metric, state, case, scores) if derived is None else {})
-
-
-def _same_posterior(case: ScoringContext, other: ScoringContext) -> bool:
-    return bool(np.allclose(case.posterior, other.posterior, rtol=0, atol=POSTERIOR_TOLERANCE))
-
-
-def _worse(metric: Metric, scores: Sequence[Scores]) -> Scores:
-    """For each person the worst of several scores."""
-    return np.asarray((np.minimum if metric.direction == "at_least" else np.maximum).reduce(scores))
-
-
-def _secondary_scores(
-    metric: RecordMetric,
-    state: AuditState,
-    cases: dict[Distribution, _ScoredCase],
-    scored: Scored,
-    attempt: AttackResult,
-) -> dict[str, Any]:
-    """The scores beside the judged one: both distributions' where `worst` is judged, else the other distribution's.
-
-    They are left out where they are equal, unless the release does not disclose the composition that was judged:
-    their absence would then disclose something about it.
-    """
-    first = next(iter(cases.values())).case
-    if first.belief is None or first.belief.equivalence_class is None or Observation.POSTERIOR not in first.observed:
-        return {}
-    composed = cases.get("composition")
-    undisclosed = composed is not None and Observation.COMPOSITION in undisclosed_reads(composed.case)
-    cases = dict(cases)
-    for distribution in DISTRIBUTIONS:
-        if scored != "worst" and distribution not in cases and metric.can_score(distribution):
-            case = first.with_own_record(distribution)
-            try:
-                if undisclosed or not _same_posterior(case, first):
-                    cases[distribution] = _ScoredCase(case, scores_of(metric, state.plugins, case), {})
-            except LeafgateError:
-                continue
-    several = [each.scores for each in cases.values()]
-    if not undisclosed and all(np.array_equal(several[0], each) for each in several[1:]):
-        return {}
-    document: dict[str, Any] = {}
-    for distribution, each in cases.items():
-        if distribution != scored:
-            hidden = must_hide(metric, each.case, attempt)
-            score = _secondary_score(metric, each)
-            document[distribution] = AuditorOnly(score) if hidden else score
-    return document
-
-
-def _secondary_score(metric: RecordMetric, scored: _ScoredCase) -> SecondaryScore:
-    value = value_of(metric, scored.scores, scored.case)
-    fewest = None if metric.average else _fewest(scored.case, scored.scores == value)
-    return SecondaryScore(finite(value), _spread(scored.scores), fewest)
 
 
 def _common(
@@ -400,28 +250,16 @@ def _attack_evidence(case: ScoringContext, attempt: AttackResult | None) -> dict
     )
 
 
-def _evidence(metric: Metric, state: AuditState, case: ScoringContext, scores: Any) -> dict[str, Any]:
-    """The evidence that the metric adds. It has scored the belief, so an UnreadableError here is its mistake."""
-    own = pd.Series(scores.copy()) if isinstance(metric, RecordMetric) else float(scores)
-    kept = RESERVED | set(case.belief.evidence if case.belief else ())
-    kept -= set() if isinstance(metric, RecordMetric) else {"worst"}
-    try:
-        with isolate_plugin_errors(metric, state.plugins):
-            return checked_evidence(metric.evidence(case, own), kept, f"{metric.use}: its")
-    except UnreadableError as error:
-        raise InconclusiveError(str(error)) from error
-
-
 def _judge_people(
     metric: RecordMetric, scores: Scores, case: ScoringContext, fields: dict[str, Any], document: dict[str, Any]
 ) -> Finding:
     weight = case.table.persons
     people = int(weight.sum())
     value = value_of(metric, scores, case)
-    evidence = is_unbounded(value)
+    evidence = unbounded_evidence(value)
     everyone = case.belief is None or case.belief.record_positions is None
-    fields["score_range"] = _spread(scores)
-    fields["smallest_group"] = _fewest(case, np.ones(len(scores), dtype=bool))
+    fields["score_range"] = score_range(scores)
+    fields["smallest_group"] = smallest_class(case, np.ones(len(scores), dtype=bool))
     if metric.average:
         fields["scored"] = ScoredPeople(scores, weight, np.zeros(len(scores), dtype=bool), everyone)
         return Finding(value=finite(value), passed=metric.holds(value), people=people, evidence=evidence, **fields)
@@ -429,25 +267,12 @@ def _judge_people(
     past = np.array([not metric.holds(float(value)) for value in values])[which]
     beyond = int(weight[past].sum())
     fields["scored"] = ScoredPeople(scores, weight, past, everyone)
-    fields["people_at_value"] = _fewest(case, scores == value)
+    fields["people_at_value"] = smallest_class(case, scores == value)
     evidence |= document
     if beyond:
         evidence["worst"] = witnesses(case, pd.Series(scores), past, metric.direction)
     passed = all(int(each[past].sum()) / int(each.sum()) <= metric.allow for each in counted_by(case.table))
     return Finding(value=finite(value), passed=passed, people=people, violations=beyond, evidence=evidence, **fields)
-
-
-def _spread(scores: Scores) -> float:
-    """The largest finite score minus the smallest."""
-    bounded = scores[np.isfinite(scores)]
-    return float(np.ptp(bounded)) if len(bounded) else 0.0
-
-
-def _fewest(case: ScoringContext, rows: NDArray[np.bool_]) -> int | None:
-    """The people of the smallest equivalence class among these records; None where there are no classes."""
-    if case.belief is None or case.belief.equivalence_class is None or not rows.any():
-        return None
-    return int(case.sizes.to_numpy()[rows].min())
 
 
 def inconclusive(metric: Metric, state: AuditState, id: str, problem: str, scored: Scored | None = None) -> Finding:
