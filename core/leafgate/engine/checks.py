@@ -87,21 +87,21 @@ def _claims_in(promised: Any) -> list[Any]:
 def _tried(claim: str, state: AuditState) -> dict[str, Any]:
     """The evidence of attacks that tried to refute a claim and did not."""
     fields = {
-        attempt.attack.called: dict(belief.evidence)
-        for attempt in state.attempts
-        for belief in attempt.beliefs
+        result.attack.called: dict(belief.evidence)
+        for result in state.attack_results
+        for belief in result.beliefs
         if claim in belief.evidence.get("tries", ()) and claim not in belief.evidence.get("refutes", ())
     }
     return {"tried": fields} if fields else {}
 
 
 def _refuted(claim: str, state: AuditState) -> Iterator[Finding]:
-    for attempt in state.attempts:
-        for belief in attempt.beliefs:
+    for result in state.attack_results:
+        for belief in result.beliefs:
             if claim in belief.evidence.get("refutes", ()):
                 evidence = dict(belief.evidence) | {"problem": "an attack refutes it"}
-                name = attempt.attack.called
-                yield Finding("", claim, False, name, belief.secret, evidence=evidence, plugin=attempt.plugin)
+                name = result.attack.called
+                yield Finding("", claim, False, name, belief.secret, evidence=evidence, plugin=result.plugin)
 
 
 def _check_claim(claim: str, promised: Any, state: AuditState, attack: Attack) -> Iterator[Finding]:
@@ -122,22 +122,22 @@ def _check_with(checker: type[Metric], promised: Any, state: AuditState, attack:
         yield score_one(metric, state, "", None, None)
         return
     findings: list[Finding] = []
-    for attempt in _results_for(checker, state, attack):
-        findings += score_beliefs(metric, state, attempt, named=False)
-        findings += [inconclusive(metric, state, "", attempt.problem)] if attempt.problem else []
+    for result in _results_for(checker, state, attack):
+        findings += score_beliefs(metric, state, result, named=False)
+        findings += [inconclusive(metric, state, "", result.problem)] if result.problem else []
     yield from findings or [inconclusive(metric, state, "", "there is no belief to check this claim by")]
 
 
 def _results_for(checker: type[Metric], state: AuditState, attack: Attack) -> list[AttackResult]:
     """The results of the attack that a checker names, with its defaults; of all attacks of the policy if of none."""
     if checker.checked_by is None:
-        return list(state.attempts)
+        return list(state.attack_results)
     chosen = state.plugins.by_name.get(checker.checked_by)
     if chosen is None or not issubclass(chosen, AttackModel):
         raise InconclusiveError(f"nobody offers the attack {checker.checked_by!r}")
     with isolate_plugin_errors(chosen, state.plugins):
         wanted = chosen.model_validate({"use": checker.checked_by})
-    return [next((a for a in state.attempts if a.attack == wanted), None) or attack(wanted)]
+    return [next((a for a in state.attack_results if a.attack == wanted), None) or attack(wanted)]
 
 
 # --- What leaves an audit inconclusive whatever its limits say ---
@@ -204,7 +204,7 @@ def _may_count_dropped_people(state: AuditState) -> bool:
 def _unread_parts(state: AuditState) -> Iterator[SoundnessProblem]:
     """Published parts that no attack of the policy, of those that could run, takes into account."""
     release = state.release
-    ran = [tried.attack for tried in state.attempts if not tried.problem]
+    ran = [tried.attack for tried in state.attack_results if not tried.problem]
     read = frozenset[str]().union(*(attack.parts for attack in ran))
     published = {"records": release.records is not None, "alternatives": len(release.fitted_trees) > len(release.trees)}
     for part, is_there in published.items():
@@ -246,7 +246,7 @@ def _unattacked(state: AuditState) -> Iterator[SoundnessProblem]:
 
 def _cells_believed(column: str, state: AuditState) -> Iterator[int]:
     """The records whose cells some belief is about."""
-    for tried in state.attempts:
+    for tried in state.attack_results:
         for belief in tried.beliefs:
             if belief.secret == column and belief.record_positions is not None:
                 yield from belief.record_positions.tolist()

@@ -205,8 +205,8 @@ def report_of(
 def _extremes_declared(table: Table) -> Iterator[str]:
     """A note for each column whose declared bounds are numbers that somebody has.
 
-    The bounds alone tell nobody so, for what could occur may not occur: the note does, and is for auditors. 0 is left
-    out, where counts and amounts begin.
+    The bounds alone do not disclose that somebody has them: a number that could occur may not occur. The note does, so
+    it is for auditors. 0 is left out, where counts and amounts begin.
     """
     for column in table.schema.columns:
         if not column.declared or column.values is not None or column.bounds is None or "key" in column.roles:

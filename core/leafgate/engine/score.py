@@ -63,7 +63,7 @@ class AuditState:
     test: Table | None
     release: Release
     known: AdversaryKnowledge
-    attempts: Sequence[AttackResult]
+    attack_results: Sequence[AttackResult]
     plugins: Plugins
     consistency: Consistency
     origins: Sequence[int] | None = None
@@ -109,21 +109,21 @@ def _copy(chances: pd.DataFrame | None) -> pd.DataFrame | None:
 
 
 def score_beliefs(
-    metric: RecordMetric, state: AuditState, attempt: AttackResult, *, named: bool = True
+    metric: RecordMetric, state: AuditState, result: AttackResult, *, named: bool = True
 ) -> Iterator[Finding]:
-    """A finding for each belief of an attempt that the metric is about and can read; `named` gives it an id."""
-    for belief in attempt.beliefs:
+    """A finding for each belief of a result that the metric is about and can read; `named` gives it an id."""
+    for belief in result.beliefs:
         if not belief.of_people or metric.secret not in {None, belief.secret}:
             continue
         try:
-            finding = score_one(metric, state, _id(metric, attempt, belief) if named else "", attempt, belief)
-            yield _for_every_belief(metric, state, attempt, belief, finding)
+            finding = score_one(metric, state, _id(metric, result, belief) if named else "", result, belief)
+            yield _for_every_belief(metric, state, result, belief, finding)
         except UnreadableError:
             continue
 
 
 def _for_every_belief(
-    metric: RecordMetric, state: AuditState, attempt: AttackResult, belief: Belief, finding: Finding
+    metric: RecordMetric, state: AuditState, result: AttackResult, belief: Belief, finding: Finding
 ) -> Finding:
     """The finding, inconclusive where the limit does not come out the same for the belief's alternatives."""
     if finding.passed is None:
@@ -131,15 +131,15 @@ def _for_every_belief(
     at_worst = state.case(belief, "derived").worst_case_posteriors if belief.incomplete else ()
     for alternative in (*belief.alternative_posteriors, *at_worst):
         twin = replace(belief, posterior=alternative, alternative_posteriors=())
-        if score_one(metric, state, "", attempt, twin).passed != finding.passed:
+        if score_one(metric, state, "", result, twin).passed != finding.passed:
             problem = "the attack gives several beliefs, and the limit holds for some of them only"
             return replace(finding, passed=None, evidence={**finding.evidence, "problem": problem})
     return finding
 
 
-def _id(metric: Metric, attempt: AttackResult, belief: Belief) -> str:
+def _id(metric: Metric, result: AttackResult, belief: Belief) -> str:
     secret = f"#{belief.secret}" if belief.secret is not None else ""
-    return f"{metric.called}@{attempt.attack.called}{secret}"
+    return f"{metric.called}@{result.attack.called}{secret}"
 
 
 def choose_distribution(metric: RecordMetric, state: AuditState, belief: Belief) -> tuple[Scored, str]:
@@ -164,13 +164,13 @@ def choose_distribution(metric: RecordMetric, state: AuditState, belief: Belief)
 
 
 def score_one(
-    metric: Metric, state: AuditState, id: str, attempt: AttackResult | None, belief: Belief | None
+    metric: Metric, state: AuditState, id: str, result: AttackResult | None, belief: Belief | None
 ) -> Finding:
     """The finding for one belief (or for the release); UnreadableError when it is not for this metric."""
     if isinstance(metric, RecordMetric):
-        if attempt is None or belief is None:
+        if result is None or belief is None:
             return inconclusive(metric, state, id, "there is no belief to read")
-        return _score_belief(metric, state, id, attempt, belief)
+        return _score_belief(metric, state, id, result, belief)
     try:
         case = state.case(None)
         value = float(scores_of(metric, state.plugins, case))
@@ -187,7 +187,7 @@ def score_one(
     return Finding(value=finite(value), passed=passed, people=people, limit=metric.limit, evidence=evidence, **common)
 
 
-def _score_belief(metric: RecordMetric, state: AuditState, id: str, attempt: AttackResult, belief: Belief) -> Finding:
+def _score_belief(metric: RecordMetric, state: AuditState, id: str, result: AttackResult, belief: Belief) -> Finding:
     """The finding for one belief; by `worst`, each person's score is the worse of the two distributions' scores.
 
     Where only one of the two could be scored the other might break the limit: it then fails or is inconclusive.
@@ -210,11 +210,11 @@ def _score_belief(metric: RecordMetric, state: AuditState, id: str, attempt: Att
             raise next(iter(errors.values()))
         return inconclusive(metric, state, id, str(serious[0]), scored)
     first = next(iter(cases.values()))
-    common = _common(metric, state, id, attempt, belief)
-    common |= {"private": any(must_hide(metric, each.case, attempt) for each in cases.values())}
+    common = _common(metric, state, id, result, belief)
+    common |= {"private": any(must_hide(metric, each.case, result) for each in cases.values())}
     scores = worst_scores(metric, [each.scores for each in cases.values()])
-    finding = _judge_people(metric, scores, first.case, common, _attack_evidence(first.case, attempt))
-    secondary = secondary_scores(metric, state.plugins, cases, scored, attempt)
+    finding = _judge_people(metric, scores, first.case, common, _attack_evidence(first.case, result))
+    secondary = secondary_scores(metric, state.plugins, cases, scored, result)
     evidence = {**finding.evidence, **first.evidence, **secondary, **({"scored_because": reason} if reason else {})}
     finding = replace(finding, limit=replace(metric.limit, scored=scored), evidence=evidence)
     for distribution, why in errors.items():
@@ -225,7 +225,7 @@ def _score_belief(metric: RecordMetric, state: AuditState, id: str, attempt: Att
 
 
 def _common(
-    metric: Metric, state: AuditState, id: str, attempt: AttackResult | None, belief: Belief | None
+    metric: Metric, state: AuditState, id: str, result: AttackResult | None, belief: Belief | None
 ) -> dict[str, Any]:
     """The fields of a finding that do not depend on the scores."""
     secret = belief.secret if belief else None
@@ -233,7 +233,7 @@ def _common(
         "id": id,
         "metric": metric.called,
         "use": _renamed(metric),
-        "attack": attempt.attack.called if attempt else None,
+        "attack": result.attack.called if result else None,
         "secret": secret,
         "plugin": state.plugins.origin(metric),
         "unit": Unit(metric.unit),
@@ -242,12 +242,12 @@ def _common(
     }
 
 
-def _attack_evidence(case: ScoringContext, attempt: AttackResult | None) -> dict[str, Any]:
+def _attack_evidence(case: ScoringContext, result: AttackResult | None) -> dict[str, Any]:
     """The evidence of the attack; for auditors alone where it rests on knowledge that only the policy grants."""
-    result = dict(case.belief.evidence) if case.belief else {}
-    return (
-        {key: AuditorOnly(what) for key, what in result.items()} if uses_background_knowledge(case, attempt) else result
-    )
+    evidence = dict(case.belief.evidence) if case.belief else {}
+    if uses_background_knowledge(case, result):
+        return {key: AuditorOnly(value) for key, value in evidence.items()}
+    return evidence
 
 
 def _judge_people(
@@ -300,20 +300,20 @@ ATTACK_FAILED = "an attack that must be tried gets at anybody"
 
 def judge(metrics: Sequence[Metric], state: AuditState) -> list[Finding]:
     """One finding for each failed attack, then for each of the policy's limits."""
-    failed = [_failed(attempt) for attempt in state.attempts if attempt.problem]
+    failed = [_failed(result) for result in state.attack_results if result.problem]
     return [*failed, *(finding for metric in metrics for finding in _limits(metric, state))]
 
 
-def _failed(attempt: AttackResult) -> Finding:
-    name = attempt.attack.called
-    evidence = {"problem": attempt.problem}
+def _failed(result: AttackResult) -> Finding:
+    name = result.attack.called
+    evidence = {"problem": result.problem}
     return Finding(
         f"attack:{name}",
         "",
         passed=None,
         attack=name,
         evidence=evidence,
-        plugin=attempt.plugin,
+        plugin=result.plugin,
         plain_failure=ATTACK_FAILED,
     )
 
@@ -322,8 +322,8 @@ def _limits(metric: Metric, state: AuditState) -> Iterator[Finding]:
     if not isinstance(metric, RecordMetric):
         yield score_one(metric, state, metric.called, None, None)
         return
-    chosen = (attempt for attempt in state.attempts if metric.of in {None, attempt.attack.called})
-    findings = [finding for attempt in chosen for finding in score_beliefs(metric, state, attempt)]
+    chosen = (result for result in state.attack_results if metric.of in {None, result.attack.called})
+    findings = [finding for result in chosen for finding in score_beliefs(metric, state, result)]
     nothing = inconclusive(
         metric, state, f"{metric.called}@{metric.of or 'any'}", "there is no belief this metric can read"
     )

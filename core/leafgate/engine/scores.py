@@ -140,7 +140,7 @@ def secondary_scores(
     plugins: Plugins,
     cases: dict[Distribution, ScoredCase],
     scored: Scored,
-    attempt: AttackResult,
+    result: AttackResult,
 ) -> dict[str, Any]:
     """The scores beside the judged one: both distributions' where `worst` is judged, else the other distribution's.
 
@@ -167,7 +167,7 @@ def secondary_scores(
     document: dict[str, Any] = {}
     for distribution, each in cases.items():
         if distribution != scored:
-            hidden = must_hide(metric, each.case, attempt)
+            hidden = must_hide(metric, each.case, result)
             score = _secondary_score(metric, each)
             document[distribution] = AuditorOnly(score) if hidden else score
     return document
