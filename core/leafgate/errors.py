@@ -44,10 +44,10 @@ class LeafgateError(Exception):
     @classmethod
     def listing(cls, problems: Iterable[Problem]) -> LeafgateError:
         """One error that reports every problem at once."""
-        found = tuple(problems)
-        error = cls(found[0].message, place=found[0].location, remedy=found[0].hint)
-        error.problems = found
-        error.args = ("\n".join(str(problem) for problem in found),)
+        listed = tuple(problems)
+        error = cls(listed[0].message, place=listed[0].location, remedy=listed[0].hint)
+        error.problems = listed
+        error.args = ("\n".join(str(problem) for problem in listed),)
         return error
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leafgate.algorithms.node_counts import Contradiction, FileNumbers, first_contradiction
 from leafgate.algorithms.publication import at_level
 from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.types.arrays import Floats, Ids, Mask
@@ -528,3 +529,29 @@ def _fits(leaf: Leaf, counts: dict[str, int], tolerance: float) -> bool:
         rate = at_level(full, "error_rates").error_rate
         return rate is not None and abs(rate - leaf.error_rate) <= TOLERANCE
     return True
+
+
+# --- Both: the numbers of a release and of the model's file that it was read from ---
+
+
+@dataclass(frozen=True)
+class Consistency:
+    """Do the numbers of a release and of a model's file count this table's people? Computed on first use."""
+
+    table: Table
+    release: Release
+    node_numbers: FileNumbers | None = None
+
+    @cached_property
+    def release_mismatch(self) -> str:
+        """Why a release that claims to count this table's people does not; empty where it does."""
+        if inconsistent_leaves(self.release, self.table):
+            return "some leaves have numbers that are not those of this table: was the tree learned from other people?"
+        return inconsistent_records(self.release, self.table)
+
+    @cached_property
+    def contradiction(self) -> Contradiction | None:
+        """The first node of a model's file whose counts are not those of this table's people."""
+        if self.node_numbers is None:
+            return None
+        return first_contradiction(self.node_numbers, self.release, self.table)

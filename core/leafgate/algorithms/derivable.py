@@ -146,8 +146,8 @@ def undisclosed_reads(case: ScoringContext) -> frozenset[Observation]:
     )
 
 
-def uses_background_knowledge(case: ScoringContext, attempt: RanAttack | None) -> bool:
-    """Does an attack take in what the policy grants it, and the release does not tell?"""
+def uses_background_knowledge(case: ScoringContext, result: RanAttack | None) -> bool:
+    """Does an attack use knowledge that the policy grants and that is not derivable from the release?"""
     known, belief = case.known, case.belief
     shares = bool(known.distribution) and not (
         belief is not None and belief.secret is not None and overall_shares_derivable(case)
@@ -155,7 +155,7 @@ def uses_background_knowledge(case: ScoringContext, attempt: RanAttack | None) -
     granted = {"distribution": shares, "people": known.people is not None, "facts": bool(known.facts)}
     granted["label_accuracies"] = known.label_accuracies is not None and _may_use_label_accuracies(case)
     items = {name for name, what in granted.items() if what}
-    return attempt is not None and bool(items & attempt.attack.uses)
+    return result is not None and bool(items & result.attack.uses)
 
 
 def _may_use_label_accuracies(case: ScoringContext) -> bool:
@@ -168,7 +168,7 @@ def _may_use_label_accuracies(case: ScoringContext) -> bool:
     return secret is not None and (secret in columns_spoken_of(case.release) or case.table.schema.target.public)
 
 
-def must_hide(metric: Metric, case: ScoringContext, attempt: RanAttack | None) -> bool:
+def must_hide(metric: Metric, case: ScoringContext, result: RanAttack | None) -> bool:
     """Would the numbers of a score disclose what follows neither from the release nor from the public columns?
 
     These and the record of what the metric has read decide, and nobody's secrets. Asking adds nothing to the record.
@@ -180,7 +180,7 @@ def must_hide(metric: Metric, case: ScoringContext, attempt: RanAttack | None) -
     if not isinstance(own, bool | np.bool_):
         raise InconclusiveError(f"`must_hide` of {metric.use} answers neither yes nor no")
     read = case.observed & {Observation.POSTERIOR, Observation.PRIOR}
-    granted = bool(read) and uses_background_knowledge(case, attempt)
+    granted = bool(read) and uses_background_knowledge(case, result)
     return bool(metric.private) or bool(own) or granted or bool(undisclosed_reads(case))
 
 

@@ -1,4 +1,4 @@
-"""Running one attack so that whatever it does wrong stays its own trouble."""
+"""Run one attack and isolate its errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from leafgate.types.belief import Belief
 
 @dataclass(frozen=True)
 class AttackResult:
-    """What came of one attack: beliefs, or the reason why there are none."""
+    """The beliefs of one attack, or the reason why there are none."""
 
     attack: AttackModel
     plugin: str
@@ -34,7 +34,7 @@ def announce_attack(
     plugins: Plugins,
     announce: Callable[[str], None],
 ) -> None:
-    """Pass on what an attack forecasts of its run; an error of the forecast is left to the attack itself."""
+    """Pass on an attack's forecast of its run; an error of the forecast is ignored, for the run will report it."""
     try:
         with isolate_plugin_errors(attack, plugins):
             text = attack.forecast(artifact.release, defensive_copy(known))
@@ -47,7 +47,7 @@ def announce_attack(
 def run_attack(
     attack: AttackModel, artifact: ReleaseArtifact, known: AdversaryKnowledge, plugins: Plugins
 ) -> AttackResult:
-    """Run one attack; whatever it does wrong becomes the reason why there is no belief."""
+    """Run one attack and validate its beliefs; an error of it becomes the reason why there is no belief."""
     origin, release = plugins.origin(attack), artifact.release
     if release.count_semantics not in attack.reads:
         return AttackResult(
@@ -73,8 +73,8 @@ def run_attack(
 def isolate_plugin_errors(component: Component | type[Component], plugins: Plugins) -> Iterator[None]:
     """Turn whatever a plugin raises into an InconclusiveError that names the plugin; what it prints goes to stderr.
 
-    Errors about the policy, a release file, or that it could not be told, are passed on. Of any other
-    only type and place are reported: its own text may hold a cell of the data.
+    Errors about the policy or a release file pass, and so do NoReleaseError and InconclusiveError. Of any other error
+    only its type and the line are reported: its own text may hold a cell of the data.
     """
     kind = component if isinstance(component, type) else type(component)
     try:
@@ -83,13 +83,13 @@ def isolate_plugin_errors(component: Component | type[Component], plugins: Plugi
     except (PolicyError, ReleaseError, InconclusiveError, NoReleaseError):
         raise
     except (Exception, SystemExit) as error:
-        where = _place_in(error.__traceback__, kind.__module__.partition(".")[0])
+        where = _location_in(error.__traceback__, kind.__module__.partition(".")[0])
         origin = f"{use_of(kind)} ({plugins.origin(component)})"
         raise InconclusiveError(f"{origin} failed: {type(error).__name__}{where}") from error
 
 
-def _place_in(trace: TracebackType | None, package: str) -> str:
-    """The deepest line of the plugin's own code, else the deepest of all."""
+def _location_in(trace: TracebackType | None, package: str) -> str:
+    """The deepest line of the plugin's own code in a traceback, else the deepest line of all."""
     frames = []
     while trace is not None:
         frames.append((trace.tb_frame.f_globals.get("__name__", ""), trace.tb_lineno, trace.tb_frame.f_code.co_name))

@@ -1,4 +1,4 @@
-"""Guarantees are claims: each is held against what an independent check finds."""
+"""Checks of the release itself: the claims it makes, and what leaves an audit inconclusive whatever its limits say."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ DEFAULT_DELTA = 1e-6
 """At which epsilon is claimed where a claim says nothing of delta."""
 
 
-def check_claims(judged: AuditState, attack: Attack) -> Iterator[Finding]:
-    """One finding for each guarantee the release claims: the worst of what its checks find.
+def check_claims(state: AuditState, attack: Attack) -> Iterator[Finding]:
+    """One finding for each guarantee that the release claims: the worst finding of its checks.
 
-    A claim is refuted by an attack's evidence, or when it does not hold for some secret; nobody who can check
-    it: inconclusive. What attacks came to that tried and did not refute it stands beside. `attack` runs an
-    attack that the policy does not try.
+    A claim is refuted by an attack's evidence, or when it does not hold for some secret. A claim that no plugin can
+    check is inconclusive. The evidence of attacks that tried to refute the claim, and did not, is in the finding.
+    `attack` runs an attack that the policy does not try.
     """
-    for claim, promised in judged.release.guarantee.items():
-        checked = (found for one in _each(promised) for found in _checked(claim, one, judged, attack))
-        found = [*_refuted(claim, judged), *checked]
+    for claim, promised in state.release.guarantee.items():
+        checked = (each for one in _claims_in(promised) for each in _check_claim(claim, one, state, attack))
+        findings = [*_refuted(claim, state), *checked]
         nobody = Finding("", claim, passed=None, evidence={"problem": "no installed plugin can check this claim"})
-        worst = min(found or [nobody], key=lambda finding: (WORST_FIRST.index(finding.passed), _slack(finding)))
-        evidence = {"claim": promised} | _tried(claim, judged) | dict(worst.evidence)
+        worst = min(findings or [nobody], key=lambda finding: (WORST_FIRST.index(finding.passed), _margin(finding)))
+        evidence = {"claim": promised} | _tried(claim, state) | dict(worst.evidence)
         yield replace(worst, id=f"guarantee:{claim}", evidence=evidence, plain_failure=BROKEN.format(claim))
 
 
@@ -61,93 +61,93 @@ def verified(findings: Iterable[Finding]) -> frozenset[str]:
 
 def _bounds_beliefs(promised: Any) -> bool:
     """Does one of these claims of differential privacy bound what can be derived of a person?"""
-    claims = [one if isinstance(one, Mapping) else {"at_most": one} for one in _each(promised)]
+    claims = [one if isinstance(one, Mapping) else {"at_most": one} for one in _claims_in(promised)]
     return any(
         float(one.get("at_most", math.inf)) <= MAX_EPSILON and float(one.get("delta", DEFAULT_DELTA)) <= MAX_DELTA
         for one in claims
     )
 
 
-def _slack(finding: Finding) -> float:
-    """By how much a score keeps to its limit; nothing to spare where there is no number.
+def _margin(finding: Finding) -> float:
+    """The margin by which a score keeps its limit; minus infinity where there is no number.
 
-    Nor where there is none for the public: which of several is the worst would tell of it.
+    So too where the public sees no number: which of several findings is the worst would disclose something of it.
     """
     if finding.value is None or finding.private or finding.limit is None:
         return -math.inf
     return finding.limit.margin(finding.value)
 
 
-def _each(promised: Any) -> list[Any]:
-    """Several claims of one kind stand in a list of mappings."""
+def _claims_in(promised: Any) -> list[Any]:
+    """The claims of one kind: several are a list of mappings."""
     several = isinstance(promised, list) and all(isinstance(one, dict) for one in promised)
     return promised if several and promised else [promised]
 
 
-def _tried(claim: str, judged: AuditState) -> dict[str, Any]:
-    """What attacks that tried to refute a claim, and did not, came to."""
+def _tried(claim: str, state: AuditState) -> dict[str, Any]:
+    """The evidence of attacks that tried to refute a claim and did not."""
     fields = {
-        attempt.attack.called: dict(belief.evidence)
-        for attempt in judged.attempts
-        for belief in attempt.beliefs
+        result.attack.called: dict(belief.evidence)
+        for result in state.attack_results
+        for belief in result.beliefs
         if claim in belief.evidence.get("tries", ()) and claim not in belief.evidence.get("refutes", ())
     }
     return {"tried": fields} if fields else {}
 
 
-def _refuted(claim: str, judged: AuditState) -> Iterator[Finding]:
-    for attempt in judged.attempts:
-        for belief in attempt.beliefs:
+def _refuted(claim: str, state: AuditState) -> Iterator[Finding]:
+    for result in state.attack_results:
+        for belief in result.beliefs:
             if claim in belief.evidence.get("refutes", ()):
                 evidence = dict(belief.evidence) | {"problem": "an attack refutes it"}
-                name = attempt.attack.called
-                yield Finding("", claim, False, name, belief.secret, evidence=evidence, plugin=attempt.plugin)
+                name = result.attack.called
+                yield Finding("", claim, False, name, belief.secret, evidence=evidence, plugin=result.plugin)
 
 
-def _checked(claim: str, promised: Any, judged: AuditState, attack: Attack) -> Iterator[Finding]:
-    for checker in judged.plugins.kind(Metric):
+def _check_claim(claim: str, promised: Any, state: AuditState, attack: Attack) -> Iterator[Finding]:
+    for checker in state.plugins.kind(Metric):
         if issubclass(checker, Metric) and checker.checks == claim:
             try:
-                yield from _by(checker, promised, judged, attack)
+                yield from _check_with(checker, promised, state, attack)
             except LeafgateError as error:
-                origin = judged.plugins.origin(checker)
+                origin = state.plugins.origin(checker)
                 yield Finding("", claim, passed=None, evidence={"problem": str(error)}, plugin=origin)
 
 
-def _by(checker: type[Metric], promised: Any, judged: AuditState, attack: Attack) -> Iterator[Finding]:
-    """What one metric finds: of the release, or of everything its attack believes."""
-    with isolate_plugin_errors(checker, judged.plugins):
+def _check_with(checker: type[Metric], promised: Any, state: AuditState, attack: Attack) -> Iterator[Finding]:
+    """The findings of one metric: on the release, or on every belief of its attack."""
+    with isolate_plugin_errors(checker, state.plugins):
         metric = checker.from_claim(promised)
     if not isinstance(metric, RecordMetric):
-        yield score_one(metric, judged, "", None, None)
+        yield score_one(metric, state, "", None, None)
         return
-    found: list[Finding] = []
-    for attempt in _attempts(checker, judged, attack):
-        found += score_beliefs(metric, judged, attempt, named=False)
-        found += [inconclusive(metric, judged, "", attempt.problem)] if attempt.problem else []
-    yield from found or [inconclusive(metric, judged, "", "there is no belief to check this claim by")]
+    findings: list[Finding] = []
+    for result in _results_for(checker, state, attack):
+        findings += score_beliefs(metric, state, result, named=False)
+        findings += [inconclusive(metric, state, "", result.problem)] if result.problem else []
+    yield from findings or [inconclusive(metric, state, "", "there is no belief to check this claim by")]
 
 
-def _attempts(checker: type[Metric], judged: AuditState, attack: Attack) -> list[AttackResult]:
-    """The attack a checker names, with its defaults; every attack of the policy if it names none."""
+def _results_for(checker: type[Metric], state: AuditState, attack: Attack) -> list[AttackResult]:
+    """The results of the attack that a checker names, with its defaults; of all attacks of the policy if of none."""
     if checker.checked_by is None:
-        return list(judged.attempts)
-    chosen = judged.plugins.by_name.get(checker.checked_by)
+        return list(state.attack_results)
+    chosen = state.plugins.by_name.get(checker.checked_by)
     if chosen is None or not issubclass(chosen, AttackModel):
         raise InconclusiveError(f"nobody offers the attack {checker.checked_by!r}")
-    with isolate_plugin_errors(chosen, judged.plugins):
+    with isolate_plugin_errors(chosen, state.plugins):
         wanted = chosen.model_validate({"use": checker.checked_by})
-    return [next((a for a in judged.attempts if a.attack == wanted), None) or attack(wanted)]
+    return [next((a for a in state.attack_results if a.attack == wanted), None) or attack(wanted)]
 
 
 # --- What leaves an audit inconclusive whatever its limits say ---
 
 
-def soundness_checks(plan: AuditPlan, plugins: Plugins, judged: AuditState) -> list[Finding]:
+def soundness_checks(plan: AuditPlan, plugins: Plugins, state: AuditState) -> list[Finding]:
     """A finding for each reason why a pass would prove nothing."""
     origin = plugins.origin(plan.builder)
-    items = [*_rehearsed(plan, judged), *_counted(judged), *_unread_parts(judged), *_unattacked(judged)]
-    evidence = _evidence(judged)
+    items = [*_rehearsal(plan, state), *_miscounted(state), *_unread_parts(state), *_unattacked(state)]
+    evidence = _evidence(state)
     return [
         Finding(
             name,
@@ -163,25 +163,25 @@ def soundness_checks(plan: AuditPlan, plugins: Plugins, judged: AuditState) -> l
 
 
 SoundnessProblem = tuple[str, str | None, str]
-"""A finding's id, the secret it is about, and what is doubtful."""
+"""A finding's id, the secret it is about, and the problem."""
 
 
-def _rehearsed(plan: AuditPlan, judged: AuditState) -> Iterator[SoundnessProblem]:
-    """Coins that a seed repeats, which others may know."""
-    if plan.builder.is_rehearsal or judged.release.builder.get("rehearsal") is True:
+def _rehearsal(plan: AuditPlan, state: AuditState) -> Iterator[SoundnessProblem]:
+    """Random numbers that follow from a seed which others may know."""
+    if plan.builder.is_rehearsal or state.release.builder.get("rehearsal") is True:
         problem = "a rehearsal repeats by a seed that others may know, so it is not fit to be published"
         yield "rehearsal", None, problem
 
 
-def _counted(judged: AuditState) -> Iterator[SoundnessProblem]:
+def _miscounted(state: AuditState) -> Iterator[SoundnessProblem]:
     """Leaves or records that claim to count this table's people and do not, or do and claim to count others."""
-    if judged.inconsistency:
-        yield "counted", None, judged.inconsistency
-    elif is_exact_despite_label(judged.release, judged.table):
-        label = judged.release.count_semantics
+    if state.inconsistency:
+        yield "counted", None, state.inconsistency
+    elif is_exact_despite_label(state.release, state.table):
+        label = state.release.count_semantics
         problem = f"the numbers are this table's own, and the release calls them {label}: `counted` must say exact"
         yield "counted", None, problem
-    elif _may_tell_dropped_people(judged):
+    elif _may_count_dropped_people(state):
         yield "counted", None, DROPPED_PEOPLE
 
 
@@ -191,20 +191,20 @@ DROPPED_PEOPLE = (
 )
 
 
-def _may_tell_dropped_people(judged: AuditState) -> bool:
+def _may_count_dropped_people(state: AuditState) -> bool:
     """May a leaf's numbers be those of people whom the table has left out?
 
     Not where the release was built from the table in this audit, or where a claim of differential privacy is checked.
     """
-    release, table = judged.release, judged.table
-    known = judged.built or "epsilon" in release.guarantee
+    release, table = state.release, state.table
+    known = state.built or "epsilon" in release.guarantee
     return table.dropped > 0 and not known and counts_missing_cells(release, table)
 
 
-def _unread_parts(judged: AuditState) -> Iterator[SoundnessProblem]:
+def _unread_parts(state: AuditState) -> Iterator[SoundnessProblem]:
     """Published parts that no attack of the policy, of those that could run, takes into account."""
-    release = judged.release
-    ran = [tried.attack for tried in judged.attempts if not tried.problem]
+    release = state.release
+    ran = [tried.attack for tried in state.attack_results if not tried.problem]
     read = frozenset[str]().union(*(attack.parts for attack in ran))
     published = {"records": release.records is not None, "alternatives": len(release.fitted_trees) > len(release.trees)}
     for part, is_there in published.items():
@@ -219,41 +219,42 @@ def _unread_parts(judged: AuditState) -> Iterator[SoundnessProblem]:
         yield "unread#noisy_alternatives", None, problem
 
 
-def _evidence(judged: AuditState) -> dict[str, dict[str, Any]]:
-    """What is told beside a doubt, by its name: for auditors, what the file and the table have at the node."""
-    wrong = judged.consistency.contradiction
-    if wrong is None or judged.consistency.release_mismatch:
+def _evidence(state: AuditState) -> dict[str, dict[str, Any]]:
+    """The evidence of a doubt, by its name: for auditors, the numbers of the file and of the table at the node."""
+    wrong = state.consistency.contradiction
+    if wrong is None or state.consistency.release_mismatch:
         return {}
     return {"counted": {"remedy": REMEDY, "numbers": AuditorOnly({"file": wrong.stated, "table": wrong.expected})}}
 
 
-def _unattacked(judged: AuditState) -> Iterator[SoundnessProblem]:
+def _unattacked(state: AuditState) -> Iterator[SoundnessProblem]:
     """Secret cells that no attack's belief is about: noisy ones of secrets, and protected ones."""
-    release = judged.release
-    shown = () if release.records is None else release.records.columns
-    for column in judged.table.schema.secrets:
-        noisy = column.name in release.noise and column.name in shown
-        if noisy and not _noisy_cells(column.name, judged) <= set(_cells_told(column.name, judged)):
+    release = state.release
+    columns = () if release.records is None else release.records.columns
+    for column in state.table.schema.secrets:
+        noisy = column.name in release.noise and column.name in columns
+        if noisy and not _noisy_cells(column.name, state) <= set(_cells_believed(column.name, state)):
             problem = "noise hides the records' cells of this secret, and no attack tried to see through it"
             yield f"records#{column.name}", column.name, problem
-    for name, marks in judged.table.without_key.protected.items():
-        items = {judged.origins[cell] for cell in _cells_told(name, judged)} if judged.origins is not None else set()
-        if not set(marks.nonzero()[0].tolist()) <= items:
+    for name, marks in state.table.without_key.protected.items():
+        cells = _cells_believed(name, state)
+        rows = set[int]() if state.origins is None else {state.origins[cell] for cell in cells}
+        if not set(marks.nonzero()[0].tolist()) <= rows:
             problem = "no attack says anything of some protected cells: are they withheld, and does one speak of cells?"
             yield f"protected#{name}", name, problem
 
 
-def _cells_told(column: str, judged: AuditState) -> Iterator[int]:
+def _cells_believed(column: str, state: AuditState) -> Iterator[int]:
     """The records whose cells some belief is about."""
-    for tried in judged.attempts:
+    for tried in state.attack_results:
         for belief in tried.beliefs:
             if belief.secret == column and belief.record_positions is not None:
                 yield from belief.record_positions.tolist()
 
 
-def _noisy_cells(column: str, judged: AuditState) -> set[int]:
+def _noisy_cells(column: str, state: AuditState) -> set[int]:
     """The records that show a number in the column."""
-    records = judged.release.records
+    records = state.release.records
     if records is None:
         return set()
     place = records.columns.index(column)

@@ -37,7 +37,7 @@ class Risks:
 
 
 def tree_view(state: AuditState, findings: Sequence[Finding]) -> TreeView | None:
-    """The release's first tree with what was found about the people in its leaves; None without a tree."""
+    """The release's first tree with the findings about the people in its leaves; None without a tree."""
     if not state.release.trees:
         return None
     number = first_asking(state.release)
@@ -69,7 +69,7 @@ def _bare(laid: TreeLayout, release: Release) -> list[dict[str, Any]]:
 
 
 def _private(release: Release) -> bool:
-    """Does it claim differential privacy? Its numbers are then made to be seen."""
+    """Does it claim differential privacy? Its numbers may then be published."""
     return "epsilon" in release.guarantee
 
 
@@ -135,7 +135,7 @@ def _way(laid: TreeLayout, one: Drawn) -> str:
 
 
 def _risk_facts(risks: Risks, spans: Sequence[tuple[int, int]]) -> dict[str, Any]:
-    """What is found about the people in runs of leaves."""
+    """The findings about the people in ranges of leaves."""
     here = np.concatenate([np.arange(*span) for span in spans])
     past = {name: int(count[here].sum()) for name, count in risks.past.items()}
     return {
@@ -179,8 +179,8 @@ def _larger_classes(
     it that the adversary does not know: only who knows them could single these people out of their class.
     """
     smallest: dict[int, int] = {}
-    for attempt in state.attempts:
-        for belief in attempt.beliefs:
+    for result in state.attack_results:
+        for belief in result.beliefs:
             if belief.equivalence_class is None or belief.record_positions is not None:
                 continue
             sizes = state.case(belief).sizes.to_numpy()
@@ -199,37 +199,37 @@ def _larger_classes(
 
 
 def _about_everyone(state: AuditState) -> Iterator[tuple[str, ScoringContext]]:
-    for attempt in state.attempts:
-        for belief in attempt.beliefs:
+    for result in state.attack_results:
+        for belief in result.beliefs:
             if belief.posterior is not None and belief.record_positions is None and not belief.incomplete:
-                yield attempt.attack.called, state.case(belief)
+                yield result.attack.called, state.case(belief)
 
 
 def guesses(state: AuditState) -> list[AttackAccuracy]:
-    """One for each attack and secret it has chances of, about everyone or about the people behind hidden cells."""
-    found = []
-    for attempt, belief in _with_posteriors(state):
+    """One for each attack and secret it has a posterior of, about everyone or about the people behind hidden cells."""
+    accuracies = []
+    for result, belief in _with_posteriors(state):
         with suppress(InconclusiveError, UnreadableError):  # whose the cells are is unknown, or none is secret
-            found.append(_guess(state, attempt, belief))
-    return found
+            accuracies.append(_guess(state, result, belief))
+    return accuracies
 
 
 def _with_posteriors(state: AuditState) -> Iterator[tuple[AttackResult, Belief]]:
-    for attempt in state.attempts:
-        for belief in attempt.beliefs:
+    for result in state.attack_results:
+        for belief in result.beliefs:
             if belief.posterior is not None and not belief.incomplete:
-                yield attempt, belief
+                yield result, belief
 
 
-def _guess(state: AuditState, attempt: AttackResult, belief: Belief) -> AttackAccuracy:
+def _guess(state: AuditState, result: AttackResult, belief: Belief) -> AttackAccuracy:
     case = state.case(belief)
     chances, truth = case.posterior.to_numpy(dtype=float), case.table.codes(case.secret.name)
     best = np.isclose(chances, chances.max(axis=1, keepdims=True), rtol=0, atol=1e-9)
     right = best[np.arange(len(truth)), truth] / best.sum(axis=1)
     weight = case.table.persons
     commonest = int(np.bincount(truth, weights=weight).max())
-    result = group_shares_derivable(case, alike=True) and not case.table.weighted
-    private = uses_background_knowledge(case, attempt) or not result
+    is_derivable = group_shares_derivable(case, alike=True) and not case.table.weighted
+    private = uses_background_knowledge(case, result) or not is_derivable
     return AttackAccuracy(
-        attempt.attack.called, case.secret.name, int(weight.sum()), float(weight @ right), commonest, private
+        result.attack.called, case.secret.name, int(weight.sum()), float(weight @ right), commonest, private
     )

@@ -1,26 +1,34 @@
-"""What a report says of its data: how many people there are, and by digests which files they stand in."""
+"""What a report states besides findings: its data, the threat model, the release, versions and notes."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from leafgate.algorithms.routing import count_leaves
+from leafgate.api.components import Component
 from leafgate.api.declarations import Grants
 from leafgate.api.paths import digest
 from leafgate.api.plan import AuditPlan
+from leafgate.api.registry import Plugins
+from leafgate.engine.waivers import Waivers
 from leafgate.errors import PolicyError
+from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.release import Release
+from leafgate.types.report import Finding, Report
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 
 KEY = "report.digest_key"
-SHORTEST, LONGEST = 16, 4096
-"""So many bytes a key has."""
+MIN_KEY_BYTES = 16
+MAX_KEY_BYTES = 4096
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,7 @@ class DataFiles:
         return self.others.get("test") == self.table != ""
 
     def facts(self, *, differentially_private: bool = False) -> dict[str, Any]:
-        """What a report says of them; where differential privacy is claimed, the keyed digest alone."""
+        """What a report states of them; where differential privacy is claimed, the keyed digest alone."""
         if not self.table:
             return {}
         keyed = {} if self.key is None else {"keyed_sha256": self.keyed(self.key)}
@@ -68,17 +76,17 @@ def read_key(path: Path) -> bytes:
     """The key in a file; PolicyError where it cannot be one."""
     try:
         with path.open("rb") as file:
-            key = file.read(LONGEST + 1)
+            key = file.read(MAX_KEY_BYTES + 1)
     except OSError as error:
         raise PolicyError(f"cannot be read: {error.strerror}", place=KEY, remedy="make one, and keep it") from None
-    if not SHORTEST <= len(key) <= LONGEST:
-        message = f"is no key: it has fewer than {SHORTEST} bytes, or more than {LONGEST}"
+    if not MIN_KEY_BYTES <= len(key) <= MAX_KEY_BYTES:
+        message = f"is no key: it has fewer than {MIN_KEY_BYTES} bytes, or more than {MAX_KEY_BYTES}"
         raise PolicyError(message, place=KEY, remedy="for example: head -c 32 /dev/urandom > FILE")
     return key
 
 
 def data_facts(table: Table, files: DataFiles, *, differentially_private: bool) -> dict[str, Any]:
-    """What a report says of the data. How many distinct records there are would tell who is alike in secret.
+    """What a report states of the data. The number of distinct records would disclose whose secrets are equal.
 
     Where a column says how many people a row stands for: the `rows` that people stand in if they are counted as people,
     else the `weight`, that is the people whom the rows are said to stand for.
@@ -93,8 +101,7 @@ def data_facts(table: Table, files: DataFiles, *, differentially_private: bool) 
     return {**counts, "distinct": AuditorOnly(PeopleCount(len(table))), **result, **left_out}
 
 
-# --- How an audit was made, in what reports can say of it: what is published, who attacks, and with what
-#     knowledge ---
+# --- The threat model: what is published, which attacks were tried, and with what knowledge ---
 
 
 def describe_threat_model(plan: AuditPlan, release: Release | None, schema: Schema) -> dict[str, Any]:
@@ -137,3 +144,123 @@ def _granted(grants: Grants) -> Iterator[str]:
         yield f"{rules} {'rule' if rules == 1 else 'rules'} about people"
     if grants.population:
         yield "the public columns of the population that the people come from"
+
+
+# --- The report, and its notes ---
+
+OPEN_DOMAIN = "was taken from the data, and the release tells it."
+EXTREME_BOUND = "occurs, and the release tells it: so somebody has it. Declare rounder ones, for what could occur."
+WEIGHTED_ROWS = (
+    "weighs rows, and weights are not people: wherever limits count people, each row is one person. A release may show "
+    "weights."
+)
+NOISE_DRAWN = (
+    "Noise is drawn anew at every run. Share one release of these people only: the mean of several has less noise."
+)
+REPEATED_IDENTIFIER = (
+    "stand in several rows. Every row is counted as a person: if these rows are one person's, groups have fewer people "
+    "than the report says. Audit a table with one row for each person."
+)
+SAME_TEST_TABLE = (
+    "The test table is the table: accuracy and the like are of the people that the release was learned from."
+)
+CORE_DISTRIBUTIONS = ("leafgate", "pandas", "numpy", "pydantic", "pluggy")
+
+
+def report_of(
+    plan: AuditPlan,
+    plugins: Plugins,
+    table: Table,
+    files: DataFiles,
+    artifact: ReleaseArtifact | None,
+    findings: Sequence[Finding],
+    waivers: Waivers,
+) -> Report:
+    """The report of an audit, without its figures; `artifact` is None where no release could be built."""
+    private = "epsilon" in (plan.builder.guarantees if artifact is None else artifact.release.guarantee)
+    repeated = [f"Some values of the identifier {name!r} {REPEATED_IDENTIFIER}" for name in table.repeated_identifiers]
+    open_domains = [column.name for column in table.schema.columns if not column.declared and "key" not in column.roles]
+    return Report(
+        policy={**plan.identify(), **plan.origin.facts},
+        data=data_facts(table, files, differentially_private=private),
+        release=None if artifact is None else _release_facts(plan, artifact),
+        findings=findings,
+        versions=versions_of(plan, plugins),
+        smallest_cell=plan.smallest_cell,
+        differentially_private=private,
+        method=describe_threat_model(plan, None if artifact is None else artifact.release, table.schema),
+        notes=[
+            *_weights_declared(plan),
+            *_drawn_once(artifact),
+            *_training_declared(artifact),
+            *([SAME_TEST_TABLE] if files.same_test else []),
+            *([] if private else repeated),
+            *(f"The domain of {name!r} {OPEN_DOMAIN}" for name in open_domains),
+        ],
+        auditor_notes=[*_extremes_declared(table), *(repeated if private else [])],
+        **waivers,
+    )
+
+
+def _extremes_declared(table: Table) -> Iterator[str]:
+    """A note for each column whose declared bounds are numbers that somebody has.
+
+    The bounds alone do not disclose that somebody has them: a number that could occur may not occur. The note does, so
+    it is for auditors. 0 is left out, where counts and amounts begin.
+    """
+    for column in table.schema.columns:
+        if not column.declared or column.values is not None or column.bounds is None or "key" in column.roles:
+            continue
+        numbers = table.frame[column.name]
+        ends = {"smallest": (column.bounds[0], numbers.min()), "largest": (column.bounds[1], numbers.max())}
+        reached = " and the ".join(name for name, (bound, number) in ends.items() if bound == number != 0)
+        if reached:
+            what = "bins" if column.bins else "bounds"
+            yield f"The declared {what} of {column.name!r} end at the {reached} number that {EXTREME_BOUND}"
+
+
+def _weights_declared(plan: AuditPlan) -> Iterator[str]:
+    """What a column of weights means for limits on people: the first note of a report."""
+    for name, column in plan.columns.items():
+        if "weight" in column.roles and column.counts == "people":
+            yield f"Each row is as many people as {name!r} says, all of them in the table: {column.reason}"
+        elif "weight" in column.roles:
+            yield f"{name!r} {WEIGHTED_ROWS}"
+
+
+def _drawn_once(artifact: ReleaseArtifact | None) -> list[str]:
+    return [NOISE_DRAWN] if artifact is not None and artifact.release.noise else []
+
+
+def _training_declared(artifact: ReleaseArtifact | None) -> list[str]:
+    """What the policy declares about a model's training, where that changes how the file's numbers are compared."""
+    numbers = None if artifact is None else artifact.node_numbers
+    if numbers is None:
+        return []
+    part = f"that each tree was grown on a random {numbers.subsample:g} of the table's people"
+    weights = "that people had weights, so that only the file's numbers of people are compared with the table"
+    clauses = ([part] if numbers.subsample != 1 else []) + ([weights] if numbers.weighted else [])
+    text = f"The policy says of the model's training, and nobody can check, {' and '.join(clauses)}."
+    return [text] if clauses else []
+
+
+def _release_facts(plan: AuditPlan, artifact: ReleaseArtifact) -> dict[str, Any]:
+    release = artifact.release
+    document: dict[str, Any] = {} if artifact.audited_file is None else {"file": artifact.audited_file.described()}
+    document |= {"sha256": artifact.sha256, "builder": dict(release.builder)}
+    document |= {"trees": len(release.trees), "leaves": count_leaves(release)}
+    document |= {"drawn_once": True} if plan.builder.one_shot else {}
+    return document | ({} if release.records is None else {"records": PeopleCount(len(release.records.rows))})
+
+
+def versions_of(plan: AuditPlan, plugins: Plugins) -> dict[str, str]:
+    """Of Python, leafgate, and every distribution the policy's plugins come from."""
+    components: list[Component] = [plan.builder, *plan.attacks, *plan.metrics]
+    names = dict.fromkeys([*CORE_DISTRIBUTIONS, *(plugins.origin(component).split(" ")[0] for component in components)])
+    versions = {"python": ".".join(map(str, sys.version_info[:3]))}
+    for name in names:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return versions

@@ -39,10 +39,12 @@ def validate_belief(belief: object, known: AdversaryKnowledge, release: Release 
         rows_for(known, belief.records)
         rows = len(belief.records)
     _check_order(belief)
-    groups = None if belief.equivalence_class is None else _numbers(belief.equivalence_class, rows, "records")
+    groups = None if belief.equivalence_class is None else _class_numbers(belief.equivalence_class, rows, "records")
     if belief.population_groups is not None:
         people = 0 if known.population is None else len(known.population)
-        belief = replace(belief, population_groups=_numbers(belief.population_groups, people, "of the population"))
+        belief = replace(
+            belief, population_groups=_class_numbers(belief.population_groups, people, "of the population")
+        )
     _check_evidence(belief.evidence)
     if belief.certainty not in get_args(Certainty):
         raise InconclusiveError(f"its belief's certainty is none of {', '.join(get_args(Certainty))}")
@@ -51,21 +53,21 @@ def validate_belief(belief: object, known: AdversaryKnowledge, release: Release 
         raise InconclusiveError("its belief needs a secret, chances and groups together, or neither of the first two")
     if belief.secret is not None:
         _check_secret(belief, known)
-        _check_chances(belief.secret, belief.posterior, rows, known, "chances")
-    _check_other_posteriors(belief, rows, known)
+        _check_posterior(belief.secret, belief.posterior, rows, known, "chances")
+    _check_prior_and_alternatives(belief, rows, known)
     belief = _with_floats(belief)
     if groups is not None:
         at_once = [belief.posterior, *belief.alternative_posteriors] if belief.prior is None else [belief.prior]
-        _check_alike(groups, at_once)
+        _check_equal_within_classes(groups, at_once)
     return replace(belief, equivalence_class=groups)
 
 
-def _check_other_posteriors(belief: Belief, rows: int, known: AdversaryKnowledge) -> None:
+def _check_prior_and_alternatives(belief: Belief, rows: int, known: AdversaryKnowledge) -> None:
     """The prior and the alternative posteriors are laid out like the posterior."""
     if belief.prior is not None:
-        _check_chances(belief.secret, belief.prior, rows, known, "baseline chances")
+        _check_posterior(belief.secret, belief.prior, rows, known, "baseline chances")
     for other in belief.alternative_posteriors:
-        _check_chances(belief.secret, other, rows, known, "alternative chances")
+        _check_posterior(belief.secret, other, rows, known, "alternative chances")
 
 
 def _check_order(belief: Belief) -> None:
@@ -94,7 +96,7 @@ def _with_floats(belief: Belief) -> Belief:
     )
 
 
-def _numbers(groups: object, rows: int, noun: str) -> NDArray[Any]:
+def _class_numbers(groups: object, rows: int, noun: str) -> NDArray[Any]:
     import numpy as np
 
     numbers = np.array(groups)
@@ -112,7 +114,7 @@ def _check_secret(belief: Belief, known: AdversaryKnowledge) -> None:
         raise InconclusiveError("its belief is about a column that is no secret")
 
 
-def _check_chances(secret: Any, chances: object, rows: int, known: AdversaryKnowledge, noun: str) -> None:
+def _check_posterior(secret: Any, chances: object, rows: int, known: AdversaryKnowledge, noun: str) -> None:
     import numpy as np
     import pandas as pd
 
@@ -154,7 +156,7 @@ def is_reordered(index: pd.Index) -> bool:
     return bool(np.array_equal(np.sort(index), positions))
 
 
-def _check_alike(groups: NDArray[Any], several: Sequence[pd.DataFrame | None]) -> None:
+def _check_equal_within_classes(groups: NDArray[Any], several: Sequence[pd.DataFrame | None]) -> None:
     """Refuse an equivalence class whose records have different probabilities, with an InconclusiveError.
 
     Knowledge besides the release may distinguish them in the posterior; the prior is without that knowledge.
@@ -214,17 +216,20 @@ def hidden_cells(belief: Belief, release: Release | None) -> NDArray[Any]:
 def align_to_records(
     belief: Belief, release: Release, origins: Sequence[int] | None, table: Table
 ) -> tuple[Belief, Table]:
-    """The part of a belief that is judged, and the people behind its cells; `table` is the one built from."""
-    mine = _judged_part(belief, origins, table)
-    assert mine.record_positions is not None  # laid out are beliefs about cells
-    return mine, records_of_cells(mine.record_positions, release, origins, table)
+    """The part of a belief about hidden cells that is scored, and the people behind its cells.
+
+    `table` is the one that the release was built from.
+    """
+    scored = _part_about_secrets(belief, origins, table)
+    assert scored.record_positions is not None  # only beliefs about cells are aligned
+    return scored, records_of_cells(scored.record_positions, release, origins, table)
 
 
-def _judged_part(belief: Belief, origins: Sequence[int] | None, table: Table) -> Belief:
+def _part_about_secrets(belief: Belief, origins: Sequence[int] | None, table: Table) -> Belief:
     """The belief about the cells that are secret: all of a sensitive column, else those that are protected.
 
-    UnreadableError where none of the cells is protected: what is withheld for the sake of others need not
-    itself stay unknown.
+    UnreadableError where none of the cells is protected: a cell that is withheld only to protect another cell need not
+    stay unknown.
     """
     import numpy as np
 
@@ -234,20 +239,20 @@ def _judged_part(belief: Belief, origins: Sequence[int] | None, table: Table) ->
     marks = table.protected.get(secret)
     if marks is None:
         raise UnreadableError("no cell of this column is protected")
-    mine = np.flatnonzero(marks[np.asarray(origins, dtype=np.int64)[belief.record_positions]])
-    if not len(mine):
+    positions = np.flatnonzero(marks[np.asarray(origins, dtype=np.int64)[belief.record_positions]])
+    if not len(positions):
         raise UnreadableError("none of the cells is protected")
 
-    def some(chances: pd.DataFrame | None) -> pd.DataFrame | None:
-        return None if chances is None else chances.iloc[mine].reset_index(drop=True)
+    def part(posterior: pd.DataFrame | None) -> pd.DataFrame | None:
+        return None if posterior is None else posterior.iloc[positions].reset_index(drop=True)
 
     return replace(
         belief,
-        record_positions=belief.record_positions[mine],
-        posterior=some(belief.posterior),
-        prior=some(belief.prior),
-        equivalence_class=None if belief.equivalence_class is None else belief.equivalence_class[mine],
-        estimates=None if belief.estimates is None else np.asarray(belief.estimates)[mine],
+        record_positions=belief.record_positions[positions],
+        posterior=part(belief.posterior),
+        prior=part(belief.prior),
+        equivalence_class=None if belief.equivalence_class is None else belief.equivalence_class[positions],
+        estimates=None if belief.estimates is None else np.asarray(belief.estimates)[positions],
     )
 
 

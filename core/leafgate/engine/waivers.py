@@ -1,4 +1,4 @@
-"""Which findings are waived, and of every waiver that does not apply, why."""
+"""Waivers: which findings a policy lets through although they fail, and why any other waiver does not apply."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def utc_today() -> date:
 
 
 @dataclass(frozen=True)
-class Waiving:
-    """A policy's waivers, held on one day against what an audit found.
+class WaiverReview:
+    """A policy's waivers, compared on one day with the findings of an audit.
 
     `limits` are the findings of the policy's metrics, the only ones that can be waived; `others` everything else.
     `release` is the digest of what was built, None where nothing could be; `file` that of the bytes it was read from,
@@ -45,7 +45,7 @@ class Waiving:
     file: str | None = None
     lines: Lines = field(default_factory=dict)
 
-    def judged(self) -> tuple[list[Finding], list[dict[str, Any]]]:
+    def outcome(self) -> tuple[list[Finding], list[dict[str, Any]]]:
         """The limits' findings with the waivers that apply, and what became of every waiver."""
         applied: dict[str, WaiverTerms] = {}
         items = []
@@ -53,9 +53,10 @@ class Waiving:
             status, message = self._status(waiver)
             if status == "applied":
                 applied[waiver.finding] = waiver
-            items.append(_told(waiver, status, message) | self._where(i))
+            items.append(_document(waiver, status, message) | self._where(i))
         findings = [
-            replace(found, waiver=_facts(applied[found.id])) if found.id in applied else found for found in self.limits
+            replace(finding, waiver=_facts(applied[finding.id])) if finding.id in applied else finding
+            for finding in self.limits
         ]
         return findings, items
 
@@ -81,23 +82,23 @@ class Waiving:
             yield reason
 
     def _about_the_finding(self, waiver: WaiverTerms) -> Iterator[tuple[str, str]]:
-        mine = [found for found in self.limits if found.id == waiver.finding]
-        named = [found for found in mine if found.metric]
-        others = len(named) < len(mine) or any(found.id == waiver.finding for found in self.others)
-        if not named and not others:
-            close = get_close_matches(waiver.finding, [found.id for found in self.limits], 1)
+        same_id = [finding for finding in self.limits if finding.id == waiver.finding]
+        of_metrics = [finding for finding in same_id if finding.metric]
+        others = len(of_metrics) < len(same_id) or any(finding.id == waiver.finding for finding in self.others)
+        if not of_metrics and not others:
+            close = get_close_matches(waiver.finding, [finding.id for finding in self.limits], 1)
             yield "unknown", "no finding has this id" + (f"; did you mean {close[0]}?" if close else "")
         elif others:
             yield "not_waivable", "only a limit of the policy that is broken can be waived; this is none"
-        elif len(named) > 1:
+        elif len(of_metrics) > 1:
             yield "not_waivable", "several findings have this id; give metrics and attacks names that tell them apart"
         else:
-            yield from self._about_the_limit(waiver, named[0])
+            yield from self._about_the_limit(waiver, of_metrics[0])
 
-    def _about_the_limit(self, waiver: WaiverTerms, found: Finding) -> Iterator[tuple[str, str]]:
-        if found.passed is None:
+    def _about_the_limit(self, waiver: WaiverTerms, finding: Finding) -> Iterator[tuple[str, str]]:
+        if finding.passed is None:
             yield "not_waivable", "it could not be told whether the limit holds, which cannot be waived"
-        if found.passed:
+        if finding.passed:
             yield "unused", "the limit holds without it; take it out"
         if waiver.has_limit and not (waiver.weaker is not None and self.holds(waiver.weaker, waiver.finding)):
             yield "broken_limit", "the weaker limit that it asks for is broken too"
@@ -118,8 +119,8 @@ def _facts(waiver: WaiverTerms) -> dict[str, Any]:
     return {key: waiver.document[key] for key in keys}
 
 
-def _told(waiver: WaiverTerms, status: str, message: str) -> dict[str, Any]:
-    """Everything a report says of a waiver."""
+def _document(waiver: WaiverTerms, status: str, message: str) -> dict[str, Any]:
+    """Everything a report states of a waiver."""
     return {**waiver.document, "status": status, "message": message}
 
 
@@ -133,14 +134,14 @@ class SourceLocations:
     plan: AuditPlan
 
     def of_limits(self, findings: Iterable[Finding]) -> list[Finding]:
-        """What the judge found, each with the line of its metric, or of the attack that failed."""
+        """The findings on the limits, each with the line of its metric, or of the attack that failed."""
         attacks: dict[str, DocumentPath] = {each.called: ("attacks", i) for i, each in enumerate(self.plan.attacks)}
         metrics: dict[str, DocumentPath] = {each.called: ("metrics", i) for i, each in enumerate(self.plan.metrics)}
         return [self._at(metrics.get(f.metric) or attacks.get(f.attack or "", ()), f) for f in findings]
 
     def of_build(self, findings: Iterable[Finding]) -> list[Finding]:
-        """What was found about the release itself, its claims and its making, with the line of the builder."""
-        return [self._at(("build",), found) for found in findings]
+        """The findings about the release itself, its claims and its making, with the line of the builder."""
+        return [self._at(("build",), finding) for finding in findings]
 
     def _at(self, path: DocumentPath, finding: Finding) -> Finding:
         line, elsewhere = self.plan.origin.lines.get(path), self.plan.origin.elsewhere
@@ -150,13 +151,13 @@ class SourceLocations:
         return replace(finding, where={"file": line.file, "line": line.number, **folder})
 
 
-# --- The limits that a policy's waivers let through, and what the report says of these ---
+# --- The findings as the policy's waivers leave them ---
 
 Waivers = Mapping[str, Any]
-"""What a report says of waivers: nothing where the policy has none."""
+"""What a report states of waivers: nothing where the policy has none."""
 
 
-def waived(
+def apply_waivers(
     plan: AuditPlan,
     artifact: ReleaseArtifact | None,
     limits: list[Finding],
@@ -164,25 +165,26 @@ def waived(
     holds: Holds,
     today: date | None,
 ) -> tuple[list[Finding], Waivers]:
-    """The limits' findings as the policy's waivers leave them, and what the report says of these."""
+    """The limits' findings as the policy's waivers leave them, and what the report states of these."""
     if not plan.waivers:
         return limits, {}
     day, release = today or utc_today(), None if artifact is None else artifact.sha256
     file = None if artifact is None or artifact.audited_file is None else artifact.audited_file.sha256
-    waiving = Waiving(plan.waivers, day, release, limits, others, holds, file, plan.origin.lines)
-    findings, result = waiving.judged()
+    review = WaiverReview(plan.waivers, day, release, limits, others, holds, file, plan.origin.lines)
+    findings, result = review.outcome()
     return findings, {"waivers": result, "judged_on": day.isoformat()}
 
 
 def never(metric: Metric, id: str) -> bool:
+    """Return that no weaker limit holds: there is no release to score."""
     return False
 
 
-def passes(judged: AuditState) -> Holds:
-    """Does a finding pass by another limit than the policy's? It is judged anew, by everything the attacks believe."""
+def passes(state: AuditState) -> Holds:
+    """Return whether findings pass by another limit than the policy's: each belief is scored anew."""
     from leafgate.engine.score import judge
 
     def holds(metric: Metric, id: str) -> bool:
-        return [found.passed for found in judge([metric], judged) if found.id == id] == [True]
+        return [finding.passed for finding in judge([metric], state) if finding.id == id] == [True]
 
     return holds

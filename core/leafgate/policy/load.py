@@ -116,7 +116,7 @@ def policy_of(
         for i, component in enumerate(many)
     ]
     idle = [*(Problem(place, message) for place, message in lacking if message), *_unused(policy)]
-    idle += waiver_problems(policy)
+    idle += waiver_problems(policy.waivers, policy.metrics, policy.approvals, policy.max_waiver_days)
     if idle:
         raise PolicyError.listing(idle)
     return Loaded(policy, plugins)

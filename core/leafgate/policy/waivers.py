@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
 
@@ -16,9 +16,6 @@ from leafgate.api.options import FiniteFloat, ShareBelowOne
 from leafgate.errors import Problem
 from leafgate.io.contacts import address_of, same_person, visible_text
 from leafgate.io.json import canonical
-
-if TYPE_CHECKING:
-    from leafgate.policy.models import Policy
 
 MAX_DAYS = 90
 """How many days a waiver may last unless the policy says otherwise."""
@@ -142,17 +139,19 @@ def waivers_sha256(waivers: Sequence[Waiver]) -> str:
     return hashlib.sha256(canonical(documents)).hexdigest()
 
 
-def waiver_problems(policy: Policy) -> Iterator[Problem]:
-    """What is wrong with a policy's waivers beside its limits.
+def waiver_problems(
+    waivers: Sequence[Waiver], metrics: Sequence[Metric], approvals: Approvals | None, max_days: int
+) -> Iterator[Problem]:
+    """What is wrong with a policy's waivers, given its metrics, its reviewers and how long a waiver may last.
 
     A finding of a release has one waiver: several, one after the other, would outlast everybody who agreed to them, and
     several with limits of their own would disclose the number that each public report hides. A release that is read
     from a file answers to two digests, so the waivers of one finding name files or releases, and not both.
     """
-    names = [visible_text(waiver.id) for waiver in policy.waivers]
-    waived = [(waiver.finding, waiver.file or waiver.release) for waiver in policy.waivers]
-    of_files = {waiver.finding for waiver in policy.waivers if waiver.file is not None}
-    for i, waiver in enumerate(policy.waivers):
+    names = [visible_text(waiver.id) for waiver in waivers]
+    waived = [(waiver.finding, waiver.file or waiver.release) for waiver in waivers]
+    of_files = {waiver.finding for waiver in waivers if waiver.file is not None}
+    for i, waiver in enumerate(waivers):
         place, days = f"waivers[{i}]", (waiver.expires - waiver.issued).days
         if names.index(visible_text(waiver.id)) < i:
             yield Problem(f"{place}.id", "another waiver has this id", "give each its own")
@@ -161,15 +160,15 @@ def waiver_problems(policy: Policy) -> Iterator[Problem]:
         if waiver.release is not None and waiver.finding in of_files:
             message = "another waiver of this finding names a file, which may be the file of this release"
             yield Problem(f"{place}.release", message, "name files in all of them, or releases in all of them")
-        if policy.approvals and address_of(waiver.approved_by) not in addresses_of(policy.approvals.reviewers):
+        if approvals and address_of(waiver.approved_by) not in addresses_of(approvals.reviewers):
             message = "is none of the policy's reviewers"
             yield Problem(f"{place}.approved_by", message, "let one of `approvals.reviewers` agree, by that address")
-        if policy.max_waiver_days == 0:
+        if max_days == 0:
             yield Problem(place, "the policy allows no waivers", "see `max_waiver_days`")
-        elif days > policy.max_waiver_days:
-            message = f"lasts {days} days, longer than the policy's {policy.max_waiver_days}"
+        elif days > max_days:
+            message = f"lasts {days} days, longer than the policy's {max_days}"
             yield Problem(f"{place}.expires", message, "let it expire, and renew it")
-        yield from _limit_problems(waiver, metric_of(waiver, policy.metrics), f"{place}.limit")
+        yield from _limit_problems(waiver, metric_of(waiver, metrics), f"{place}.limit")
 
 
 def metric_of(waiver: Waiver, metrics: Sequence[Metric]) -> Metric | None:

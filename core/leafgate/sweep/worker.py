@@ -12,8 +12,7 @@ from typing import Any
 from leafgate.api.registry import Plugins
 from leafgate.disclosure.document import document
 from leafgate.disclosure.masking import Audience
-from leafgate.engine.audit import versions_of
-from leafgate.engine.report_facts import files_of
+from leafgate.engine.report_facts import files_of, versions_of
 from leafgate.errors import DataError, InconclusiveError, LeafgateError, PolicyError
 from leafgate.io.files import OWNER_ONLY, make_folder, remove_files, write_file
 from leafgate.io.json import canonical, parse_json, readable

@@ -76,7 +76,7 @@ def rows_for(known: AdversaryKnowledge, records: pd.DataFrame) -> NDArray[np.int
         raise InconclusiveError("its own records lack a public column")
     numbered = records.loc[:, names].reset_index(drop=True).astype(object)
     numbered = numbered.assign(**{"\0row": np.arange(len(records))})
-    found = known.records.astype(object).merge(numbered, on=names, how="left")["\0row"]
-    if len(found) != len(known.records) or found.isna().any():
+    rows = known.records.astype(object).merge(numbered, on=names, how="left")["\0row"]
+    if len(rows) != len(known.records) or rows.isna().any():
         raise InconclusiveError("its own records do not name every public record just once")
-    return found.to_numpy(dtype=np.int64)
+    return rows.to_numpy(dtype=np.int64)

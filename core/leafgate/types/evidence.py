@@ -132,7 +132,7 @@ READ_BY_REPORTS: Mapping[str, tuple[Callable[[object], bool], str]] = {
 
 
 def is_json_encodable(thing: object) -> bool:
-    """Can it be written as JSON, once counts and private things are shown as they may be?"""
+    """Can it be written as JSON, once counts and private values are masked for an audience?"""
     if isinstance(thing, Mapping):
         return all(
             isinstance(key, str) and is_json_encodable(key) and is_json_encodable(value) for key, value in thing.items()

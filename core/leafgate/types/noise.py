@@ -30,7 +30,7 @@ class Noise:
 
     Source: Agrawal, Srikant, "Privacy-Preserving Data Mining", SIGMOD 2000, section 2.
     Departure: what is shared is rounded to `grid`, a power of two far below the scale. The sum of two
-    floating-point numbers tells by its low bits which numbers it can be the sum of; rounded, it does not.
+    floating-point numbers discloses by its low bits which numbers it can be the sum of; rounded, it does not.
     """
 
     law: Law

@@ -107,7 +107,7 @@ class Column:
         return frozenset(self.domain)
 
     def described(self) -> dict[str, Any]:
-        """The column as a release tells it: public facts of the policy, nothing of the data."""
+        """The column as a release file has it: what the policy declares, and nothing that comes from the data."""
         document: dict[str, Any] = {"role": sorted(self.roles)}
         if self.values is not None:
             document["values"] = list(self.values)
@@ -155,12 +155,12 @@ class Schema:
     @cached_property
     def target(self) -> Column:
         """The class column; PolicyError when the policy names none."""
-        found = self.having("class")
-        if not found:
+        targets = self.having("class")
+        if not targets:
             raise PolicyError(
                 "no column has the role `class`", place="data.columns", remedy="say what the tree predicts"
             )
-        return found[0]
+        return targets[0]
 
     @cached_property
     def classes(self) -> tuple[str, ...]:

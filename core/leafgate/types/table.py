@@ -204,9 +204,9 @@ def _ticked_off(rank: NDArray[np.int64], span: int) -> tuple[NDArray[np.int64], 
     """What np.unique returns, for ranks below `span`."""
     place = np.full(span, -1, dtype=np.int64)
     place[rank[::-1]] = np.arange(len(rank) - 1, -1, -1)
-    found = np.flatnonzero(place >= 0)
-    first = place[found]
-    place[found] = np.arange(len(found))
+    present = np.flatnonzero(place >= 0)
+    first = place[present]
+    place[present] = np.arange(len(present))
     return first, place[rank]
 
 

@@ -14,8 +14,7 @@ from leafgate import AdversaryKnowledge, Belief, Release
 from leafgate.disclosure.document import document
 from leafgate.disclosure.stored import parse_report
 from leafgate.disclosure.text import summary
-from leafgate.engine import waivers as waiving
-from leafgate.engine.waivers import never
+from leafgate.engine.waivers import WaiverReview, never, utc_today
 from leafgate.errors import PolicyError
 from leafgate.io.json import readable
 from leafgate.policy.load import load_policy, waiver_terms
@@ -172,7 +171,7 @@ def test_only_a_finding_that_is_a_limits_alone_is_waived(
     limits: list[Finding], others: list[Finding], status: str, message: str
 ) -> None:
     waiver = Waiver.model_validate_json(json.dumps(WAIVER | {"release": "0" * 64}))
-    _, (result,) = waiving.Waiving([waiver_terms(waiver, ())], TODAY, "0" * 64, limits, others, never).judged()
+    _, (result,) = WaiverReview([waiver_terms(waiver, ())], TODAY, "0" * 64, limits, others, never).outcome()
     assert result["status"] == status
     assert message in result["message"]
 
@@ -298,7 +297,7 @@ def test_equal_input_on_one_day_makes_equal_bytes_and_the_next_day_only_the_date
 
 def test_the_day_is_the_one_it_is_in_utc() -> None:
     before = datetime.now(UTC).date()
-    assert before <= waiving.utc_today() <= datetime.now(UTC).date()
+    assert before <= utc_today() <= datetime.now(UTC).date()
 
 
 def test_the_report_of_a_waived_audit_is_read_back(tmp_path: Path) -> None:

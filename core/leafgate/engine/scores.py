@@ -1,0 +1,208 @@
+"""The scores of one belief: validated, by each distribution of the secret, and summarised for a finding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leafgate.algorithms.derivable import must_hide, undisclosed_reads
+from leafgate.api.components import Distribution
+from leafgate.api.context import Observation, ScoringContext
+from leafgate.api.metrics import Metric, RecordMetric
+from leafgate.api.registry import Plugins
+from leafgate.engine.attack import AttackResult, isolate_plugin_errors
+from leafgate.engine.validation import are_real_numbers, is_reordered
+from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
+from leafgate.types.evidence import RESERVED, AuditorOnly, checked_evidence
+from leafgate.types.report import Scored, SecondaryScore
+from leafgate.types.table import Table
+
+Scores = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+
+def scores_of(metric: Metric, plugins: Plugins, case: ScoringContext) -> Any:
+    """The metric's score of every record, or of the release; InconclusiveError where it is not valid."""
+    with isolate_plugin_errors(metric, plugins):
+        return _validated(metric.score(case), metric, case)
+
+
+def _validated(scores: object, metric: Metric, case: ScoringContext) -> Any:
+    """The scores as floats: one for each record, or one for the release; infinite on the unsafe side only."""
+    wanted = (len(case.table),) if isinstance(metric, RecordMetric) else ()
+    if not are_real_numbers(scores):
+        raise InconclusiveError(f"{metric.use} returned no numbers")
+    if isinstance(scores, pd.Series) and is_reordered(scores.index):
+        raise InconclusiveError(f"{metric.use} returned numbers in another order than the rows of `case.table`")
+    try:
+        numbers = np.asarray(scores, dtype=float)
+    except (TypeError, ValueError):
+        raise InconclusiveError(f"{metric.use} returned no numbers") from None
+    if numbers.shape != wanted:
+        raise InconclusiveError(f"{metric.use} returned numbers of shape {numbers.shape}, wanted {wanted}")
+    unsafe = np.inf if metric.direction == "at_most" else -np.inf
+    if not (np.isfinite(numbers) | (numbers == unsafe)).all():
+        raise InconclusiveError(f"{metric.use} returned a number that is not finite")
+    return numbers
+
+
+def sensitivity_of(metric: Metric, plugins: Plugins, case: ScoringContext) -> float:
+    """The most by which one person can change the score; InconclusiveError where that is no finite number from 0 up."""
+    with isolate_plugin_errors(metric, plugins):
+        sensitivity = float(metric.sensitivity(case))
+    if not 0 <= sensitivity < np.inf:
+        raise InconclusiveError(f"the sensitivity of {metric.use} is no finite number from 0 up")
+    return sensitivity
+
+
+def is_hidden(metric: Metric, plugins: Plugins, case: ScoringContext, result: AttackResult | None) -> bool:
+    """Whether the public may not see the numbers; a metric that cannot say so leaves the limit unchecked."""
+    with isolate_plugin_errors(metric, plugins):
+        return must_hide(metric, case, result)
+
+
+def value_of(metric: RecordMetric, scores: Scores, case: ScoringContext) -> float:
+    """The number that the limit is compared with: the mean over people, or the worst-off person's score."""
+    if metric.average:
+        return _mean(metric, scores, case)
+    return float(scores.min() if metric.direction == "at_least" else scores.max())
+
+
+def _mean(metric: RecordMetric, scores: Scores, case: ScoringContext) -> float:
+    """The mean over people, exactly the same however many rows these people share.
+
+    Where weights count no people, the worse of the means over rows and by weights.
+    """
+    values, which = np.unique(scores, return_inverse=True)
+    means = [
+        math.fsum(values * np.bincount(which, weights=weight)) / int(weight.sum()) for weight in counted_by(case.table)
+    ]
+    return min(means) if metric.direction == "at_least" else max(means)
+
+
+def counted_by(table: Table) -> list[Counts]:
+    """The people who share each record; where rows are people, then also the weights, by which limits must hold too."""
+    return [table.persons, table.weight] if table.weighted else [table.persons]
+
+
+def finite(value: float) -> float | None:
+    """The score as a report may hold it; None where it has no bound."""
+    return value if np.isfinite(value) else None
+
+
+def unbounded_evidence(value: float) -> dict[str, Any]:
+    """The evidence of a score without bound."""
+    return {} if np.isfinite(value) else {"unbounded": True}
+
+
+def score_range(scores: Scores) -> float:
+    """The largest finite score minus the smallest."""
+    bounded = scores[np.isfinite(scores)]
+    return float(np.ptp(bounded)) if len(bounded) else 0.0
+
+
+def smallest_class(case: ScoringContext, rows: NDArray[np.bool_]) -> int | None:
+    """The people of the smallest equivalence class among these records; None where there are no classes."""
+    if case.belief is None or case.belief.equivalence_class is None or not rows.any():
+        return None
+    return int(case.sizes.to_numpy()[rows].min())
+
+
+# --- The two distributions of a secret: what is derived, and the true composition ---
+
+DISTRIBUTIONS: tuple[Distribution, ...] = ("derived", "composition")
+DISTRIBUTION_NAMES: dict[Distribution, str] = {
+    "derived": "what the adversary derives",
+    "composition": "the group's true composition",
+}
+POSTERIOR_TOLERANCE = 1e-12
+"""Probabilities that differ by no more than this are equal: floating point makes such differences."""
+
+
+@dataclass(frozen=True)
+class ScoredCase:
+    """Every record's score by one distribution of the secret, and the evidence that the metric adds."""
+
+    case: ScoringContext
+    scores: Scores
+    evidence: dict[str, Any]
+
+
+def score_case(metric: RecordMetric, plugins: Plugins, case: ScoringContext, derived: ScoredCase | None) -> ScoredCase:
+    """Every record's score in a context; those of `derived`, where the release discloses that both are the same."""
+    same = derived is not None and _same_posterior(case, derived.case)
+    if derived is not None and same and Observation.COMPOSITION not in undisclosed_reads(case):
+        return replace(derived, case=case)
+    scores = scores_of(metric, plugins, case)
+    return ScoredCase(case, scores, metric_evidence(metric, plugins, case, scores) if derived is None else {})
+
+
+def _same_posterior(case: ScoringContext, other: ScoringContext) -> bool:
+    return bool(np.allclose(case.posterior, other.posterior, rtol=0, atol=POSTERIOR_TOLERANCE))
+
+
+def worst_scores(metric: Metric, scores: Sequence[Scores]) -> Scores:
+    """For each person the worst of several scores."""
+    return np.asarray((np.minimum if metric.direction == "at_least" else np.maximum).reduce(scores))
+
+
+def secondary_scores(
+    metric: RecordMetric,
+    plugins: Plugins,
+    cases: dict[Distribution, ScoredCase],
+    scored: Scored,
+    result: AttackResult,
+) -> dict[str, Any]:
+    """The scores beside the judged one: both distributions' where `worst` is judged, else the other distribution's.
+
+    They are left out where they are equal, unless the release does not disclose the composition that was judged:
+    their absence would then disclose something about it.
+    """
+    first = next(iter(cases.values())).case
+    if first.belief is None or first.belief.equivalence_class is None or Observation.POSTERIOR not in first.observed:
+        return {}
+    composed = cases.get("composition")
+    undisclosed = composed is not None and Observation.COMPOSITION in undisclosed_reads(composed.case)
+    cases = dict(cases)
+    for distribution in DISTRIBUTIONS:
+        if scored != "worst" and distribution not in cases and metric.can_score(distribution):
+            case = first.with_own_record(distribution)
+            try:
+                if undisclosed or not _same_posterior(case, first):
+                    cases[distribution] = ScoredCase(case, scores_of(metric, plugins, case), {})
+            except LeafgateError:
+                continue
+    several = [each.scores for each in cases.values()]
+    if not undisclosed and all(np.array_equal(several[0], each) for each in several[1:]):
+        return {}
+    document: dict[str, Any] = {}
+    for distribution, each in cases.items():
+        if distribution != scored:
+            hidden = is_hidden(metric, plugins, each.case, result)
+            score = _secondary_score(metric, each)
+            document[distribution] = AuditorOnly(score) if hidden else score
+    return document
+
+
+def _secondary_score(metric: RecordMetric, scored: ScoredCase) -> SecondaryScore:
+    value = value_of(metric, scored.scores, scored.case)
+    fewest = None if metric.average else smallest_class(scored.case, scored.scores == value)
+    return SecondaryScore(finite(value), score_range(scored.scores), fewest)
+
+
+def metric_evidence(metric: Metric, plugins: Plugins, case: ScoringContext, scores: Any) -> dict[str, Any]:
+    """The evidence that the metric adds. It has scored the belief, so an UnreadableError here is its mistake."""
+    own = pd.Series(scores.copy()) if isinstance(metric, RecordMetric) else float(scores)
+    kept = RESERVED | set(case.belief.evidence if case.belief else ())
+    kept -= set() if isinstance(metric, RecordMetric) else {"worst"}
+    try:
+        with isolate_plugin_errors(metric, plugins):
+            return checked_evidence(metric.evidence(case, own), kept, f"{metric.use}: its")
+    except UnreadableError as error:
+        raise InconclusiveError(str(error)) from error
