@@ -118,12 +118,17 @@ def suppress_small_bins(bars: Sequence[Bar], finding: Finding, smallest: int) ->
     if finding.unit == Unit.ONE_OVER_PEOPLE:
         kept = joined(bars, lambda last, bar: last.past == bar.past and (last.high or math.inf) > 1 / smallest)
         return [_no_large_edge(bar, finding.bound, 1 / smallest) for bar in kept]
-    if finding.unit:
+    if finding.unit and _are_whole(finding):
         return list(bars)
     if has_small_groups(finding, smallest):
         return _sides(bars)
     kept = joined(bars, lambda last, bar: not _is_public_edge(last.high, finding.bound))
     return [_outwards(bar, finding.bound) for bar in kept]
+
+
+def _are_whole(finding: Finding) -> bool:
+    """Are all scores whole numbers, which do not disclose the size of the group they were computed from?"""
+    return finding.scored is not None and bool((np.mod(finding.scored.scores, 1) == 0).all())
 
 
 def joined(bars: Sequence[Bar], together: Callable[[Bar, Bar], bool]) -> list[Bar]:
