@@ -71,10 +71,12 @@ def explain(name: Annotated[str, typer.Argument(metavar="NAME", help="A builder,
     """Say what a plugin does: options, threat model, formula, source."""
     from leafgate.api.describe import explanation
     from leafgate.api.registry import load_plugins
+    from leafgate.policy.validation import nearest_name
 
     found = load_plugins()
     if name not in found.by_name:
-        raise PolicyError(f"nobody offers {name!r}", remedy=f"installed: {', '.join(sorted(found.by_name))}")
+        names = sorted(found.by_name)
+        raise PolicyError(f"nobody offers {name!r}", remedy=nearest_name(name, names, f"installed: {', '.join(names)}"))
     print_document(explanation(found.by_name[name], found.origin(found.by_name[name])))
     return 0
 
