@@ -18,11 +18,16 @@ from replay import replayed
 
 TOP = Path(__file__).resolve().parents[1]
 PAGES = [TOP / "README.md", TOP / "CHANGELOG.md", *sorted((TOP / "docs").rglob("*.md"))]
+HISTORY = "CHANGELOG.md"
+"""It may name what there is no longer."""
 TEXTS = {str(page.relative_to(TOP)): page.read_text(encoding="utf-8") for page in PAGES}
 
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s#]+)(?:#[^)]*)?\)")
 YAML = re.compile(r"^```yaml\n(leafgate: 1\n.*?)^```$", re.MULTILINE | re.DOTALL)
 FUNCTION = re.compile(r"`(leafgate\w*(?:\.\w+)+)`")
+TEST = re.compile(r"`(test_\w+_\w+)`")
+TESTS = "".join(path.read_text(encoding="utf-8") for path in (TOP / "tests").rglob("test_*.py"))
+FILE = re.compile(r"`((?:tests|docs|core|plugins|policies)/[\w./*-]+)`")
 MODULE = re.compile(r"`((?:\w+/)+(?:\w+\.py)?)`")
 MEMBERS = re.compile(
     r"^\| ((?:`[\w()]+`(?:, )?)+)[^|]*\| (?:all|attacks|builders|metrics|metrics of people) \|", re.MULTILINE
@@ -72,6 +77,16 @@ def test_a_member_of_a_class_that_the_plugin_page_names_exists() -> None:
     assert {"unit", "examples", "must_hide", "wants_test"} <= names
     members = {name for kind in (AttackModel, Metric, RecordMetric, TreeBuilder) for name in dir(kind)}
     assert names <= members
+
+
+@pytest.mark.parametrize(("page", "name"), [pair for pair in found(TEST) if pair[0] != HISTORY])
+def test_a_test_that_a_page_names_exists(page: str, name: str) -> None:
+    assert f"def {name}(" in TESTS
+
+
+@pytest.mark.parametrize(("page", "path"), [pair for pair in found(FILE) if pair[0] != HISTORY])
+def test_a_file_that_a_page_names_exists(page: str, path: str) -> None:
+    assert list(TOP.glob(path))
 
 
 @pytest.mark.parametrize("page", [name for name, text in TEXTS.items() if "```console" in text])

@@ -71,7 +71,8 @@ def test_an_attack_is_found_by_its_name_in_the_policy(tmp_path: Path) -> None:
 
 
 def test_an_attack_that_cannot_be_meant_is_invalid(tmp_path: Path) -> None:
-    assert "nobody offers the attack 'magic'" in attack(tmp_path, use="magic").err
+    assert "nobody offers the attack 'magic' (installed: " in attack(tmp_path, use="magic").err
+    assert "nobody offers the attack 'lnking' (did you mean 'linking'?)" in attack(tmp_path, use="lnking").err
     assert attack(tmp_path, use="kadet").code == 2
     assert attack(tmp_path, "--secret", "smoker").code == 2
     policy = survey(tmp_path)

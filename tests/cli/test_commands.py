@@ -171,6 +171,7 @@ def test_explain_of_what_nobody_offers_names_what_is_installed() -> None:
     ended = leafgate("explain", "magic")
     assert ended.code == 2
     assert all(use in ended.err for use in OFFERED)
+    assert leafgate("explain", "kadett").err == "leafgate: nobody offers 'kadett' (did you mean 'kadet'?)\n"
 
 
 def test_the_demo_ends_as_announced(tmp_path: Path) -> None:

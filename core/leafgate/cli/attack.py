@@ -17,6 +17,7 @@ from leafgate.errors import InconclusiveError, PolicyError
 from leafgate.io.json import readable
 from leafgate.io.release_codec import serialize
 from leafgate.models.load import check_options, load_release
+from leafgate.policy.validation import nearest_name
 from leafgate.session.run import Session, granted_knowledge
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.belief import Belief
@@ -49,8 +50,9 @@ def _attack(run: Session, use: str) -> AttackModel:
             return attack
     offered = run.plugins.by_name.get(use)
     if offered is None or not issubclass(offered, AttackModel):
-        names = ", ".join(str(c.model_fields["use"].default) for c in run.plugins.kind(AttackModel))
-        raise PolicyError(f"nobody offers the attack {use!r}", place="--use", remedy=f"installed: {names}")
+        names = [str(c.model_fields["use"].default) for c in run.plugins.kind(AttackModel)]
+        remedy = nearest_name(use, names, f"installed: {', '.join(names)}")
+        raise PolicyError(f"nobody offers the attack {use!r}", place="--use", remedy=remedy)
     try:
         return offered.model_validate({"use": use})
     except ValidationError as error:

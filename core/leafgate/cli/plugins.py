@@ -71,10 +71,12 @@ def explain(name: Annotated[str, typer.Argument(metavar="NAME", help="A builder,
     """Say what a plugin does: options, threat model, formula, source."""
     from leafgate.api.describe import explanation
     from leafgate.api.registry import load_plugins
+    from leafgate.policy.validation import nearest_name
 
     plugins = load_plugins()
     if name not in plugins.by_name:
-        raise PolicyError(f"nobody offers {name!r}", remedy=f"installed: {', '.join(sorted(plugins.by_name))}")
+        names = sorted(plugins.by_name)
+        raise PolicyError(f"nobody offers {name!r}", remedy=nearest_name(name, names, f"installed: {', '.join(names)}"))
     print_document(explanation(plugins.by_name[name], plugins.origin(plugins.by_name[name])))
     return 0
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from leafgate.disclosure.figures import attack_accuracies, distributions, tree_figure
 from leafgate.disclosure.limit_leakage import leakage_notes
 from leafgate.disclosure.masking import (
+    COUNTING_UNITS,
     MAX_ROUNDING_BASE,
     Audience,
     CountMask,
@@ -202,7 +203,7 @@ def _masked_average(value: float, finding: Finding, mask: CountMask) -> Value:
 
     The average of a small group whose people have equal scores is each person's score, and is masked as one.
     """
-    if not finding.unit and has_small_groups(finding, mask.smallest):
+    if finding.unit not in COUNTING_UNITS and has_small_groups(finding, mask.smallest):
         return round_to_grid(value)
     if finding.unit == Unit.PEOPLE and 0 < value < mask.smallest:
         return FewerThan(fewer_than=mask.smallest)

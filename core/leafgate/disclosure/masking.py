@@ -24,6 +24,9 @@ from leafgate.types.report import Finding, Report, Unit
 Audience = Literal["public", "auditor"]
 MAX_ROUNDING_BASE = 0.1
 """Shares in coarser steps are suppressed: they would say nothing."""
+COUNTING_UNITS = frozenset({Unit.PEOPLE, Unit.ONE_OVER_PEOPLE})
+"""Units whose scores are masked as the count of people that they are; in any other unit one person's score is masked as
+a score, because it could be a fraction that discloses the size of a group."""
 GRID_STEP = 0.05
 """The width of the grid of scores below 10; each digit more makes it ten times as wide."""
 
@@ -102,13 +105,8 @@ def rounding_base(finding: Finding, smallest: int) -> float:
 
 
 def is_individual_score(finding: Finding) -> bool:
-    """Is the score one person's, and no size of a group and no average?
-
-    A share that is one person's score is no share of all people: whatever its metric calls its unit, it is masked as
-    the score of one person.
-    """
-    sizes = {Unit.PEOPLE, Unit.ONE_OVER_PEOPLE}
-    return finding.scored is not None and finding.unit not in sizes and not finding.average
+    """Is the score one person's, and neither the size of a group nor an average?"""
+    return finding.scored is not None and finding.unit not in COUNTING_UNITS and not finding.average
 
 
 def has_small_groups(finding: Finding, smallest: int) -> bool:

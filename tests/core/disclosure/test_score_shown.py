@@ -15,7 +15,7 @@ from leafgate.disclosure.document import document
 from leafgate.disclosure.masking import mask_score
 from leafgate.disclosure.schema import FromTo
 from leafgate.types.evidence import PeopleCount
-from leafgate.types.report import Finding, Report, ScoredPeople, SecondaryScore
+from leafgate.types.report import Finding, Report, ScoredPeople, SecondaryScore, Unit
 from standins import people_limit
 
 POLICY = {"name": "p", "sha256": "0" * 64}
@@ -40,6 +40,22 @@ def public(finding: Finding, **evidence: Any) -> dict[str, Any]:
     report = Report(POLICY, {"people": PeopleCount(found.people or 0)}, None, [found], {}, CELL)
     [result] = document(report, "public")["findings"]
     return dict(result)
+
+
+@pytest.mark.parametrize("unit", [Unit.SHARE, Unit.TABLE, Unit.PEOPLE_LEFT])
+def test_a_fraction_of_one_person_is_masked_in_every_unit_that_is_no_count(unit: Unit) -> None:
+    finding = replace(sure([30, 7], [1 / 2, 6 / 7], 0.9), unit=unit)
+    result = public(finding)
+    assert result["value"] is None
+    assert result["distribution"] == []
+    assert result == public(replace(finding, unit=Unit.NONE))
+
+
+@pytest.mark.parametrize("unit", [Unit.SHARE, Unit.TABLE])
+def test_scores_of_0_or_1_are_shown_in_every_unit(unit: Unit) -> None:
+    result = public(replace(sure([30, 27], [0.0, 1.0], 0.5), unit=unit))
+    assert result["value"] == 1
+    assert result["distribution"]
 
 
 @given(st.floats(-1e6, 1e6, allow_nan=False))
