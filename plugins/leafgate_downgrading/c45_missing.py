@@ -19,10 +19,10 @@ TINY = 1e-9
 
 @dataclass(frozen=True)
 class ChosenTest:
-    """A test: its column, which value leads to which son, and the share of the people each son gets."""
+    """A test: its column, which value leads to which child, and the share of the people each child gets."""
 
     column: int
-    son_of: Floats
+    child_of: Floats
     share: Floats
 
 
@@ -106,22 +106,22 @@ def _neg_entropy(counts: Floats) -> Floats:
 def _chosen(grid: Grid, column: int, cut: int | None, sizes: Floats) -> ChosenTest:
     n = grid.sizes[column]
     child = np.arange(n) if cut is None else (np.arange(n) > cut).astype(np.int64)
-    son_of = np.zeros((n, int(child.max()) + 1))
-    son_of[np.arange(n), child] = 1.0
-    share = sizes @ son_of
-    return ChosenTest(column, son_of, share / share.sum())
+    child_of = np.zeros((n, int(child.max()) + 1))
+    child_of[np.arange(n), child] = 1.0
+    share = sizes @ child_of
+    return ChosenTest(column, child_of, share / share.sum())
 
 
 @dataclass(eq=False)
 class Node:
-    """A node: people per class and, where it asks about a column, the son of each value and each son's share.
+    """A node: people per class and, where it asks about a column, the child of each value and each child's share.
 
-    `son_of` has a row for each value of the column and a column for each son, 1 where the value leads there.
+    `child_of` has a row for each value of the column and a column for each child, 1 where the value leads there.
     """
 
     counts: Floats
     column: int = -1
-    son_of: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    child_of: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     share: Floats = field(default_factory=lambda: np.zeros(0))
     children: list[Node] = field(default_factory=list)
 
@@ -170,7 +170,7 @@ def _grow(grid: Grid, target: int, rows: Rows, weight: Floats, least: float, bar
     chosen = best_split(grid, target, rows, weight, least, barred) if (counts > 0).sum() > 1 else None
     if chosen is None:
         return node
-    node.column, node.son_of, node.share = chosen.column, chosen.son_of, chosen.share
+    node.column, node.child_of, node.share = chosen.column, chosen.child_of, chosen.share
     for child in range(len(chosen.share)):
         mine, heavy = _branch_cases(grid, chosen, child, rows, weight)
         node.children.append(Node(counts) if not len(mine) else _grow(grid, target, mine, heavy, least, barred))
@@ -180,7 +180,7 @@ def _grow(grid: Grid, target: int, rows: Rows, weight: Floats, least: float, bar
 def _branch_cases(grid: Grid, chosen: ChosenTest, child: int, rows: Rows, weight: Floats) -> tuple[Rows, Floats]:
     """The cases of one branch: those whose cell leads there, and a part of those whose cell is hidden."""
     cell = grid.codes[rows, chosen.column]
-    part = np.where(cell == HIDDEN, chosen.share[child], chosen.son_of[cell, child]) * weight
+    part = np.where(cell == HIDDEN, chosen.share[child], chosen.child_of[cell, child]) * weight
     kept = part > 1e-9
     return rows[kept], part[kept]
 
@@ -210,7 +210,7 @@ def class_posterior(root: Node, grid: Grid, known_cells: Floats, hidden: Mask) -
         if not node.children:
             found[rows] += weight[:, None] * (node.counts / node.counts.sum())
             continue
-        side = known_cells[rows, grid.values_of(node.column)] @ node.son_of
+        side = known_cells[rows, grid.values_of(node.column)] @ node.child_of
         side[hidden[rows, node.column]] = node.share
         for place, child in enumerate(node.children):
             going = weight * side[:, place]

@@ -35,7 +35,7 @@ def leaf_boxes(tree: Node) -> Iterator[tuple[Leaf, Box]]:
                 waiting.append((node.high, {**box, node.column: (max(low, node.at), high)}))
                 waiting.append((node.low, {**box, node.column: (low, min(high, node.at))}))
             case CategoricalSplit():
-                raise TypeError("a tree of cuts has no fans")
+                raise TypeError("a tree of numeric splits has no categorical split")
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def classify_along_random_paths(
                 low = rng.random(len(rows)) <= chance
                 waiting += [(node.high, rows[~low]), (node.low, rows[low])]
             case CategoricalSplit():
-                raise TypeError("a tree of cuts has no fans")
+                raise TypeError("a tree of numeric splits has no categorical split")
     return found
 
 

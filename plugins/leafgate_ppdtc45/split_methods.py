@@ -35,7 +35,7 @@ class Split:
 
 @dataclass(kw_only=True)
 class ExpectedNode:
-    """A node: probable people per class, the most probable class (an empty node's parent's), and its sons."""
+    """A node: probable people per class, the most probable class (an empty node's parent's), and its children."""
 
     counts: Floats
     label: int
@@ -87,7 +87,7 @@ def prune_expected(twig: ExpectedNode, confidence: float) -> float:
     as_leaf = pessimistic_errors(people, people - float(twig.counts[twig.label]), confidence)
     if not twig.children:
         return as_leaf
-    as_tree = sum(prune_expected(son, confidence) for son in twig.children)
+    as_tree = sum(prune_expected(child, confidence) for child in twig.children)
     if as_leaf > as_tree + SLACK:
         return as_tree
     twig.children, twig.split = (), None
@@ -99,7 +99,7 @@ def to_tree(twig: ExpectedNode, schema: Schema) -> Node:
     if twig.split is None:
         counts = dict(zip(schema.classes, map(int, np.round(twig.counts).tolist()), strict=True))
         return Leaf(schema.classes[twig.label], counts)
-    low, high = (to_tree(son, schema) for son in twig.children)
+    low, high = (to_tree(child, schema) for child in twig.children)
     return NumericSplit(schema.features[twig.split.column].name, twig.split.at, low, high)
 
 

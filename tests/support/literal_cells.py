@@ -69,7 +69,7 @@ def asked(node: Node, chances: Sequence[Sequence[float] | None]) -> Floats:
     if known is None:
         parts = node.share.tolist()
     else:
-        parts = [sum(known[v] for v in range(len(known)) if node.son_of[v, s]) for s in range(len(node.children))]
+        parts = [sum(known[v] for v in range(len(known)) if node.child_of[v, s]) for s in range(len(node.children))]
     return np.asarray(sum(part * asked(son, chances) for part, son in zip(parts, node.children, strict=True)))
 
 

@@ -95,7 +95,7 @@ def _cells(
 
 
 def _tests(cells: NodeCells, people: Floats, rules: CandidateRules) -> Tests:
-    """Every test that competed: its sons have enough people, as far as that can be known."""
+    """Every test that competed: its children have enough people, as far as that can be known."""
     start, length = cells.start[:-1], np.diff(cells.start)
     position = np.arange(len(cells.segment))
     last = position == (cells.start[1:] - 1)[cells.segment]
@@ -123,7 +123,7 @@ HARMLESS = frozenset({"min_split"})
 
 @dataclass(frozen=True)
 class CandidateRules:
-    """How tests competed: by `measure`, if two sons (a cut: both) had `min_leaf` people and all had k or nobody.
+    """How tests competed: by `measure`, if two children (a cut: both) had `min_leaf` people and all had k or nobody.
 
     `fans` says whether categorical columns competed value by value, `sizes` whether the number of
     people in each branch is known.
@@ -161,7 +161,7 @@ def candidate_rules(release: Release, schema: Schema, *, members: bool = True) -
 
 def _unprovable(rules: CandidateRules, release: Release, schema: Schema) -> str:
     if not rules.sizes and rules.min_leaf > 1:
-        return "whether the sons had enough people is not known"
+        return "whether the children had enough people is not known"
     if "k" in (release.selection or {}) and set(release.guarantee) != {"k"}:
         return "which tests were admissible depends on the secrets"
     if rules.k > 1 and (not rules.sizes or schema.target.public):

@@ -177,7 +177,7 @@ class SplitConstraints:
         )
         ratio = float(self.ratio[constraint])
         start, end = int(self.cells.start[segment]), int(self.cells.start[segment + 1])
-        terms = [(("son", int(s), int(s) + 1), -ratio) for s in np.flatnonzero(self.child_node == node)]
+        terms = [(("child", int(s), int(s) + 1), -ratio) for s in np.flatnonzero(self.child_node == node)]
         if behind < 0:
             terms += [(("cell", c, c + 1), 1.0) for c in range(start, end)]
         else:
@@ -185,7 +185,7 @@ class SplitConstraints:
         return terms + ([(("node", node, node + 1), ratio - 1)] if ratio != 1 else [])
 
     def _block(self, kind: str, start: int, end: int) -> sp.csr_array:
-        matrix = {"son": self.children, "cell": self.cells.matrix, "node": self.parents}[kind]
+        matrix = {"child": self.children, "cell": self.cells.matrix, "node": self.parents}[kind]
         part = matrix[start:end]
         return sp.csr_array(part if end == start + 1 else sp.csr_array(np.ones((1, end - start))) @ part)
 
