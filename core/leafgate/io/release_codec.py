@@ -140,6 +140,8 @@ out the people of each class at small leaves; whether so could not be told
     the smallest and the largest number of a column (Interval)
     the smallest and the largest number of a column (data_min_, data_max_)
     the smallest and the largest number that anybody has, by feature
+    the sum of second derivatives on every node
+    the sum of second derivatives on every node: people, the unsure ones weighing more
     the state of the generator of random numbers that it was trained with
     the weight of each class at every node
     the weight of every single row it was trained on, which class_weight makes its class's

@@ -384,7 +384,7 @@ def _disclosed(file: File, trees: Sequence[TreeIR]) -> list[FileDisclosure]:
     if any(":" in result.rpartition("]")[2] for result in ranges.split(" ")) or file.categories:
         found.append(FileDisclosure("categories", "medium", "every category that somebody had in training"))
     if any("leaf_weight" in outcome for outcome in file.trees):
-        found.append(FileDisclosure("second derivatives", "high", "their sum on every node"))
+        found.append(FileDisclosure("second derivatives", "high", "the sum of second derivatives on every node"))
     if any("internal_value" in value for value in file.trees):
         found.append(FileDisclosure("inner values", "medium", "what every inner node would have said"))
     if any("split_gain" in content for content in file.trees):

@@ -46,7 +46,11 @@ def sizes(
             whole |= people is not None
             result[i] = tree if people is None or weighted else replace(tree, size=people)
     found = [
-        FileDisclosure("second derivatives", "high", "their sum on every node: people, the unsure ones weighing more")
+        FileDisclosure(
+            "second derivatives",
+            "high",
+            "the sum of second derivatives on every node: people, the unsure ones weighing more",
+        )
     ]
     if whole:
         says = "the people on every node of the first trees; with the leaves' values the people of each class"
