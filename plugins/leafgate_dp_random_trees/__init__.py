@@ -7,31 +7,65 @@ release satisfies the conditions of its account (`randomness` tests its counts),
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from leafgate import AttackModel, Metric, ReleaseAtMost, ScoringContext, TreeBuilder, hookimpl
+from leafgate import (
+    AdversaryKnowledge,
+    AttackModel,
+    Belief,
+    Metric,
+    Release,
+    ReleaseAtMost,
+    ScoringContext,
+    TreeBuilder,
+    hookimpl,
+)
 from leafgate.api.lazy import lazy
 from leafgate_dp_random_trees.options import (
     Delta,
-    Distinguish,
-    DpLaplaceTrees,
-    DpRandomTrees,
+    DistinguishOptions,
+    DpLaplaceTreesOptions,
+    DpRandomTreesOptions,
     Neighbours,
-    RandomTrees,
+    RandomTreesOptions,
 )
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
     import typer
 
-    from leafgate_dp_random_trees import claim_check
+    from leafgate import Table
+    from leafgate_dp_random_trees import builder, claim_check
+    from leafgate_dp_random_trees.distinguish import attack
 else:
-    claim_check = lazy("leafgate_dp_random_trees.claim_check")
+    builder, claim_check, attack = (
+        lazy(f"leafgate_dp_random_trees.{name}") for name in ("builder", "claim_check", "distinguish.attack")
+    )
 
-__all__ = ["DifferentialPrivacy", "Distinguish", "DpLaplaceTrees", "DpRandomTrees", "RandomTrees"]
+
+class RandomTrees(RandomTreesOptions):
+    """Random trees with everybody's counts: no sampling, no threshold, no promise. To compare with."""
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        return builder.random_trees(self, table, rng)
+
+
+class DpRandomTrees(DpRandomTreesOptions):
+    """Random trees from samples that show no small number: differential privacy without noise."""
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        return builder.dp_random_trees(self, table, rng)
+
+
+class DpLaplaceTrees(DpLaplaceTreesOptions):
+    """Random trees with noise on every number: the usual way to differential privacy, to compare with."""
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        return builder.dp_laplace_trees(self, table, rng)
 
 
 class DifferentialPrivacy(ReleaseAtMost):
@@ -62,6 +96,16 @@ class DifferentialPrivacy(ReleaseAtMost):
         """The claim without what stands in it to be compared: the printed theorem's epsilon."""
         fields = {key: value for key, value in claim.items() if key != "theorem"} if isinstance(claim, dict) else claim
         return super().from_claim(fields)
+
+
+class Distinguish(DistinguishOptions):
+    """Runs the builder on tables of its own, with a person and without, and tries to refute what it promises."""
+
+    def forecast(self, release: Release, known: AdversaryKnowledge) -> str:
+        return attack.forecast(self, release, known)
+
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+        return [attack.distinguish(self, release, known)]
 
 
 @hookimpl

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from leafgate.types.schema import Schema
     from leafgate.types.tree import Node
     from leafgate_dp_random_trees.options import (
-        DpLaplaceTrees,
-        DpRandomTrees,
+        DpLaplaceTreesOptions,
+        DpRandomTreesOptions,
         PrivateOptions,
-        RandomTrees,
+        RandomTreesOptions,
     )
 
 Numbers = Callable[[Ids, Ids, int, Key], Ids]
@@ -38,7 +38,7 @@ MAX_LEAVES = 1_000_000
 STRUCTURES = {"balanced": draw_balanced_trees, "random": draw_random_trees}
 
 
-def dp_random_trees(options: DpRandomTrees, table: Table, rng: np.random.Generator) -> Release:
+def dp_random_trees(options: DpRandomTreesOptions, table: Table, rng: np.random.Generator) -> Release:
     """Trees that each count a sample of their own and show no number below k, with their tight epsilon.
 
     Raises PolicyError where a domain is not declared or the promise cannot be kept.
@@ -58,7 +58,7 @@ def dp_random_trees(options: DpRandomTrees, table: Table, rng: np.random.Generat
     return _release(options, builder, table, trees, "sampled", claim, k=promised.k)
 
 
-def dp_laplace_trees(options: DpLaplaceTrees, table: Table, rng: np.random.Generator) -> Release:
+def dp_laplace_trees(options: DpLaplaceTreesOptions, table: Table, rng: np.random.Generator) -> Release:
     """Trees that each count everybody and add noise to every number; less than nothing is shown as 0.
 
     Raises PolicyError where a domain is not declared.
@@ -75,7 +75,7 @@ def dp_laplace_trees(options: DpLaplaceTrees, table: Table, rng: np.random.Gener
     return _release(options, options.described(), table, trees, "noisy", noise_claim(options))
 
 
-def random_trees(options: RandomTrees, table: Table, rng: np.random.Generator) -> Release:
+def random_trees(options: RandomTreesOptions, table: Table, rng: np.random.Generator) -> Release:
     """Trees that each count everybody, without any guarantee."""
 
     def shown(counter: Ids, weight: Ids, counters: int, key: Key) -> Ids:
@@ -96,7 +96,7 @@ def _counter_totals(counter: Ids, people: Ids, counters: int) -> Ids:
 
 
 def _count_trees(
-    options: PrivateOptions | RandomTrees,
+    options: PrivateOptions | RandomTreesOptions,
     table: Table,
     trees: int,
     rng: np.random.Generator,

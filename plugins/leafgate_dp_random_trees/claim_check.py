@@ -18,7 +18,7 @@ from leafgate.types.tree import Leaf, leaves
 from leafgate_dp_random_trees.accounting import Forest, account, noise_claim, noise_epsilon, round_up, sampling_claim
 from leafgate_dp_random_trees.builder import COMBINE_RULES, SELECTION
 from leafgate_dp_random_trees.leaf_scores import DECIMALS, summed_scores
-from leafgate_dp_random_trees.options import DpLaplaceTrees, DpRandomTrees
+from leafgate_dp_random_trees.options import DpLaplaceTreesOptions, DpRandomTreesOptions
 from leafgate_dp_random_trees.randomness import (
     LEVEL,
     LOG_LIMIT,
@@ -80,7 +80,7 @@ def _scores_match(release: Release, k: int) -> bool:
 
 
 COUNT_SEMANTICS = {"dp_random_trees": "sampled", "dp_laplace_trees": "noisy"}
-Options = DpRandomTrees | DpLaplaceTrees
+Options = DpRandomTreesOptions | DpLaplaceTreesOptions
 
 
 def violated_conditions(case: ScoringContext, options: Options) -> Iterator[str]:
@@ -111,7 +111,7 @@ def _metadata_violations(release: Release, options: Options) -> Iterator[str]:
 
 def _expected_claim(options: Options, release: Release) -> dict[str, Any] | None:
     """What the builder claims with these options; None where no epsilon is enough."""
-    if isinstance(options, DpLaplaceTrees):
+    if isinstance(options, DpLaplaceTreesOptions):
         return noise_claim(options)
     forest = released_forest(options, release)
     try:
@@ -120,7 +120,7 @@ def _expected_claim(options: Options, release: Release) -> dict[str, Any] | None
         return None
 
 
-def released_forest(options: DpRandomTrees, release: Release) -> Forest:
+def released_forest(options: DpRandomTreesOptions, release: Release) -> Forest:
     """By the trees there are, not by those it says there are."""
     assert options.beta is not None
     return Forest(options.k, options.beta, len(release.trees))
@@ -136,7 +136,7 @@ def _domain_violations(case: ScoringContext) -> Iterator[str]:
 
 def _count_violations(case: ScoringContext, options: Options) -> Iterator[str]:
     """What the leaves show."""
-    release, k = case.release, options.k if isinstance(options, DpRandomTrees) else 1
+    release, k = case.release, options.k if isinstance(options, DpRandomTreesOptions) else 1
     shown = [n for tree in release.trees for leaf in leaves(tree) for n in (leaf.counts or {}).values() if n]
     whole = all(isinstance(n, int) for n in shown)
     if not whole:
@@ -150,7 +150,7 @@ def _count_violations(case: ScoringContext, options: Options) -> Iterator[str]:
 
 def _sampling_violations(counters: Counters, options: Options) -> Iterator[str]:
     """Why the numbers cannot be drawn from this table's people as the release claims, or could so by a miracle only."""
-    if isinstance(options, DpRandomTrees) and (counters.published > counters.people).any():
+    if isinstance(options, DpRandomTreesOptions) and (counters.published > counters.people).any():
         yield "a leaf shows more people than a sample of this table could have there"
     elif log_evidence(counters, options) >= LOG_LIMIT:
         kind = COUNT_SEMANTICS[options.use]
@@ -159,7 +159,7 @@ def _sampling_violations(counters: Counters, options: Options) -> Iterator[str]:
 
 def log_evidence(counters: Counters, options: Options) -> float:
     """The logarithm of the e-value against the way in which the release says that its numbers were drawn."""
-    if isinstance(options, DpLaplaceTrees):
+    if isinstance(options, DpLaplaceTreesOptions):
         return log_evidence_against_noise(counters, options.scale)
     assert options.beta is not None
     return log_evidence_against_sampling(counters, options.k, options.beta)
@@ -172,7 +172,7 @@ def false_counts_detected(case: ScoringContext, options: Options) -> Mapping[str
     numbers were drawn.
     """
     counters = counters_of(case.release, case.table)
-    if isinstance(options, DpLaplaceTrees):
+    if isinstance(options, DpLaplaceTreesOptions):
         refused = would_refuse_without_noise(counters, options.scale)
     else:
         assert options.beta is not None
@@ -190,8 +190,8 @@ def false_counts_detected(case: ScoringContext, options: Options) -> Mapping[str
 # --- Accounting for a release anew: from what it shows and says of itself, and from the policy ---
 
 BUILDERS: dict[object, type[Options]] = {
-    "dp_random_trees": DpRandomTrees,
-    "dp_laplace_trees": DpLaplaceTrees,
+    "dp_random_trees": DpRandomTreesOptions,
+    "dp_laplace_trees": DpLaplaceTreesOptions,
 }
 
 
@@ -229,7 +229,7 @@ def _options(release: Release) -> Options:
     except ValidationError:
         raise InconclusiveError("the release does not say, in the builder's own words, how it was made") from None
     silent = set(builder.model_fields) - set(release.builder)
-    if silent or (isinstance(result, DpRandomTrees) and result.beta is None):
+    if silent or (isinstance(result, DpRandomTreesOptions) and result.beta is None):
         raise InconclusiveError("the release does not say all of how it was made")
     return result
 
@@ -249,7 +249,7 @@ def evidence(case: ScoringContext, delta: float, neighbours: Neighbours) -> Mapp
     refused = [name for name, caught in false_counts_detected(case, options).items() if caught]
     against = log_evidence(counters_of(case.release, case.table), options) / math.log(10)
     drawn = {"honest_refused_at_most": LEVEL, "would_refuse": refused, "log10_evidence": AuditorOnly(round(against, 3))}
-    if isinstance(options, DpLaplaceTrees):
+    if isinstance(options, DpLaplaceTreesOptions):
         return drawn
     forest = released_forest(options, case.release)
     theorem = account(forest, delta, "theorem", neighbours).epsilon
@@ -260,7 +260,7 @@ def evidence(case: ScoringContext, delta: float, neighbours: Neighbours) -> Mapp
 
 def _epsilon(options: Options, release: Release, delta: float, neighbours: Neighbours) -> float:
     """By the trees there are, not by those it says there are."""
-    if isinstance(options, DpRandomTrees):
+    if isinstance(options, DpRandomTreesOptions):
         forest = released_forest(options, release)
         few = delta == 0 or delta < forest.floor
         return math.inf if few else account(forest, delta, "tight", neighbours).epsilon

@@ -1,24 +1,13 @@
-"""The builders of random trees and the attack `distinguish`, with what a policy can set for them."""
+"""What a policy can set for the builders of random trees and for the attack `distinguish`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, TreeBuilder
-from leafgate.api.lazy import lazy
+from leafgate import AttackModel, TreeBuilder
 from leafgate.api.options import OpenProbability, PositiveFloat
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from leafgate import Table
-    from leafgate_dp_random_trees import builder
-    from leafgate_dp_random_trees.distinguish import attack
-else:
-    builder, attack = lazy("leafgate_dp_random_trees.builder"), lazy("leafgate_dp_random_trees.distinguish.attack")
 
 Combine = Literal["evidence", "normalised", "sum"]
 Structure = Literal["balanced", "random"]
@@ -30,8 +19,8 @@ DEPTH = "Columns on every path; where the structure is random, tests."
 COMBINE = "How the leaves' numbers are put together; nothing but them is used."
 
 
-class RandomTrees(TreeBuilder):
-    """Random trees with everybody's counts: no sampling, no threshold, no promise. To compare with."""
+class RandomTreesOptions(TreeBuilder):
+    """Options of the builder `random_trees`."""
 
     use: Literal["random_trees"] = "random_trees"
     trees: Many = Field(128, description="How many.")
@@ -43,9 +32,6 @@ class RandomTrees(TreeBuilder):
     threat_model = "None: this builder protects nobody."
     formula = "each tree asks columns drawn from the declared domains; the leaves count everybody"
     source = 'Fan, Wang, Yu, Ma, "Is Random Model Better? On Its Accuracy and Efficiency", ICDM 2003'
-
-    def build(self, table: Table, rng: np.random.Generator) -> Release:
-        return builder.random_trees(self, table, rng)
 
 
 class PrivateOptions(TreeBuilder):
@@ -65,8 +51,8 @@ class PrivateOptions(TreeBuilder):
         return self.model_copy(update={"combine": "sum"})
 
 
-class DpRandomTrees(PrivateOptions):
-    """Random trees from samples that show no small number: differential privacy without noise."""
+class DpRandomTreesOptions(PrivateOptions):
+    """Options of the builder `dp_random_trees`."""
 
     use: Literal["dp_random_trees"] = "dp_random_trees"
     epsilon: PositiveFloat | None = Field(
@@ -93,12 +79,9 @@ class DpRandomTrees(PrivateOptions):
             raise ValueError("k / beta is above 100,000: nobody could say what so rare samples promise")
         return self
 
-    def build(self, table: Table, rng: np.random.Generator) -> Release:
-        return builder.dp_random_trees(self, table, rng)
 
-
-class DpLaplaceTrees(PrivateOptions):
-    """Random trees with noise on every number: the usual way to differential privacy, to compare with."""
+class DpLaplaceTreesOptions(PrivateOptions):
+    """Options of the builder `dp_laplace_trees`."""
 
     use: Literal["dp_laplace_trees"] = "dp_laplace_trees"
     trees: Many = Field(10, description="How many.")
@@ -109,19 +92,16 @@ class DpLaplaceTrees(PrivateOptions):
 
     stricter_more = frozenset({"scale"})
     stricter_less = frozenset({"delta"})
-    threat_model = DpRandomTrees.threat_model
+    threat_model = DpRandomTreesOptions.threat_model
     formula = "each tree: structure from the declared domains; to every number whole noise z, chance ~ exp(-|z|/scale)"
     source = (
         'Jagannathan, Pillaipakkamnatt, Wright, "A Practical Differentially Private Random Decision Tree Classifier", '
         "Trans. Data Privacy 5(1), 2012"
     )
 
-    def build(self, table: Table, rng: np.random.Generator) -> Release:
-        return builder.dp_laplace_trees(self, table, rng)
 
-
-class Distinguish(AttackModel):
-    """Runs the builder on tables of its own, with a person and without, and tries to refute what it promises."""
+class DistinguishOptions(AttackModel):
+    """Options of the attack `distinguish`."""
 
     use: Literal["distinguish"] = "distinguish"
     method: Literal["many_runs", "one_run"] = Field("many_runs", description="With and without one, or many at once.")
@@ -141,9 +121,3 @@ class Distinguish(AttackModel):
         'Jagielski, Ullman, Oprea, NeurIPS 2020; one run: Steinke, Nasr, Jagielski, "Privacy Auditing with One (1) '
         'Training Run", NeurIPS 2023'
     )
-
-    def forecast(self, release: Release, known: AdversaryKnowledge) -> str:
-        return attack.forecast(self, release, known)
-
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
-        return [attack.distinguish(self, release, known)]

@@ -23,7 +23,7 @@ from leafgate_dp_random_trees.accounting.pld import (
 )
 
 if TYPE_CHECKING:
-    from leafgate_dp_random_trees.options import DpLaplaceTrees, DpRandomTrees
+    from leafgate_dp_random_trees.options import DpLaplaceTreesOptions, DpRandomTreesOptions
 
 
 Method = Literal["theorem", "tight"]
@@ -197,7 +197,7 @@ CLAIM_DENOMINATOR = 1e6
 """A claim is rounded up to one over this."""
 
 
-def choose_forest(options: DpRandomTrees) -> Forest:
+def choose_forest(options: DpRandomTreesOptions) -> Forest:
     """The forest of these options or, by the tight account, one that keeps the promise they want.
 
     Raises PolicyError where the promise cannot be kept. Looks at no table.
@@ -250,7 +250,7 @@ def _max_trees(k: int, beta: float, epsilon: float, delta: float, neighbours: Ne
     return low
 
 
-def sampling_claim(options: DpRandomTrees, forest: Forest) -> dict[str, Any]:
+def sampling_claim(options: DpRandomTreesOptions, forest: Forest) -> dict[str, Any]:
     """The claim of a sampled forest: its tight epsilon, and the printed theorem's beside it."""
     delta = options.delta
     epsilon, theorem = (account(forest, delta, method, options.neighbours).epsilon for method in ("tight", "theorem"))
@@ -266,7 +266,7 @@ def account(forest: Forest, delta: float, method: Method, neighbours: Neighbours
     return at_delta(forest, delta, method, neighbours)
 
 
-def noise_claim(options: DpLaplaceTrees) -> dict[str, Any]:
+def noise_claim(options: DpLaplaceTreesOptions) -> dict[str, Any]:
     """The claim of a forest with discrete Laplace noise on every count: its epsilon at the options' delta."""
     epsilon = noise_epsilon(options.trees, options.scale, options.delta, options.neighbours)
     return {"at_most": round_up(epsilon), "delta": options.delta, "neighbours": options.neighbours}
