@@ -260,8 +260,8 @@ def test_a_row_says_why_it_has_no_number(tmp_path: Path) -> None:
 def test_a_killed_worker_is_inconclusive_and_finished_points_stay(tmp_path: Path) -> None:
     path = survey(tmp_path, {"metrics": METRICS})
     words = ["sweep", path, "--over", "build.k=1,2,3,4,5,6,7,8", "--out", tmp_path / "swept", "--workers", 2]
-    dying = "import os, leafgate.sweep.pool as s; work = s._work"
-    dying += "\ndef die(named):\n    os.kill(os.getpid(), 9)\ns._work = die"
+    dying = "import os, leafgate.sweep.pool as s; work = s._audit_point"
+    dying += "\ndef die(named):\n    os.kill(os.getpid(), 9)\ns._audit_point = die"
     spawned = tmp_path / "sitecustomize.py"
     spawned.write_text(f"import sys\nif '--multiprocessing-fork' in sys.argv:\n{textwrap.indent(dying, '    ')}\n")
     running = start(*words, path=tmp_path)
