@@ -148,7 +148,8 @@ def unread_content(
     """What the file discloses besides the graph that was read and the `classes` it predicts."""
     rates = numbers(ensemble, "nodes_hitrates", place)
     hit = (HIT,) if rates is not None and not np.isin(rates, (0, 1)).all() else ()
-    unread = [*_unread(content, place), *_attributes(graph, ensemble), *_at_leaves(ensemble, place)]
+    unread = [*_unread(content, place), *_repeated(content, place)]
+    unread += [*_attributes(graph, ensemble), *_at_leaves(ensemble, place)]
     unread += _names(content, graph, ensemble, place, classes)
     return (*hit, *disclosures(graph, ensemble), *other_content(unread))
 
@@ -176,6 +177,27 @@ def _unread(content: bytes, place: str) -> Iterator[tuple[str, int]]:
                 unknown = [text for k, _, text in items if k not in OPERATOR and text != b""]
                 yield from (("an operator's doc_string", _size(text)) for text in unknown)
     yield from (("a tensor that no operator is given", size) for name, size in constants.items() if name not in given)
+
+
+ONCE = frozenset({1, 2, 3, 4, 5, 7})
+"""Fields of the model that stand once in a file."""
+OPSET = 8
+MAX_MORE_VERSIONS = 2
+"""Versions of a domain's operators that a file may state besides its last: skl2onnx may state one for each step."""
+
+
+def _repeated(content: bytes, place: str) -> Iterator[tuple[str, int]]:
+    """Fields that stand once, and versions of one domain's operators: of several, only the last is in force."""
+    found = list(fields(content, place))
+    numbers_found = [number for number, _, _ in found]
+    opsets = [list(fields(value, place)) for number, _, value in found if number == OPSET and isinstance(value, bytes)]
+    versions = {tuple(sorted((key, str(value)) for key, _, value in each)) for each in opsets}
+    domains = {dict(each).get(1, "") for each in versions}
+    repeated = sum(numbers_found.count(number) > 1 for number in ONCE)
+    repeated += len(versions) > len(domains) + MAX_MORE_VERSIONS
+    repeated += sum(len(each) != len({key for key, _, _ in each}) for each in opsets)
+    if repeated:
+        yield "fields of the model that stand several times", max(PEOPLE, repeated)
 
 
 def _names(
@@ -241,13 +263,22 @@ def _attributes(graph: Graph, ensemble: Operator) -> Iterator[tuple[str, int]]:
                 yield "an attribute that its operator does not have", np.size(result) if numeric else PEOPLE
 
 
+AT_LEAVES = {"values": "thresholds", "featureids": "features"}
+AT_LEAVES |= dict.fromkeys(("truenodeids", "falsenodeids"), "children")
+"""What nodes that are leaves have in lists for all nodes; writers put one number there, 0 or -1 (a threshold is 0)."""
+
+
 def _at_leaves(ensemble: Operator, place: str) -> Iterator[tuple[str, int]]:
-    """Thresholds of leaves, which ask nothing."""
-    values, modes = numbers(ensemble, "nodes_values", place), ensemble.attributes.get("nodes_modes")
-    if values is not None and isinstance(modes, list) and len(modes) == len(values):
-        there = int(np.count_nonzero(values[np.array(modes, dtype="S12") == b"LEAF"]))
-        if there:
-            yield "thresholds of leaves (nodes_values)", there
+    """Thresholds, features and children of leaves, which ask nothing and have none."""
+    modes = ensemble.attributes.get("nodes_modes")
+    leaf = np.array(modes, dtype="S12") == b"LEAF" if isinstance(modes, list) else np.zeros(0, dtype=bool)
+    for key, what in AT_LEAVES.items():
+        values = numbers(ensemble, f"nodes_{key}", place)
+        if values is None or len(values) != len(leaf) or not leaf.any():
+            continue
+        there = int(np.count_nonzero(values[leaf]))
+        if there and (key == "values" or len(np.unique(values[leaf])) > 1 or abs(values[leaf][0]) > 1):
+            yield f"{what} of leaves (nodes_{key})", there
     if ensemble.kind == "TreeEnsemble":
         lists = lists_of(ensemble, place)
         idle = int(np.count_nonzero(lists.at[lists.alone | (lists.mode == MEMBER)]))
