@@ -21,7 +21,7 @@ HEAD: Mapping[str, Field] = {
     "objective": Field(Kind.TEXT, re.compile(r"[a-z_0-9]{1,30}(?: [a-z_]{1,30}(?::[-.\de]{1,20})?){0,3}"), words=True),
     "feature_names": Field(Kind.TEXT),
     "feature_infos": Field(Kind.TEXT, re.compile(rf"{RANGE}(?: {RANGE})*"), max_values="features"),
-    "monotone_constraints": Field(Kind.TEXT, NUMBERS, max_values="features"),
+    "monotone_constraints": Field(Kind.TEXT, re.compile(r"-?[01](?: -?[01])*"), max_values="features"),
     "tree_sizes": Field(Kind.TEXT, NUMBERS, max_values="trees"),
 }
 """The lines before the trees, by key."""

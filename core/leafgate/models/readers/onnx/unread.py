@@ -166,6 +166,7 @@ def unread_content(
     hit = (HIT,) if rates is not None and not np.isin(rates, (0, 1)).all() else ()
     tracker = UnreadTracker(WORDS)
     _check_messages(tracker, content, graph, place)
+    _check_repeated(tracker, content, place)
     _check_tensors(tracker, graph)
     _check_attributes(tracker, graph, ensemble, place, classes)
     _check_leaves(tracker, ensemble, place)
@@ -192,6 +193,27 @@ def _check_messages(tracker: UnreadTracker, content: bytes, graph: Graph, place:
     for location, found in texts.items():
         unknown = {text for text in found if location != "the graph's name" or not RANDOM_NAME.fullmatch(text)}
         tracker.check_words(location, unknown, graph.given)
+
+
+ONCE = frozenset({1, 2, 3, 4, 5, 7})
+"""Fields of the model that stand once in a file."""
+OPSET = 8
+MAX_MORE_VERSIONS = 2
+"""Versions of a domain's operators that a file may state besides its last: skl2onnx may state one for each step."""
+
+
+def _check_repeated(tracker: UnreadTracker, content: bytes, place: str) -> None:
+    """Record fields that stand once, and versions of one domain's operators: of several, only the last is in force."""
+    items = list(fields(content, place))
+    field_numbers = [number for number, _, _ in items]
+    opsets = [list(fields(value, place)) for number, _, value in items if number == OPSET and isinstance(value, bytes)]
+    versions = {tuple(sorted((key, str(value)) for key, _, value in each)) for each in opsets}
+    domains = {{key: value for key, _, value in each}.get(1, "") for each in opsets}
+    repeated = sum(field_numbers.count(number) > 1 for number in ONCE)
+    repeated += len(versions) > len(domains) + MAX_MORE_VERSIONS
+    repeated += sum(len(each) != len({key for key, _, _ in each}) for each in opsets)
+    if repeated:
+        tracker.add("fields of the model that stand several times", max(PEOPLE, repeated))
 
 
 def _check_tensors(tracker: UnreadTracker, graph: Graph) -> None:
@@ -230,13 +252,22 @@ def _decoded(text: str | bytes) -> str:
     return text if isinstance(text, str) else text.decode("utf-8", "replace")
 
 
+LEAF_LISTS = {"values": "thresholds", "featureids": "features"}
+LEAF_LISTS |= dict.fromkeys(("truenodeids", "falsenodeids"), "children")
+"""What nodes that are leaves have in lists for all nodes; writers put one number there, 0 or -1 (a threshold is 0)."""
+
+
 def _check_leaves(tracker: UnreadTracker, ensemble: Operator, place: str) -> None:
-    """Record thresholds of leaves, which ask nothing."""
-    values, modes = numbers(ensemble, "nodes_values", place), ensemble.attributes.get("nodes_modes")
-    if values is not None and isinstance(modes, list) and len(modes) == len(values):
-        thresholds = int(np.count_nonzero(values[np.array(modes, dtype="S12") == b"LEAF"]))
-        if thresholds:
-            tracker.add("thresholds of leaves (nodes_values)", thresholds)
+    """Record thresholds, features and children of leaves, which ask nothing and have none."""
+    modes = ensemble.attributes.get("nodes_modes")
+    leaf = np.array(modes, dtype="S12") == b"LEAF" if isinstance(modes, list) else np.zeros(0, dtype=bool)
+    for key, what in LEAF_LISTS.items():
+        values = numbers(ensemble, f"nodes_{key}", place)
+        if values is None or len(values) != len(leaf) or not leaf.any():
+            continue
+        size = int(np.count_nonzero(values[leaf]))
+        if size and (key == "values" or len(np.unique(values[leaf])) > 1 or abs(values[leaf][0]) > 1):
+            tracker.add(f"{what} of leaves (nodes_{key})", size)
     if ensemble.kind == "TreeEnsemble":
         lists = lists_of(ensemble, place)
         idle = int(np.count_nonzero(lists.at[lists.alone | (lists.mode == MEMBER)]))

@@ -167,11 +167,20 @@ def _check_tree(tracker: UnreadTracker, tree: Mapping[str, Any], number: int, li
     tracker.check_table(tree, TREE, {**limits, "nodes": len(tree["left_children"])}, "trees")
     if tree.get("id", number) != number:
         tracker.add("a tree's id", content_size(tree["id"]))
-    if "categories_nodes" not in tree:
-        for key in ("categories", "categories_segments", "categories_sizes"):
-            if _length(tree.get(key)):
-                tracker.add(f"trees.{key}", content_size(tree[key]))
+    _check_category_lists(tracker, tree)
     _check_links(tracker, tree)
+
+
+def _check_category_lists(tracker: UnreadTracker, tree: Mapping[str, Any]) -> None:
+    """Check that each category in the tree belongs to a test of categories, and stands where the test says."""
+    keys = ("categories_nodes", "categories_segments", "categories_sizes", "categories")
+    nodes, starts, sizes, categories = (number_array(tree.get(key, [])) for key in keys)
+    if nodes is None or starts is None or sizes is None or categories is None:
+        return  # lists that are no numbers are noted already, or refused by the reader
+    if not len(nodes) == len(starts) == len(sizes) or not np.array_equal(starts, np.cumsum(sizes) - sizes):
+        tracker.add("trees.categories_segments", starts.size + sizes.size)
+    if sizes.sum() != len(categories):
+        tracker.add("trees.categories", categories.size)
 
 
 def _check_links(tracker: UnreadTracker, tree: Mapping[str, Any]) -> None:
