@@ -46,7 +46,7 @@ class Kind(Enum):
     NUMBERS = auto()
     TABLE = auto()
     TABLES = auto()
-    ANY = auto()
+    ANY = auto()  # plain values, nested or not
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,16 @@
-"""Sets of categories that tests ask for, and how many of them a file may come to."""
+"""Checked arrays of model files, sets of categories within a budget, and trees that are built node by node."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from leafgate.algorithms.node_counts import NodeNumbers
 from leafgate.errors import ReleaseError
-from leafgate.models.ir.model import Floats, Ids
+from leafgate.models.ir.model import LEAF, Floats, Ids, TreeIR
 
 MAX_CATEGORIES = 2_000_000
 """So many categories all tests of a model may name, each counted wherever it stands: a set takes 60 bytes for each."""
@@ -111,3 +113,65 @@ def used(low: Ids, high: Ids, leaf: np.ndarray) -> Ids | None:
         inner = rows[~leaf[rows]]
         rows = np.concatenate([low[inner], high[inner]])
     return np.flatnonzero(seen)
+
+
+# --- A tree that is built node by node ---
+
+
+@dataclass
+class TreeBuilder:
+    """Nodes in the order they are added; the two children of a test are set once they are added."""
+
+    feature: list[int] = field(default_factory=list)
+    threshold: list[float] = field(default_factory=list)
+    flags: list[tuple[bool, bool, bool]] = field(default_factory=list)
+    children: list[list[int]] = field(default_factory=list)
+    subsets: dict[int, frozenset[str | float]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.feature)
+
+    def add(
+        self,
+        feature: int = LEAF,
+        threshold: float = np.nan,
+        *,
+        strict: bool = False,
+        float32: bool = False,
+        missing_low: bool = False,
+        subset: Collection[str] | None = None,
+    ) -> int:
+        """Add a test of a number, of a `subset` of categories, or without a feature a leaf; its position."""
+        node = len(self)
+        self.feature.append(feature)
+        self.threshold.append(threshold)
+        self.flags.append((strict, float32, missing_low))
+        self.children.append([LEAF, LEAF])
+        if subset is not None:
+            self.subsets[node] = frozenset[str | float](subset)
+        return node
+
+    def build(
+        self,
+        values: Floats,
+        counts: Floats | None = None,
+        size: Floats | None = None,
+        numbers: Sequence[NodeNumbers] = (),
+    ) -> TreeIR:
+        """The tree, with a row of `values` for each node."""
+        strict, float32, missing_low = np.array(self.flags, dtype=bool).T
+        low, high = np.array(self.children, dtype=np.int64).T
+        return TreeIR(
+            feature=np.array(self.feature),
+            threshold=np.array(self.threshold),
+            low=low,
+            high=high,
+            values=values,
+            strict=strict,
+            float32=float32,
+            missing_low=missing_low,
+            subsets=self.subsets,
+            counts=counts,
+            size=size,
+            numbers=tuple(numbers),
+        )

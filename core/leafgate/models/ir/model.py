@@ -206,3 +206,12 @@ def _compact(tree: TreeIR) -> TreeIR:
         missing_low=tree.flag("missing_low")[kept],
         subsets={node: chosen for node, chosen in subsets.items() if node != LEAF},
     )
+
+
+def boosted_model(
+    format: str, features: tuple[str, ...], classes: tuple[str, ...], trees: tuple[TreeIR, ...]
+) -> ModelIR:
+    """A model of boosted trees, whose leaves are added up to scores of classes, or without classes to a number."""
+    if classes:
+        return ModelIR(format, features, classes, trees, "scores", "boost")
+    return ModelIR(format, features, classes, trees, "values", "sum")

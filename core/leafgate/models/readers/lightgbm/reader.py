@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from leafgate.errors import ReleaseError
 from leafgate.io.tree_codec import MAX_TREES
 from leafgate.models.formats.json import parse_bounded
 from leafgate.models.ir.arrays import BitSets, Budget, refuse_many
-from leafgate.models.ir.model import LEAF, CategoryList, Floats, Ids, ModelIR, Setting, TreeIR
+from leafgate.models.ir.model import LEAF, CategoryList, Floats, Ids, ModelIR, Setting, TreeIR, boosted_model
 from leafgate.models.readers.lightgbm.categories import CODES, belonging, origin_of, texts_in
 from leafgate.models.readers.lightgbm.unread import PATHS, unread_content
 from leafgate.types.release import FileDisclosure
@@ -75,13 +75,8 @@ def read(content: bytes, place: str) -> ModelIR:
     )
     sets = {int(tree.feature[node]) for tree in trees for node in tree.subsets}
     coded = [origin_of(i, name, lists, by_set=i in sets) for i, name in enumerate(features)]
-    return ModelIR(
-        format="lightgbm",
-        features=features,
-        classes=classes,
-        trees=trees,
-        values="scores" if classes else "values",
-        combine="boost" if classes else "sum",
+    return replace(
+        boosted_model("lightgbm", features, classes, trees),
         discloses=(*_disclosed(file, trees), *unread_content(content.decode(), features)),
         origins=tuple(coded) if any(coded) else None,
         category_lists=_category_lists(file, features, lists.lists),

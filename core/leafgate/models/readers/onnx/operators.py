@@ -56,7 +56,7 @@ def _truth(cell: Cell) -> Cell:
 
 
 def _cut(cell: Cell, op: Operator, place: str) -> Cell:
-    """A column's own number without its fraction; of a missing one nobody knows what becomes."""
+    """A column's own number, truncated to a whole one; the result for a missing number is not defined."""
     if not isinstance(cell.origin, Numeric) or set(cell.origin.steps) - {SINGLE}:
         raise refuse(op, "cuts fractions off numbers that are no column's own", place)
     return replace(cell, cut=True, untold=cell.untold or cell.origin.fill is None)
@@ -116,7 +116,7 @@ def _clip(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
 
 
 def _bounded(cell: Cell, step: ArithmeticStep, op: Operator, place: str) -> Cell:
-    """The cell within a bound; what becomes of NaN is the processor's business."""
+    """The cell within a bound; the result for NaN depends on the processor."""
     origin = cell.origin
     if isinstance(origin, CategoryCodes):
         if any(map(math.isnan, (*origin.codes.values(), 0.0 if origin.otherwise is None else origin.otherwise))):
@@ -222,7 +222,7 @@ def _concat(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
 
 
 def _reshape(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
-    """Another shape of each person's cells; nobody's may come to somebody else's."""
+    """Another shape of each person's cells; no cell may move from one person to another."""
     of, shape = people(op, given, place), constant(op, given, 1, WHOLE, place)
     first, *rest = shape.values.tolist() or [1]
     whole = math.prod(rest) if all(size > 0 for size in rest) else 0

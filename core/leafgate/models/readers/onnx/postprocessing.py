@@ -39,7 +39,7 @@ def check_around(graph: Graph, ensemble: Operator, place: str) -> Mapping[str, R
 
 
 def _unknown_operators(graph: Graph, ensemble: Operator, roles: dict[str, Role]) -> Iterator[str]:
-    """The kinds of those that nobody here knows, or that are where they do not belong; `roles` grows on the way."""
+    """The kinds of operators that are unknown, or not allowed where they stand; adds what values are to `roles`."""
     before = {id(op) for op in leading(graph, ensemble)}
     if ensemble.domain != ML:
         yield f"{ensemble.domain}.{ensemble.kind}"

@@ -86,7 +86,7 @@ NAMES, OPERATORS = "names of inputs, outputs and values", "kinds of operators"
 
 @dataclass
 class Message:
-    """The fields of one kind of message by their numbers; any other field is content that nobody reads.
+    """The fields of one kind of message by their numbers; any other field is unread content.
 
     Attributes:
         name: what reports call such a message.
@@ -155,7 +155,7 @@ WORDS = frozenset(WRITTEN.split())
 """Words of which skl2onnx, onnxmltools and onnx make names of what a graph has."""
 
 RANDOM_NAME = re.compile(r"[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}|[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
-"""What skl2onnx calls a graph that nobody named: a random UUID."""
+"""The name that skl2onnx gives a graph without one: a random UUID."""
 
 
 def unread_content(

@@ -12,6 +12,7 @@ import numpy as np
 
 from leafgate.algorithms.node_counts import Kind, NodeNumbers
 from leafgate.errors import ReleaseError
+from leafgate.models.ir.arrays import TreeBuilder
 from leafgate.models.ir.model import LEAF, Floats, TreeIR
 from leafgate.models.readers.pmml.fields import Field, Predicate, Several, Test
 
@@ -102,7 +103,7 @@ class Enter:
 
 @dataclass(frozen=True)
 class Stay:
-    """End with what a node says itself, nobody knowing how many do."""
+    """End with the node's own prediction, for a number of people that the file does not give."""
 
     node: PmmlNode
 
@@ -162,12 +163,8 @@ class Walk:
     silent: Floats
     nobody: Floats
     ever_missing: bool = True
-    feature: list[int] = field(default_factory=list)
-    threshold: list[float] = field(default_factory=list)
-    flags: list[tuple[bool, bool, bool]] = field(default_factory=list)
-    below: list[list[int]] = field(default_factory=list)
+    built: TreeBuilder = field(default_factory=TreeBuilder)
     rows: list[tuple[Floats, Floats]] = field(default_factory=list)
-    subsets: dict[int, frozenset[str | float]] = field(default_factory=dict)
     visits: dict[PmmlNode, int] = field(default_factory=dict)
     entered: list[tuple[PmmlNode, int]] = field(default_factory=list)
     asked: int = 0
@@ -179,12 +176,12 @@ class Walk:
         ]
         while waiting:
             way, known, parent, side = waiting.pop()
-            if len(self.feature) > MAX_NODES:
+            if len(self.built) > MAX_NODES:
                 raise ReleaseError(f"comes to more than {MAX_NODES:,} nodes", place=place)
             if parent >= 0:
-                self.below[parent][side] = len(self.feature)
+                self.built.children[parent][side] = len(self.built)
             waiting += self._step(way, known)
-        return replace(self._built(), numbers=self._numbers(root, kind))
+        return replace(self._tree(), numbers=self._numbers(root, kind))
 
     def _numbers(self, root: PmmlNode, kind: Kind) -> tuple[NodeNumbers, ...]:
         """The numbers of the file's nodes, in the order they stand; none where all are shares, which count nobody."""
@@ -215,7 +212,7 @@ class Walk:
         while True:
             if isinstance(way, Enter):
                 self.visits[way.node] = self.visits.get(way.node, 0) + 1
-                self.entered.append((way.node, len(self.feature)))
+                self.entered.append((way.node, len(self.built)))
                 counts = way.node.counts
                 way = Try(way.node, 0) if way.node.children else Stay(way.node)
                 if isinstance(way, Stay):
@@ -306,49 +303,33 @@ class Walk:
 
     def _inner(self, way: Split, counts: Floats) -> list[tuple[Way, Known, int, int]]:
         """A test: a number's goes low where `x <= at`, a set's where x is in it."""
-        result, node = way.test, len(self.feature)
+        test, name = way.test, way.test.field.name
         (true, if_true), (false, if_false) = way.true, way.false
-        number = result.field.number
-        true_low = result.turned == (result.asks == "missing" and number)
-        if not true_low:
+        number, missing = test.field.number, test.asks == "missing"
+        if test.turned != (missing and number):
             true, if_true, false, if_false = false, if_false, true, if_true
-        self.feature.append(self.fields[result.field.name])
-        self.threshold.append(result.at if result.at is not None else np.nan)
-        missing_low = not number if result.asks == "missing" else if_true[result.field.name].missing
-        self.flags.append((result.strict, result.field.single and result.asks != "missing", missing_low))
-        self.below.append([LEAF, LEAF])
+        node = self.built.add(
+            self.fields[name],
+            np.nan if test.at is None else test.at,
+            strict=test.strict,
+            float32=test.field.single and not missing,
+            missing_low=not number if missing else if_true[name].missing,
+            subset=None if number else test.chosen,
+        )
         self.rows.append((self.silent * np.nan, counts))
-        if not number:
-            self.subsets[node] = frozenset[str | float](result.chosen)
         return [(false, if_false, node, 1), (true, if_true, node, 0)]
 
     def _leaf(self, says: Floats, counts: Floats) -> None:
-        self.feature.append(LEAF)
-        self.threshold.append(np.nan)
-        self.flags.append((False, False, False))
-        self.below.append([LEAF, LEAF])
+        self.built.add()
         self.rows.append((says, counts))
 
-    def _built(self) -> TreeIR:
-        strict, single, missing_low = np.array(self.flags, dtype=bool).T
-        low, high = np.array(self.below, dtype=np.int64).T
-        says, counts = (np.array(rows) for rows in zip(*self.rows, strict=True))
-        return TreeIR(
-            feature=np.array(self.feature),
-            threshold=np.array(self.threshold),
-            low=low,
-            high=high,
-            values=says,
-            strict=strict,
-            float32=single,
-            missing_low=missing_low,
-            subsets=self.subsets,
-            counts=counts if self._counted(counts) else None,
-        )
+    def _tree(self) -> TreeIR:
+        values, counts = (np.array(rows) for rows in zip(*self.rows, strict=True))
+        return self.built.build(values, counts if self._counted(counts) else None)
 
     def _counted(self, counts: Floats) -> bool:
-        """Whether every leaf has counts, every node counts as many as its children, and nobody is counted twice."""
-        leaves = np.array(self.feature) == LEAF
+        """Whether every leaf has counts, every node counts as many as its children, and each node was entered once."""
+        leaves = np.array(self.built.feature) == LEAF
         whole = all(_adds_up(node) for node in self.visits)
         return whole and not np.isnan(counts[leaves]).any() and max(self.visits.values(), default=0) == 1
 

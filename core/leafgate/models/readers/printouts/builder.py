@@ -11,7 +11,8 @@ import numpy as np
 from leafgate.algorithms.node_counts import NodeNumbers
 from leafgate.errors import ReleaseError
 from leafgate.models.exposure.unread import PEOPLE, SIGNS, UnreadTracker
-from leafgate.models.ir.model import LEAF, Floats, TreeIR
+from leafgate.models.ir.arrays import TreeBuilder
+from leafgate.models.ir.model import Floats, TreeIR
 from leafgate.types.release import FileDisclosure
 
 MAX_LINES, MAX_LINE = 100_000, 10_000
@@ -43,64 +44,44 @@ def number_in(text: str, place: str) -> float:
 
 
 @dataclass
-class Growing:
-    """Nodes in the order they are added; a test's two ways are set once they are there."""
+class PrintedTree(TreeBuilder):
+    """A tree of a print-out as it grows: the names of its features in the order they come, and the labels of leaves."""
 
-    classes: Sequence[str]
+    classes: Sequence[str] = ()
     names: dict[str, int] = field(default_factory=dict)
-    feature: list[int] = field(default_factory=list)
-    threshold: list[float] = field(default_factory=list)
-    strict: list[bool] = field(default_factory=list)
-    ways: list[list[int]] = field(default_factory=list)
-    labels: list[str | None] = field(default_factory=list)
-    subsets: dict[int, frozenset[str | float]] = field(default_factory=dict)
+    labels: dict[int, str | None] = field(default_factory=dict)
 
     def leaf(self, label: str | None) -> int:
         """Add a leaf; without a label it predicts nothing."""
-        return self._add(LEAF, np.nan, strict=False, label=label)
-
-    def cut(self, name: str, at: float, *, strict: bool) -> int:
-        """Add a test of a number."""
-        return self._add(self._feature(name), at, strict=strict, label=None)
-
-    def subset(self, name: str, chosen: Sequence[str]) -> int:
-        """Add a test whether a value is among some."""
-        node = self._add(self._feature(name), np.nan, strict=False, label=None)
-        self.subsets[node] = frozenset[str | float](chosen)
+        node = self.add()
+        self.labels[node] = label
         return node
+
+    def numeric_test(self, name: str, threshold: float, *, strict: bool) -> int:
+        """Add a test of a number."""
+        return self.add(self._feature(name), threshold, strict=strict)
+
+    def subset_test(self, name: str, chosen: Sequence[str]) -> int:
+        """Add a test whether a value is among some."""
+        return self.add(self._feature(name), subset=chosen)
 
     def _feature(self, name: str) -> int:
         return self.names.setdefault(name, len(self.names))
 
-    def _add(self, feature: int, at: float, *, strict: bool, label: str | None) -> int:
-        self.feature.append(feature)
-        self.threshold.append(at)
-        self.strict.append(strict)
-        self.labels.append(label)
-        self.ways.append([LEAF, LEAF])
-        return len(self.feature) - 1
+    @property
+    def silent_leaves(self) -> list[int]:
+        """The leaves that predict nothing."""
+        return [node for node, label in self.labels.items() if label is None]
 
     def tree(
         self, counts: Floats | None = None, size: Floats | None = None, numbers: Sequence[NodeNumbers] = ()
     ) -> TreeIR:
         """The tree, each label a row with 1 for its class."""
-        says = np.zeros((len(self.feature), len(self.classes)))
-        for node, label in enumerate(self.labels):
+        values = np.zeros((len(self), len(self.classes)))
+        for node, label in self.labels.items():
             if label is not None:
-                says[node, self.classes.index(label)] = 1
-        low, high = np.array(self.ways, dtype=np.int64).T
-        return TreeIR(
-            feature=np.array(self.feature),
-            threshold=np.array(self.threshold),
-            low=low,
-            high=high,
-            values=says,
-            strict=np.array(self.strict),
-            subsets=self.subsets,
-            counts=counts,
-            size=size,
-            numbers=tuple(numbers),
-        )
+                values[node, self.classes.index(label)] = 1
+        return self.build(values, counts, size, numbers)
 
 
 SECTION = re.compile(r"=== (.+) ===\s*")

@@ -11,7 +11,7 @@ import numpy as np
 from leafgate.algorithms.node_counts import NodeNumbers
 from leafgate.errors import ReleaseError
 from leafgate.models.ir.model import Floats, ModelIR
-from leafgate.models.readers.printouts.builder import Growing, lines_of, number_in, unread_content
+from leafgate.models.readers.printouts.builder import PrintedTree, lines_of, number_in, unread_content
 from leafgate.types.release import FileDisclosure
 
 MAX_BYTES = 16 * 2**20
@@ -50,7 +50,7 @@ def read(content: bytes, place: str) -> ModelIR:
     lines = lines_of(content, place)
     result = _nodes(lines, place)
     classes = _classes(result, place)
-    growing = Growing(classes)
+    growing = PrintedTree(classes=classes)
     where = _grow(growing, result, place)
     counts = _counts(growing, result, where, classes)
     shares = FileDisclosure("shares", "medium", "shares of each class on every node", "shares")
@@ -147,19 +147,19 @@ def _name_by_ties(names: dict[int, str], tied: Sequence[tuple[str, Sequence[int]
             return
 
 
-def _grow(growing: Growing, document: Mapping[int, Line], place: str) -> dict[int, int]:
+def _grow(growing: PrintedTree, document: Mapping[int, Line], place: str) -> dict[int, int]:
     """Add every node; where each stands. Values that neither way names get no prediction."""
     where: dict[int, int] = {}
     waiting = [(1, -1, 0)]
     while waiting:
         node, above, side = waiting.pop()
         if above >= 0:
-            growing.ways[above][side] = len(growing.feature)
+            growing.children[above][side] = len(growing)
         line = document[node]
         below = [document.get(2 * node), document.get(2 * node + 1)]
         if line.leaf != (below == [None, None]) or (not line.leaf and None in below):
             raise ReleaseError("must have two nodes below it, or be terminal", place=line.place)
-        where[node] = len(growing.feature)
+        where[node] = len(growing)
         if line.leaf:
             growing.leaf(line.label)
             continue
@@ -168,13 +168,13 @@ def _grow(growing: Growing, document: Mapping[int, Line], place: str) -> dict[in
     return where
 
 
-def _test(growing: Growing, node: int, left: Line, right: Line) -> list[tuple[int, int, int]]:
+def _test(growing: PrintedTree, node: int, left: Line, right: Line) -> list[tuple[int, int, int]]:
     """Add the test that two nodes are the ways of; what is to be added below."""
     one, other = (NUMBER.fullmatch(each.split) for each in (left, right))
     if one is not None and other is not None:
         if one["name"] != other["name"] or one["value"] != other["value"] or one["sign"] == other["sign"]:
             raise ReleaseError("is not the other way of the same test", place=right.place)
-        at = growing.cut(one["name"].rstrip(), number_in(one["value"], left.place), strict=True)
+        at = growing.numeric_test(one["name"].rstrip(), number_in(one["value"], left.place), strict=True)
         low = 0 if one["sign"] == "<" else 1
         return [(2 * node + low, at, 0), (2 * node + 1 - low, at, 1)]
     a, b = (SET.fullmatch(each.split) for each in (left, right))
@@ -183,29 +183,28 @@ def _test(growing: Growing, node: int, left: Line, right: Line) -> list[tuple[in
     first, second = a["values"].split(","), b["values"].split(",")
     if set(first) & set(second):
         raise ReleaseError("names a value that goes the other way", place=right.place)
-    at = growing.subset(a["name"], first)
-    further = growing.subset(a["name"], second)
-    growing.ways[at][1] = further
-    growing.ways[further][1] = growing.leaf(None)
+    at = growing.subset_test(a["name"], first)
+    further = growing.subset_test(a["name"], second)
+    growing.children[at][1] = further
+    growing.children[further][1] = growing.leaf(None)
     return [(2 * node, at, 0), (2 * node + 1, further, 0)]
 
 
-def _rows(growing: Growing, document: Mapping[int, Line], where: Mapping[int, int]) -> NodeNumbers:
-    """How many rows rpart says reach each node, with weights too; nobody where it does not say what happens."""
-    rows = np.full(len(growing.feature), np.nan)
-    rows[[node for node, label in enumerate(growing.labels) if label is None and growing.feature[node] < 0]] = 0
+def _rows(growing: PrintedTree, document: Mapping[int, Line], where: Mapping[int, int]) -> NodeNumbers:
+    """The number of rows that rpart prints for each node, weighted or not; 0 at leaves that predict nothing."""
+    rows = np.full(len(growing), np.nan)
+    rows[growing.silent_leaves] = 0
     for node, line in document.items():
         rows[where[node]] = line.people
     return NodeNumbers("n", "rows", rows)
 
 
 def _counts(
-    growing: Growing, document: Mapping[int, Line], where: Mapping[int, int], classes: Sequence[str]
+    growing: PrintedTree, document: Mapping[int, Line], where: Mapping[int, int], classes: Sequence[str]
 ) -> Floats | None:
     """People by class on every node, where shares times people are whole and agree with the losses."""
-    rows = np.full((len(growing.feature), len(classes)), np.nan)
-    silent = [node for node, label in enumerate(growing.labels) if label is None and growing.feature[node] < 0]
-    rows[silent] = 0
+    rows = np.full((len(growing), len(classes)), np.nan)
+    rows[growing.silent_leaves] = 0
     for node, line in document.items():
         exact = np.array(line.shares) * line.people
         people = np.rint(exact)

@@ -11,7 +11,7 @@ import numpy as np
 from leafgate.algorithms.node_counts import NodeNumbers
 from leafgate.errors import ReleaseError
 from leafgate.models.ir.model import Floats, ModelIR, TreeIR
-from leafgate.models.readers.printouts.builder import Growing, lines_of, number_in, unread_content
+from leafgate.models.readers.printouts.builder import PrintedTree, lines_of, number_in, unread_content
 from leafgate.types.release import FileDisclosure
 from leafgate.types.tree import MAX_DEPTH
 
@@ -53,7 +53,7 @@ def read(content: bytes, place: str) -> ModelIR:
     classes = tuple(matrix or named)
     if len(classes) < 2 or not set(named) <= set(classes) or len(set(classes)) < len(classes):
         raise ReleaseError("names fewer than two classes, or others than its confusion matrix", place=place)
-    growing = Growing(classes)
+    growing = PrintedTree(classes=classes)
     people: dict[int, tuple[float, float]] = {}
     end = Walk(growing, result, _after(result), place, people).grow(0, 0)
     if end != len(result):
@@ -126,7 +126,7 @@ def _people(end: re.Match[str], place: str) -> tuple[float, float]:
 class Walk:
     """The tree as it grows from its lines, and the people and errors on each leaf."""
 
-    growing: Growing
+    growing: PrintedTree
     lines: Sequence[Line]
     after: Sequence[int]
     place: str
@@ -146,18 +146,18 @@ class Walk:
         for i in ways[:-1]:
             node, turned = self.test(result[i]), result[i].sign in {">", "!="}
             if above is not None:
-                growing.ways[above][1] = node
-            growing.ways[node][int(turned)] = len(growing.feature)
+                growing.children[above][1] = node
+            growing.children[node][int(turned)] = len(growing)
             self.below(i, depth)
-            growing.ways[node][int(not turned)] = len(growing.feature)
+            growing.children[node][int(not turned)] = len(growing)
             above = node
         return self.below(ways[-1], depth)
 
     def test(self, line: Line) -> int:
         if line.sign in {"=", "!="}:
-            return self.growing.subset(line.name, [line.value])
+            return self.growing.subset_test(line.name, [line.value])
         at = number_in(line.value, f"{self.place}, line {line.number + 1}")
-        return self.growing.cut(line.name, at, strict=False)
+        return self.growing.numeric_test(line.name, at, strict=False)
 
     def below(self, at: int, depth: int) -> int:
         """Add what a way leads to; the line after it."""
@@ -197,9 +197,9 @@ def _check(ways: Sequence[int], entries: Sequence[Line], place: str) -> None:
         raise ReleaseError("has ways that are not those of one test", place=f"{place}, line {lines[0].number + 1}")
 
 
-def _with_people(growing: Growing, people: Mapping[int, tuple[float, float]], *, known: bool) -> TreeIR:
+def _with_people(growing: PrintedTree, people: Mapping[int, tuple[float, float]], *, known: bool) -> TreeIR:
     """The tree with the people on its leaves; by class only where all classes are `known`, and there are two."""
-    n, k = len(growing.feature), len(growing.classes)
+    n, k = len(growing), len(growing.classes)
     size, counts = np.full(n, np.nan), np.full((n, k), np.nan)
     for node, (total, errors) in people.items():
         size[node] = total

@@ -13,7 +13,7 @@ from leafgate.models.ir.features import CategoryCodes, MissingIndicator, Numeric
 from leafgate.models.readers.sklearn.feature import PipelineFeature, Transform, is_missing, text_of
 
 LESS = {"float16", "float32", "dtype"}
-"""Types of less than double precision; a file says not which `dtype` it is."""
+"""Types of less than double precision; a file does not say which `dtype` it is."""
 
 
 @dataclass(frozen=True)

@@ -264,7 +264,7 @@ NAMES = {"TypeNode", "FunctionNode"}
 """Nodes that are a name, with nothing in them."""
 
 OPAQUE = {"LossNode", "PartialNode", "DTypeNode"}
-"""Nodes whose content is not looked at; honest ones have no arrays with numbers in them."""
+"""Nodes whose content is not read; those that skops writes hold no arrays of numbers."""
 
 BYTES = 8
 SMALL = 192

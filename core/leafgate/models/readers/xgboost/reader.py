@@ -17,7 +17,7 @@ from leafgate.io.json import are_texts, is_number, list_at, object_at
 from leafgate.models.formats.json import parse_bounded
 from leafgate.models.ir.arrays import floats_at, integers_at, refuse_many, used
 from leafgate.models.ir.features import CategoryCodes, numbered
-from leafgate.models.ir.model import LEAF, CategoryList, Floats, Ids, ModelIR, TreeIR
+from leafgate.models.ir.model import LEAF, CategoryList, Floats, Ids, ModelIR, TreeIR, boosted_model
 from leafgate.models.readers.xgboost.node_sizes import sizes
 from leafgate.models.readers.xgboost.ubjson import parse_ubjson
 from leafgate.models.readers.xgboost.unread import unread_content
@@ -67,13 +67,8 @@ def read(content: bytes, place: str) -> ModelIR:
     rounds = integers_at(booster, "iteration_indptr", at) if "iteration_indptr" in booster else None
     positive = _positive_weight(learner)
     sized, disclosed = sizes(built, base, objective, rounds, weighted=positive != 1.0)
-    return ModelIR(
-        format="xgboost",
-        features=features,
-        classes=classes,
-        trees=sized,
-        values="scores" if classes else "values",
-        combine="boost" if classes else "sum",
+    return replace(
+        boosted_model("xgboost", features, classes, sized),
         base=base,
         discloses=(*disclosed, *_other_disclosures([*names, *numbers], trees), *unread_content(document)),
         origins=tuple(numbers.get(i) for i in range(len(features))) if numbers else None,
