@@ -78,9 +78,9 @@ __all__ = [
 
 def _display_releases() -> None:
     """Have releases displayed as their tree where leafgate is imported in a notebook."""
-    ipython = sys.modules.get("IPython")
-    shell = None if ipython is None else ipython.get_ipython()
-    if shell is not None and getattr(shell, "display_formatter", None) is not None:
+    get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    shell = None if get_shell is None else get_shell()
+    if getattr(shell, "display_formatter", None) is not None:
         from leafgate.reports.notebook import register_release_page
 
         register_release_page(shell)

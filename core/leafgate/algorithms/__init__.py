@@ -1,7 +1,7 @@
 """Mathematics that the engine and plugins share; it reads no file and knows no option.
 
-`routing` sends rows down trees, `prediction` combines the leaves they reach; `feasible` has the domains that remain on
-a path, from which `equivalence` computes equivalence classes. `consistency` and `node_counts` hold published numbers
-against the table, `derivable` states which numbers follow from a release. `sampling`, `deconvolution` and `induction`
-serve background knowledge, noisy data and builders.
+`routing` sends rows down trees, `prediction` combines the leaves they reach, `publication` cuts leaves down to a level.
+`feasible` has the domains that remain on a path, from which `equivalence` computes equivalence classes. `consistency`
+and `node_counts` compare published numbers with the table, `derivable` states which numbers follow from a release.
+`sampling`, `deconvolution` and `induction` serve background knowledge, noisy data and builders.
 """

@@ -123,7 +123,7 @@ class Metric(Component):
     def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
         """More evidence for the finding, as JSON; what is about single people is wrapped in `AuditorOnly`.
 
-        A metric of the release may list `worst`, equivalence classes laid out as by `leafgate.engine.worst_groups`,
+        A metric of the release may list `worst`, equivalence classes laid out as by `leafgate.engine.scores`,
         each with its `people`.
         """
         return {}

@@ -1,1 +1,6 @@
-"""An audit: build, publish, attack, score, judge, and the facts a report says of them."""
+"""The audit: build a release, attack it, score the beliefs, and compare the scores with the policy's limits.
+
+`audit` calls `build`, `attack`, `checks` and `score` in this order, and `waivers` on their findings. `validation`
+refuses beliefs that make no sense; `scores` validates and summarises a metric's scores of one belief. `report_facts`
+writes what a report states besides findings, `figures` and `tree_layout` its pictures.
+"""

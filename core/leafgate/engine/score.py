@@ -34,10 +34,10 @@ from leafgate.engine.scores import (
     smallest_class,
     unbounded_evidence,
     value_of,
+    worst_classes,
     worst_scores,
 )
 from leafgate.engine.validation import align_to_records
-from leafgate.engine.worst_groups import witnesses
 from leafgate.errors import LeafgateError, UnreadableError
 from leafgate.types.adversary import AdversaryKnowledge, defensive_copy
 from leafgate.types.belief import Belief
@@ -275,7 +275,7 @@ def _judge_people(
     fields["people_at_value"] = smallest_class(case, scores == value)
     evidence |= document
     if beyond:
-        evidence["worst"] = witnesses(case, pd.Series(scores), past, metric.direction)
+        evidence["worst"] = worst_classes(case, pd.Series(scores), past, metric.direction)
     passed = all(int(each[past].sum()) / int(each.sum()) <= metric.allow for each in counted_by(case.table))
     return Finding(value=finite(value), passed=passed, people=people, violations=beyond, evidence=evidence, **fields)
 
