@@ -92,7 +92,7 @@ def test_k_map_counts_the_people_of_the_population_whom_the_trees_do_not_tell_ap
 
 
 @given(planted())
-def test_the_risk_among_the_table_is_one_over_its_people_and_never_less_than_among_the_population(
+def test_the_risk_among_the_table_is_never_less_than_among_the_population(
     plant: tuple[Table, Table, tuple[Node, ...]],
 ) -> None:
     table, population, forest = plant
@@ -152,8 +152,6 @@ def test_nor_does_the_evidence(plant: tuple[Table, Table, tuple[Node, ...]], lev
         assert alone.belief.evidence == among.belief.evidence
 
 
-# What an attack may say of a population
-
 THREE = table_of([ZIP, ILL], [("1", "flu"), ("2", "flu"), ("2", "cold")])
 SEVEN = table_of([ZIP], [("1",), ("2",)], [2, 5])
 
@@ -211,8 +209,6 @@ def test_an_attack_writes_into_a_population_of_its_own() -> None:
     assert known.population is not None
     assert known.population.frame["zip"].tolist() == ["1", "2"]
 
-
-# Files
 
 COUNTED: dict[str, Any] = {"n": {"role": "weight"}, **COLUMNS}
 FILES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
