@@ -449,7 +449,7 @@ def test_the_public_sees_no_sweep_over_who_or_what_is_known(insider: Path, over:
     assert "auditor" in ended.out
 
 
-def test_so_does_the_single_attack(insider: Path) -> None:
+def test_a_single_attack_knows_the_facts_and_people_of_the_policy(insider: Path) -> None:
     (insider / "known.csv").write_text(FIVE)
     path = knowing(insider, {"knows": {"people": "known.csv", "facts": [FACT]}})
     assert leafgate("build", path, "--out", insider / "release.json").code == 0

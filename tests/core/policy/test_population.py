@@ -144,7 +144,9 @@ def test_what_is_derived_of_the_tables_people_does_not_depend_on_the_population(
     ),
     "labels",
 )
-def test_nor_does_the_evidence(plant: tuple[Table, Table, tuple[Node, ...]], level: Level) -> None:
+def test_the_evidence_of_table_people_is_the_same_with_a_population(
+    plant: tuple[Table, Table, tuple[Node, ...]], level: Level
+) -> None:
     table, population, forest = plant
     for alone, among in zip(cases(table, None, forest, level), cases(table, population, forest, level), strict=True):
         assert alone.belief is not None
@@ -356,7 +358,7 @@ def test_few_people_of_the_population_are_not_counted_in_public(tmp_path: Path) 
     assert ended.document["findings"][0]["value"] == {"fewer_than": 200}
 
 
-def test_nor_is_the_risk_of_so_few_told_in_public(tmp_path: Path) -> None:
+def test_the_risk_of_few_people_is_not_told_in_public(tmp_path: Path) -> None:
     risk = {"use": "reidentification_risk", "at_most": 1}
     changes = {"build.k": 24, "metrics": [K_MAP, JOURNALIST, risk | {"name": "table"}], "report.smallest_cell": 200}
     ended = leafgate("audit", with_population(tmp_path, HUNDRED, changes), "--json")

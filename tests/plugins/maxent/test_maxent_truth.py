@@ -61,7 +61,7 @@ def test_the_truth_keeps_every_constraint(table: Table, builder: TreeBuilder, le
 
 
 @given(sklearn_cases())
-def test_so_it_does_of_scikit_learns_trees(case: Case) -> None:
+def test_the_truth_keeps_every_constraint_of_scikit_learns_trees(case: Case) -> None:
     table, release, known = case
     assert broken(release, table, known) < 1e-9
 
