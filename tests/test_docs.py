@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cases import more
 from leafgate.io.yaml import parse_yaml
 from leafgate.policy.load import policy_of
 from replay import replayed
@@ -54,7 +55,12 @@ def test_a_function_a_page_names_exists(page: str, name: str) -> None:
     assert pydoc.locate(name) is not None
 
 
-@pytest.mark.parametrize("page", [name for name, text in TEXTS.items() if "```console" in text])
+SWEEP = "docs/sweep.md"
+"""Its session starts workers."""
+SESSIONS = [name for name, text in TEXTS.items() if "```console" in text and name != SWEEP]
+
+
+@pytest.mark.parametrize("page", [*SESSIONS, *more(SWEEP)])
 def test_a_session_in_a_page_prints_what_it_says(page: str) -> None:
     assert TEXTS[page] == replayed(TEXTS[page]), f"run python tests/support/replay.py {page}"
 
