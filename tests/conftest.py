@@ -6,6 +6,8 @@ few examples in every run, `ci` and `nightly` search at random, with more of the
 Every public report is attacked with a pencil: no small number may follow from those it shows. Each document is attacked
 once; in `dev` every tenth only, chosen by its digest.
 
+What is installed is looked at once for all tests of a process (`remembered`).
+
 Side by side, tests stay with their neighbours, with whom they share what was made once.
 """
 
@@ -18,6 +20,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import leafgate.disclosure.document
+import remembered
 from leafgate.disclosure.masking import Audience
 from leafgate.types.report import Report
 from subtraction import exact_counts, given_away
@@ -46,6 +49,7 @@ def _attacked(report: Report, audience: Audience) -> dict[str, Any]:
 
 
 leafgate.disclosure.document.document = _attacked  # before any test module imports it
+remembered.install()
 
 
 @pytest.hookimpl(optionalhook=True)

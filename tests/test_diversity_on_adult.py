@@ -96,9 +96,6 @@ def passes(audit: Audit, limit: float, fits: Callable[[float, float], bool]) -> 
     return audit.report.verdict == "pass" and len(scores) == 1 and fits(scores.pop(), limit)
 
 
-# Figures 4 and 5: kADET beside builders that generalise first
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("choose_from", ["train", "train_and_test"])
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -148,9 +145,6 @@ def test_mondrian_is_two_points_behind_with_all_attributes() -> None:
     assert mean_error("adult-all", "mondrian") - mean_error("adult-all", "kadet") == pytest.approx(0.02, abs=0.005)
 
 
-# Figure 6: exposed people
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_fewer_people_are_exposed_as_k_rises(setting: str) -> None:
@@ -162,9 +156,6 @@ def test_fewer_people_are_exposed_as_k_rises(setting: str) -> None:
 def test_from_some_k_on_nobody_is_exposed(setting: str, last: int, first: int) -> None:
     assert exposed(setting, last) > 0
     assert exposed(setting, first) == 0
-
-
-# Figures 7 and 8: limits on confidence and entropy
 
 
 def test_eighty_five_per_cent_are_an_entropy_l_of_1_526() -> None:
@@ -226,9 +217,6 @@ def test_every_reachable_limit_passes_its_own_metric(setting: str, limit: float)
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_for_two_classes_a_limit_and_its_l_are_one_test(setting: str, limit: float) -> None:
     assert tree(held_to(setting, confidence(limit))) == tree(held_to(setting, entropy(l_of(limit))))
-
-
-# Columns that outsiders do not know
 
 
 def with_private(run: Session, names: Collection[str]) -> Session:

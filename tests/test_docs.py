@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cases import more
 from leafgate.api.components import AttackModel, TreeBuilder
 from leafgate.api.metrics import Metric, RecordMetric
 from leafgate.io.yaml import parse_yaml
@@ -89,7 +90,12 @@ def test_a_file_that_a_page_names_exists(page: str, path: str) -> None:
     assert list(TOP.glob(path))
 
 
-@pytest.mark.parametrize("page", [name for name, text in TEXTS.items() if "```console" in text])
+SWEEP = "docs/sweep.md"
+"""Its session starts workers."""
+SESSIONS = [name for name, text in TEXTS.items() if "```console" in text and name != SWEEP]
+
+
+@pytest.mark.parametrize("page", [*SESSIONS, *more(SWEEP)])
 def test_a_session_in_a_page_prints_what_it_says(page: str) -> None:
     assert TEXTS[page] == replayed(TEXTS[page]), f"run python tests/support/replay.py {page}"
 

@@ -45,7 +45,7 @@ def right(run: Session, audit: Audit, attack: CellAttack) -> float:
     return float((party.posterior.to_numpy().argmax(axis=1) == truth).mean())
 
 
-def test_the_vote_on_physicians_tells_most_of_the_party_and_the_one_on_el_salvador_of_that(votes: Session) -> None:
+def test_the_vote_on_physicians_tells_most_of_the_party(votes: Session) -> None:
     """Chang 2003, section 7; apart from the party."""
     cells = table_cells(votes.table)
     grid, _ = encode_cells(cells, np.zeros((len(votes.table), 17), dtype=np.bool_))

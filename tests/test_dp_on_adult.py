@@ -44,7 +44,7 @@ def test_at_epsilon_1_the_aims_are_met_by_what_was_drawn_from_the_systems_entrop
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
-def test_so_they_are_by_other_draws(seed: int) -> None:
+def test_the_aims_are_met_by_other_draws(seed: int) -> None:
     found = audited({"use": "dp_random_trees", "epsilon": 1.0, "rehearsal": True}, METRICS[1:], seed)
     assert value(found, "accuracy") >= 0.83
     assert value(found, "area_under_curve") >= 0.88

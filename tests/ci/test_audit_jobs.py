@@ -36,7 +36,7 @@ Audit = Callable[..., Job]
 
 
 @pytest.mark.parametrize(("policy", "code", "verdict"), [("passing.yaml", 0, "pass"), ("failing.yaml", 1, "fail")])
-def test_a_job_ends_as_the_audit_does_and_keeps_every_format_of_the_public_report_and_nothing_else(
+def test_a_job_ends_as_the_audit_does_and_keeps_the_public_report_alone(
     audit: Audit, policy: str, code: int, verdict: str, checkout: Path
 ) -> None:
     before = {path.name for path in checkout.iterdir()}

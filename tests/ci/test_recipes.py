@@ -347,10 +347,13 @@ def test_a_model_is_uploaded_after_a_pass_with_the_card_s_section(project: Path,
     assert again["README.md"] == files["README.md"] + "## Licence\n"
 
 
-def test_nothing_is_uploaded_without_a_pass_of_this_file(project: Path, model: Path) -> None:
-    assert upload(project, "failing.yaml", model) == (1, {})
-    assert upload(project, "nowhere.yaml", model) == (2, {})
-    assert upload(project, "--help", model) == (2, {})
+@pytest.mark.parametrize(("policy", "code"), [("failing.yaml", 1), *more(("nowhere.yaml", 2), ("--help", 2))])
+def test_nothing_is_uploaded_without_a_pass(policy: str, code: int, project: Path, model: Path) -> None:
+    assert upload(project, policy, model) == (code, {})
+
+
+@pytest.mark.processes
+def test_nothing_is_uploaded_after_a_pass_of_another_file(project: Path, model: Path) -> None:
     (project / "other.json").write_text(model.read_text() + " ")
     assert upload(project, "leafgate.yaml", "other.json") == (2, {})
 

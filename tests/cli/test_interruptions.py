@@ -136,7 +136,12 @@ def commands(folder: Path) -> list[list[object]]:
     ]
 
 
-@pytest.mark.parametrize("number", range(6))
+each_command = pytest.mark.parametrize(
+    "number", [0, 4, *(pytest.param(number, marks=pytest.mark.slow) for number in (1, 2, 3, 5))]
+)
+
+
+@each_command
 def test_a_closed_stdout_is_an_internal_error(tmp_path: Path, number: int) -> None:
     with start(*commands(tmp_path)[number]) as running:
         assert running.stdout is not None
@@ -149,7 +154,7 @@ def test_a_closed_stdout_is_an_internal_error(tmp_path: Path, number: int) -> No
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
-@pytest.mark.parametrize("number", range(6))
+@each_command
 def test_a_full_stdout_is_an_internal_error(tmp_path: Path, number: int) -> None:
     with FULL.open("w") as full:
         ended = process(*commands(tmp_path)[number], stdout=full)

@@ -249,7 +249,7 @@ def differ(one: SharedRecords, other: SharedRecords) -> float:
     )
 
 
-def test_two_parties_and_one_pooled_run_agree_in_distribution_and_a_twin_of_half_the_noise_does_not(
+def test_two_parties_and_one_pooled_run_agree_in_distribution(
     tmp_path: Path,
 ) -> None:
     pooled_run = one_run(SCALE, 5)
@@ -318,7 +318,7 @@ def test_a_noisy_secret_that_no_attack_reads_is_never_passed_in_silence(tmp_path
     assert (other.code, "records#age" in other.out) == (0, False)
 
 
-def test_shared_test_people_may_lie_outside_the_bounds_where_the_policy_says_they_are_shared(tmp_path: Path) -> None:
+def test_test_people_may_lie_outside_the_bounds_where_the_policy_says_shared(tmp_path: Path) -> None:
     metrics = [{"use": "accuracy_on_perturbed", "at_least": 0.6}]
     path = survey_policy(tmp_path, test="perturbed", split="threshold", theta=0.5)
     document = json.loads(path.read_text(encoding="utf-8")) | {"metrics": metrics}

@@ -227,9 +227,6 @@ def test_a_report_to_read_is_never_removed_for_a_wrong_option(passed: Path) -> N
         assert report.exists()
 
 
-# What a reader expects
-
-
 def shown(passed: Path, *words: object) -> Ended:
     return leafgate("report", passed / "out" / "report.json", *words)
 
@@ -357,9 +354,6 @@ def test_judging_again_never_lets_more_through(tmp_path: Path) -> None:
     assert (back is late, lines) == (True, [])
 
 
-# The folder leafgate is called in
-
-
 @pytest.mark.parametrize("repository", [True, False])
 def test_a_report_does_not_depend_on_the_folder_leafgate_is_called_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, repository: bool
@@ -391,9 +385,6 @@ def test_a_report_does_not_depend_on_the_folder_leafgate_is_called_in(
     assert policy.get("folder", "") == ("governance" if repository else "")
     assert ("elsewhere/org.yaml" in policy["given"]) == repository
     assert str(tmp_path).encode() not in results[0]["report.json"]
-
-
-# Killed
 
 
 def kill_audits(folder: Path, kills: int, seed: int) -> dict[str, int]:
@@ -437,7 +428,7 @@ def test_an_audit_killed_at_any_moment_leaves_no_report_that_passes_for_another_
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="nothing is killed so here")
-def test_audits_killed_at_200_random_moments_leave_no_report_that_passes_for_another_run(passed: Path) -> None:
+def test_audits_killed_at_200_moments_leave_no_report_that_passes_for_another_run(passed: Path) -> None:
     left = kill_audits(passed, 200, 2)
     print(left)
     assert sum(left.values()) == 200

@@ -119,9 +119,6 @@ def test_a_floor_is_above_0_and_at_most_a_thousandth(floor: float) -> None:
         Divergence(at_least=0, floor=floor)
 
 
-# Gain
-
-
 def test_the_truth_of_q2_and_q3_became_likelier_by_what_the_choices_tell() -> None:
     scores = Gain(at_most=2).score(case_of(example(), S_B, S_A)).tolist()
     assert scores == pytest.approx([1, 1.63, 1.63, 1])
@@ -145,8 +142,6 @@ def test_an_attack_without_a_baseline_has_no_gain() -> None:
     assert (found.id, found.passed) == ("gain@any", None)
 
 
-# What the public sees
-
 METRICS: list[dict[str, Any]] = [
     {"use": "divergence", "at_least": 0.1},
     {"use": "divergence", "name": "some", "at_least": 0.1, "allow": 0.7},
@@ -159,7 +154,7 @@ PLANTED: Chances = [(0.71, 0.29), (0.81234567, 0.18765433), (0.23, 0.77), (0.37,
 
 
 @pytest.mark.parametrize("smallest", [1, 2, 10])
-def test_the_public_hears_whether_the_limits_hold_and_not_a_number_that_compares_with_the_truth(smallest: int) -> None:
+def test_the_public_report_has_verdicts_and_no_number_that_compares_with_the_truth(smallest: int) -> None:
     report = audited(believing(PLANTED, S_A), *METRICS, report={"smallest_cell": smallest})
     public = document(report, "public")
     for result, found in zip(public["findings"], report.findings, strict=True):
@@ -195,9 +190,6 @@ def test_the_numbers_looked_for_are_those_auditors_see() -> None:
     assert len(numbers_in(report)) > 10
     assert '"top"' in auditor
     assert repr(finding(report, "gain@nosy#salary").value) in auditor
-
-
-# Any table, any belief
 
 
 def example() -> Table:

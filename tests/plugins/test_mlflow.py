@@ -124,7 +124,7 @@ def test_what_mlflow_does_not_take_blocks(audits: Path) -> None:
     ("store", "remedy"),
     [("file://{}/store", "MLFLOW_ALLOW_FILE_STORE=true"), *more(("sqlite:///{}/hush:word.db", "pip install mlflow"))],
 )
-def test_a_store_that_mlflow_does_not_take_is_told_of_with_its_remedy_and_without_its_address(
+def test_a_store_that_mlflow_refuses_is_reported_with_a_remedy_without_its_address(
     store: str, remedy: str, audits: Path
 ) -> None:
     if store.startswith("sqlite") and find_spec("sqlalchemy") is not None:

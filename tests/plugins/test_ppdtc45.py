@@ -426,7 +426,7 @@ def crossed(seed: int) -> tuple[SharedRecords, np.ndarray]:
     return shared_of(shared, (original[:, 0] > 50) != (original[:, 1] > 50), noise), original
 
 
-def test_columns_that_depend_on_each_other_within_a_class_are_found_by_two_groups_of_it() -> None:
+def test_columns_dependent_within_a_class_are_found_by_two_groups_of_it() -> None:
     shared, original = crossed(1)
     one, auto = (
         right(deconvolved_tree(shared, Learner(), groups, np.random.default_rng(1)), shared, original)

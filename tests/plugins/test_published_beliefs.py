@@ -85,9 +85,6 @@ def exposed(release: Release, table: Table, folder: Path, attack: AttackModel) -
     return next(finding.passed for finding in done.report.findings if finding.metric == "exposure")
 
 
-# Shares, and numbers whose counting nobody knows
-
-
 @pytest.mark.parametrize("attack", [Linking(), MaxEnt()])
 @pytest.mark.parametrize("level", ["error_rates", "shares", "counts"])
 @pytest.mark.parametrize("numbers", AS_THEY_ARE)
@@ -121,8 +118,6 @@ def test_a_tree_that_says_nothing_of_a_group_does_not_water_down_what_another_sa
     assert belief.posterior is not None
     assert belief.posterior["yes"].tolist() == pytest.approx([0.95, 0.6])
 
-
-# Labels
 
 GROUPS = table_of(
     [categorical("g", "quasi_identifier", values=("a", "b", "c")), ILL],
@@ -163,7 +158,7 @@ def test_an_error_rate_of_the_leaf_goes_before_the_accuracy_of_its_label() -> No
     assert believed(release, GROUPS)["a"] == pytest.approx([0.2, 0.8])
 
 
-def test_people_whose_unknown_cells_lead_to_several_labels_are_believed_the_mean_of_these() -> None:
+def test_people_whose_unknown_cells_lead_to_several_labels_get_the_mean_of_these() -> None:
     car = categorical("car", "private", values=("yes", "no"))
     rows = [("a", "yes", "yes"), ("a", "no", "no"), ("a", "no", "yes")]
     table = table_of([TOWN, car, ILL], rows, [4, 3, 1])
@@ -188,7 +183,7 @@ VOTES = (("yes", "yes", "no"), ("yes", "no", "no"), ("no", "yes", "yes"))
 """What three trees label the groups a, b and c: together yes, yes, no."""
 
 
-def test_a_label_that_is_always_right_exposes_people_and_the_public_is_not_told_how_often(tmp_path: Path) -> None:
+def test_a_label_that_is_always_right_exposes_people_and_its_rate_is_not_public(tmp_path: Path) -> None:
     table = table_of([TOWN, ILL], [("a", "yes"), ("b", "no")], [30, 30])
     release = published_release(table, by_town(Leaf("yes"), Leaf("no")), level="labels", count_semantics="unknown")
     done = audited(release, table, tmp_path, {"use": "confidence", "at_most": 0.95}, attack=Linking())
@@ -212,13 +207,9 @@ def test_a_label_that_is_always_right_exposes_people_and_the_public_is_not_told_
         (Release({}, SICK_TOWN.schema, model="none", records=Records(("ill",), (("no",),), (1,))), False),
     ],
 )
-def test_how_often_labels_are_right_is_granted_where_nothing_published_says_what_they_are_worth(
-    release: Release, granted: bool
-) -> None:
+def test_the_accuracy_of_labels_is_granted_where_nothing_published_tells_it(release: Release, granted: bool) -> None:
     assert (knowing(SICK_TOWN, release).label_accuracies is not None) is granted
 
-
-# Leaves of nobody
 
 ILLNESS = categorical("illness", "sensitive", values=("flu", "cold"))
 OUTCOME = categorical("outcome", "class", values=("good", "bad"))
@@ -241,7 +232,7 @@ BY_ILLNESS = counted(
 
 @pytest.mark.parametrize("attack", [Linking(), MaxEnt(), MaxEnt(internal=False)])
 @pytest.mark.parametrize("level", LEVELS[1:])
-def test_a_leaf_left_bare_among_others_tells_that_nobody_has_the_secret_that_leads_there(
+def test_a_bare_leaf_among_others_tells_that_nobody_has_the_secret_leading_there(
     tmp_path: Path, level: Level, attack: AttackModel
 ) -> None:
     release = published_release(FLU, BY_ILLNESS, level=level)
@@ -280,8 +271,6 @@ def test_a_leaf_said_to_be_empty_where_people_are_is_held_against_the_table(tmp_
     assert done.report.verdict == "inconclusive"
 
 
-# Records beside trees
-
 PURE = by_town(Leaf("yes", {"no": 0, "yes": 250}), Leaf("yes", {"no": 100, "yes": 150}))
 
 
@@ -314,9 +303,6 @@ def test_of_a_tree_and_records_the_more_certain_is_believed(numbers: Counted) ->
     assert believed(published_release(SICK_TOWN, BY_TOWN, records=records, count_semantics=numbers), SICK_TOWN)[
         "a"
     ] == [0, 1]
-
-
-# More published is never less derived
 
 
 @st.composite
@@ -357,7 +343,7 @@ def test_people_known_for_certain_stay_so_when_leaves_tell_more(
 
 
 @given(tables(most=12, public_class=False), st.data())
-def test_the_surest_belief_of_the_class_is_no_less_sure_when_leaves_of_known_people_tell_more(
+def test_the_surest_belief_is_no_less_sure_when_leaves_of_known_people_tell_more(
     table: Table, data: st.DataObject
 ) -> None:
     public = replace(table.schema, columns=tuple(c for c in table.schema.columns if c.public or "class" in c.roles))

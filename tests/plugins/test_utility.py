@@ -56,7 +56,7 @@ PEOPLE = st.lists(st.integers(0, 4), min_size=8, max_size=8).filter(lambda n: an
 
 
 @given(NUMBERS, NUMBERS, PEOPLE, st.sampled_from(["sum", "mean_per_tree", "boost"]))
-def test_it_is_scikit_learns(
+def test_the_area_under_the_curve_is_scikit_learns(
     one: Sequence[tuple[int, int]], two: Sequence[tuple[int, int]], people: list[int], combine: Combine
 ) -> None:
     scores = []

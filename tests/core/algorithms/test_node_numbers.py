@@ -406,7 +406,7 @@ def town_models() -> dict[str, bytes]:
     }
 
 
-def test_tests_of_categories_and_of_gaps_send_their_people_to_the_nodes_that_count_them() -> None:
+def test_category_and_missing_tests_send_people_to_the_nodes_that_count_them() -> None:
     for name, content in town_models().items():
         model = read_foreign(content, "model")
         assert held(model, town_table(townspeople())) is None, name
@@ -520,8 +520,6 @@ def test_class_weights_of_a_tree_show_which_classes_are_there() -> None:
         assert wrong is not None
         assert wrong.name in {"value", "counts"}
 
-
-# The same through the command line: never exit code 0.
 
 POLICY = """
 leafgate: 1

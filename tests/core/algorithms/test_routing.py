@@ -191,7 +191,7 @@ def test_the_accuracy_of_a_label_is_the_share_of_those_predicted_so_who_have_the
     assert label_accuracies(unread, table) == {"good": 0.75, "bad": 1.0}  # labels alone are counted as votes
 
 
-def test_a_forest_that_adds_up_numbers_has_the_accuracy_of_its_vote_beside_that_of_its_prediction() -> None:
+def test_a_forest_that_adds_up_numbers_has_the_accuracy_of_its_vote_beside() -> None:
     table = table_of((AGE, RISK), [(1.0, "good"), (9.0, "bad")], [3, 5])
     hardly, surely = Leaf("good", {"good": 3, "bad": 2}), Leaf("bad", {"good": 0, "bad": 5})
     trees = (hardly, hardly, surely)  # two votes for good, the mean for bad

@@ -104,7 +104,7 @@ def test_people_who_are_in_no_commit_are_compared_by_the_name_of_their_file(comm
     assert (done.code, done.out[:21]) == (1, "different  data.test:")
 
 
-def test_the_committed_bytes_are_compared_whatever_filter_or_program_the_repository_names(committed: Path) -> None:
+def test_the_committed_bytes_are_compared_and_no_filter_of_the_repository_is_run(committed: Path) -> None:
     top, marker = committed.parents[1], committed.parents[2] / "ran"
     program = committed.parents[2] / "run.sh"
     program.write_text(f"#!/bin/sh\ntouch {marker}\necho other\n")

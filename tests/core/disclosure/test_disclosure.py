@@ -213,7 +213,7 @@ def test_where_differential_privacy_is_claimed_the_public_learns_no_total() -> N
 
 
 @pytest.mark.parametrize("unit", [unit for unit in Unit if unit != Unit.ONE_OVER_PEOPLE])
-def test_of_a_private_release_the_public_sees_numbers_that_follow_from_the_release_alone(unit: Unit) -> None:
+def test_the_public_numbers_of_a_private_release_follow_from_the_release_alone(unit: Unit) -> None:
     evidence = {"claim": 1, "derived": 2, "problem": "p", "further": 3}
     whole = found(
         100040, value=0.25, unit=unit, attack=None, limit=people_limit(at_most=1), passed=True, evidence=evidence
@@ -259,7 +259,7 @@ def test_how_many_are_distinct_changes_nothing_that_the_public_sees() -> None:
         (0.0, 10, 0.673333, None),
     ],
 )
-def test_a_score_that_single_people_move_is_told_in_steps_that_fewer_than_the_smallest_cell_cannot_move(
+def test_a_score_that_single_people_move_is_told_in_steps_of_the_smallest_cell(
     moved: float, smallest: int, value: float | None, step: float | None
 ) -> None:
     whole = Finding("accuracy", "accuracy", True, value=0.673333, limit=people_limit(at_least=0.673), sensitivity=moved)

@@ -53,7 +53,7 @@ numbers = st.floats(-50, 50) | st.integers(-3, 3).map(float) | st.floats(0, 1)
     st.sampled_from(["at_least", "at_most"]),
     st.booleans(),
 )
-def test_every_person_stands_once_in_a_bar_around_the_score_and_on_its_side_of_the_limit(
+def test_every_person_is_in_one_bar_around_the_score_on_its_side_of_the_limit(
     people: list[tuple[float, int]], limit: float, direction: str, average: bool
 ) -> None:
     finding = scored([s for s, _ in people], [w for _, w in people], {direction: limit, "average": average})

@@ -164,7 +164,7 @@ def interfering(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
 
 
 @given(twins(most=10), st.sampled_from([1, 3, 10]))
-def test_public_reports_on_tables_that_only_secrets_tell_apart_differ_in_verdicts_alone(
+def test_public_reports_on_tables_with_other_secrets_differ_in_verdicts_alone(
     tmp_path_factory: pytest.TempPathFactory, pair: Twins, smallest: int
 ) -> None:
     policy = policy_on(pair.release, tmp_path_factory.mktemp("p"), smallest)
@@ -177,7 +177,7 @@ def test_public_reports_on_tables_that_only_secrets_tell_apart_differ_in_verdict
     st.booleans(),
     st.sampled_from([Knows(), Knows(distribution=True), Knows(sample=0.5)]),
 )
-def test_so_they_do_whatever_attacks_reason_and_whatever_is_granted_to_them(
+def test_public_reports_differ_in_verdicts_alone_whatever_attacks_are_granted(
     tmp_path_factory: pytest.TempPathFactory, pair: Twins, counting: bool, knows: Knows
 ) -> None:
     attack = Counting(internal=False) if counting else MaxEnt(internal=False)

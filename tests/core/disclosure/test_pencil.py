@@ -73,7 +73,7 @@ def test_a_thousand_reports_give_nothing_away_to_who_adds_and_subtracts() -> Non
         (9, {"at_least": 20.0}, "people", 0.085, "a lower `report.smallest_cell`"),
     ],
 )
-def test_a_verdict_that_pins_a_veiled_number_is_declared_and_the_pencil_sees_what_it_tells(
+def test_a_verdict_that_pins_a_veiled_number_is_declared(
     size: int, limit: dict[str, float], unit: str, allow: float, remedy: str
 ) -> None:
     groups = np.array([size, 100 - size])

@@ -24,7 +24,7 @@ def test_cells_and_paths_stay_with_the_auditor(tmp_path: Path) -> None:
     assert "planted-flu" in summary(auditor)
 
 
-def test_so_few_people_are_not_counted_in_public(tmp_path: Path) -> None:
+def test_three_people_are_not_counted_in_public(tmp_path: Path) -> None:
     public = document(of_planted(tmp_path), "public")
     assert public["data"] == {"people": {"fewer_than": 10}}
     for finding in public["findings"]:

@@ -78,7 +78,7 @@ def planted(draw: st.DrawFn) -> tuple[Table, Node]:
 
 
 @given(planted(), st.sampled_from(LEVELS))
-def test_the_composition_is_what_people_counted_group_by_group_have_whatever_is_published(
+def test_the_composition_is_counted_group_by_group_whatever_is_published(
     plant: tuple[Table, Node], level: Level
 ) -> None:
     table, tree = plant
@@ -106,7 +106,7 @@ def public_plants(draw: st.DrawFn) -> tuple[Table, Node]:
 
 
 @given(public_plants())
-def test_of_public_tests_and_published_counts_the_adversary_derives_the_composition_of_the_class(
+def test_the_adversary_derives_the_class_composition_from_public_tests_and_counts(
     plant: tuple[Table, Node],
 ) -> None:
     table, tree = plant
@@ -114,15 +114,13 @@ def test_of_public_tests_and_published_counts_the_adversary_derives_the_composit
     assert np.allclose(derived.posterior, true.posterior, rtol=0, atol=1e-12)
 
 
-def test_an_unmarried_person_is_one_of_two_bad_risks_in_three_and_four_in_five_are_derived() -> None:
+def test_an_unmarried_person_has_two_bad_risks_in_three_and_four_in_five_derived() -> None:
     # Leaves in reach of the unmarried: 1 good, 1 bad (sports car) and 3 bad (none); of the married: 1 good and 3 bad.
     ((derived, true),) = cases(mortgage(), TREE)
     unmarried = mortgage().frame["marital_status"] == "Unmarried"
     assert derived.posterior["bad"].tolist() == pytest.approx([4 / 5 if one else 3 / 4 for one in unmarried])
     assert true.posterior["bad"].tolist() == pytest.approx([2 / 3] * len(unmarried))
 
-
-# Whole audits of the mortgage tree
 
 PLUGINS = load_plugins()
 
@@ -176,7 +174,7 @@ def test_a_finding_on_what_is_derived_has_the_composition_beside_it_for_auditors
     assert "composition" not in summary(public)
 
 
-def test_a_finding_on_the_composition_has_what_is_derived_beside_it_and_keeps_its_numbers(tmp_path: Path) -> None:
+def test_a_finding_on_the_composition_has_what_is_derived_beside_it(tmp_path: Path) -> None:
     report = of_mortgage(tmp_path, {"use": "confidence", "scored": "composition", "at_most": 0.6})
     found = first(report)
     assert found.value == pytest.approx(2 / 3)
@@ -360,8 +358,6 @@ def test_a_composition_with_nothing_derived_to_compare_it_with_is_private_too() 
     assert document(report, "public")["findings"][0]["value"] is None
 
 
-# Claims
-
 CLAIMS: Mapping[str, tuple[dict[str, Any], bool]] = {
     "a number is broken by what is derived": ({"confidence": 0.7}, False),
     "a number": ({"confidence": 0.8}, True),
@@ -490,7 +486,7 @@ def test_the_public_is_not_told_shares_of_a_secret_that_nobody_could_derive(tmp_
         assert (result["value"], result["beyond"], result["passed"]) == (None, None, True)
 
 
-def test_it_is_told_where_the_release_tells_them_and_not_where_only_the_policy_grants_them(tmp_path: Path) -> None:
+def test_compositions_are_public_where_the_release_tells_them_not_where_granted(tmp_path: Path) -> None:
     whole = of_the_rare(tmp_path, {"use": "table"}, *COMPARING[:1])
     assert whole["t_closeness"]["value"] is not None
     granted = of_the_rare(tmp_path, {"use": "kadet", "k": 20}, *COMPARING[:1], knows={"distribution": True})
@@ -518,7 +514,7 @@ def test_an_average_is_told_no_finer_than_the_smallest_cell_could_move_it(tmp_pa
     assert fields["k_anonymity"] == 150
 
 
-def test_what_the_leaves_tell_when_added_up_is_no_secret_though_private_tests_pool_them(tmp_path: Path) -> None:
+def test_sums_of_leaf_counts_are_no_secret_though_private_tests_pool_them(tmp_path: Path) -> None:
     # The tree asks for a car first, so what is derived is not the groups' own; all leaves together are 2 good, 4 bad.
     report = of_mortgage(tmp_path, {"use": "t_closeness", "at_most": 1, "scored": "derived"})
     assert first(report).value is not None

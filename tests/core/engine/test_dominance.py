@@ -39,9 +39,6 @@ def test_no_random_release_breaks_a_property(kind: str) -> None:
     assert not found, "\n".join(map(str, found))
 
 
-# What the harness found, each by itself.
-
-
 def test_maxent_parts_people_of_different_public_classes() -> None:
     columns = {
         "town": {"role": "quasi_identifier", "values": ["here", "there"]},
@@ -104,7 +101,7 @@ def test_a_bootstrap_that_agrees_with_the_table_in_one_number_passes() -> None:
 
 
 @pytest.mark.parametrize("level", ["shares", "error_rates"])
-def test_a_sample_of_leaves_of_one_class_each_passes_and_exact_shares_called_sampled_do_not(level: str) -> None:
+def test_sampled_leaves_of_one_class_pass_and_exact_shares_called_sampled_do_not(level: str) -> None:
     def verdict(rows: Sequence[tuple[str, str]], weight: Sequence[int], here: float) -> str:
         people = people_from(TOWNS, rows, weight)
         document = blank(people, level, "sampled")
@@ -171,7 +168,7 @@ def test_people_whose_leaves_count_nobody_ended_where_no_branch_takes_them(level
 
 
 @pytest.mark.parametrize("counted", ["sampled", "bootstrap"])
-def test_the_label_of_a_leaf_that_a_draw_left_empty_is_worth_what_it_is_without_the_numbers(counted: str) -> None:
+def test_a_label_of_a_leaf_that_a_draw_left_empty_is_worth_what_it_is_without_numbers(counted: str) -> None:
     people = people_from(TOWNS, [("here", "yes"), ("there", "yes"), ("there", "no")], [1, 9, 9])
     for level in ("labels", "shares", "counts"):
         document = blank(people, level, counted)
@@ -190,7 +187,7 @@ def test_the_label_of_a_leaf_that_a_draw_left_empty_is_worth_what_it_is_without_
 
 
 @pytest.mark.parametrize("shown", [False, True])
-def test_a_secret_withheld_in_every_record_is_certain_of_nobody_and_one_shown_cell_makes_it_spoken_of(
+def test_a_secret_withheld_in_every_record_is_certain_of_nobody(
     shown: bool,
 ) -> None:
     columns = {
@@ -214,9 +211,6 @@ def test_a_secret_withheld_in_every_record_is_certain_of_nobody_and_one_shown_ce
 def _fan(column: str, nodes: Mapping[str, Any]) -> dict[str, Any]:
     branches = [{"values": [value], "node": node} for value, node in nodes.items()]
     return {"kind": "fan", "column": column, "branches": branches}
-
-
-# Each property fails where the product is broken on purpose.
 
 
 def believe_nothing(monkeypatch: pytest.MonkeyPatch, of: Any = lambda release: True) -> None:

@@ -79,7 +79,7 @@ def test_a_belief_about_hidden_cells_is_held_against_the_people_behind_them() ->
         assert found.evidence["scored_because"] == "the belief is about hidden cells of published records"
 
 
-def test_of_each_exposed_cell_auditors_see_the_record_and_the_public_sees_neither_it_nor_the_value() -> None:
+def test_the_record_and_value_of_an_exposed_cell_are_for_auditors_alone() -> None:
     report = report_of(believes((0.0, 1.0), (0.25, 0.75)), SURE)
     (auditors,) = document(report, "auditor")["findings"]
     (worst,) = auditors["evidence"]["worst"]

@@ -171,9 +171,6 @@ def test_what_is_written_into_the_scores_changes_no_finding() -> None:
     assert of(told_by(telling(tells))).value == 1
 
 
-# Metrics that compare with the truth
-
-
 @pytest.mark.parametrize("said", [{}, {"average": True}, {"at_least": 2}, {"at_least": 2, "allow": 0.5}])
 @pytest.mark.parametrize("scored", ["derived", "composition"])
 def test_of_a_private_metric_the_public_hears_whether_the_limit_holds(said: dict[str, Any], scored: str) -> None:
@@ -213,9 +210,6 @@ def test_a_claim_checked_by_a_private_metric_tells_no_number_either() -> None:
     report = audited(kind, build={"use": "stump", "claims": {"calm": 0.5}})
     result = document(report, "public")["findings"][-1]
     assert (result["value"], result["passed"], result["evidence"]) == (None, True, {"claim": 0.5})
-
-
-# The baseline, laid out
 
 
 def test_a_baseline_is_laid_out_over_the_tables_rows() -> None:

@@ -120,14 +120,11 @@ def test_where_less_is_safer_the_higher_score_is_the_worse() -> None:
     assert values(found) == {"derived": 0.9, "composition": 0.75}
 
 
-def test_where_the_release_tells_the_composition_and_it_is_what_is_derived_nothing_stands_beside() -> None:
+def test_a_published_composition_that_is_what_is_derived_has_nothing_beside_it() -> None:
     found = judged(0.75, 0.5, at_least=0.3)
     assert (found.value, found.private, values(found)) == (0.25, False, {})
     lines = summary(document(Report(POLICY, {}, None, [found], {}, 1), "public"))
     assert "the worse of" not in lines
-
-
-# Labels alone
 
 
 def with_a_pure_leaf(folder: Path, *metrics: Mapping[str, Any], leaves: str = "labels", **more: Any) -> Path:
@@ -185,9 +182,6 @@ def test_the_same_tree_with_counts_fails_in_public_with_its_number(tmp_path: Pat
     assert not {"derived", "composition"} & set(shown["evidence"])
 
 
-# What stays derived, and why
-
-
 def test_a_column_that_the_release_says_nothing_of_is_judged_by_what_is_derived() -> None:
     # The tree predicts who is ill and asks the zip code alone; nobody of zip 1 is rich.
     report = audited(metric_that(doubt), metrics=[{"use": "odd", "at_least": 0.5}])
@@ -202,9 +196,7 @@ CLAIM: dict[str, Any] = {"build": {"use": "stump", "claims": {"epsilon": 1}}}
 
 
 @pytest.mark.parametrize(("score", "scored"), [(1, "derived"), (-1, "worst"), (float("nan"), "worst")])
-def test_a_claim_of_differential_privacy_keeps_a_limit_on_what_is_derived_once_it_is_verified(
-    score: float, scored: str
-) -> None:
+def test_a_verified_claim_of_differential_privacy_keeps_a_limit_on_what_is_derived(score: float, scored: str) -> None:
     kept = release_metric_that(lambda case: score, checks="epsilon")  # a claim of 1 is kept by a score of 1 or more
     asked = [{"use": "odd", "at_least": 0.3, "secret": "ill"}]
     report = audited(kept, metric_that(doubt), metrics=asked, **CLAIM)
@@ -240,7 +232,7 @@ def test_a_claim_of_differential_privacy_that_nobody_can_check_is_none() -> None
     assert report.exit_code == 1
 
 
-def test_a_metric_that_can_only_score_what_is_derived_says_so_and_refuses_anything_else() -> None:
+def test_a_metric_of_what_is_derived_alone_refuses_any_other_scored() -> None:
     kind = metric_that(doubt, scorable=ONLY_DERIVED)
     found = finding(audited(kind, metrics=[{"use": "odd", "at_least": 0.3, "secret": "ill"}]), "odd@calm#ill")
     assert (found.passed, judged_by(found), values(found)) == (True, "derived", {})
@@ -277,7 +269,7 @@ def test_a_mistaken_distribution_is_one_clear_error(tmp_path: Path) -> None:
     assert problem.message == "it cannot score `composition`; leave `scored` out, or choose derived"
 
 
-def test_a_claim_of_a_number_is_about_the_worse_of_both_and_a_mapping_about_the_composition() -> None:
+def test_a_claimed_number_is_about_the_worse_of_both_a_mapping_about_composition() -> None:
     # Everything is equally likely for all that is derived: 1/2. Of zip 1 three of four have flu: 1/4.
     kind = metric_that(doubt, checks="calm", checked_by="calm")
 
@@ -289,9 +281,6 @@ def test_a_claim_of_a_number_is_about_the_worse_of_both_and_a_mapping_about_the_
     assert passed([{"at_least": 0.3, "secret": "ill"}]) is False
     assert passed(0.25) is True  # of the rich, of whom the tree says nothing, what is derived
     assert passed(0.3) is False
-
-
-# Half of the evidence
 
 
 def only(distribution: str) -> Callable[[ScoringContext], Any]:
@@ -329,7 +318,7 @@ def test_a_score_of_neither_is_inconclusive_for_one_reason() -> None:
     assert (found.passed, found.evidence) == (None, {"problem": "this one has no score"})
 
 
-def test_a_composition_that_alone_breaks_a_limit_fails_whatever_the_attack_cannot_decide() -> None:
+def test_a_composition_that_breaks_a_limit_fails_where_the_attack_cannot_decide() -> None:
     # Two beliefs, of which one keeps a limit of .2; of zip 1 only .25 is in doubt in truth.
     beliefs = {"alternative_posteriors": (pd.DataFrame({"flu": [0.5, 0.9], "cold": [0.5, 0.1]}),)}
     assert judged(0.5, 0.5, belief=beliefs, at_least=0.2, scored="derived").passed is None
@@ -337,9 +326,6 @@ def test_a_composition_that_alone_breaks_a_limit_fails_whatever_the_attack_canno
     assert judged(0.5, 0.5, belief=beliefs, at_least=0.3).passed is False
     assert judged(0.5, 0.5, belief={"incomplete": True}, at_least=0.3).passed is False
     assert judged(0.5, 0.5, belief={"incomplete": True}, at_least=0.2).passed is None
-
-
-# What an average beside a judged one tells
 
 
 def average(value: float, secondary: SecondaryScore, *, scores: Sequence[float] = (0.5, 0.6)) -> dict[str, Any]:
@@ -366,9 +352,6 @@ def test_a_secondary_average_is_rounded_by_its_own_scores_and_exact_for_auditors
     assert (wide, narrow) == (0.61, 0.612)
     report = Report(POLICY, {}, None, [judged(0.5, 0.9, average=True)], {}, 10)
     assert document(report, "auditor")["findings"][0]["evidence"]["derived"] == pytest.approx(0.3)
-
-
-# Policies that extend others, and differences
 
 
 def option(scored: str | None, use: str = "confidence", limit: str = "at_most") -> dict[str, Any]:
@@ -464,7 +447,7 @@ def test_a_stored_report_without_scored_was_judged_by_what_is_derived(
     assert ("value" in {each.what for each in values_too}) == (not kinds)  # numbers of two kinds are not compared
 
 
-def test_what_a_newer_policy_would_make_of_a_report_by_another_distribution_cannot_be_told() -> None:
+def test_a_report_by_another_distribution_is_not_judged_by_a_newer_policy() -> None:
     def outcome(scored: str | None, asked: str | None, **evidence: Any) -> str:
         document = option(asked) | {"attacks": [{"use": "linking"}]}
         (found,) = expected_outcomes(stored(stored_finding(scored, evidence=evidence)), written(document), [])
@@ -475,9 +458,6 @@ def test_what_a_newer_policy_would_make_of_a_report_by_another_distribution_cann
     assert outcome("worst", None) == "still passes"
     assert outcome("worst", "derived") == "cannot tell"
     assert outcome("derived", None, scored_because="the release's claim was verified") == "still passes"
-
-
-# What is said of it
 
 
 def test_explain_and_the_schema_say_what_a_metric_can_score() -> None:

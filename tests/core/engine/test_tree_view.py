@@ -250,7 +250,7 @@ def test_how_often_an_attack_is_right_is_for_auditors_where_the_release_does_not
     assert document(report, "public")["guesses"] == []
 
 
-def test_a_small_leaf_below_a_private_test_says_how_large_the_equivalence_class_of_its_people_is(
+def test_a_small_leaf_below_a_private_test_names_the_size_of_its_equivalence_class(
     tmp_path: Path,
 ) -> None:
     people = [("20", "no", "ill")] * 1 + [("20", "yes", "well")] * 24 + [("60", "no", "well")] * 30

@@ -81,8 +81,6 @@ def refused(folder: Path, changes: dict[str, Any]) -> list[str]:
     return [problem["place"] for problem in ended.problems]
 
 
-# Facts
-
 AGE = numeric("age", "quasi_identifier", bounds=(0, 99), missing=True)
 TOWN = categorical("town", "quasi_identifier", values=("A", "B", "C"), missing=True)
 PUBLIC = table_of([AGE, TOWN], [(17, "A"), (18, "B"), (18, None), (40, "C"), (None, "A")])
@@ -289,8 +287,6 @@ def test_the_published_schema_allows_what_can_be_known() -> None:
     assert not schema.is_valid(policy({"knows.facts": [FACT | {"share": 2}]}))
 
 
-# Known people: files
-
 TWO_SECRETS: dict[str, Any] = {**COLUMNS, "rich": {"role": "sensitive", "values": ["no", "yes"]}}
 COUNTED: dict[str, Any] = {"n": {"role": "weight"}, **TWO_SECRETS}
 TABLE = "age,sex,smoker,ill,rich\n30,f,no,no,no\n30,f,yes,no,no\n40,m,yes,yes,no\n50,m,yes,no,yes\n"
@@ -421,8 +417,6 @@ def test_a_share_that_is_none_cannot_be_drawn(insider: Path, share: Any) -> None
     assert refused(insider, {"knows.sample": share}) == ["knows.sample"]
 
 
-# Whole audits
-
 FIVE = "\n".join([HEADER, *ROWS[:5]]) + "\n"
 
 
@@ -455,7 +449,7 @@ def test_the_public_sees_no_sweep_over_who_or_what_is_known(insider: Path, over:
     assert "auditor" in ended.out
 
 
-def test_so_does_the_single_attack(insider: Path) -> None:
+def test_a_single_attack_knows_the_facts_and_people_of_the_policy(insider: Path) -> None:
     (insider / "known.csv").write_text(FIVE)
     path = knowing(insider, {"knows": {"people": "known.csv", "facts": [FACT]}})
     assert leafgate("build", path, "--out", insider / "release.json").code == 0
@@ -508,8 +502,6 @@ def test_a_sweep_draws_risk_against_knowledge(
     reports = [json.loads(path.read_text()) for path in out.glob("*/report.json")]
     assert len({report["release"]["sha256"] for report in reports}) == 1
 
-
-# Known people: drawn
 
 SIX = table_of(
     [

@@ -104,7 +104,7 @@ def test_a_pattern_allows_its_roles_alone_and_its_columns_alone(tmp_path: Path) 
     assert refusal(child(tmp_path, {"age": ROLES["ignored"]}), org).problems[0].location == "data.columns.age"
 
 
-def test_a_secret_is_the_childs_to_name_where_the_parent_limits_what_is_learned_of_secrets(tmp_path: Path) -> None:
+def test_a_child_may_name_a_secret_where_the_parent_limits_what_is_learned(tmp_path: Path) -> None:
     """Else a column would leave the adversary's knowledge, and nothing would be asked of it."""
     path = child(tmp_path, {"smoker": {"role": "sensitive", "values": ["no", "yes"]}})
     metrics = [{"use": "k_anonymity", "at_least": 3}]
@@ -182,9 +182,6 @@ def test_only_the_parent_says_that_weights_count_people(tmp_path: Path) -> None:
     organisation(tmp_path, {"data": {"columns": {"smoker": COUNTED}}})
     assert load_policy(path, org=org)
     assert load_policy(child(tmp_path, {"smoker": {**COUNTED, "counts": "rows"}}), org=org)
-
-
-# Several organisations' policies
 
 
 def test_every_organisations_policy_applies(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def test_k_map_counts_the_people_of_the_population_whom_the_trees_do_not_tell_ap
 
 
 @given(planted())
-def test_the_risk_among_the_table_is_one_over_its_people_and_never_less_than_among_the_population(
+def test_the_risk_among_the_table_is_never_less_than_among_the_population(
     plant: tuple[Table, Table, tuple[Node, ...]],
 ) -> None:
     table, population, forest = plant
@@ -145,15 +145,15 @@ def test_what_is_derived_of_the_tables_people_does_not_depend_on_the_population(
     ),
     "labels",
 )
-def test_nor_does_the_evidence(plant: tuple[Table, Table, tuple[Node, ...]], level: Level) -> None:
+def test_the_evidence_of_table_people_is_the_same_with_a_population(
+    plant: tuple[Table, Table, tuple[Node, ...]], level: Level
+) -> None:
     table, population, forest = plant
     for alone, among in zip(cases(table, None, forest, level), cases(table, population, forest, level), strict=True):
         assert alone.belief is not None
         assert among.belief is not None
         assert alone.belief.evidence == among.belief.evidence
 
-
-# What an attack may say of a population
 
 THREE = table_of([ZIP, ILL], [("1", "flu"), ("2", "flu"), ("2", "cold")])
 SEVEN = table_of([ZIP], [("1",), ("2",)], [2, 5])
@@ -212,8 +212,6 @@ def test_an_attack_writes_into_a_population_of_its_own() -> None:
     assert known.population is not None
     assert known.population.frame["zip"].tolist() == ["1", "2"]
 
-
-# Files
 
 COUNTED: dict[str, Any] = {"n": {"role": "weight"}, **COLUMNS}
 FILES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
@@ -361,7 +359,7 @@ def test_few_people_of_the_population_are_not_counted_in_public(tmp_path: Path) 
     assert ended.document["findings"][0]["value"] == {"fewer_than": 200}
 
 
-def test_nor_is_the_risk_of_so_few_told_in_public(tmp_path: Path) -> None:
+def test_the_risk_of_few_people_is_not_told_in_public(tmp_path: Path) -> None:
     risk = {"use": "reidentification_risk", "at_most": 1}
     changes = {"build.k": 24, "metrics": [K_MAP, JOURNALIST, risk | {"name": "table"}], "report.smallest_cell": 200}
     ended = leafgate("audit", with_population(tmp_path, HUNDRED, changes), "--json")

@@ -95,9 +95,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-# The report
-
-
 @pytest.mark.parametrize(("name", "format"), [("model.json", "leafgate/model/1"), ("j48.txt", "j48")])
 def test_the_report_says_first_which_model_file_was_audited(folder: Path, name: str, format: str) -> None:
     release = report(folder, name, **({"data": without_missing()} if format == "j48" else {}))["release"]
@@ -138,7 +135,7 @@ def test_a_release_that_was_built_names_no_file(folder: Path, build: dict[str, A
     assert "audited file" not in view(report_document, Format.text).decode()
 
 
-def test_the_digest_is_of_the_bytes_that_were_read_though_the_file_is_replaced_meanwhile(
+def test_the_digest_is_of_the_bytes_read_though_the_file_is_replaced_meanwhile(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     audited = run(folder)
@@ -181,9 +178,6 @@ def test_the_files_name_is_no_part_of_the_release(folder: Path) -> None:
     second = report(folder, "renamed.json")["release"]
     assert first["sha256"] == second["sha256"]
     assert (first["file"]["name"], second["file"]["name"]) == ("model.json", "renamed.json")
-
-
-# Stored reports
 
 
 def stored(folder: Path, change: Callable[[dict[str, Any]], Any]) -> bytes:
@@ -229,9 +223,6 @@ def test_the_diff_of_two_reports_says_that_the_file_is_another(folder: Path) -> 
     one, other = (f'"model.json" (leafgate/model/1), sha256 {digest}' for digest in digests)
     assert lines[0] == f"different  the audited file is another: {one} became {other}"
     assert "audited file" not in leafgate("diff", old, old).out
-
-
-# Waivers
 
 
 def waiver(**changes: Any) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def test_what_cannot_be_found_in_the_other_process_is_no_pass() -> None:
         check_named(Here(), "repeats_elsewhere")()
 
 
-def test_a_plugin_that_ends_the_other_process_is_told_of_and_the_next_is_asked_in_a_new_one() -> None:
+def test_a_plugin_that_ends_the_other_process_is_named_and_the_next_has_a_new_one() -> None:
     assert digests_elsewhere(EndsProcess(), ()) == "no answer"
     assert digests_elsewhere(ByColumn(), ()) == outcomes(ByColumn(), ())
 

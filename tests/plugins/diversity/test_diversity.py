@@ -74,8 +74,6 @@ def secret(size: int, **facts: Any) -> Column:
     return replace(categorical("secret", "sensitive", values=[f"v{i}" for i in range(size)]), **facts)
 
 
-# Worked examples
-
 EXAMPLES = [(kind, example) for kind in PLUGINS.kind(Metric) for example in getattr(kind, "examples", ())]
 
 
@@ -112,8 +110,6 @@ def believing(belief: Belief | None, example: Example) -> Belief:
             table.loc[0] = pd.Series(result)
     return replace(belief, posterior=chances, prior=None if example.prior is None else baseline)
 
-
-# Each form beside its definition, on plain lists
 
 Score = Callable[[Counts, Counts], float]
 """Of a group's people by value, and everyone's."""
@@ -270,8 +266,6 @@ def test_t_of_the_papers_salaries_is_the_one_it_prints(salaries: tuple[str, ...]
     assert round(scores_of(case, "t_closeness", distance="ordered")[0], 3) == t
 
 
-# Laws
-
 LARGER_IS_SAFER = {"k_anonymity", "l_diversity", "alpha_k_anonymity"}
 DISTANCES: dict[str, tuple[str, dict[str, Any]]] = {
     f"t {distance}": ("t_closeness", {"distance": distance}) for distance in ("equal", "ordered", "hierarchical")
@@ -388,10 +382,7 @@ def test_a_value_nobody_has_is_a_step_of_an_order_all_the_same() -> None:
         assert scores_of(case, "t_closeness", distance="ordered") == [t, t]
 
 
-# What an attack may say
-
-
-def test_an_attack_that_believes_different_things_within_a_group_is_scored_person_by_person() -> None:
+def test_beliefs_that_differ_within_a_group_are_scored_person_by_person() -> None:
     case = case_of(secret(2), [[1, 1], [2, 2]])
     assert case.belief is not None
     chances = pd.DataFrame({"v0": [1.0, 0.5], "v1": [0.0, 0.5]})
@@ -420,8 +411,6 @@ def test_c_and_recursive_go_together(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"recursive|greater than 0"):
         metric("l_diversity", **options)
 
-
-# Whole audits
 
 COLUMNS: dict[str, Any] = {
     "city": {"role": "quasi_identifier", "values": ["Rome", "Bonn"]},

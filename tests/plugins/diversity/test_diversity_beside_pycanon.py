@@ -92,9 +92,6 @@ def findings(loaded: Loaded, table: Table) -> Found:
     return {finding.metric: finding for finding in audit.report.findings}
 
 
-# Real tables
-
-
 @dataclass(frozen=True)
 class Source:
     """A table of `shared/data`; its columns' names, in file order."""
@@ -215,7 +212,7 @@ def test_their_entropy_l_is_ours_cut_to_a_whole_number(setting: Setting) -> None
 
 
 @settings_of_tables
-def test_their_enhanced_beta_is_ours_where_some_beta_holds_and_no_bound_where_none_does(setting: Setting) -> None:
+def test_pycanons_enhanced_beta_is_ours_where_some_beta_holds(setting: Setting) -> None:
     enhanced, basic = ours(setting)["enhanced beta"], ours(setting)["basic beta"].value
     assert basic is not None
     if enhanced.value is not None:
@@ -277,9 +274,6 @@ def test_ordered_t_closeness_is_theirs_of_the_places_in_the_order(setting: Setti
     assert ordered == same(told_by_pycanon(numbered, setting.public, secret)["t"])
 
 
-# Small tables, made by hand
-
-
 def people(groups: Groups) -> pd.DataFrame:
     """Everybody's group and secret."""
     rows = [(group, value) for group, held in groups.items() for value, count in held.items() for _ in range(count)]
@@ -309,7 +303,7 @@ def pycanon_of(frame: pd.DataFrame) -> Mapping[str, float]:
     return told_by_pycanon(frame, ["group"], "secret")
 
 
-def test_two_equally_likely_values_have_an_entropy_l_of_2_and_pycanon_rounds_it_down_to_1() -> None:
+def test_two_equally_likely_values_have_an_entropy_l_of_2_and_1_in_pycanon() -> None:
     # It cuts e ** H to a whole number, and e ** ln 2 is 1.9999999999999998 there.
     table = people({"x": {"a": 1, "b": 1}})
     assert (by_hand(table, UNLIKE["entropy"]).value, pycanon_of(table)["entropy"]) == (2, 1)
@@ -329,7 +323,7 @@ def test_pycanon_takes_the_rarest_value_for_the_most_frequent_in_recursive_diver
     assert (pycanon_of(table)["c"], pycanon_of(table)["l of c"]) == (1, 2)
 
 
-def test_a_value_that_a_group_rules_out_is_unbounded_disclosure_and_pycanon_passes_over_it() -> None:
+def test_a_value_that_a_group_rules_out_is_unbounded_here_and_ignored_by_pycanon() -> None:
     # Nobody of x has b. Of what is there, b of y is farthest from everyone: ln(1/2 / (1/4)) = ln 2.
     table = people({"x": {"a": 2}, "y": {"a": 1, "b": 1}})
     found = by_hand(table, UNLIKE["delta"])
@@ -337,7 +331,7 @@ def test_a_value_that_a_group_rules_out_is_unbounded_disclosure_and_pycanon_pass
     assert pycanon_of(table)["delta"] == same(math.log(2))
 
 
-def test_a_certain_secret_breaks_every_enhanced_beta_and_pycanon_caps_its_gain_by_a_rarer_value() -> None:
+def test_a_certain_secret_breaks_every_enhanced_beta_and_not_pycanons() -> None:
     # a is held by 5/8, and by all of x: gain 3/5 > -ln 5/8 = 0.47, so no beta holds. The gain 1 of b in y
     # is above its own -ln 3/8 = 0.98, too; that cap is what pyCANON tells as the beta that holds.
     table = people({"x": {"a": 4}, "y": {"a": 1, "b": 3}})
@@ -346,7 +340,7 @@ def test_a_certain_secret_breaks_every_enhanced_beta_and_pycanon_caps_its_gain_b
     assert pycanon_of(table)["enhanced beta"] == same(-math.log(3 / 8))
 
 
-def test_a_gain_that_only_a_rarer_value_may_have_breaks_every_enhanced_beta_and_not_pycanons() -> None:
+def test_a_gain_open_to_a_rarer_value_alone_breaks_enhanced_beta_and_not_pycanons() -> None:
     # a: 3/4 of everyone, all of x: gain 1/3 > -ln 3/4 = 0.288. c: 1/8 of everyone, 1/4 of y: gain 1 < -ln 1/8.
     table = people({"x": {"a": 4}, "y": {"a": 2, "b": 1, "c": 1}})
     assert by_hand(table, UNLIKE["enhanced beta"]).value is None
@@ -381,7 +375,7 @@ def test_pycanon_takes_index_labels_for_positions_so_a_sorted_frame_looks_safe()
     assert (result["t"], sorted_told["t"]) == (0.5, 0)
 
 
-def test_several_secrets_are_in_pycanon_the_worst_of_one_at_a_time_or_public_to_one_another() -> None:
+def test_pycanon_takes_several_secrets_one_at_a_time_or_as_public_to_one_another() -> None:
     # Within the one group a tells m and b tells n: harmless one at a time, and certain together.
     table = people({"x": {"a": 2, "b": 2}}).assign(other=["m", "m", "n", "n"])
     at_a_time = told_by_pycanon(table, ["group"], "secret", "other")

@@ -69,7 +69,7 @@ def test_before_downgrading_the_submarines_give_away_what_is_withheld(tmp_path: 
     ] * 4
 
 
-def test_by_fractional_cases_the_paper_s_table_gives_the_first_secret_away_with_three_quarters(tmp_path: Path) -> None:
+def test_fractional_cases_give_the_first_secret_of_the_papers_table_three_quarters(tmp_path: Path) -> None:
     """The Preveze, whose range is withheld, goes to each of three branches: medium 1, low 1/3."""
     attacks = [{"use": "tree_inference", "least": 1, "prune": False}]
     audit = submarines(tmp_path, build=build(PAPERS, tau=1, rho=1), attacks=attacks)
@@ -86,7 +86,7 @@ def test_against_the_papers_adversary_it_withholds_what_the_paper_withholds(tmp_
         assert result[f"confidence@conditioning#{column}"] == pytest.approx(1 / 2)
 
 
-def test_against_conditioning_too_both_depths_go_and_every_adversary_is_left_with_a_third(tmp_path: Path) -> None:
+def test_both_depths_go_against_conditioning_and_adversaries_are_left_with_a_third(tmp_path: Path) -> None:
     audit = open_session(POLICIES / "submarines.yaml").audit()
     assert rows(audit) == [*THIRDS, ["-"] * 3, ["-"] * 3]
     assert list(values(audit).values()) == pytest.approx([1 / 3] * 8)

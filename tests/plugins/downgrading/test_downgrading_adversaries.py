@@ -62,7 +62,7 @@ def test_conditioning_counts_who_agrees_on_the_most_telling_visible_cells(seed: 
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_conditioning_on_a_record_that_hides_more_is_conditioning_on_what_it_still_shows(seed: int) -> None:
+def test_conditioning_uses_what_a_record_that_hides_more_still_shows(seed: int) -> None:
     """Its own visible cell is never a witness of itself."""
     grid = random_grid(seed)
     records = grid.codes.copy()
@@ -148,7 +148,7 @@ def golf() -> tuple[Grid, list[list[str]]]:
     return Grid(np.array(codes), sizes, (False, True, True, False, False), np.ones(len(codes))), domains
 
 
-def test_quinlans_example_of_an_unknown_cell_asks_for_the_outlook_and_sends_the_case_everywhere() -> None:
+def test_quinlans_example_of_an_unknown_cell_sends_the_case_down_every_branch() -> None:
     """C4.5, chapter 3: the unknown case goes to sunny, overcast and rain with 5/13, 3/13 and 5/13."""
     grid, _ = golf()
     root = grow_tree(grid, 4, TreeOptions(2, None))

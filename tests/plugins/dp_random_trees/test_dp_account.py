@@ -123,7 +123,7 @@ def test_the_tight_account_is_many_times_smaller_than_the_printed_one(trees: int
     assert at_delta(forest, 1e-6).epsilon == pytest.approx(tight, abs=5e-4)
 
 
-@pytest.mark.parametrize("k", [10, 20, 50])
+@pytest.mark.parametrize("k", [10, 20, pytest.param(50, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("beta", [0.05, 0.1, 0.4])
 @pytest.mark.parametrize("trees", [1, pytest.param(16, marks=pytest.mark.slow), 64])
 def test_the_account_is_between_the_lower_bound_and_the_theorem(k: int, beta: float, trees: int) -> None:

@@ -47,7 +47,9 @@ def test_all_at_once_grows_the_tree_of_one_at_a_time(table: Table, k: int, measu
 @pytest.mark.parametrize(("policy", "measure"), [("adult-id3", "gain"), ("adult-all", "gain_ratio")])
 @pytest.mark.parametrize("k", [10, 50, 250])
 @pytest.mark.parametrize("pruned", [False, True])
-def test_so_it_does_on_adult(policy: str, measure: Measure, k: int, pruned: bool) -> None:
+def test_all_at_once_grows_the_tree_of_one_at_a_time_on_adult(
+    policy: str, measure: Measure, k: int, pruned: bool
+) -> None:
     table = adult(policy).table
     one, other = (grown(table, k, measure, in_order=order, pruned=pruned) for order in (False, True))
     assert one == other

@@ -50,8 +50,6 @@ Ok = Callable[[People], bool]
 Counts = Sequence[int]
 """People by value, over a secret's domain."""
 
-# What every requirement means, in exact arithmetic on counts
-
 
 def exact(limit: float | None) -> Fraction:
     """The limit as it was meant: 2/3 where the float is the nearest to it."""
@@ -128,9 +126,6 @@ def ok_of(table: Table, wanted: Sequence[Required]) -> Ok:
     )
 
 
-# Random tables, and what may be required of them
-
-
 @st.composite
 def arranged(draw: st.DrawFn, column: Column) -> Column:
     """The column with its values in order and in a hierarchy, perhaps one without levels."""
@@ -203,7 +198,7 @@ def groups(table: Table, tree: Node) -> list[People]:
 
 
 @given(asking(), st.integers(1, 6), st.booleans())
-def test_every_group_of_a_released_tree_satisfies_all_it_was_built_with_and_the_audit_says_so(
+def test_every_group_of_a_built_tree_satisfies_what_its_builder_required(
     asked: tuple[Table, tuple[Any, ...]], k: int, prune: bool
 ) -> None:
     table, wanted = asked
@@ -358,9 +353,6 @@ def test_a_requirement_agrees_with_the_metric_of_its_name_at_its_very_score_too(
         assert [holds(limited(wanted, limit), column, everyone, counts) for counts in several] == expected
 
 
-# Hand-checkable
-
-
 def test_a_limit_the_groups_keep_is_not_what_an_adversary_derives_from_pooled_leaves() -> None:
     # Of two unmarried people one is a bad risk, of two married ones too: shares of 1/2, just what is required. But
     # an unmarried person could be in the leaves 1 good, 1 bad and 0 good, 1 bad: 2/3 bad, for all the tree says.
@@ -446,8 +438,6 @@ def test_a_release_claims_each_requirement_under_the_name_of_the_metric_that_che
     assert bare is not None
     assert "require" not in bare.release.builder
 
-
-# Mistakes in a policy
 
 AT_0 = "build.require[0]"
 MISTAKES: Mapping[str, tuple[Any, str, str]] = {

@@ -95,7 +95,7 @@ def test_k_anonymity_is_the_size_of_the_group() -> None:
 
 
 @pytest.mark.parametrize("counted", ["sampled", "perturbed", "noisy"])
-def test_of_five_good_people_who_are_only_approximately_counted_nobody_is_certainly_good(counted: Counted) -> None:
+def test_nobody_of_five_approximately_counted_good_people_is_certainly_good(counted: Counted) -> None:
     tree = fan("marital_status", Unmarried=leaf(5, 0), Married=leaf(2, 1))
     result = believed(release_of(mortgage(), tree, count_semantics=counted), mortgage())
     assert result["Unmarried"] == pytest.approx([6 / 7, 1 / 7])
@@ -119,7 +119,7 @@ def test_two_trees_tell_people_apart_whom_neither_does() -> None:
     assert [len(set(link(release_of(table, *t), known).groups)) for t in ((by_a,), (by_b,), (by_a, by_b))] == [2, 2, 4]
 
 
-def test_people_for_whom_the_tree_ends_nowhere_are_one_group_whatever_it_asks_on_the_way() -> None:
+def test_people_for_whom_the_tree_ends_nowhere_are_one_group() -> None:
     # Nobody Unmarried reaches a leaf, whichever car they have; nor does anybody divorced.
     status = replace(MARITAL_STATUS, values=("Unmarried", "Married", "divorced"))
     nowhere = fan(
@@ -151,7 +151,7 @@ def test_a_branch_that_no_private_value_can_take_tells_nobody_apart() -> None:
         (-1.0, False, "low", 2, 2),  # the missing alone are low
     ],
 )
-def test_a_side_of_a_private_cut_counts_where_a_number_within_the_bounds_or_a_missing_one_takes_it(
+def test_a_side_of_a_private_cut_counts_where_some_allowed_cell_takes_it(
     at: float, strict: bool, missing: Literal["low"] | None, low: int, high: int
 ) -> None:
     # The side that asks for marital status parts the people into two groups, if anybody can get there.

@@ -44,7 +44,7 @@ def answer(problem: Problem, *, seed: int = 0, seconds: float = 60, most_states:
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("internal", [True, False])
-def test_it_is_the_brute_force(level: Level, internal: bool) -> None:
+def test_the_posterior_is_that_of_brute_force(level: Level, internal: bool) -> None:
     @given(cases(SMALL, [level]) | sklearn_cases([level]))
     def check(case: Case) -> None:
         _, release, known = case

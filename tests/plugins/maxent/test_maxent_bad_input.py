@@ -162,7 +162,7 @@ def test_a_wrong_option_is_an_invalid_policy(tmp_path: Path, option: str, value:
     assert message in ended.err
 
 
-def test_without_a_population_not_knowing_the_members_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+def test_unknown_members_without_a_population_are_refused_before_anything_is_read(tmp_path: Path) -> None:
     changes: dict[str, Any] = {"attacks": [{"use": "maxent", "members": "subset"}]}
     changes["metrics"] = [{"use": "l_diversity", "at_least": 1}]
     ended = leafgate("validate", survey(tmp_path, changes))

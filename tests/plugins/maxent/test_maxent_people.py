@@ -49,7 +49,7 @@ def in_a_population() -> tuple[Release, AdversaryKnowledge]:
 
 
 @pytest.mark.parametrize("internal", [True, False])
-def test_who_may_not_be_in_the_table_has_their_leafs_distribution_blended_with_ignorance(internal: bool) -> None:
+def test_a_possible_member_has_the_leafs_distribution_blended_with_ignorance(internal: bool) -> None:
     release, known = in_a_population()
     expected = np.array([[(3 + 4 / 2) / 8, (1 + 4 / 2) / 8], [(2 / 2) / 4, (2 + 2 / 2) / 4]])
     assert believed(release, known, members="subset", internal=internal) == pytest.approx(expected, abs=1e-7)

@@ -81,7 +81,7 @@ def test_where_the_problem_is_convex_two_other_solvers_find_the_same(case: Case)
 
 @examples(1 / 4)
 @given(cases(SMALL, ["counts"]), st.sampled_from(["structured", "gekko"]))
-def test_so_does_gekko_of_the_whole_problem_written_out(case: Case, solver: str) -> None:
+def test_gekko_finds_the_same_optimum_of_the_whole_problem(case: Case, solver: str) -> None:
     release, known, model = compared(case)
     assume(model.comparisons)
     start = next(starts(model, np.random.default_rng(0)))

@@ -61,7 +61,7 @@ def test_the_truth_keeps_every_constraint(table: Table, builder: TreeBuilder, le
 
 
 @given(sklearn_cases())
-def test_so_it_does_of_scikit_learns_trees(case: Case) -> None:
+def test_the_truth_keeps_every_constraint_of_scikit_learns_trees(case: Case) -> None:
     table, release, known = case
     assert broken(release, table, known) < 1e-9
 
@@ -109,7 +109,7 @@ def test_a_requirement_may_have_refused_any_test_at_k_1_too() -> None:
     assert "internal" in problem_of(release, grant_knowledge(table)).left_out
 
 
-def test_by_gain_ratio_cuts_of_other_columns_compete_at_their_largest_split_information() -> None:
+def test_cuts_of_other_columns_compete_at_their_largest_split_information() -> None:
     rows = [(1.0, "0", "no"), (2.0, "0", "no"), (4.0, "1", "yes"), (2.0, "1", "yes"), (2.5, "1", "yes")]
     table = table_of((N, A, SICK), rows, [2, 3, 1, 2, 1])
     release, known = (

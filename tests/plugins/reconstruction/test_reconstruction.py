@@ -65,7 +65,7 @@ def error_of_one_column() -> float:
 
 
 @pytest.mark.parametrize("attack", TOGETHER, ids=lambda attack: attack.use)
-def test_where_columns_are_correlated_those_that_look_at_all_of_them_beat_the_posterior_of_one(
+def test_attacks_on_all_columns_beat_the_posterior_of_one_where_columns_correlate(
     attack: AttackModel,
 ) -> None:
     release = shared(alike(), {name: Noise("gaussian", 10.0) for name in "abcdef"})
@@ -120,7 +120,7 @@ def test_the_eigenvalues_of_pure_noise_lie_within_the_bounds() -> None:
     assert low * 0.97 < values.min() < values.max() < high * 1.03
 
 
-def test_moments_are_those_of_the_people_a_record_stands_for_and_of_the_pairs_they_show() -> None:
+def test_moments_are_of_the_people_a_record_stands_for_and_the_pairs_they_show() -> None:
     numbers = np.array([[1.0, 2.0], [3.0, np.nan], [5.0, 8.0], [np.nan, 4.0]])
     result = moments_of(numbers, np.array([2.0, 1.0, 1.0, 3.0]))
     assert result.mean == pytest.approx([(2 + 3 + 5) / 4, (4 + 8 + 12) / 6])

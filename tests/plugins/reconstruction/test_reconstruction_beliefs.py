@@ -240,7 +240,7 @@ def test_without_noisy_secret_numbers_there_is_nothing_to_reconstruct(attack: At
 
 
 @pytest.mark.parametrize("scale", [3.0, 16.0, 200.0])
-def test_of_whole_numbers_under_uniform_noise_the_attack_rules_out_just_what_a_count_does(scale: float) -> None:
+def test_the_attack_on_whole_numbers_under_uniform_noise_rules_out_what_a_count_does(scale: float) -> None:
     """An original is a whole number within the bounds and no further from the shared one than the noise goes."""
     rng, noise, bins = np.random.default_rng(4), Noise("uniform", scale), (20, 30, 40, 50, 80)
     original = rng.integers(20, 81, 3000).astype(float)

@@ -194,7 +194,7 @@ PUBLIC_TREE = fan("marital_status", Unmarried=leaf(1, 2), Married=leaf(1, 2))
         ("counts", "bootstrap", False, False),
     ],
 )
-def test_classes_of_groups_are_told_where_leaves_count_them_or_tell_shares_of_people_whom_anyone_can_count(
+def test_a_groups_classes_are_public_where_leaves_tell_counts_or_countable_shares(
     level: Level, counted: Any, by_public: bool, by_features: bool
 ) -> None:
     public, private = (case_of(mortgage(), tree, level=level, count_semantics=counted) for tree in (PUBLIC_TREE, TREE))
@@ -209,7 +209,7 @@ def test_classes_of_groups_are_told_where_leaves_count_them_or_tell_shares_of_pe
 @pytest.mark.parametrize(
     ("level", "counted", "value"), [("counts", "exact", True), ("shares", "exact", False), ("counts", "sampled", False)]
 )
-def test_sizes_of_groups_by_columns_that_are_not_public_are_told_where_leaves_count_them(
+def test_group_sizes_by_columns_that_are_not_public_are_told_where_leaves_count_them(
     level: Level, counted: Any, value: bool
 ) -> None:
     case = case_of(mortgage(), TREE, level=level, count_semantics=counted)
@@ -269,9 +269,6 @@ def test_what_cannot_be_judged_is_refused(options: dict[str, Any], said: str) ->
         ClassDisclosure(at_most=0, **options)
 
 
-# Parameters
-
-
 def test_parameters_by_hand() -> None:
     # Two tests of two ways, three leaves of two classes.
     assert parameters(case_of(mortgage(), TREE).release) == 2 + 2 + 3
@@ -282,9 +279,6 @@ def test_parameters_by_hand() -> None:
     assert parameters(case_of(table, several, level="labels").release) == 3 + 3 * 2
     scores = Leaf("p", scores={"p": 0.5, "q": 0, "r": 0})
     assert parameters(case_of(table, scores, level="labels", combine="boost").release) == 1
-
-
-# Risky settings
 
 
 def rules_by_hand(family: str, **given: float | str) -> bool:
@@ -401,9 +395,6 @@ def test_declared_settings_come_before_measured_ones() -> None:
     assert result["settings"]["max_depth"] == {"value": "unlimited", "from": "declared"}
     assert result["settings"]["min_samples_leaf"] == {"value": 5.0, "from": "declared"}
     assert result["settings"]["splitter"] == {"value": "random", "from": "declared"}
-
-
-# How much better on its own people
 
 
 @given(st.data())

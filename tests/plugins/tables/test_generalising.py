@@ -174,7 +174,7 @@ def test_the_running_example_is_specialised_by_gain_over_loss(k: int, cuts: tupl
     assert (len(found["education"]), len(found["sex"])) == (groups, groups)
 
 
-def test_with_eighteen_people_a_group_nothing_is_specialised_but_with_sixteen_education_is() -> None:
+def test_education_is_specialised_at_sixteen_people_a_group_and_not_at_eighteen() -> None:
     # Hours would leave 12; education gains more than sex and both leave 16 of 34.
     assert [len(groups) for groups in specialised(hours(), 18).columns.values()] == [1, 1, 0]
     assert [len(groups) for groups in specialised(hours(), 16).columns.values()] == [2, 1, 0]
@@ -347,16 +347,14 @@ def test_what_the_public_cells_within_a_box_are_does_not_change_the_tree() -> No
 
 
 @given(tables(), ANY_K, st.sampled_from(["gain", "gini"]))
-def test_below_a_box_the_tree_asks_what_the_private_columns_of_its_people_alone_would_ask(
-    table: Table, k: int, measure: Any
-) -> None:
+def test_a_tree_below_a_box_is_grown_from_the_private_columns_of_its_people(table: Table, k: int, measure: Any) -> None:
     as_the_people_of_each_box_alone(table, k, measure)
 
 
 @given(tables(), ANY_K)
 @example(zips("dccbbbcc"), 8)
 @example(zips("aaabcddb"), 8)
-def test_so_it_does_by_gain_ratio(table: Table, k: int) -> None:
+def test_a_tree_below_a_box_is_grown_from_its_people_by_gain_ratio(table: Table, k: int) -> None:
     as_the_people_of_each_box_alone(table, k, "gain_ratio")
 
 

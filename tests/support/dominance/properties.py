@@ -51,9 +51,6 @@ Problem = tuple[str, str, str]
 """The property's letter, the kind of release, and what is wrong."""
 
 
-# The properties
-
-
 def more_is_not_safer(less: Outcome, more: Outcome, people: People, kind: str, *, plain: bool) -> Iterator[Problem]:
     """(a) for two releases of which the second tells all that the first does.
 
@@ -144,8 +141,6 @@ def attacks_run(outcome: Outcome, kind: str) -> Iterator[Problem]:
         if name.startswith("attack:"):
             yield "f", kind, f"{name}: {finding.evidence.get('problem')}"
 
-
-# The cases
 
 Case = Callable[[Rng], Iterator[Problem]]
 

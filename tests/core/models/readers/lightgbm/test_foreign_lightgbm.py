@@ -77,7 +77,7 @@ def test_every_row_ends_where_lightgbm_has_it_end(name: str, sets: bool) -> None
     ],
     ids=str,
 )
-def test_so_it_does_however_it_was_trained(options: dict[str, Any]) -> None:
+def test_every_row_ends_where_lightgbm_has_it_end_however_it_was_trained(options: dict[str, Any]) -> None:
     rows = random_rows()
     booster = fitted(rows, **options)
     check_alike(read(booster), booster, rows, mean_of=8 if options.get("boosting") == "rf" else 0)
@@ -85,7 +85,7 @@ def test_so_it_does_however_it_was_trained(options: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("objective", ["multiclass", "multiclassova"])
-def test_so_it_does_for_several_classes(objective: str) -> None:
+def test_every_row_ends_where_lightgbm_has_it_end_for_several_classes(objective: str) -> None:
     rows = random_rows(4)
     booster = fitted(rows, objective=objective)
     model = read(booster)
@@ -106,9 +106,6 @@ def test_the_categories_of_a_data_frame_are_told_by_their_texts() -> None:
     frame, y, weight = adult_columns()
     booster = lgb.train(SMALL | {"objective": "binary"}, lgb.Dataset(frame, label=y, weight=weight), num_boost_round=20)
     assert_released_alike(booster.model_to_string().encode(), lambda cells: booster.predict(cells, raw_score=True))
-
-
-# What the file tells
 
 
 @pytest.mark.parametrize("classes", [2, 4])
@@ -198,9 +195,6 @@ def test_where_the_data_lay_is_told() -> None:
         assert {item.kind for item in discloses} - {
             item.kind for item in read_foreign(TEXT.encode(), "m").discloses
         } == {*("paths", "other_content")}
-
-
-# What is refused
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def test_lists_that_can_be_of_one_column_alone_are_read(kinds: Mapping[str, str]
     check(trained(kinds), kinds)
 
 
-def test_so_are_they_where_the_settings_name_other_columns() -> None:
+def test_lists_of_one_column_alone_are_read_where_the_settings_name_others() -> None:
     kinds = {"job": "ordered", "region": "unordered"}
     model = trained(kinds, categorical_feature=["job"])
     check(model, kinds)

@@ -60,7 +60,7 @@ def test_equal_numbers_are_equal_in_single_precision(first: str, second: str) ->
 
 
 @pytest.mark.parametrize("mode", ["BRANCH_EQ", "BRANCH_NEQ"])
-def test_so_are_codes_of_the_policys_values(mode: str) -> None:
+def test_codes_of_the_policys_values_are_compared_in_single_precision(mode: str) -> None:
     columns = (
         categorical("x", "quasi_identifier", values=("a", "b")),
         numeric("z", "quasi_identifier"),

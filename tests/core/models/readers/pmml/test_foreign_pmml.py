@@ -54,8 +54,6 @@ def tree_model(nodes: str, fields: dict[str, str], **options: str) -> str:
     return f'<TreeModel functionName="classification"{text}>{schema_of(fields)}{nodes}</TreeModel>'
 
 
-# The standard's example
-
 GOLF = """
 <Node score="will play"><True/>
   <Node score="will play"><SimplePredicate field="outlook" operator="equal" value="sunny"/>
@@ -125,9 +123,6 @@ def test_the_standards_example_plays_as_the_standard_says(no_child: str) -> None
     order = table.schema.classes
     assert [None if i < 0 else order[i] for i in predict(release, table)] == expected
     assert set(expected) == ({"will play", "no play", "may play"} | ({None} if "Null" in no_child else set()))
-
-
-# Random trees against the letter
 
 
 @st.composite
@@ -210,8 +205,6 @@ def test_every_row_gets_what_the_standard_gives_it(root: Element, missing: str, 
     wrong = [(cells, mine, right) for cells, mine, right in zip(CELLS, found, expected, strict=True) if mine != right]
     assert not wrong, (wrong[:3], tostring(root).decode())
 
-
-# What the file tells
 
 COUNTED = """
 <Node score="low" recordCount="10"><True/>
@@ -296,9 +289,6 @@ def test_numbers_are_read_as_numbers() -> None:
     text = text.replace('score="low"', 'score="1.5"').replace('score="high"', 'score="-2"')
     model = read_foreign(document(text, AGE, ()), "model")
     assert votes(model, np.array([[37.5], [38.0]])).ravel().tolist() == [1.5, -2.0]
-
-
-# What is refused
 
 
 def test_where_the_model_weighs_several_leaves_missing_cells_are_refused_by_name() -> None:
@@ -426,9 +416,6 @@ def test_predicates_without_end_are_refused_soon() -> None:
     part.asked = MAX_ASKED
     with pytest.raises(ReleaseError, match="asks more than 100,000 predicates"):
         part.tree(PmmlNode(True, np.zeros(2), np.zeros(2), ()), "model")
-
-
-# What nobody reads
 
 
 def file_disclosures(text: str) -> dict[str, tuple[str, str | None]]:

@@ -310,9 +310,6 @@ def test_what_is_no_print_out_of_rpart_is_refused(text: str, why: str) -> None:
         read_foreign(text.encode(), "model")
 
 
-# What stands around a tree
-
-
 def others(text: str) -> list[tuple[str, str]]:
     """Severity and words of what nobody read."""
     model = read_foreign(text.encode(), "m")

@@ -81,7 +81,7 @@ def neutral_model(model: Any, *, file: bool) -> ModelIR | None:
         raise
 
 
-def test_whatever_steps_are_put_together_every_prediction_is_the_librarys_or_it_is_refused_by_name() -> None:
+def test_a_random_pipeline_predicts_as_its_library_or_is_refused_by_name() -> None:
     right, refused = 0, 0
     for seed in seeds(16):
         of = drawn(seed)
@@ -177,7 +177,7 @@ MADE: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_so_does_what_was_told_wrong_or_refused_once(name: str) -> None:
+def test_a_pipeline_read_wrong_or_refused_once_predicts_as_its_library(name: str) -> None:
     once = drawn(6)
     of = Drawn(MADE[name], _with_gaps(once.people), _with_gaps(once.others), np.nan)
     model = fitted(of)

@@ -93,7 +93,7 @@ def test_every_row_ends_where_xgboost_has_it_end(name: str, sets: bool, form: st
     ],
     ids=str,
 )
-def test_so_it_does_however_it_was_trained(options: dict[str, Any]) -> None:
+def test_every_row_ends_where_xgboost_has_it_end_however_it_was_trained(options: dict[str, Any]) -> None:
     rows = random_rows()
     options = dict(options)
     sets = options.pop("sets", True)
@@ -103,7 +103,7 @@ def test_so_it_does_however_it_was_trained(options: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("objective", ["multi:softprob", "multi:softmax"])
 @pytest.mark.parametrize("base", [{}, {"base_score": 0.7}], ids=str)
-def test_so_it_does_for_several_classes(objective: str, base: dict[str, Any]) -> None:
+def test_every_row_ends_where_xgboost_has_it_end_for_several_classes(objective: str, base: dict[str, Any]) -> None:
     rows = random_rows(4)
     booster = fitted(rows, objective=objective, **base)
     model = read(booster)
@@ -135,9 +135,6 @@ def test_the_categories_of_a_data_frame_are_told_by_their_texts(form: str) -> No
         return booster.predict(xgb.DMatrix(cells, enable_categorical=True), output_margin=True)
 
     assert_released_alike(bytes(booster.save_raw(raw_format=form)), scores)
-
-
-# What the file tells
 
 
 @pytest.mark.parametrize("classes", [2, 4])
@@ -185,9 +182,6 @@ def test_where_people_weigh_differently_nobody_can_be_counted() -> None:
     assert model.level == "shares"
     items = {"second derivatives", "gains", "inner values", "scores_may_betray_counts"}
     assert {item.kind for item in model.discloses} == items
-
-
-# What is refused
 
 
 def document() -> Any:
