@@ -10,7 +10,7 @@ import pytest
 from scipy import integrate
 from scipy.special import ndtri
 
-from leafgate import Release, Table, TreeBuilder
+from leafgate import BuildResult, Release, Table, TreeBuilder
 from leafgate.api.context import ScoringContext
 from leafgate.disclosure.document import document
 from leafgate.engine.build import grant_knowledge
@@ -33,7 +33,7 @@ from leafgate_reconstruction import (
 from leafgate_reconstruction.metrics import Interval, entropy_in, entropy_shared, interval
 from noise_laws import density
 from random_tables import table_of
-from shared_tables import case_of, mean_square_error, one_normal, secret_numbers, shared
+from shared_tables import case_of, mean_square_error, one_normal, secret_numbers, shared, shared_with_origins
 from standins import finding, plugins_with, policy_with
 
 NORMAL = ndtri((np.arange(50_000) + 0.5) / 50_000) * 10
@@ -161,8 +161,8 @@ class Sharing(TreeBuilder):
     use: Literal["sharing"] = "sharing"
     scale: float = 20.0
 
-    def build(self, table: Table, rng: np.random.Generator) -> Release:
-        return shared(table, {"wage": Noise("gaussian", self.scale)})
+    def build(self, table: Table, rng: np.random.Generator) -> BuildResult:
+        return shared_with_origins(table, {"wage": Noise("gaussian", self.scale)})
 
 
 WAGES = [(float(wage), ill) for wage in range(0, 100) for ill in ("flu", "cold")]
