@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kadet_runs import POLICIES
-from leafgate import AdversaryKnowledge, Release
+from leafgate.api import AdversaryKnowledge, Release
 from leafgate.session.run import Session, build_release, granted_knowledge, open_session
 from leafgate.types.release import Level
 from leafgate.types.table import Table

@@ -6,8 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from leafgate import AttackModel, TreeBuilder
-from leafgate.api.options import OpenProbability, PositiveFloat
+from leafgate.api import AttackModel, OpenProbability, PositiveFloat, TreeBuilder
 
 Combine = Literal["evidence", "normalised", "sum"]
 Structure = Literal["balanced", "random"]

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, hookimpl
-from leafgate.api.lazy import lazy
+from leafgate.api import AdversaryKnowledge, AttackModel, Belief, Release, hookimpl, lazy
 
 if TYPE_CHECKING:
     from leafgate_linking import attack
 else:
     attack = lazy("leafgate_linking.attack")
+
+
+leafgate_api = ">=2,<3"
 
 
 class Linking(AttackModel):

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import entropy
 
-from leafgate import AdversaryKnowledge, AttackModel, Belief, Metric, Release, ScoringContext, Table
+from leafgate.api import AdversaryKnowledge, AttackModel, Belief, Metric, Release, ScoringContext, Table
 from leafgate.api.registry import Plugin, Plugins, load_plugins
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary

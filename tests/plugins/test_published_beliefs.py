@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from any_table import policy_for_any_table
-from leafgate import AttackModel, Belief
 from leafgate.algorithms.prediction import needs_label_accuracies
 from leafgate.algorithms.publication import published
+from leafgate.api import AttackModel, Belief
 from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
 from leafgate.engine.audit import Audit

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from leafgate import InconclusiveError, ScoringContext
 from leafgate.algorithms.publication import published
+from leafgate.api import InconclusiveError, ScoringContext
 from leafgate.disclosure.document import document
 from leafgate.disclosure.stored import contradictions
 from leafgate.engine.build import grant_knowledge

@@ -159,9 +159,7 @@ def _load(point: EntryPoint, distribution: str, version: str) -> Plugin:
 
 def offered_by(module: ModuleType) -> tuple[tuple[type[Component], ...], tuple[typer.Typer, ...]]:
     """What one plugin module offers through the hooks; raises TypeError for what is no offer."""
-    made_for = getattr(module, "leafgate_hooks", hookspecs.VERSION)
-    if made_for != hookspecs.VERSION:
-        raise TypeError(f"made for hooks {made_for}, this is {hookspecs.VERSION}")
+    _refuse_other_api(module)
     manager = pluggy.PluginManager(hookspecs.GROUP)
     manager.add_hookspecs(hookspecs)
     manager.register(module)
@@ -175,6 +173,27 @@ def offered_by(module: ModuleType) -> tuple[tuple[type[Component], ...], tuple[t
     if not all(hasattr(app, "registered_commands") for app in apps):
         raise TypeError("commands() offers something that is no typer app")
     return tuple(offers), tuple(apps)
+
+
+def _refuse_other_api(module: ModuleType) -> None:
+    """Raise TypeError for a plugin whose `leafgate_api` does not contain this version of the plugin interface.
+
+    A plugin that states no versions was made for the first, which had no such statement.
+    """
+    stated = getattr(module, "leafgate_api", None)
+    if stated == hookspecs.API_RANGE:
+        return  # without the import of `packaging`, which takes longer than all else here
+    if stated is None:
+        line = f'leafgate_api = "{hookspecs.API_RANGE}"'
+        raise TypeError(f"made for leafgate.api 1, this is {hookspecs.API_VERSION}: port it, then write `{line}` in it")
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    try:
+        fits = hookspecs.API_VERSION in SpecifierSet(stated)
+    except (InvalidSpecifier, TypeError, AttributeError):
+        raise TypeError(f'`leafgate_api` is no range of versions such as "{hookspecs.API_RANGE}"') from None
+    if not fits:
+        raise TypeError(f"made for leafgate.api {stated}, this is {hookspecs.API_VERSION}")
 
 
 def _flat(lists: Iterable[Iterable[Any]]) -> list[Any]:

@@ -6,14 +6,18 @@ import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
-
-import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from leafgate.errors import DataError
+from leafgate.lazy_loading import lazy
 from leafgate.types.schema import Column, Schema, bin_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+else:
+    np, pd = lazy("numpy"), lazy("pandas")
 
 DENSE = 4
 """Up to so many possible records for each row, a table of all of them is cheaper than a sort."""

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from any_table import policy_for_any_table
-from leafgate import InconclusiveError, Release, ScoringContext
 from leafgate.algorithms.publication import published
+from leafgate.api import InconclusiveError, Release, ScoringContext
 from leafgate.api.metrics import Metric
 from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, Table, TreeBuilder
+from leafgate.api import AdversaryKnowledge, AttackModel, Belief, Release, Table, TreeBuilder
 from leafgate.api.components import Component
 from leafgate.cli.attack import belief_file
 from leafgate.disclosure.document import document

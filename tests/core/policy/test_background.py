@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
 from command_line import leafgate
-from leafgate import AdversaryKnowledge, Belief, DataError, Fact, PolicyError, Release
 from leafgate.algorithms.sampling import nested_sample, sampled
+from leafgate.api import AdversaryKnowledge, Belief, DataError, Fact, PolicyError, Release
 from leafgate.engine.build import grant_knowledge
 from leafgate.errors import Problem
 from leafgate.io.tables import read_people
@@ -38,7 +38,8 @@ from collections.abc import Sequence
 from typing import Literal
 import numpy as np
 import pandas as pd
-from leafgate import AttackModel, Belief, AdversaryKnowledge, Release, hookimpl
+from leafgate.api import AttackModel, Belief, AdversaryKnowledge, Release, hookimpl
+leafgate_api = ">=2,<3"
 
 class Insider(AttackModel):
     use: Literal["insider"] = "insider"

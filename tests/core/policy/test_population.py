@@ -12,8 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from command_line import leafgate
-from leafgate import AdversaryKnowledge, Belief, InconclusiveError, Release, ScoringContext
 from leafgate.algorithms.publication import published
+from leafgate.api import AdversaryKnowledge, Belief, InconclusiveError, Release, ScoringContext
 from leafgate.disclosure.document import document
 from leafgate.engine.build import grant_knowledge
 from leafgate.engine.validation import validate_belief

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import leafgate
-from leafgate import Belief, Example, InconclusiveError, Metric, Release, ScoringContext
+from leafgate.api import Belief, Example, InconclusiveError, Metric, Release, ScoringContext
 from leafgate.api.registry import load_plugins, use_of
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary

@@ -10,7 +10,7 @@ import pytest
 from scipy import integrate
 from scipy.special import ndtri
 
-from leafgate import BuildResult, Release, Table, TreeBuilder
+from leafgate.api import BuildResult, Release, Table, TreeBuilder
 from leafgate.api.context import ScoringContext
 from leafgate.disclosure.document import document
 from leafgate.engine.build import grant_knowledge

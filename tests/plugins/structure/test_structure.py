@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from scipy.stats import ks_2samp
 
-from leafgate import InconclusiveError, ScoringContext
 from leafgate.algorithms.publication import published
+from leafgate.api import InconclusiveError, ScoringContext
 from leafgate.engine.build import grant_knowledge
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.release import Level, Publish, Release

@@ -1,0 +1,70 @@
+"""What commands import beside `leafgate.api`: policies, release files, writing files, options and exit codes.
+
+A plugin that adds commands by the hook `commands` uses it. It belongs to the same versioned interface. Each name is
+imported when it is first read, so that commands which touch no data start at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leafgate.lazy_loading import lazy_exports
+
+if TYPE_CHECKING:
+    from leafgate.api.registry import Plugins as Plugins
+    from leafgate.console.exit_codes import guarded as guarded
+    from leafgate.console.options import AsOf as AsOf
+    from leafgate.console.options import ExpectFile as ExpectFile
+    from leafgate.console.options import ExpectPolicy as ExpectPolicy
+    from leafgate.console.options import ExpectRelease as ExpectRelease
+    from leafgate.console.options import PolicyFile as PolicyFile
+    from leafgate.disclosure.stored import parse_report as parse_report
+    from leafgate.engine.build import publish as publish
+    from leafgate.io.files import EVERYONE as EVERYONE
+    from leafgate.io.files import OWNER_ONLY as OWNER_ONLY
+    from leafgate.io.files import make_folder as make_folder
+    from leafgate.io.files import write_file as write_file
+    from leafgate.io.files import write_files as write_files
+    from leafgate.io.json import canonical as canonical
+    from leafgate.io.json import object_at as object_at
+    from leafgate.io.json import parse_json as parse_json
+    from leafgate.io.json import parse_number as parse_number
+    from leafgate.io.json import readable as readable
+    from leafgate.io.release_codec import LoadedRelease as LoadedRelease
+    from leafgate.io.release_codec import read_noise as read_noise
+    from leafgate.io.release_codec import serialize as serialize
+    from leafgate.io.tables import read_columns as read_columns
+    from leafgate.models.load import load_release as load_release
+    from leafgate.models.lowering.encoding import Encoding as Encoding
+    from leafgate.models.origins import with_origins as with_origins
+    from leafgate.policy.load import compile_plan as compile_plan
+    from leafgate.policy.load import load_policy as load_policy
+    from leafgate.policy.models import Data as Data
+    from leafgate.policy.models import Policy as Policy
+    from leafgate.reports.common import clean as clean
+    from leafgate.session.expected_run import ExpectedRun as ExpectedRun
+    from leafgate.types.report import EXIT_CODES as EXIT_CODES
+    from leafgate.types.report import Verdict as Verdict
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "leafgate.api.registry": "Plugins",
+        "leafgate.console.exit_codes": "guarded",
+        "leafgate.console.options": "AsOf ExpectFile ExpectPolicy ExpectRelease PolicyFile",
+        "leafgate.disclosure.stored": "parse_report",
+        "leafgate.engine.build": "publish",
+        "leafgate.io.files": "EVERYONE OWNER_ONLY make_folder write_file write_files",
+        "leafgate.io.json": "canonical object_at parse_json parse_number readable",
+        "leafgate.io.release_codec": "LoadedRelease read_noise serialize",
+        "leafgate.io.tables": "read_columns",
+        "leafgate.models.load": "load_release",
+        "leafgate.models.lowering.encoding": "Encoding",
+        "leafgate.models.origins": "with_origins",
+        "leafgate.policy.load": "compile_plan load_policy",
+        "leafgate.policy.models": "Data Policy",
+        "leafgate.reports.common": "clean",
+        "leafgate.session.expected_run": "ExpectedRun",
+        "leafgate.types.report": "EXIT_CODES Verdict",
+    },
+)
