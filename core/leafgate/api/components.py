@@ -120,11 +120,13 @@ class TreeBuilder(Component):
 class AttackModel(Component):
     """Computes an adversary's beliefs from the release and from what the policy grants.
 
-    `reads` lists what the release's numbers may count for the attack to understand them, `models`
-    the kinds of model it can read;
-    `parts` which published parts of a release it takes into account: `trees` (the model, whatever kind it is),
-    `alternatives`, `records`; `uses` which optional knowledge (`distribution`, `people`, `facts`, `label_accuracies`).
-    Where no attack of a policy takes a part into account the audit is inconclusive.
+    Class variables, by which the core decides what an attack is given:
+
+    `reads`: the values of `Release.count_semantics` (what the numbers of a release count) that the attack understands.
+    `models`: the values of `Release.model` that it can read.
+    `parts`: the published parts of a release that it takes into account: `trees` (the model, whatever kind it is),
+    `alternatives`, `records`. Where no attack of a policy takes a part into account the audit is inconclusive.
+    `uses`: the optional knowledge that it uses: `distribution`, `people`, `facts`, `label_accuracies`.
     """
 
     name: str = Field(default="", description="What findings call it; default: what it uses. Unique.")

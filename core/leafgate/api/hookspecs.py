@@ -1,4 +1,4 @@
-"""The hooks. They offer and never act: each returns classes, and the policy fills in their options."""
+"""The hooks, by which a plugin offers classes; the policy fills in their options, and no hook acts by itself."""
 
 from __future__ import annotations
 

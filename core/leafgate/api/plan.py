@@ -45,9 +45,9 @@ class PolicyOrigin:
     """The file that a policy was read from, the policies it extends, and the line of each of its keys.
 
     `folder` is relative to the root of the policy's repository and empty outside one, so that no absolute path is
-    published and nothing depends on the working directory. `elsewhere` has such a folder for each file that does not
-    lie below the policy's. `given` lists the other arguments of the command line, its paths likewise or as words that
-    stand for them.
+    published and nothing depends on the working directory. `elsewhere` maps each file of the policy that does not lie
+    below `folder` to its own folder, likewise relative. `given` lists the other arguments of the command line; paths
+    among them are likewise relative, or replaced by a word such as DATA.
     """
 
     file: str = ""

@@ -64,7 +64,7 @@ def run_attack(
         return AttackResult(attack, origin, problem=str(error))
     secrets = [belief.secret for belief in beliefs]
     if not beliefs or len(set(secrets)) < len(secrets):
-        problem = "speaks twice of one secret" if beliefs else "returned no belief"
+        problem = "returned two beliefs about one secret" if beliefs else "returned no belief"
         return AttackResult(attack, origin, problem=problem)
     return AttackResult(attack, origin, beliefs)
 

@@ -55,8 +55,8 @@ def audit(
 ) -> Audit:
     """Build or load the release, attack it, and hold the scores against the policy's limits.
 
-    `file_checks` are made of a release that was read from a file.
-    `announce` is given a line before an attack that forecasts how long it will take.
+    `file_checks` checks a release that was read from a file. `announce` is called with a line before an attack that
+    forecasts how long it will take.
     Waivers are judged on the day `today`, the present day in UTC when left out; without waivers no clock is read.
     Raises InvalidError for what the policy or data get wrong and InconclusiveError when the builder
     itself fails; a failing attack or metric is a finding and takes nothing else down.

@@ -106,8 +106,8 @@ class AuditState:
         return columns_spoken_of(self.release)
 
 
-def _copy(chances: pd.DataFrame | None) -> pd.DataFrame | None:
-    return None if chances is None else chances.copy(deep=False)
+def _copy(posterior: pd.DataFrame | None) -> pd.DataFrame | None:
+    return None if posterior is None else posterior.copy(deep=False)
 
 
 def score_beliefs(
