@@ -16,6 +16,7 @@ from leafgate.api import hookspecs
 from leafgate.api.components import AttackModel, Component, TreeBuilder
 from leafgate.api.metrics import Metric
 from leafgate.errors import PolicyError, Problem
+from leafgate.types.adversary import NEEDS
 from leafgate.types.report import Unit
 
 if TYPE_CHECKING:
@@ -206,6 +207,9 @@ def _check_offer(component: object, base: type[Component], hook: str) -> None:
     field = component.model_fields["use"]
     if get_args(field.annotation) != (field.default,):
         raise TypeError(f'{component.__name__} needs a name: use: Literal["..."] = "..."')
+    unknown = sorted(set(component.needs) - NEEDS) if issubclass(component, AttackModel) else []
+    if unknown:
+        raise TypeError(f"{component.__name__} needs {unknown[0]!r}, which is none of {', '.join(sorted(NEEDS))}")
     if issubclass(component, Metric) and component.unit not in set(Unit):
         raise TypeError(
             f"{component.__name__} has a unit that is none of {', '.join(repr(str(unit)) for unit in Unit)}"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 from leafgate.types.schema import Value
 
@@ -92,6 +92,11 @@ def _words(wanted: tuple[Value, ...] | Between) -> str:
     return " or ".join("missing" if value is None else repr(value) for value in wanted)
 
 
+Need = Literal["distribution", "people", "facts", "label_accuracies", "population", "mechanism"]
+"""The optional parts of an adversary's knowledge, as attacks declare them in `needs`."""
+NEEDS: frozenset[str] = frozenset(get_args(Need))
+
+
 @dataclass(frozen=True)
 class AdversaryKnowledge:
     """What an adversary knows when an attack begins, besides the release.
@@ -130,6 +135,23 @@ class AdversaryKnowledge:
     def weight(self) -> NDArray[np.int64]:
         """People who share each of `records`."""
         return self.public.weight
+
+
+def limit_knowledge(known: AdversaryKnowledge, needs: Collection[str]) -> AdversaryKnowledge:
+    """The knowledge without the optional parts that are not among `needs`.
+
+    `vote_accuracies` belong to the `label_accuracies`.
+    """
+    return replace(
+        known,
+        distribution=known.distribution if "distribution" in needs else {},
+        mechanism=known.mechanism if "mechanism" in needs else None,
+        population=known.population if "population" in needs else None,
+        people=known.people if "people" in needs else None,
+        facts=known.facts if "facts" in needs else (),
+        label_accuracies=known.label_accuracies if "label_accuracies" in needs else None,
+        vote_accuracies=known.vote_accuracies if "label_accuracies" in needs else None,
+    )
 
 
 def defensive_copy(known: AdversaryKnowledge) -> AdversaryKnowledge:

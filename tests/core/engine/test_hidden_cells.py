@@ -14,7 +14,7 @@ from leafgate.api import AdversaryKnowledge, AttackModel, Belief, Release, Table
 from leafgate.api.components import Component
 from leafgate.cli.attack import belief_file
 from leafgate.disclosure.document import document
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.io.release_codec import LoadedRelease
 from leafgate.policy.protection import protected
 from leafgate.session.run import audit_policy
@@ -46,7 +46,7 @@ class Withholding(TreeBuilder):
 
 
 def reads_tables(does: Callable[[Release, AdversaryKnowledge], Any]) -> type[AttackModel]:
-    return attack_that(does, models=frozenset({"none"}))
+    return attack_that(does, models=frozenset({"none"}), needs=frozenset({"mechanism"}))
 
 
 def believes(*rows: tuple[float, float], cells: Any = HIDDEN, **more: Any) -> type[AttackModel]:
