@@ -13,8 +13,9 @@ import pytest
 from jsonschema import Draft7Validator
 
 from command_line import leafgate
+from entry_points import module
 from insider import FACT, INSIDER, knowing, refused
-from leafgate import AdversaryKnowledge, AttackModel, Belief, PolicyError, Release, Table
+from leafgate.api import AdversaryKnowledge, AttackModel, Belief, PolicyError, Release, Table
 from leafgate.api.declarations import Declarations
 from leafgate.api.registry import offered_by
 from leafgate.io import tables
@@ -204,18 +205,9 @@ def test_an_attack_does_not_see_its_own_section_of_the_policy() -> None:
 
 
 def test_an_attack_that_needs_what_nobody_can_grant_is_no_plugin() -> None:
-    from types import ModuleType
-
-    from leafgate import hookimpl
-
-    module = ModuleType("leafgate_misspelt")
     nosy = attack_that(lambda release, known: [], needs=frozenset({"fact"}))
-    module.attack_models = hookimpl(lambda: [nosy])  # type: ignore[attr-defined]
     with pytest.raises(TypeError, match="needs 'fact', which is none of"):
-        offered_by(module)
-
-
-# --- What the public sees ---
+        offered_by(module(attack_models=lambda: [nosy]))
 
 
 def public(path: Path) -> dict[str, Any]:
