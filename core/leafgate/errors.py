@@ -87,6 +87,10 @@ class UnreadableError(InconclusiveError):
     """This belief lacks what the metric needs; another belief may have it."""
 
 
+class ReportFormatError(LeafgateError):
+    """A plugin could not write a report in its format."""
+
+
 class NoReleaseError(LeafgateError):
     """No release keeps the builder's promise.
 

@@ -10,7 +10,7 @@ import typer
 from leafgate.console.exit_codes import guarded
 from leafgate.console.options import AsOf, ExpectFile, ExpectPolicy, ExpectRelease
 from leafgate.errors import InvalidError
-from leafgate.reports.common import clean
+from leafgate.io.text import clean
 from leafgate.session.expected_run import ExpectedRun
 
 app = typer.Typer()

@@ -12,7 +12,7 @@ from typing import Any
 
 from leafgate.disclosure.stored import parse_report
 from leafgate.errors import InvalidError, OutputError
-from leafgate.reports.common import clean
+from leafgate.io.text import clean
 from leafgate.session.expected_run import ExpectedRun
 from leafgate.types.report import EXIT_CODES, Verdict
 

@@ -1,4 +1,4 @@
-"""The hooks. They offer and never act: each returns classes, and the policy fills in their options."""
+"""The hooks. They offer and never act: builders, attacks and metrics are classes, whose options the policy fills in."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pluggy
 
 from leafgate.api.components import AttackModel, TreeBuilder
 from leafgate.api.metrics import Metric
+from leafgate.api.report_formats import ReportFormat
 
 if TYPE_CHECKING:
     import typer
@@ -37,6 +38,12 @@ def attack_models() -> list[type[AttackModel]]:
 @hookspec
 def privacy_metrics() -> list[type[Metric]]:
     """Offer ways to score what an attack learned."""
+    raise NotImplementedError
+
+
+@hookspec
+def report_formats() -> list[ReportFormat]:
+    """Offer formats in which a report can be written."""
     raise NotImplementedError
 
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from leafgate.disclosure.text import audited_file, idle_waivers, people_words, quoted, verdict_words
 from leafgate.io.json import JsonObject
-from leafgate.reports.common import (
-    LONGEST,
-    clean,
+from leafgate.io.text import LONGEST, clean
+from leafgate_reports.common import (
     command,
     data_digest,
     detail_lines,
@@ -20,7 +19,7 @@ from leafgate.reports.common import (
     state,
     state_counts,
 )
-from leafgate.reports.interpretation import meaning, method_lines
+from leafgate_reports.interpretation import meaning, method_lines
 
 LINKED = re.compile(r"(?i)(www|https?|ftp|mailto|xmpp)([.:])")
 SIGNS = {"failed": "❌", "inconclusive": "❓", "waived": "⚠️", "passed": "✅"}

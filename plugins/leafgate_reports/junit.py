@@ -6,7 +6,8 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from leafgate.disclosure.text import audited_file, idle_waivers
 from leafgate.io.json import JsonObject
-from leafgate.reports.common import LONGEST, clean, detail_lines, message, place, state, state_counts
+from leafgate.io.text import LONGEST, clean
+from leafgate_reports.common import detail_lines, message, place, state, state_counts
 
 
 def junit(report: JsonObject) -> bytes:

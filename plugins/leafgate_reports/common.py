@@ -8,10 +8,8 @@ from typing import Literal
 
 from leafgate.disclosure.text import alarm, details, group_words, headline
 from leafgate.io.json import JsonObject
-from leafgate.io.text import printable_line, shorten
+from leafgate.io.text import LONGEST, clean
 
-LONGEST = 200
-"""Longer names are cut; the JSON has all of them."""
 State = Literal["failed", "inconclusive", "waived", "passed"]
 MAX_SHORT_LINES = 3
 ORDER: Sequence[State] = ("failed", "inconclusive", "waived", "passed")
@@ -22,11 +20,6 @@ def state(finding: JsonObject) -> State:
     if "waiver" in finding:
         return "waived"
     return "inconclusive" if finding["passed"] is None else "passed" if finding["passed"] else "failed"
-
-
-def clean(text: object, longest: int = LONGEST) -> str:
-    """A text without control characters, marks of direction and line ends, cut to `longest` characters."""
-    return shorten(printable_line(str(text)), longest)
 
 
 def findings_by_urgency(report: JsonObject) -> list[JsonObject]:

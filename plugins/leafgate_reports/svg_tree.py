@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from leafgate.disclosure.text import number
 from leafgate.io.json import JsonObject
-from leafgate.reports.common import clean, path_conditions
+from leafgate.io.text import clean
+from leafgate_reports.common import path_conditions
 
 ROW, BARE, MARGIN, DOT, TURN = 26, 46, 14, 16, 16
 CHAR_WIDTH = 6.7

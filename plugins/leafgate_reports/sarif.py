@@ -11,9 +11,8 @@ from urllib.parse import quote
 
 from leafgate.disclosure.text import audited_file, idle_waivers
 from leafgate.io.json import JsonDocument, JsonObject, readable
-from leafgate.reports.common import (
-    LONGEST,
-    clean,
+from leafgate.io.text import LONGEST, clean
+from leafgate_reports.common import (
     detail_lines,
     findings_by_urgency,
     marked_leaves,
