@@ -87,6 +87,10 @@ class UnreadableError(InconclusiveError):
     """A belief lacks what a metric reads, such as a prior: the engine then tries the metric on the next belief."""
 
 
+class ReportFormatError(LeafgateError):
+    """A plugin could not write a report in its format."""
+
+
 class NoReleaseError(LeafgateError):
     """No release keeps the builder's promise.
 

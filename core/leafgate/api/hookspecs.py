@@ -1,4 +1,4 @@
-"""The hooks, by which a plugin offers classes; the policy fills in their options, and no hook acts by itself."""
+"""The hooks, by which a plugin offers classes, whose options the policy fills in, and report formats."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pluggy
 
 from leafgate.api.components import AttackModel, TreeBuilder
 from leafgate.api.metrics import Metric
+from leafgate.api.report_formats import ReportFormat
 
 if TYPE_CHECKING:
     import typer
@@ -40,6 +41,12 @@ def attack_models() -> list[type[AttackModel]]:
 @hookspec
 def privacy_metrics() -> list[type[Metric]]:
     """Offer ways to score what an attack learned."""
+    raise NotImplementedError
+
+
+@hookspec
+def report_formats() -> list[ReportFormat]:
+    """Offer formats in which a report can be written."""
     raise NotImplementedError
 
 

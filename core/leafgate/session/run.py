@@ -83,7 +83,8 @@ def audit_policy(
 
     plan = compile_plan(policy, source, table=table)
     tables = (table, test, population, people, own_people)
-    return NotebookAudit.of(audit(plan, plugins, *tables, file_checks=FILE_CHECKS, today=today, announce=announce))
+    audited = audit(plan, plugins, *tables, file_checks=FILE_CHECKS, today=today, announce=announce)
+    return NotebookAudit.of(audited, policy.plugins)
 
 
 def build_release(policy: Policy, plugins: Plugins, table: Table, test: Table | None = None) -> ReleaseArtifact:
@@ -129,7 +130,7 @@ def open_session(
     test: Path | None = None,
     org: Path | Sequence[Path] | None = None,
     *,
-    before_data: Callable[[Policy], None] | None = None,
+    before_data: Callable[[Policy, Plugins], None] | None = None,
 ) -> Session:
     """Read a policy and the tables it names.
 
@@ -139,7 +140,7 @@ def open_session(
         root: the folder that the policy's data files are below; the policy's own when left out.
         test: the test table, in place of `data.test`.
         org: one policy or several that this policy must complete or tighten.
-        before_data: is called with the policy before any table is read.
+        before_data: is called with the policy and its plugins before any table is read.
 
     Raises:
         PolicyError: the policy is wrong; every problem is listed.
@@ -147,7 +148,7 @@ def open_session(
     """
     loaded = load_policy(path, root, org)
     if before_data is not None:
-        before_data(loaded.policy)
+        before_data(loaded.policy, loaded.plugins)
     source = replace(loaded.source, given=tuple(_given(path, data, root, each_org(org), test)))
     policy = overridden(loaded.policy, data, test)
     start = time.perf_counter()

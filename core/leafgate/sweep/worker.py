@@ -18,6 +18,7 @@ from leafgate.io.files import OWNER_ONLY, make_folder, remove_files, write_file
 from leafgate.io.json import canonical, parse_json, readable
 from leafgate.policy.load import compile_plan, policy_of
 from leafgate.policy.models import Policy
+from leafgate.session.report_formats import format_files
 from leafgate.session.results import write_results
 from leafgate.session.run import Read, Tables, audit_policy, overridden
 from leafgate.session.stale_results import RELEASE, RESULTS
@@ -121,7 +122,7 @@ class Auditor:
         if kept is not None:
             return Result(point, kept, name)
         make_folder(folder)
-        remove_files(folder, (*RESULTS, KEY))
+        remove_files(folder, (*RESULTS, *format_files(plugins), KEY))
         try:
             audited = audit_policy(policy, plugins, *read)
         except InconclusiveError as error:

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
-from leafgate.io.json import JsonObject
-from leafgate.reports.common import clean
+from leafgate.app import JsonObject, clean
 
 MAX_COLUMNS = 40
 """Columns that are listed by name."""
