@@ -33,11 +33,11 @@ def report_frame(report: JsonObject, plugins: Plugins) -> str | None:
 def release_frame(release: Release) -> str | None:
     """The page of a release's first tree in a frame, with everything that the release publishes."""
     from leafgate.api.registry import load_plugins
+    from leafgate.session.report_formats import render_tree
 
     offered = _page_format(load_plugins())
-    if offered is None or offered.format.render_tree is None:
-        return None
-    return _frame(offered.format.render_tree(tree_document(release)).decode())
+    page = None if offered is None else render_tree(offered, tree_document(release))
+    return None if page is None else _frame(page.decode())
 
 
 def _page_format(plugins: Plugins) -> OfferedFormat | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from typing import TYPE_CHECKING
@@ -53,15 +53,16 @@ def chosen_formats(plugins: Plugins, names: Collection[str]) -> tuple[OfferedFor
     offered = offered_formats(plugins)
     for name in names:
         if name not in offered:
-            _refuse(name, list(offered))
+            _refuse(name, list(offered), plugins)
     return tuple(offered[name] for name in dict.fromkeys(names))
 
 
-def _refuse(name: str, known: Collection[str]) -> NoReturn:
+def _refuse(name: str, known: Collection[str], plugins: Plugins) -> NoReturn:
     from leafgate.policy.validation import nearest_name
 
     near = nearest_name(name, known, "")
-    remedy = "; ".join(filter(None, [near, f"installed: {', '.join(known)}"]))
+    broken = f"broken, see `leafgate plugins`: {', '.join(plugin.name for plugin in plugins.broken)}"
+    remedy = "; ".join(filter(None, [near, f"installed: {', '.join(known)}", broken if plugins.broken else ""]))
     raise InvalidError(f"nobody offers the report format {name!r}", place="--to", remedy=remedy)
 
 
@@ -74,8 +75,18 @@ def render(offered: OfferedFormat, document: ReportDocument, attachments: Mappin
     """
     format_ = offered.format
     given = {name: content for name, content in (attachments or {}).items() if name in format_.attachments}
+    return _content(offered, lambda: format_.render(deepcopy(document), given))
+
+
+def render_tree(offered: OfferedFormat, document: ReportDocument) -> bytes | None:
+    """The first tree of a release in a format; None if the format draws none. Errors are those of `render`."""
+    draw = offered.format.render_tree
+    return None if draw is None else _content(offered, lambda: draw(deepcopy(document)))
+
+
+def _content(offered: OfferedFormat, draw: Callable[[], object]) -> bytes:
     try:
-        content: object = format_.render(deepcopy(document), given)
+        content = draw()
     except (Exception, SystemExit) as error:
         _fail(offered, _where(error), error)
     if not isinstance(content, bytes):

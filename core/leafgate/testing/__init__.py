@@ -5,11 +5,13 @@ One line of pytest for each plugin:
     @pytest.mark.parametrize("check", conformance(MyAttack()), ids=str)
     def test_conforms(check): check()
 
-A check that does not apply to a plugin is skipped, with the reason; none passes silently.
+For a report format it is `format_conformance(MY_FORMAT)`. A check that does not apply to a plugin is skipped, with the
+reason; none passes silently.
 
 `scenarios` holds tables, releases and contexts; `subjects` runs a component on them; `common_checks` and the checks
 of each kind of component compare what it returns; `sandbox` observes the process meanwhile, `subprocess_worker` is a
-second process; `check` is one check and the ways it can end.
+second process; `check` is one check and the ways it can end. `format_checks` renders the documents of
+`scenarios.reports`.
 """
 
 from __future__ import annotations

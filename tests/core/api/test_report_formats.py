@@ -12,7 +12,7 @@ from leafgate.api.describe import plugin_lines, plugins_document
 from leafgate.api.registry import load_plugins
 from leafgate.api.report_formats import ReportDocument, ReportFormat
 from leafgate.errors import InvalidError, PolicyError, ReportFormatError
-from leafgate.session.report_formats import chosen_formats, offered_formats, render
+from leafgate.session.report_formats import chosen_formats, offered_formats, render, render_tree
 from standins import ORIGIN
 
 
@@ -159,6 +159,19 @@ def test_a_format_that_fails_is_named_without_a_text_of_the_data(
     assert f"'tally' of {ORIGIN}" in str(caught.value)
     assert "planted-name" not in str(caught.value)
     assert caught.value.exit_code == 4
+
+
+def test_a_tree_that_cannot_be_drawn_is_an_error_of_its_format(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, offering(declared(render_tree=lambda document: document["planted"])))
+    [tally] = chosen_formats(load_plugins(), ["tally"])
+    with pytest.raises(ReportFormatError, match=r"'tally' of .* raised KeyError"):
+        render_tree(tally, {"nodes": []})
+
+
+def test_an_unknown_format_names_the_broken_plugins_that_might_offer_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, offering(declared(filename="../report.tally")))
+    with pytest.raises(InvalidError, match="broken, see `leafgate plugins`: spies"):
+        chosen_formats(load_plugins(), ["tally"])
 
 
 def test_a_format_cannot_change_the_document_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
