@@ -10,11 +10,11 @@ import numpy as np
 from diversity_runs import ACCURACY, audited, error_of, findings, number, size_of_release
 from kadet_runs import Setting, release_of
 from kadet_variations import with_columns
-from leafgate import Release, Table
 from leafgate.algorithms.equivalence import Reached
 from leafgate.algorithms.routing import route
+from leafgate.api import Release, Table
 from leafgate.engine.audit import Audit
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate_linking.attack import Linked, link
 
 LIMIT, K = 0.9, 50

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from leafgate import Release, Table
+from leafgate.api import Release, Table
 from leafgate.engine.audit import Audit
 from leafgate.session.run import Session, open_session
 from leafgate.types.tree import columns_asked

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from kadet_runs import K_GRID, Setting, release_of, row_of
-from leafgate import Release, Table
 from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.prediction import predict
 from leafgate.algorithms.routing import split_rows
+from leafgate.api import Release, Table
 from leafgate.types.arrays import Rows
 from leafgate.types.hierarchy import Hierarchy
 from leafgate.types.schema import Column, Schema

@@ -22,8 +22,9 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from leafgate import Metric, ScoringContext, Table, from_sklearn
-from leafgate.engine.build import grant_knowledge
+from leafgate import from_sklearn
+from leafgate.api import Metric, ScoringContext, Table
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.session.run import open_session

@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from leafgate import Release, TreeBuilder, hookimpl
-from leafgate.api.lazy import lazy
-from leafgate.api.options import PositiveInt, PruningConfidence
+from leafgate.api import PositiveInt, PruningConfidence, Release, TreeBuilder, hookimpl, lazy
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from leafgate import Table
     from leafgate.algorithms.induction import encoding, greedy, growth, pruning
     from leafgate.algorithms.induction.splits import Measure
+    from leafgate.api import Table
 else:
     encoding, greedy, growth, pruning = (
         lazy(f"leafgate.algorithms.induction.{name}") for name in ("encoding", "greedy", "growth", "pruning")
     )
+
+
+leafgate_api = ">=2,<3"
 
 
 class Id3(TreeBuilder):

@@ -7,22 +7,32 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from leafgate import AtLeast, AtMost, Example, Metric, ScoringContext, hookimpl
-from leafgate.api.components import ONLY_DERIVED
-from leafgate.api.lazy import lazy
-from leafgate.api.options import PositiveInt
-from leafgate.errors import UnreadableError
-from leafgate.types.evidence import AuditorOnly, PeopleCount
+from leafgate.api import (
+    ONLY_DERIVED,
+    AtLeast,
+    AtMost,
+    AuditorOnly,
+    Example,
+    Metric,
+    PeopleCount,
+    PositiveInt,
+    ScoringContext,
+    UnreadableError,
+    hookimpl,
+    lazy,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
 
-    from leafgate.types.arrays import Floats
+    from leafgate.api import Floats
 
 else:
     np, pd = lazy("numpy"), lazy("pandas")
+
+leafgate_api = ">=2,<3"
 
 BELIEF = "Whatever the attack it judges assumes; P* is what it believes."
 SOURCE = (

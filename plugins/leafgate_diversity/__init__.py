@@ -6,12 +6,21 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, model_validator
 
-from leafgate import AtLeast, AtMost, Example, Metric, ScoringContext, hookimpl
-from leafgate.api.lazy import lazy
-from leafgate.api.metrics import RecordMetric
-from leafgate.api.options import PositiveFloat, PositiveShare
-from leafgate.errors import UnreadableError
-from leafgate.types.report import Unit, lenient
+from leafgate.api import (
+    AtLeast,
+    AtMost,
+    Example,
+    Metric,
+    PositiveFloat,
+    PositiveShare,
+    RecordMetric,
+    ScoringContext,
+    Unit,
+    UnreadableError,
+    hookimpl,
+    lazy,
+    lenient,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,11 +28,12 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from leafgate.api.declarations import Declarations, DeclaredColumn
-    from leafgate.types.arrays import Floats
+    from leafgate.api import Declarations, DeclaredColumn, Floats
     from leafgate_diversity import measures
 else:
     np, pd, measures = lazy("numpy"), lazy("pandas"), lazy("leafgate_diversity.measures")
+
+leafgate_api = ">=2,<3"
 
 BELIEF = "Whatever the attack it judges assumes; p is what it believes of a person, P the shares among everyone."
 

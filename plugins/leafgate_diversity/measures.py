@@ -10,8 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from leafgate.types.arrays import Floats
-from leafgate.types.hierarchy import Hierarchy
+from leafgate.api import Floats, Hierarchy
 
 DECIMALS = 12
 """Decimals that scores are rounded to, so that five equal shares have an l of 5 and not of 4.999999999999999."""

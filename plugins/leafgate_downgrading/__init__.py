@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from leafgate import AttackModel, BuildResult, Metric, ReleaseAtMost, ScoringContext, TreeBuilder, hookimpl
-from leafgate.api.lazy import lazy
+from leafgate.api import AttackModel, BuildResult, Metric, ReleaseAtMost, ScoringContext, TreeBuilder, hookimpl, lazy
 from leafgate_downgrading.options import (
     PAPER,
     CellAttack,
@@ -26,11 +25,12 @@ from leafgate_downgrading.options import (
 if TYPE_CHECKING:
     import numpy as np
 
-    from leafgate import Table
-    from leafgate.api.declarations import Declarations
+    from leafgate.api import Declarations, Table
     from leafgate_downgrading import builder, metrics
 else:
     builder, metrics = lazy("leafgate_downgrading.builder"), lazy("leafgate_downgrading.metrics")
+
+leafgate_api = ">=2,<3"
 
 __all__ = [
     "CellAttack",

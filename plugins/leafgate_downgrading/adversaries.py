@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from leafgate.types.arrays import Codes, Floats, Mask, Rows
+from leafgate.api import Codes, Floats, Mask, Rows
 from leafgate_downgrading.c45_missing import Node, TreeOptions, class_posterior, grow_tree
 from leafgate_downgrading.grid import HIDDEN, Grid, hidden_by_column, indicators
 

@@ -14,12 +14,22 @@ from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.induction.greedy import grow
 from leafgate.algorithms.induction.growth import finished
 from leafgate.algorithms.induction.pruning import prune
-from leafgate.errors import NoReleaseError, PolicyError
-from leafgate.types.arrays import Mask, Rows
-from leafgate.types.release import BuildResult, Records, Release
-from leafgate.types.schema import Column, Schema
-from leafgate.types.table import Table, make_table, typed_column
-from leafgate.types.tree import Leaf, Node
+from leafgate.api import (
+    BuildResult,
+    Column,
+    Leaf,
+    Mask,
+    Node,
+    NoReleaseError,
+    PolicyError,
+    Records,
+    Release,
+    Rows,
+    Schema,
+    Table,
+    make_table,
+    typed_column,
+)
 from leafgate_downgrading.grid import WITHHELD, Cells, secret_cells, table_cells
 from leafgate_downgrading.search import Objective, Search, search_cells_to_withhold
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from leafgate.algorithms.induction.pruning import SLACK, pessimistic_errors
 from leafgate.algorithms.induction.splits import x_log_x
-from leafgate.types.arrays import Floats, Mask, Rows
+from leafgate.api import Floats, Mask, Rows
 from leafgate_downgrading.grid import HIDDEN, Grid
 
 # --- The best test of a node whose cases may hide what it asks about ---

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.types.arrays import Codes, Floats, Mask, Rows
+from leafgate.api import Codes, Floats, Mask, Rows
 from leafgate_downgrading.grid import HIDDEN, Grid, hidden_by_column
 from leafgate_downgrading.naive_bayes import columns_by_information, pair_counts
 

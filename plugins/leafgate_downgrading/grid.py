@@ -10,10 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.types.arrays import Codes, Floats, Mask, Rows
-from leafgate.types.release import Records
-from leafgate.types.schema import Column, Schema, bin_of
-from leafgate.types.table import Table
+from leafgate.api import Codes, Column, Floats, Mask, Records, Rows, Schema, Table, bin_of
 
 HIDDEN = -1
 """The code of a cell that cannot be seen."""

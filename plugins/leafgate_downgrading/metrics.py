@@ -7,10 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from leafgate import ScoringContext
-from leafgate.errors import InconclusiveError
-from leafgate.types.arrays import Floats, Mask
-from leafgate.types.release import Records
+from leafgate.api import Floats, InconclusiveError, Mask, Records, ScoringContext
 from leafgate_downgrading.adversaries import TreeAdversary, TreeCache
 from leafgate_downgrading.c45_missing import TreeOptions, class_posterior
 from leafgate_downgrading.grid import (

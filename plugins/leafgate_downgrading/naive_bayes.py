@@ -7,7 +7,7 @@ from collections.abc import Collection
 import numpy as np
 
 from leafgate.algorithms.induction.splits import x_log_x
-from leafgate.types.arrays import Codes, Floats, Rows
+from leafgate.api import Codes, Floats, Rows
 from leafgate_downgrading.grid import Grid, hidden_by_column, indicators
 
 

@@ -7,17 +7,26 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, TreeBuilder
-from leafgate.api.lazy import lazy
-from leafgate.api.options import NonNegativeFloat, PositiveInt, PruningConfidence, Share, ShareBelowOne
-from leafgate.errors import InconclusiveError
+from leafgate.api import (
+    AdversaryKnowledge,
+    AttackModel,
+    Belief,
+    InconclusiveError,
+    NonNegativeFloat,
+    PositiveInt,
+    PruningConfidence,
+    Release,
+    Share,
+    ShareBelowOne,
+    TreeBuilder,
+    lazy,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from leafgate.api.declarations import Declarations
-    from leafgate.types.arrays import Floats
+    from leafgate.api import Declarations, Floats
     from leafgate_downgrading import adversaries, c45_missing, conditioning, grid, naive_bayes
     from leafgate_downgrading.adversaries import FittedAdversary, TreeCache
     from leafgate_downgrading.c45_missing import TreeOptions
@@ -191,6 +200,8 @@ class DowngradingOptions(TreeBuilder):
     def missing_requirements(self, plan: Declarations) -> str:
         if not plan.protected_columns and not any("sensitive" in spec.roles for spec in plan.columns.values()):
             return "nothing is secret: name cells in `data.protect`, or give a column the role `sensitive`"
+        if any(adversary.knows is not None for adversary in self.against):
+            return "the adversaries of `against` are granted nothing: leave `knows` out"
         for option, names in (("columns", self.columns or ()), ("weights", self.weights)):
             strange = [name for name in names if name not in plan.columns]
             if strange:

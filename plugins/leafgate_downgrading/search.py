@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.types.arrays import Codes, Floats, Mask, Rows
+from leafgate.api import Codes, Floats, Mask, Rows
 from leafgate_downgrading.adversaries import LIMIT_TOLERANCE, AdversaryEnsemble, AdversaryModel, TreeCache
 from leafgate_downgrading.grid import HIDDEN, Cells, Grid, encode_cells
 from leafgate_downgrading.metrics import UtilityLoss

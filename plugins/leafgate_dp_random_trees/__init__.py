@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from leafgate import (
+from leafgate.api import (
     AdversaryKnowledge,
     AttackModel,
     Belief,
@@ -22,8 +22,8 @@ from leafgate import (
     ScoringContext,
     TreeBuilder,
     hookimpl,
+    lazy,
 )
-from leafgate.api.lazy import lazy
 from leafgate_dp_random_trees.options import (
     Delta,
     DistinguishOptions,
@@ -38,13 +38,16 @@ if TYPE_CHECKING:
     import pandas as pd
     import typer
 
-    from leafgate import Table
+    from leafgate.api import Table
     from leafgate_dp_random_trees import builder, claim_check
     from leafgate_dp_random_trees.distinguish import attack
 else:
     builder, claim_check, attack = (
         lazy(f"leafgate_dp_random_trees.{name}") for name in ("builder", "claim_check", "distinguish.attack")
     )
+
+
+leafgate_api = ">=2,<3"
 
 
 class RandomTrees(RandomTreesOptions):

@@ -9,18 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leafgate.algorithms.routing import route
-from leafgate.errors import PolicyError
-from leafgate.types.arrays import Ids
-from leafgate.types.release import Combine, Counted, Release
-from leafgate.types.table import Table
+from leafgate.api import Combine, Counted, Ids, PolicyError, Release, Table
 from leafgate_dp_random_trees.accounting import choose_forest, noise_claim, sampling_claim
 from leafgate_dp_random_trees.leaf_scores import with_statistics
 from leafgate_dp_random_trees.mechanisms import Key, discrete_laplace, sample_counts
 from leafgate_dp_random_trees.structure import CUTS, draw_balanced_trees, draw_random_trees
 
 if TYPE_CHECKING:
-    from leafgate.types.schema import Schema
-    from leafgate.types.tree import Node
+    from leafgate.api import Node, Schema
     from leafgate_dp_random_trees.options import (
         DpLaplaceTreesOptions,
         DpRandomTreesOptions,

@@ -10,11 +10,7 @@ from weakref import ref
 import numpy as np
 from pydantic import ValidationError
 
-from leafgate import ScoringContext
-from leafgate.errors import InconclusiveError, PolicyError
-from leafgate.types.evidence import AuditorOnly
-from leafgate.types.release import Release
-from leafgate.types.tree import Leaf, leaves
+from leafgate.api import AuditorOnly, InconclusiveError, Leaf, PolicyError, Release, ScoringContext, leaves
 from leafgate_dp_random_trees.accounting import Forest, account, noise_claim, noise_epsilon, round_up, sampling_claim
 from leafgate_dp_random_trees.builder import COMBINE_RULES, SELECTION
 from leafgate_dp_random_trees.leaf_scores import DECIMALS, summed_scores

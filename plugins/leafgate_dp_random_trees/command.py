@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leafgate.console.exit_codes import guarded
-from leafgate.errors import InvalidError
-from leafgate.io.files import EVERYONE, write_file
-from leafgate.io.json import readable
+from leafgate.api import InvalidError
+from leafgate.app import EVERYONE, guarded, readable, write_file
 
 if TYPE_CHECKING:
     from leafgate_dp_random_trees.accounting import FeasibleParameters

@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import pdtr
 
-from leafgate.types.arrays import Floats, Ids
-from leafgate.types.schema import Schema
-from leafgate.types.tree import Leaf, Node, map_leaves
+from leafgate.api import Floats, Ids, Leaf, Node, Schema, map_leaves
 from leafgate_dp_random_trees.distinguish.features import Cells, Grid, TreeCounters
 
 SIMULATED_PEOPLE = 30_000

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from leafgate.types.arrays import Ids
+from leafgate.api import Ids
 
 # --- Private coins: a stream nobody can foresee or trace back, from a key drawn once for each forest ---
 

@@ -6,8 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from leafgate import AttackModel, TreeBuilder
-from leafgate.api.options import OpenProbability, PositiveFloat
+from leafgate.api import AttackModel, OpenProbability, PositiveFloat, TreeBuilder
 
 Combine = Literal["evidence", "normalised", "sum"]
 Structure = Literal["balanced", "random"]
@@ -115,6 +114,7 @@ class DistinguishOptions(AttackModel):
 
     reads = frozenset({"sampled", "noisy"})
     parts = frozenset({"trees"})
+    needs = frozenset({"mechanism"})
     threat_model = "The worst case that is promised: someone who made up everybody else asks whether you are there."
     formula = "epsilon >= ln((1 - delta - miss) / false alarm), with the errors' Clopper-Pearson bounds"
     source = (

@@ -22,9 +22,7 @@ import numpy as np
 from scipy.special import betainc, gammaln, logsumexp, xlog1py, xlogy
 
 from leafgate.algorithms.routing import NOWHERE, route
-from leafgate.types.arrays import Floats, Ids, Mask
-from leafgate.types.release import Release
-from leafgate.types.table import Table
+from leafgate.api import Floats, Ids, Mask, Release, Table
 
 LEVEL = 1e-6
 """An honest release is refused with this probability at most."""

@@ -7,9 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.types.arrays import Floats
-from leafgate.types.schema import Column, Schema
-from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit, columns_asked, map_leaves
+from leafgate.api import (
+    Branch,
+    CategoricalSplit,
+    Column,
+    Floats,
+    Leaf,
+    Node,
+    NumericSplit,
+    Schema,
+    columns_asked,
+    map_leaves,
+)
 
 Bounds = Mapping[str, tuple[float, float]]
 

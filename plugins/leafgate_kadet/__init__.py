@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from leafgate import Release, TreeBuilder, hookimpl
-from leafgate.api.lazy import lazy
-from leafgate.api.options import PositiveInt, PruningConfidence
+from leafgate.api import PositiveInt, PruningConfidence, Release, TreeBuilder, hookimpl, lazy
 from leafgate_kadet import requirements
 from leafgate_kadet.requirements import AnyRequired
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from leafgate import Table
     from leafgate.algorithms.induction import encoding, growth, pruning
+    from leafgate.api import Table
     from leafgate_kadet import equivalent_table as equivalent_tables
     from leafgate_kadet import grow as growing
     from leafgate_kadet import spans as spans_of_tree
@@ -31,6 +29,9 @@ else:
     equivalent_tables, growing, spans_of_tree = (
         lazy(f"leafgate_kadet.{name}") for name in ("equivalent_table", "grow", "spans")
     )
+
+
+leafgate_api = ">=2,<3"
 
 
 class Kadet(TreeBuilder):

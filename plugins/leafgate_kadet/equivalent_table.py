@@ -17,10 +17,8 @@ import numpy as np
 from leafgate.algorithms.induction.encoding import EncodedTable
 from leafgate.algorithms.induction.growth import GrowingNode, class_counts
 from leafgate.algorithms.induction.paths import cell_of, conditions, refuse_gaps
-from leafgate.io.json import canonical
-from leafgate.types.arrays import Codes
-from leafgate.types.release import Records
-from leafgate.types.schema import Schema
+from leafgate.api import Codes, Records, Schema
+from leafgate.app import canonical
 from leafgate_kadet.spans import Span
 
 

@@ -13,8 +13,7 @@ from leafgate.algorithms.induction.growth import GrowingNode, class_counts, grow
 from leafgate.algorithms.induction.histograms import count_histograms
 from leafgate.algorithms.induction.selection import Choice, choose, mean_gain
 from leafgate.algorithms.induction.splits import ChildrenSatisfy, Measure, SplitFilter, Tests, score, tests_of
-from leafgate.errors import NoReleaseError
-from leafgate.types.schema import Schema
+from leafgate.api import NoReleaseError, Schema
 from leafgate_kadet.requirements import Admissible
 from leafgate_kadet.spans import Span, SpanFilter, Spans
 

@@ -11,31 +11,34 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
-from leafgate.api.components import STRICT
-from leafgate.api.lazy import lazy
-from leafgate.api.options import NonNegativeFloat, PositiveFloat, PositiveShare
-from leafgate.errors import PolicyError
-from leafgate.types.hierarchy import Hierarchy
-from leafgate.types.report import lenient
-from leafgate.types.schema import Column, Schema
+from leafgate.api import (
+    Column,
+    Hierarchy,
+    NonNegativeFloat,
+    PolicyError,
+    PositiveFloat,
+    PositiveShare,
+    Schema,
+    Strict,
+    lazy,
+    lenient,
+)
 
 if TYPE_CHECKING:
     import numpy as np
 
     from leafgate.algorithms.induction import growth, splits
     from leafgate.algorithms.induction.encoding import EncodedTable
-    from leafgate.types.arrays import Floats, Mask, Rows
+    from leafgate.api import Floats, Mask, Rows
 else:
     np = lazy("numpy")
     growth, splits = lazy("leafgate.algorithms.induction.growth"), lazy("leafgate.algorithms.induction.splits")
 
 
-class Required(BaseModel):
+class Required(Strict):
     """One requirement; of every sensitive column, or of `secret` alone."""
-
-    model_config = STRICT
 
     use: str
     secret: str | None = Field(None, description="The sensitive column it is about; every one when left out.")

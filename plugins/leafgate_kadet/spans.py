@@ -23,8 +23,7 @@ from leafgate.algorithms.induction.growth import split as split_node
 from leafgate.algorithms.induction.histograms import Histograms, count_histograms
 from leafgate.algorithms.induction.selection import Choice
 from leafgate.algorithms.induction.splits import Cuts, cuts_of, on_level, segments
-from leafgate.errors import InconclusiveError
-from leafgate.types.arrays import Codes, Mask, Rows
+from leafgate.api import Codes, InconclusiveError, Mask, Rows
 from leafgate_kadet.requirements import Admissible, SecretView
 
 # --- BREACH of the paper: the tests that would break a span, evaluated for all tests at once ---

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, hookimpl
-from leafgate.api.lazy import lazy
+from leafgate.api import AdversaryKnowledge, AttackModel, Belief, Release, hookimpl, lazy
 
 if TYPE_CHECKING:
     from leafgate_linking import attack
 else:
     attack = lazy("leafgate_linking.attack")
+
+
+leafgate_api = ">=2,<3"
 
 
 class Linking(AttackModel):
@@ -20,7 +22,7 @@ class Linking(AttackModel):
     use: Literal["linking"] = "linking"
 
     models = frozenset({"trees", "none"})
-    uses = frozenset({"distribution", "label_accuracies"})
+    needs = frozenset({"distribution", "label_accuracies", "population"})
     threat_model = (
         "The adversary has the release and the public columns of everyone in the table (a voter register, an HR "
         "list), and routes each person down the trees, trying every value of the columns it does not know."

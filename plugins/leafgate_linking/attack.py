@@ -9,18 +9,27 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leafgate import AdversaryKnowledge, Belief, InconclusiveError, Release
 from leafgate.algorithms.derivable import mark_unmodelled_scores
 from leafgate.algorithms.equivalence import Reached, ResidualTrees, group_by_keys, residual_trees
 from leafgate.algorithms.feasible import conditions, intersect_paths
 from leafgate.algorithms.prediction import predicted_classes
-from leafgate.types.arrays import Floats, Ids
-from leafgate.types.belief import Certainty
-from leafgate.types.evidence import AuditorOnly, PeopleCount
-from leafgate.types.release import Records
-from leafgate.types.schema import Column, Schema
-from leafgate.types.table import Table, distinct_rows
-from leafgate.types.tree import columns_asked
+from leafgate.api import (
+    AdversaryKnowledge,
+    AuditorOnly,
+    Belief,
+    Certainty,
+    Column,
+    Floats,
+    Ids,
+    InconclusiveError,
+    PeopleCount,
+    Records,
+    Release,
+    Schema,
+    Table,
+    columns_asked,
+    distinct_rows,
+)
 from leafgate_linking.posterior import LeafReader, combine_trees, more_certain, shares_of_matches, smooth
 from leafgate_linking.record_matching import Matches, matches
 

@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 
 from leafgate.algorithms.equivalence import Reached
 from leafgate.algorithms.feasible import Domain, Interval, Possible, rest_of
-from leafgate.types.arrays import Floats
-from leafgate.types.release import Records, Release
-from leafgate.types.schema import Column, bins_between
-from leafgate.types.tree import Leaf
+from leafgate.api import Column, Floats, Leaf, Records, Release, bins_between
 from leafgate_linking.record_matching import Matches, fits_domain, numbered
 
 

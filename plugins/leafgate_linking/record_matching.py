@@ -9,10 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leafgate.types.arrays import Floats, Ids, Mask
-from leafgate.types.release import Records
-from leafgate.types.schema import Column, Schema, bin_of, bins_between
-from leafgate.types.table import Table
+from leafgate.api import Column, Floats, Ids, Mask, Records, Schema, Table, bin_of, bins_between
 
 
 def numbered(records: Records, place: int) -> tuple[Ids, list[Any]]:

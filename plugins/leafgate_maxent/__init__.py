@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, hookimpl
-from leafgate.api.lazy import lazy
-from leafgate.api.options import PositiveFloat
+from leafgate.api import AdversaryKnowledge, AttackModel, Belief, PositiveFloat, Release, hookimpl, lazy
 
 if TYPE_CHECKING:
-    from leafgate.api.declarations import Declarations
+    from leafgate.api import Declarations
     from leafgate_maxent import attack
     from leafgate_maxent.problem import problem as problems
 else:
     attack, problems = lazy("leafgate_maxent.attack"), lazy("leafgate_maxent.problem.problem")
+
+leafgate_api = ">=2,<3"
 
 SOURCE = (
     'Z. Zhu, W. Du, "Understanding Privacy Risk of Publishing Decision Trees", DBSec 2010, LNCS 6166, 33-48, '
@@ -40,7 +40,7 @@ class _TreeConstraintsAttack(AttackModel):
 
     models = frozenset({"trees"})
     parts = frozenset({"trees"})
-    uses = frozenset({"distribution", "people", "facts", "label_accuracies"})
+    needs = frozenset({"distribution", "people", "facts", "label_accuracies", "population"})
     source = SOURCE
 
 

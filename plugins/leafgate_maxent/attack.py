@@ -10,13 +10,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leafgate import AdversaryKnowledge, Belief, Release
 from leafgate.algorithms.derivable import mark_unmodelled_scores
-from leafgate.types.arrays import Floats, Ids
-from leafgate.types.belief import Certainty
-from leafgate.types.evidence import AuditorOnly
-from leafgate.types.schema import Column
-from leafgate.types.tree import CategoricalSplit, NumericSplit
+from leafgate.api import (
+    AdversaryKnowledge,
+    AuditorOnly,
+    Belief,
+    CategoricalSplit,
+    Certainty,
+    Column,
+    Floats,
+    Ids,
+    NumericSplit,
+    Release,
+)
 from leafgate_maxent.counting.posterior import counting_posterior
 from leafgate_maxent.problem.build import Model, build_model
 from leafgate_maxent.problem.leaf_constraints import leaf_statistics

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leafgate import hookimpl
+from leafgate.api import hookimpl
 
 if TYPE_CHECKING:
     import typer
+
+
+leafgate_api = ">=2,<3"
 
 
 @hookimpl

@@ -7,11 +7,8 @@ from typing import Annotated
 
 import typer
 
-from leafgate.console.exit_codes import guarded
-from leafgate.console.options import AsOf, ExpectFile, ExpectPolicy, ExpectRelease
-from leafgate.errors import InvalidError
-from leafgate.io.text import clean
-from leafgate.session.expected_run import ExpectedRun
+from leafgate.api import InvalidError
+from leafgate.app import AsOf, ExpectedRun, ExpectFile, ExpectPolicy, ExpectRelease, clean, guarded
 
 app = typer.Typer()
 mlflow = typer.Typer(help="Keep an audit's outcome beside a model, in MLflow.")

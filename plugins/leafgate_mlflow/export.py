@@ -10,11 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from leafgate.disclosure.stored import parse_report
-from leafgate.errors import InvalidError, OutputError
-from leafgate.io.text import clean
-from leafgate.session.expected_run import ExpectedRun
-from leafgate.types.report import EXIT_CODES, Verdict
+from leafgate.api import InvalidError, OutputError
+from leafgate.app import EXIT_CODES, ExpectedRun, Verdict, clean, parse_report
 
 RETRIES = "3"
 """Of calls to a server, unless the environment says otherwise; MLflow's own default waits for minutes."""

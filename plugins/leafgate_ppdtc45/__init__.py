@@ -11,18 +11,29 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from leafgate import BuildResult, InconclusiveError, Metric, ReleaseAtLeast, ScoringContext, TreeBuilder, hookimpl
-from leafgate.api.lazy import lazy
+from leafgate.api import (
+    BuildResult,
+    InconclusiveError,
+    Metric,
+    ReleaseAtLeast,
+    ScoringContext,
+    TreeBuilder,
+    hookimpl,
+    lazy,
+)
 from leafgate_ppdtc45.options import Ppdtc45Options
 
 if TYPE_CHECKING:
     import numpy as np
     import typer
 
-    from leafgate import Table
+    from leafgate.api import Table
     from leafgate_ppdtc45 import builder, scoring
 else:
     np, builder, scoring = lazy("numpy"), lazy("leafgate_ppdtc45.builder"), lazy("leafgate_ppdtc45.scoring")
+
+
+leafgate_api = ">=2,<3"
 
 
 class Ppdtc45(Ppdtc45Options):

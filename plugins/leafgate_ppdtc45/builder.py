@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leafgate.errors import NoReleaseError
-from leafgate.types.release import BuildResult, NaiveBayes, Release
-from leafgate.types.table import Table
+from leafgate.api import BuildResult, NaiveBayes, NoReleaseError, Release, Table
 from leafgate_ppdtc45.deconvolved_c45 import deconvolved_tree
 from leafgate_ppdtc45.growing import grow_by_probability
 from leafgate_ppdtc45.party import SystemCoins

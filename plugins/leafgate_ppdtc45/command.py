@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leafgate.console.exit_codes import guarded
-from leafgate.console.options import PolicyFile
-from leafgate.errors import PolicyError
+from leafgate.api import PolicyError
+from leafgate.app import PolicyFile, guarded
 
 if TYPE_CHECKING:
-    from leafgate.api.registry import Plugins
-    from leafgate.policy.models import Policy
+    from leafgate.app import Plugins, Policy
     from leafgate_ppdtc45.options import Ppdtc45Options
 
 app = typer.Typer()
@@ -27,7 +25,7 @@ def perturb(
     columns: Annotated[str | None, typer.Option(help="The party's columns, where columns are split: a,b,c.")] = None,
 ) -> int:
     """Draw noise for one party's rows, once, and write the file it shares; no noise is ever drawn for them again."""
-    from leafgate.io.files import make_folder
+    from leafgate.app import make_folder
     from leafgate_ppdtc45.party import SystemCoins, make_shared_file, read_party_table, share_once
     from leafgate_ppdtc45.shared import agreed_noise
 
@@ -52,9 +50,7 @@ def mine_command(
     """Pool what several parties share, by rows or by columns, and learn from it; nothing is attacked."""
     import numpy as np
 
-    from leafgate.engine.build import publish
-    from leafgate.io.files import EVERYONE, make_folder, write_file
-    from leafgate.policy.load import compile_plan
+    from leafgate.app import EVERYONE, compile_plan, make_folder, publish, write_file
     from leafgate_ppdtc45.builder import learn
     from leafgate_ppdtc45.party import pool_files
     from leafgate_ppdtc45.shared import agreed_noise, read_shared
@@ -74,7 +70,7 @@ def mine_command(
 
 def _builder(path: Path) -> tuple[Policy, Ppdtc45Options, Plugins]:
     """The policy and its builder, which must be this one."""
-    from leafgate.policy.load import load_policy
+    from leafgate.app import load_policy
     from leafgate_ppdtc45.options import Ppdtc45Options
 
     loaded = load_policy(path)

@@ -9,8 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from leafgate.types.arrays import Codes, Floats
-from leafgate.types.tree import Node
+from leafgate.api import Codes, Floats, Node
 from leafgate_ppdtc45.em import Densities, class_densities, mixture_densities, mixture_predicts_better, noisy_columns
 from leafgate_ppdtc45.shared import SharedRecords
 from leafgate_ppdtc45.split_methods import ExpectedNode, Learner, Split, best_cut, choose_split, prune_expected, to_tree

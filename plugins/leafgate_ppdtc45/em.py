@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from leafgate.algorithms.deconvolution import cells_between, even_chances, likelihood
-from leafgate.types.arrays import Codes, Floats
-from leafgate.types.noise import Noise
+from leafgate.api import Codes, Floats, Noise
 from leafgate_ppdtc45.shared import SharedRecords
 
 # --- One column of shared numbers, ready for many rounds of EM ---

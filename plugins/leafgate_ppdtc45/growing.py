@@ -8,9 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from leafgate.types.arrays import Codes, Floats
-from leafgate.types.noise import Noise
-from leafgate.types.tree import Node
+from leafgate.api import Codes, Floats, Node, Noise
 from leafgate_ppdtc45.shared import SharedRecords
 from leafgate_ppdtc45.split_methods import ExpectedNode, Learner, Split, best_split, prune_expected, to_tree
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, Field, PlainValidator, model_validator
+from pydantic import Field, PlainValidator, model_validator
 
-from leafgate import TreeBuilder
-from leafgate.api.components import STRICT
-from leafgate.api.options import OpenProbability, PositiveFloat, PositiveInt, PruningConfidence
-from leafgate.types.noise import Law
+from leafgate.api import Law, OpenProbability, PositiveFloat, PositiveInt, PruningConfidence, Strict, TreeBuilder
 
 TINY = 1e-100
 """Smallest amount of noise that is accepted: squares of smaller numbers underflow."""
@@ -45,10 +42,8 @@ Theta = Annotated[
 KINDS = ("snr", "deviation", "half_width", "privacy")
 
 
-class NoiseOptions(BaseModel):
+class NoiseOptions(Strict):
     """Which law, and how much: one number for every column of numbers, or a number for each of them."""
-
-    model_config = STRICT
 
     law: Law = Field("gaussian", description="Gaussian, or uniform between -a and a.")
     snr: PerColumn | None = Field(None, description="Variance of the column over variance of its noise.")

@@ -13,15 +13,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from leafgate.errors import DataError, LeafgateError, PolicyError
-from leafgate.io.files import EVERYONE, OWNER_ONLY, write_files
-from leafgate.io.json import parse_number, readable
-from leafgate.io.tables import read_columns
-from leafgate.policy.models import Data
-from leafgate.types.arrays import Floats
-from leafgate.types.noise import Noise
-from leafgate.types.schema import Column, Schema
-from leafgate.types.table import Table
+from leafgate.api import Column, DataError, Floats, LeafgateError, Noise, PolicyError, Schema, Table
+from leafgate.app import EVERYONE, OWNER_ONLY, Data, parse_number, read_columns, readable, write_files
 from leafgate_ppdtc45.shared import SharedFile, SharedRecords, encode_shared, sort_records
 
 LEDGER = "leafgate/shared-ledger/1"

@@ -7,15 +7,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from leafgate import InconclusiveError
 from leafgate.algorithms.deconvolution import cells_between, posterior, reconstructed
 from leafgate.algorithms.prediction import predict
-from leafgate.types.arrays import Codes, Floats
-from leafgate.types.noise import Noise
-from leafgate.types.release import NaiveBayes, Release
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table, make_table
-from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit
+from leafgate.api import (
+    CategoricalSplit,
+    Codes,
+    Floats,
+    InconclusiveError,
+    Leaf,
+    NaiveBayes,
+    Node,
+    Noise,
+    NumericSplit,
+    Release,
+    Schema,
+    Table,
+    make_table,
+)
 from leafgate_ppdtc45.shared import SharedRecords
 
 Box = Mapping[str, tuple[float, float]]

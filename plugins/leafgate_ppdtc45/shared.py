@@ -14,14 +14,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.errors import DataError, PolicyError, Problem
-from leafgate.io.json import canonical, object_at, parse_json
-from leafgate.io.release_codec import read_noise
-from leafgate.types.arrays import Codes, Floats
-from leafgate.types.noise import Coins, Noise, noise_with
-from leafgate.types.release import Records
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table, make_table
+from leafgate.api import (
+    Codes,
+    Coins,
+    DataError,
+    Floats,
+    Noise,
+    PolicyError,
+    Problem,
+    Records,
+    Schema,
+    Table,
+    make_table,
+    noise_with,
+)
+from leafgate.app import canonical, object_at, parse_json, read_noise
 from leafgate_ppdtc45.options import NoiseOptions
 
 

@@ -12,10 +12,7 @@ from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.induction.greedy import grow
 from leafgate.algorithms.induction.growth import finished
 from leafgate.algorithms.induction.pruning import SLACK, pessimistic_errors, prune
-from leafgate.types.arrays import Codes, Floats
-from leafgate.types.noise import Noise
-from leafgate.types.schema import Schema
-from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit
+from leafgate.api import CategoricalSplit, Codes, Floats, Leaf, Node, Noise, NumericSplit, Schema
 from leafgate_ppdtc45.scoring import expected_accuracy, reconstruct_records
 from leafgate_ppdtc45.shared import SharedRecords
 

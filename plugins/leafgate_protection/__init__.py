@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from leafgate import AtLeast, AtMost, Example, InconclusiveError, Metric, ScoringContext, hookimpl
-from leafgate.api.lazy import lazy
-from leafgate.types.report import Unit
+from leafgate.api import AtLeast, AtMost, Example, InconclusiveError, Metric, ScoringContext, Unit, hookimpl, lazy
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 else:
     np, pd = lazy("numpy"), lazy("pandas")
+
+leafgate_api = ">=2,<3"
 
 CERTAIN = 1 - 1e-9
 """A posterior probability from which a value counts as certain."""

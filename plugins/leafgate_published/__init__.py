@@ -9,18 +9,28 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from pydantic import Field
 
-from leafgate import Metric, ReleaseAtMost, ScoringContext, TreeBuilder, hookimpl
-from leafgate.api.components import Strict
-from leafgate.api.paths import OwnersFile, PolicyFile
-from leafgate.errors import ReleaseError
-from leafgate.models.lowering.encoding import Encoding
-from leafgate.types.release import Severity
+from leafgate.api import (
+    Metric,
+    OwnersFile,
+    PolicyFile,
+    ReleaseAtMost,
+    ReleaseError,
+    ScoringContext,
+    Severity,
+    Strict,
+    TreeBuilder,
+    hookimpl,
+)
+from leafgate.app import Encoding
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from leafgate import Table
-    from leafgate.io.release_codec import LoadedRelease
+    from leafgate.api import Table
+    from leafgate.app import LoadedRelease
+
+
+leafgate_api = ">=2,<3"
 
 
 class TrainedBy(Strict):
@@ -60,17 +70,17 @@ class Published(TreeBuilder):
 
     threat_model = "Whatever the file claims is checked; nothing in it is trusted."
     formula = "the release is the file; of a fitted model what its trees say over the policy's columns"
-    source = "the release format, design of leafgate, section 4.3"
+    source = "the formats of release files and model files: docs/file-formats.md"
 
     def build(self, table: Table, rng: np.random.Generator) -> LoadedRelease:
-        from leafgate.models.load import load_release
+        from leafgate.app import load_release
 
         loaded = load_release(self.path, table.schema, self.encoding, table.people)
         if self.trained_by is not None:
             loaded = self._trained(loaded, self.trained_by)
         if self.origins is None:
             return loaded
-        from leafgate.models.origins import with_origins
+        from leafgate.app import with_origins
 
         return with_origins(loaded, self.origins, table)
 

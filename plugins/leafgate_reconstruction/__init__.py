@@ -6,9 +6,11 @@ what the noise leaves unknown, and how far estimates are off.
 
 from __future__ import annotations
 
-from leafgate import AttackModel, Metric, hookimpl
+from leafgate.api import AttackModel, Metric, hookimpl
 from leafgate_reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter
 from leafgate_reconstruction.metrics import IntervalPrivacy, NormalisedRmse, PrivacyLoss
+
+leafgate_api = ">=2,<3"
 
 __all__ = ["BeDr", "IntervalPrivacy", "NormalisedRmse", "PcaDr", "Posterior", "PrivacyLoss", "SpectralFilter"]
 

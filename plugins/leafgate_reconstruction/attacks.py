@@ -8,20 +8,28 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from leafgate import AdversaryKnowledge, AttackModel, Belief, Release
-from leafgate.api.lazy import lazy
-from leafgate.api.options import PositiveInt
-from leafgate.errors import InconclusiveError, PolicyError
-from leafgate.types.noise import Noise
-from leafgate.types.release import Records
-from leafgate.types.schema import Column, Schema, bin_of
+from leafgate.api import (
+    AdversaryKnowledge,
+    AttackModel,
+    Belief,
+    Column,
+    InconclusiveError,
+    Noise,
+    PolicyError,
+    PositiveInt,
+    Records,
+    Release,
+    Schema,
+    bin_of,
+    lazy,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from scipy import special
 
-    from leafgate.types.arrays import Floats, Ids
+    from leafgate.api import Floats, Ids
     from leafgate_reconstruction import estimators
     from leafgate_reconstruction import posterior as column_posterior
     from leafgate_reconstruction.estimators import Moments

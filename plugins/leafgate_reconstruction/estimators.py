@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leafgate.types.arrays import Floats
+from leafgate.api import Floats
 
 
 def spectral_signal(moments: Moments) -> Floats:

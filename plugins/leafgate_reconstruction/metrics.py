@@ -8,18 +8,26 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from leafgate import AtLeast, Metric, ReleaseAtLeast, ReleaseAtMost, ScoringContext
-from leafgate.api.lazy import lazy
-from leafgate.errors import InconclusiveError, PolicyError, UnreadableError
-from leafgate.types.noise import Noise
-from leafgate.types.schema import Column
+from leafgate.api import (
+    AtLeast,
+    Column,
+    InconclusiveError,
+    Metric,
+    Noise,
+    PolicyError,
+    ReleaseAtLeast,
+    ReleaseAtMost,
+    ScoringContext,
+    UnreadableError,
+    lazy,
+)
 from leafgate_reconstruction.attacks import AGGARWAL, HUANG, MINER
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from leafgate.types.arrays import Floats, Ids
+    from leafgate.api import Floats, Ids
 else:
     np, pd = lazy("numpy"), lazy("pandas")
 

@@ -9,9 +9,7 @@ from typing import Literal
 import numpy as np
 
 from leafgate.algorithms.deconvolution import CELLS, even_cells, even_chances, posterior, reconstructed
-from leafgate.types.arrays import Floats, Ids, Mask
-from leafgate.types.noise import Noise
-from leafgate.types.schema import bin_of
+from leafgate.api import Floats, Ids, Mask, Noise, bin_of
 
 Estimate = Literal["mean", "mode"]
 

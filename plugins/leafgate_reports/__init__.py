@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from leafgate import hookimpl
-from leafgate.api.lazy import lazy
-from leafgate.api.report_formats import SWEEP_PICTURE, ReportDocument, ReportFormat
+from leafgate.api import SWEEP_PICTURE, ReportDocument, ReportFormat, hookimpl, lazy
 
 if TYPE_CHECKING:
     from leafgate_reports import html, junit, markdown, sarif
 else:
     html, junit, markdown, sarif = (lazy(f"leafgate_reports.{name}") for name in ("html", "junit", "markdown", "sarif"))
+
+leafgate_api = ">=2,<3"
 
 
 def render_html(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from leafgate.disclosure.text import alarm, details, group_words, headline
-from leafgate.io.json import JsonObject
-from leafgate.io.text import LONGEST, clean
+from leafgate.app import LONGEST, JsonObject, alarm, clean, details, group_words, headline
 
 State = Literal["failed", "inconclusive", "waived", "passed"]
 MAX_SHORT_LINES = 3
@@ -99,7 +97,7 @@ def command(report: JsonObject) -> str:
     """
     if report["release"] and report["release"].get("drawn_once"):
         return "build: {use: published, path: release.json}"
-    from leafgate.policy.sources import display_path
+    from leafgate.app import display_path
 
     file = path_from_root(report, str(report["policy"].get("file") or ""))
     words = ["leafgate", "audit", display_path(Path(file), "POLICY") if file else "POLICY"]

@@ -9,8 +9,11 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from leafgate.disclosure.text import (
+from leafgate.app import (
+    JsonDocument,
+    JsonObject,
     audited_file,
+    clean,
     idle_waivers,
     number,
     people_words,
@@ -18,8 +21,6 @@ from leafgate.disclosure.text import (
     release_words,
     verdict_words,
 )
-from leafgate.io.json import JsonDocument, JsonObject
-from leafgate.io.text import clean
 from leafgate_reports.common import (
     command,
     data_digest,

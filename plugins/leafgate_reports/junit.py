@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from leafgate.disclosure.text import audited_file, idle_waivers
-from leafgate.io.json import JsonObject
-from leafgate.io.text import LONGEST, clean
+from leafgate.app import LONGEST, JsonObject, audited_file, clean, idle_waivers
 from leafgate_reports.common import detail_lines, message, place, state, state_counts
 
 

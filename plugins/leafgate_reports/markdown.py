@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from leafgate.disclosure.text import audited_file, idle_waivers, people_words, quoted, verdict_words
-from leafgate.io.json import JsonObject
-from leafgate.io.text import LONGEST, clean
+from leafgate.app import LONGEST, JsonObject, audited_file, clean, idle_waivers, people_words, quoted, verdict_words
 from leafgate_reports.common import (
     command,
     data_digest,

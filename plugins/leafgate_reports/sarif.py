@@ -9,9 +9,7 @@ import hashlib
 from collections.abc import Mapping
 from urllib.parse import quote
 
-from leafgate.disclosure.text import audited_file, idle_waivers
-from leafgate.io.json import JsonDocument, JsonObject, readable
-from leafgate.io.text import LONGEST, clean
+from leafgate.app import LONGEST, JsonDocument, JsonObject, audited_file, clean, idle_waivers, readable
 from leafgate_reports.common import (
     detail_lines,
     findings_by_urgency,

@@ -6,9 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from leafgate.disclosure.text import number
-from leafgate.io.json import JsonObject
-from leafgate.io.text import clean
+from leafgate.app import JsonObject, clean, number
 from leafgate_reports.common import path_conditions
 
 ROW, BARE, MARGIN, DOT, TURN = 26, 46, 14, 16, 16

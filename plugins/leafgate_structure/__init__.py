@@ -7,11 +7,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from leafgate import InconclusiveError, Metric, Release, ReleaseAtLeast, ReleaseAtMost, ScoringContext, hookimpl
-from leafgate.api.lazy import lazy
-from leafgate.types.evidence import AuditorOnly, PeopleCount
-from leafgate.types.report import Unit
-from leafgate.types.tree import Leaf, Node, children
+from leafgate.api import (
+    AuditorOnly,
+    InconclusiveError,
+    Leaf,
+    Metric,
+    Node,
+    PeopleCount,
+    Release,
+    ReleaseAtLeast,
+    ReleaseAtMost,
+    ScoringContext,
+    Unit,
+    children,
+    hookimpl,
+    lazy,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +32,7 @@ if TYPE_CHECKING:
     from scipy import stats
 
     from leafgate.algorithms import prediction
-    from leafgate.types.arrays import Floats, Ids, Mask
-    from leafgate.types.table import Table
+    from leafgate.api import Floats, Ids, Mask, Table
     from leafgate_structure import evidence as group_evidence
     from leafgate_structure import hyperparameters, partitions
     from leafgate_structure.partitions import Division
@@ -31,6 +41,8 @@ else:
     group_evidence, hyperparameters, partitions = (
         lazy(f"leafgate_structure.{name}") for name in ("evidence", "hyperparameters", "partitions")
     )
+
+leafgate_api = ">=2,<3"
 
 Groups = Literal["each_tree", "all_trees", "outputs"]
 By = Literal["quasi_identifiers", "features"]

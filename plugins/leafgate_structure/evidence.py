@@ -7,13 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from leafgate import ScoringContext
 from leafgate.algorithms.derivable import asks_public, leaf_classes_derivable, leaf_counts_derivable
 from leafgate.algorithms.feasible import Possible, branch_domains, conditions, intersect_paths
 from leafgate.algorithms.routing import split_rows
-from leafgate.types.arrays import Mask
-from leafgate.types.evidence import AuditorOnly, PeopleCount
-from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit
+from leafgate.api import AuditorOnly, CategoricalSplit, Leaf, Mask, Node, NumericSplit, PeopleCount, ScoringContext
 from leafgate_structure.partitions import Division
 
 MAX_GROUPS = 3

@@ -10,10 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from leafgate import InconclusiveError, Release, ScoringContext
 from leafgate.algorithms.routing import split_rows
-from leafgate.types.evidence import AuditorOnly, PeopleCount
-from leafgate.types.tree import Leaf, Node, children
+from leafgate.api import AuditorOnly, InconclusiveError, Leaf, Node, PeopleCount, Release, ScoringContext, children
 from leafgate_structure.sacro_rules import CHOICES, RULES, Region, Rule, Setting, broken, fewest_changes, some_of_each
 
 OWN_NAMES = {"depth": "max_depth", "min_split": "min_samples_split", "trees": "n_estimators"}

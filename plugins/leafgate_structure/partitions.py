@@ -10,14 +10,22 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate import InconclusiveError, Release, ScoringContext
 from leafgate.algorithms.feasible import Possible, branch_domains, unrouted_values
 from leafgate.algorithms.prediction import class_votes
 from leafgate.algorithms.routing import Cells, route, split_rows
-from leafgate.types.arrays import Floats, Ids
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table
-from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit
+from leafgate.api import (
+    CategoricalSplit,
+    Floats,
+    Ids,
+    InconclusiveError,
+    Leaf,
+    Node,
+    NumericSplit,
+    Release,
+    Schema,
+    ScoringContext,
+    Table,
+)
 
 
 def class_probabilities(release: Release, table: Table) -> Floats:

@@ -6,10 +6,12 @@ what both share.
 
 from __future__ import annotations
 
-from leafgate import TreeBuilder, hookimpl
+from leafgate.api import TreeBuilder, hookimpl
 from leafgate_tables.mondrian import Mondrian
 from leafgate_tables.raw_table import PublishedTable
 from leafgate_tables.top_down_specialisation import Tds
+
+leafgate_api = ">=2,<3"
 
 __all__ = ["Mondrian", "PublishedTable", "Tds"]
 

@@ -8,13 +8,22 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from leafgate import Release, TreeBuilder
-from leafgate.api.lazy import lazy
-from leafgate.api.options import PositiveInt, PruningConfidence
-from leafgate.errors import NoReleaseError
-from leafgate.types.release import Records
-from leafgate.types.schema import Schema, Value
-from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
+from leafgate.api import (
+    Branch,
+    CategoricalSplit,
+    Leaf,
+    Node,
+    NoReleaseError,
+    NumericSplit,
+    PositiveInt,
+    PruningConfidence,
+    Records,
+    Release,
+    Schema,
+    TreeBuilder,
+    Value,
+    lazy,
+)
 from leafgate_tables.raw_table import PublishedColumn
 
 if TYPE_CHECKING:
@@ -22,7 +31,7 @@ if TYPE_CHECKING:
 
     from leafgate.algorithms.induction import encoding
     from leafgate.algorithms.induction.encoding import EncodedTable, Feature
-    from leafgate.types.arrays import Codes, Ids
+    from leafgate.api import Codes, Ids
 else:
     np, encoding = lazy("numpy"), lazy("leafgate.algorithms.induction.encoding")
 

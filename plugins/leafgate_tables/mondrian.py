@@ -6,10 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from leafgate import Release
-from leafgate.api.lazy import lazy
-from leafgate.types.release import Records
-from leafgate.types.tree import MAX_DEPTH
+from leafgate.api import MAX_DEPTH, Records, Release, lazy
 from leafgate_tables.generalisation import GeneralisingBuilder, refuse_small
 from leafgate_tables.raw_table import PublishedColumn, as_they_are, class_column, records_of
 
@@ -20,8 +17,7 @@ if TYPE_CHECKING:
     from leafgate.algorithms.induction.encoding import EncodedTable, Feature
     from leafgate.algorithms.induction.growth import GrowingNode
     from leafgate.algorithms.induction.selection import Choice
-    from leafgate.types.arrays import Codes, Floats
-    from leafgate.types.table import Table
+    from leafgate.api import Codes, Floats, Table
 else:
     np = lazy("numpy")
     encoding, greedy, growth, paths, pruning, selection = (

@@ -8,19 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from leafgate import Release, TreeBuilder
-from leafgate.api.lazy import lazy
-from leafgate.errors import PolicyError
-from leafgate.types.release import Records
-from leafgate.types.schema import Column, Schema
+from leafgate.api import Column, PolicyError, Records, Release, Schema, TreeBuilder, lazy
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from leafgate.algorithms.induction.encoding import EncodedTable
-    from leafgate.types.arrays import Codes
-    from leafgate.types.table import Table
+    from leafgate.api import Codes, Table
 else:
     np = lazy("numpy")
 

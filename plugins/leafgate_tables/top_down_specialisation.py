@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from leafgate import Release
-from leafgate.api.lazy import lazy
-from leafgate.types.release import Records
+from leafgate.api import Records, Release, lazy, make_table
 from leafgate_tables.generalisation import Generalisation, GeneralisingBuilder, Groups, Thresholds, refuse_small
 from leafgate_tables.raw_table import as_they_are, class_column, records_of
 
@@ -19,11 +17,9 @@ if TYPE_CHECKING:
 
     from leafgate.algorithms.induction import encoding, greedy, growth, paths, pruning, splits
     from leafgate.algorithms.induction.encoding import EncodedTable, Feature
-    from leafgate.types import table as tables
-    from leafgate.types.arrays import Codes, Floats
-    from leafgate.types.table import Table
+    from leafgate.api import Codes, Floats, Table
 else:
-    np, pd, tables = lazy("numpy"), lazy("pandas"), lazy("leafgate.types.table")
+    np, pd = lazy("numpy"), lazy("pandas")
     encoding, greedy, growth, paths, pruning, splits = (
         lazy(f"leafgate.algorithms.induction.{name}")
         for name in ("encoding", "greedy", "growth", "paths", "pruning", "splits")
@@ -201,7 +197,7 @@ def _halves(codes: Codes, cells: Floats) -> list[Codes]:
 
 def _concatenate(table: Table, test: Table) -> Table:
     frame = pd.concat([table.frame, test.frame[list(table.frame)]], ignore_index=True)
-    return tables.make_table(table.schema, frame, np.concatenate([table.weight, test.weight]))
+    return make_table(table.schema, frame, np.concatenate([table.weight, test.weight]))
 
 
 def _records(coded: EncodedTable, table: Table, generalisation: Generalisation) -> Records:

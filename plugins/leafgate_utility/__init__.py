@@ -5,19 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from leafgate import InconclusiveError, Metric, ReleaseAtLeast, ScoringContext, hookimpl
-from leafgate.api.lazy import lazy
+from leafgate.api import InconclusiveError, Metric, ReleaseAtLeast, ScoringContext, hookimpl, lazy
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from leafgate.algorithms import prediction
-    from leafgate.types.arrays import Floats
-    from leafgate.types.release import Release
-    from leafgate.types.table import Table
+    from leafgate.api import Floats, Release, Table
 else:
     np, prediction = lazy("numpy"), lazy("leafgate.algorithms.prediction")
+
+leafgate_api = ">=2,<3"
 
 NOISY_REMEDY = "use accuracy_on_perturbed"
 """What to do where the test people's numbers have noise on them."""

@@ -16,7 +16,8 @@ from survey import COLUMNS, PEOPLE, survey
 
 NEEDY = """
 from typing import Literal
-from leafgate import AttackModel, hookimpl
+from leafgate.api import AttackModel, hookimpl
+leafgate_api = ">=2,<3"
 
 class Needy(AttackModel):
     use: Literal["needy"] = "needy"

@@ -22,7 +22,8 @@ SLOW = """
 import os, time
 from typing import Literal
 import typer
-from leafgate import AttackModel, PolicyError, TreeBuilder, hookimpl
+from leafgate.api import AttackModel, PolicyError, TreeBuilder, hookimpl
+leafgate_api = ">=2,<3"
 
 def sleep():
     open(os.environ["AWAKE"], "w").close()

@@ -119,7 +119,7 @@ def test_workers_end_with_a_parent_that_was_killed(
 SLEEPER = """
 import socket, sys, time
 from typing import Literal
-from leafgate import TreeBuilder
+from leafgate.api import TreeBuilder
 
 class Sleeper(TreeBuilder):
     use: Literal["sleeper"] = "sleeper"

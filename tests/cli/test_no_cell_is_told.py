@@ -25,7 +25,8 @@ PLANTED = "Zebulon-77"
 Cells = list[list[str]]
 CLUMSY = """
 from typing import Literal
-from leafgate import AttackModel, Metric, ReleaseAtLeast, TreeBuilder, hookimpl
+from leafgate.api import AttackModel, Metric, ReleaseAtLeast, TreeBuilder, hookimpl
+leafgate_api = ">=2,<3"
 
 def cell(table):
     return str(table.frame["sex"].cat.categories[-1])

@@ -6,7 +6,7 @@ import typer
 
 from command_line import leafgate
 from entry_points import BASICS, Load, Point, commanding, install, raising
-from leafgate import DataError, InconclusiveError, LeafgateError, NoReleaseError, PolicyError
+from leafgate.api import DataError, InconclusiveError, LeafgateError, NoReleaseError, PolicyError
 
 
 def app(does: Callable[[], object], name: str | None = "greet") -> typer.Typer:

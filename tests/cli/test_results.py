@@ -15,7 +15,8 @@ from survey import survey
 
 DICE = """
 from typing import Literal
-from leafgate import TreeBuilder, hookimpl
+from leafgate.api import TreeBuilder, hookimpl
+leafgate_api = ">=2,<3"
 
 class Dice(TreeBuilder):
     use: Literal["dice"] = "dice"

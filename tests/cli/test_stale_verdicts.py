@@ -143,7 +143,8 @@ def test_an_older_report_that_can_be_neither_removed_nor_emptied_is_told_of(
 
 DICE = """
 from typing import Literal
-from leafgate import TreeBuilder, hookimpl
+from leafgate.api import TreeBuilder, hookimpl
+leafgate_api = ">=2,<3"
 from leafgate.types.release import Release
 
 class Dice(TreeBuilder):

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from command_line import Ended, leafgate, start
-from leafgate import Release, Table, TreeBuilder
+from leafgate.api import Release, Table, TreeBuilder
 from leafgate.errors import PolicyError
 from leafgate.policy.load import policy_of
 from leafgate.sweep.axes import Point, axis_of, points_of

@@ -2,9 +2,11 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -46,6 +48,37 @@ def test_a_plugin_imports_no_other_plugin(plugin: str) -> None:
         assert not set(imported(file)) & (set(PLUGINS) - {plugin}), file.name
 
 
+PUBLIC = re.compile(r"leafgate(\.(api|app|(algorithms|testing)(\.\w+)*))?")
+"""The modules that plugins may import, as a stranger's do."""
+
+
+def private_imports(file: Path) -> set[str]:
+    """The modules of the core that a file imports and that are not public, by statement or by `lazy`."""
+    names = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add(str(node.module))
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "lazy":
+            texts = (each.value for each in ast.walk(node) if isinstance(each, ast.Constant))
+            names |= {text.rstrip(".") for text in texts if isinstance(text, str)}
+    return {name for name in names if name.split(".")[0] == "leafgate" and not PUBLIC.fullmatch(name)}
+
+
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_a_plugin_imports_public_modules_of_the_core_only(plugin: str) -> None:
+    for file in files(TOP / "plugins" / plugin):
+        assert not private_imports(file), file.name
+
+
+def test_a_private_import_is_seen_however_it_is_written(tmp_path: Path) -> None:
+    file = tmp_path / "plugin.py"
+    for text in ("import leafgate.io.json", "from leafgate.types import tree", "x = lazy('leafgate.engine.audit')"):
+        file.write_text(text)
+        assert private_imports(file), text
+
+
 def loaded_by(program: str, *words: object, among: set[str] = HEAVY) -> set[str]:
     """The modules of these, by default the heavy packages, in memory after a program ran in a process of its own."""
     ending = f"\nimport json, sys; print('\\n' + json.dumps(sorted(set(sys.modules) & {among!r})))"
@@ -55,6 +88,25 @@ def loaded_by(program: str, *words: object, among: set[str] = HEAVY) -> set[str]
 
 
 RUN = "import sys; from leafgate.cli import run; assert run(sys.argv[1:]) == 0"
+
+
+def test_the_plugin_interface_loads_nothing_heavy() -> None:
+    assert not loaded_by("import leafgate, leafgate.api, leafgate.app")
+
+
+@pytest.mark.parametrize("module", ["leafgate", "leafgate.api", "leafgate.app"])
+def test_what_a_public_module_offers_lazily_is_what_type_checkers_see(module: str) -> None:
+    file = CORE.parent / (module.replace(".", "/") + "/__init__.py")
+    file = file if file.exists() else CORE.parent / (module.replace(".", "/") + ".py")
+    guarded = [node for node in ast.parse(file.read_text()).body if isinstance(node, ast.If)]
+    declared = {alias.name for node in guarded for each in node.body for alias in getattr(each, "names", ())}
+    typing_only = {"Mechanism"} if module == "leafgate.api" else set()
+    assert declared
+    for name in declared - typing_only:
+        assert getattr(import_module(module), name) is not None
+    texts = [node.value for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Constant)]
+    offered = {name for text in texts if isinstance(text, str) for name in text.split()}
+    assert declared - typing_only <= offered
 
 
 def test_faces_load_nothing_heavy() -> None:
@@ -83,4 +135,4 @@ def test_a_command_loads_no_module_of_the_others(words: tuple[object, ...], need
 
 
 def test_the_measurement_itself_sees_what_is_heavy() -> None:
-    assert loaded_by("import leafgate; leafgate.Table") >= {"numpy", "pandas"}
+    assert loaded_by("from leafgate.io import tables") >= {"numpy", "pandas"}

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.naive_bayes import GaussianNB
 
-from leafgate import PolicyError
 from leafgate.algorithms.consistency import follows_from_records
 from leafgate.algorithms.prediction import naive_bayes_posterior, predict
 from leafgate.algorithms.publication import published
+from leafgate.api import PolicyError
 from leafgate.types.noise import Law, Noise
 from leafgate.types.release import Level, Publish, Release
 from leafgate.types.schema import Column, Schema

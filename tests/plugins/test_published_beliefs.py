@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from any_table import policy_for_any_table
-from leafgate import AttackModel, Belief
 from leafgate.algorithms.prediction import needs_label_accuracies
 from leafgate.algorithms.publication import published
+from leafgate.api import AttackModel, Belief
 from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
 from leafgate.engine.audit import Audit
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.io.release_codec import serialize
 from leafgate.session.run import audit_policy
 from leafgate.types.adversary import AdversaryKnowledge

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from leafgate import AttackModel, Metric, TreeBuilder, hookimpl
+from leafgate.api import AttackModel, Metric, TreeBuilder, hookimpl
 from leafgate.api.components import Component
+from leafgate.api.hookspecs import API_RANGE
 from standins import Calm, Sizes, Stump
 
 KINDS: dict[str, type[Component]] = {
@@ -38,6 +39,7 @@ class Point:
 def module(**hooks: Callable[[], Any]) -> ModuleType:
     """A module with these hooks."""
     made = ModuleType("spies")
+    made.__dict__["leafgate_api"] = API_RANGE
     for name, hook in hooks.items():
         setattr(made, name, hookimpl(hook))
     return made

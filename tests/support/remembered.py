@@ -40,7 +40,7 @@ def _offered(module: ModuleType) -> Any:
     if not module.__name__.startswith("leafgate_"):
         return _offered_by(module)
     return _offers(
-        module, tuple(getattr(module, name, None) for name in (*OFFERS, "commands", "report_formats", "leafgate_hooks"))
+        module, tuple(getattr(module, name, None) for name in (*OFFERS, "commands", "report_formats", "leafgate_api"))
     )
 
 

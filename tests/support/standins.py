@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import pandas as pd
 
-from leafgate import (
+from leafgate.api import (
     AdversaryKnowledge,
     AtLeast,
     AttackModel,

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from leafgate.algorithms.consistency import inconsistent_leaves
-from leafgate.api.components import TreeBuilder
-from leafgate.io.release_codec import serialize
+from leafgate.api import Release, TreeBuilder
+from leafgate.app import serialize
 from leafgate.testing import check_attack, check_builder, check_metric
-from leafgate.types.release import Release
 from mortgage import mortgage
 
 PACKAGE = Path(__file__).with_name("acme_leafgate")

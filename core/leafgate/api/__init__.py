@@ -1,10 +1,119 @@
-"""What plugins are written against, and the plan that a policy is compiled to.
+"""All that plugin authors import, together with `leafgate.algorithms` and, for commands, `leafgate.app`.
+
+Components  TreeBuilder, AttackModel; metrics of people (AtLeast, AtMost) and of releases (ReleaseAtLeast, ...)
+Hooks       hookimpl marks the functions of a plugin; lazy("numpy") imports a heavy module on its first use
+Values      Table, Schema, Release and its trees, AdversaryKnowledge, Belief, ScoringContext, what evidence is made of
+Errors      InconclusiveError ("could not tell", never a pass), PolicyError, DataError, NoReleaseError, ...
+
+docs/plugins.md explains them and says what a version of this interface promises. Importing it loads no numpy and no
+pandas. The modules of this package are private:
 
     hookspecs     the hooks by which a plugin offers components and commands
     components    base classes of tree builders and attacks;  metrics: those of metrics;  context: what a metric reads
     declarations  what a policy declares;  plan: AuditPlan, all that the engine knows of a policy
     paths         types of options that name files
+    report_formats  formats in which reports are written
     registry      finds, checks and loads plugins;  describe: prints what a plugin states about itself
-
-Policies are compiled to an AuditPlan by leafgate.policy.load and carried out by leafgate.engine.audit.
 """
+
+from typing import TYPE_CHECKING
+
+from leafgate.api.components import ONLY_DERIVED as ONLY_DERIVED
+from leafgate.api.components import AttackModel as AttackModel
+from leafgate.api.components import Strict as Strict
+from leafgate.api.components import TreeBuilder as TreeBuilder
+from leafgate.api.context import ScoringContext as ScoringContext
+from leafgate.api.declarations import Declarations as Declarations
+from leafgate.api.declarations import DeclaredColumn as DeclaredColumn
+from leafgate.api.hookspecs import hookimpl as hookimpl
+from leafgate.api.metrics import AtLeast as AtLeast
+from leafgate.api.metrics import AtMost as AtMost
+from leafgate.api.metrics import Example as Example
+from leafgate.api.metrics import Metric as Metric
+from leafgate.api.metrics import RecordMetric as RecordMetric
+from leafgate.api.metrics import ReleaseAtLeast as ReleaseAtLeast
+from leafgate.api.metrics import ReleaseAtMost as ReleaseAtMost
+from leafgate.api.options import NonNegativeFloat as NonNegativeFloat
+from leafgate.api.options import OpenProbability as OpenProbability
+from leafgate.api.options import PositiveFloat as PositiveFloat
+from leafgate.api.options import PositiveInt as PositiveInt
+from leafgate.api.options import PositiveShare as PositiveShare
+from leafgate.api.options import PruningConfidence as PruningConfidence
+from leafgate.api.options import Share as Share
+from leafgate.api.options import ShareBelowOne as ShareBelowOne
+from leafgate.api.paths import OwnersFile as OwnersFile
+from leafgate.api.paths import PeopleFile as PeopleFile
+from leafgate.api.paths import PolicyFile as PolicyFile
+from leafgate.api.report_formats import SWEEP_PICTURE as SWEEP_PICTURE
+from leafgate.api.report_formats import ReportDocument as ReportDocument
+from leafgate.api.report_formats import ReportFormat as ReportFormat
+from leafgate.errors import DataError as DataError
+from leafgate.errors import InconclusiveError as InconclusiveError
+from leafgate.errors import InvalidError as InvalidError
+from leafgate.errors import LeafgateError as LeafgateError
+from leafgate.errors import NoReleaseError as NoReleaseError
+from leafgate.errors import OutputError as OutputError
+from leafgate.errors import PolicyError as PolicyError
+from leafgate.errors import Problem as Problem
+from leafgate.errors import ReleaseError as ReleaseError
+from leafgate.errors import UnreadableError as UnreadableError
+from leafgate.lazy_loading import lazy as lazy
+from leafgate.lazy_loading import lazy_exports
+from leafgate.types.adversary import AdversaryKnowledge as AdversaryKnowledge
+from leafgate.types.adversary import Between as Between
+from leafgate.types.adversary import Fact as Fact
+from leafgate.types.belief import Belief as Belief
+from leafgate.types.belief import Certainty as Certainty
+from leafgate.types.evidence import AuditorOnly as AuditorOnly
+from leafgate.types.evidence import PeopleCount as PeopleCount
+from leafgate.types.evidence import ReleaseOnly as ReleaseOnly
+from leafgate.types.hierarchy import Hierarchy as Hierarchy
+from leafgate.types.noise import Coins as Coins
+from leafgate.types.noise import Law as Law
+from leafgate.types.noise import Noise as Noise
+from leafgate.types.noise import noise_with as noise_with
+from leafgate.types.release import BuildResult as BuildResult
+from leafgate.types.release import Combine as Combine
+from leafgate.types.release import Counted as Counted
+from leafgate.types.release import NaiveBayes as NaiveBayes
+from leafgate.types.release import Records as Records
+from leafgate.types.release import Release as Release
+from leafgate.types.release import Severity as Severity
+from leafgate.types.report import Unit as Unit
+from leafgate.types.report import lenient as lenient
+from leafgate.types.schema import Column as Column
+from leafgate.types.schema import Schema as Schema
+from leafgate.types.schema import Value as Value
+from leafgate.types.schema import bin_of as bin_of
+from leafgate.types.schema import bins_between as bins_between
+from leafgate.types.table import Table as Table
+from leafgate.types.table import distinct_rows as distinct_rows
+from leafgate.types.table import make_table as make_table
+from leafgate.types.table import typed_column as typed_column
+from leafgate.types.tree import MAX_DEPTH as MAX_DEPTH
+from leafgate.types.tree import Branch as Branch
+from leafgate.types.tree import CategoricalSplit as CategoricalSplit
+from leafgate.types.tree import Leaf as Leaf
+from leafgate.types.tree import Node as Node
+from leafgate.types.tree import NumericSplit as NumericSplit
+from leafgate.types.tree import children as children
+from leafgate.types.tree import columns_asked as columns_asked
+from leafgate.types.tree import leaves as leaves
+from leafgate.types.tree import map_leaves as map_leaves
+
+if TYPE_CHECKING:
+    from leafgate.processes import worker_pool as worker_pool
+    from leafgate.types.adversary import Mechanism as Mechanism
+    from leafgate.types.arrays import Codes as Codes
+    from leafgate.types.arrays import Floats as Floats
+    from leafgate.types.arrays import Ids as Ids
+    from leafgate.types.arrays import Mask as Mask
+    from leafgate.types.arrays import Rows as Rows
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "leafgate.processes": "worker_pool",
+        "leafgate.types.arrays": "Codes Floats Ids Mask Rows",
+    },
+)

@@ -69,6 +69,7 @@ def explanation(component: type[Component], origin: str) -> str:
             lines.append("Public reports state whether the limit holds, and no number.")
     if issubclass(component, AttackModel):
         lines.append(f"Reads numbers that are: {', '.join(sorted(component.reads))}.")
+        lines.append(f"Takes into account, where granted: {', '.join(sorted(component.needs)) or 'nothing more'}.")
     if issubclass(component, TreeBuilder):
         lines.append(f"Randomness: {component.randomness}.")
     scale, safe, alarm = "", "", ""
@@ -119,8 +120,9 @@ def _option_lines(model: type[BaseModel], indent: str) -> Iterator[str]:
 
 
 def parts(component: type[Component]) -> Iterator[tuple[str, type[BaseModel]]]:
-    """The models that stand inside an option, each with the option's name."""
-    for name in component.model_fields:
+    """The models that stand inside an option, each with the option's name; but `knows`, which all attacks have."""
+    shared = {"knows"} if issubclass(component, AttackModel) else set[str]()
+    for name in (name for name in component.model_fields if name not in shared):
         yield from ((name, model) for model in models_of(component, name))
 
 

@@ -1,4 +1,4 @@
-"""The hooks. They offer and never act: builders, attacks and metrics are classes, whose options the policy fills in."""
+"""The hooks, by which a plugin offers classes and report formats; no hook acts by itself."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 GROUP = "leafgate"
 """The entry-point group, and the project name of the hooks."""
 
-VERSION = 1
-"""Of this page. A plugin made for another says so with a module attribute `leafgate_hooks = N`."""
+API_VERSION = "2.0"
+"""The version of the plugin interface: these hooks, `leafgate.api`, `leafgate.algorithms`, `leafgate.app` and
+`leafgate.testing`."""
+API_RANGE = ">=2,<3"
+"""The versions that a plugin written against this one states in its module, as `leafgate_api = ">=2,<3"`."""
 
 hookspec = pluggy.HookspecMarker(GROUP)
 hookimpl = pluggy.HookimplMarker(GROUP)

@@ -17,6 +17,7 @@ from leafgate.api.components import AttackModel, Component, TreeBuilder
 from leafgate.api.metrics import Metric
 from leafgate.api.report_formats import ReportFormat, mistakes
 from leafgate.errors import PolicyError, Problem
+from leafgate.types.adversary import NEEDS
 from leafgate.types.report import Unit
 
 if TYPE_CHECKING:
@@ -190,9 +191,7 @@ Offered: TypeAlias = "tuple[tuple[type[Component], ...], tuple[typer.Typer, ...]
 
 def offered_by(module: ModuleType) -> Offered:
     """What one plugin module offers through the hooks; raises TypeError for what is no offer."""
-    made_for = getattr(module, "leafgate_hooks", hookspecs.VERSION)
-    if made_for != hookspecs.VERSION:
-        raise TypeError(f"made for hooks {made_for}, this is {hookspecs.VERSION}")
+    _refuse_other_api(module)
     manager = pluggy.PluginManager(hookspecs.GROUP)
     manager.add_hookspecs(hookspecs)
     manager.register(module)
@@ -209,6 +208,27 @@ def offered_by(module: ModuleType) -> Offered:
     for offered in formats:
         _check_format(offered)
     return tuple(offers), tuple(apps), tuple(formats)
+
+
+def _refuse_other_api(module: ModuleType) -> None:
+    """Raise TypeError for a plugin whose `leafgate_api` does not contain this version of the plugin interface.
+
+    A plugin that states no versions was made for the first, which had no such statement.
+    """
+    stated = getattr(module, "leafgate_api", None)
+    if stated == hookspecs.API_RANGE:
+        return  # without the import of `packaging`, which takes longer than all else here
+    if stated is None:
+        line = f'leafgate_api = "{hookspecs.API_RANGE}"'
+        raise TypeError(f"made for leafgate.api 1, this is {hookspecs.API_VERSION}: port it, then write `{line}` in it")
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    try:
+        fits = hookspecs.API_VERSION in SpecifierSet(stated)
+    except (InvalidSpecifier, TypeError, AttributeError):
+        raise TypeError(f'`leafgate_api` is no range of versions such as "{hookspecs.API_RANGE}"') from None
+    if not fits:
+        raise TypeError(f"made for leafgate.api {stated}, this is {hookspecs.API_VERSION}")
 
 
 def _flat(lists: Iterable[Iterable[Any]]) -> list[Any]:
@@ -228,6 +248,9 @@ def _check_offer(component: object, base: type[Component], hook: str) -> None:
     field = component.model_fields["use"]
     if get_args(field.annotation) != (field.default,):
         raise TypeError(f'{component.__name__} needs a name: use: Literal["..."] = "..."')
+    unknown = sorted(set(component.needs) - NEEDS) if issubclass(component, AttackModel) else []
+    if unknown:
+        raise TypeError(f"{component.__name__} needs {unknown[0]!r}, which is none of {', '.join(sorted(NEEDS))}")
     if issubclass(component, Metric) and component.unit not in set(Unit):
         raise TypeError(
             f"{component.__name__} has a unit that is none of {', '.join(repr(str(unit)) for unit in Unit)}"

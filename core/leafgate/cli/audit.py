@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leafgate.api.lazy import lazy
 from leafgate.console.options import Audience, DataFile, Json, Org, PolicyFile, Root, Test
 from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError, OutputError, PolicyError
 from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, write_file
+from leafgate.lazy_loading import lazy
 from leafgate.session.stale_results import RELEASE, RESULTS, is_release_file
 
 if TYPE_CHECKING:

@@ -33,9 +33,9 @@ OPTIONS: Mapping[Kind, str] = {"attack": "", "metric": "at_least=0.1", "builder"
 IMPORTS: Mapping[Kind, tuple[str, ...]] = {
     "attack": ("AdversaryKnowledge", "AttackModel", "Belief", "Release"),
     "metric": ("AtLeast", "Example", "Metric", "ScoringContext"),
-    "builder": ("Release", "TreeBuilder"),
+    "builder": ("Release", "Table", "TreeBuilder"),
 }
-"""What the package imports from leafgate."""
+"""What the package imports from leafgate.api."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 
 from leafgate.errors import InconclusiveError
-from leafgate.io.processes import worker_pool
+from leafgate.processes import worker_pool
 from leafgate.sweep.axes import Point
 from leafgate.sweep.worker import Auditor, Result, Task
 

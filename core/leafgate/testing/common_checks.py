@@ -100,7 +100,7 @@ def imports_lightly(subject: AnySubject) -> None:
     if loaded:
         raise NonConformance(
             f"importing {module} loads {', '.join(loaded)}",
-            "import it with leafgate.api.lazy.lazy, inside the methods, or in a module that they import",
+            "import it with leafgate.lazy_loading.lazy, inside the methods, or in a module that they import",
         )
 
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from leafgate.errors import PolicyError
+from leafgate.api import PolicyError
 from leafgate_dp_random_trees.accounting import theorem
 from leafgate_dp_random_trees.accounting.pld import (
     Neighbours,

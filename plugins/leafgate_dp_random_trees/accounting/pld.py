@@ -17,8 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.errors import PolicyError
-from leafgate.types.arrays import Floats
+from leafgate.api import Floats, PolicyError
 
 TRUNCATED_PROBABILITY = 1e-60
 """Probabilities below this at the upper end of a distribution are dropped; there are at most 10^9 counts."""

@@ -11,17 +11,13 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from leafgate import AdversaryKnowledge, Belief, Release
 from leafgate.algorithms.routing import NOWHERE, count_leaves, route
-from leafgate.errors import InconclusiveError
-from leafgate.types.arrays import Floats
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table, make_table
+from leafgate.api import AdversaryKnowledge, Belief, Floats, InconclusiveError, Release, Schema, Table, make_table
 from leafgate_dp_random_trees.distinguish.features import iterate_nodes, released_features
 from leafgate_dp_random_trees.distinguish.neighbours import NeighbouringTables, neighbouring_tables
 
 if TYPE_CHECKING:
-    from leafgate.types.adversary import Mechanism
+    from leafgate.api import Mechanism
     from leafgate_dp_random_trees.options import DistinguishOptions
 
 

@@ -9,11 +9,20 @@ from typing import Any
 import numpy as np
 
 from leafgate.algorithms.routing import NOWHERE, branch_of_code, goes_low
-from leafgate.types.arrays import Floats, Ids, Mask
-from leafgate.types.release import Release
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table
-from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, children, leaves
+from leafgate.api import (
+    CategoricalSplit,
+    Floats,
+    Ids,
+    Leaf,
+    Mask,
+    Node,
+    NumericSplit,
+    Release,
+    Schema,
+    Table,
+    children,
+    leaves,
+)
 from leafgate_dp_random_trees.distinguish.neighbours import NeighbouringTables
 
 Cells = Mapping[str, Floats]

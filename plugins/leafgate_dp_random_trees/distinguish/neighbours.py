@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table, make_table, typed_column
+from leafgate.api import Schema, Table, make_table, typed_column
 
 MAX_SUBSETS = 1_000
 """At most so many kinds of people are made up."""

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.errors import InconclusiveError
-from leafgate.types.arrays import Floats
+from leafgate.api import Floats, InconclusiveError
 from leafgate_maxent.problem.problem import Problem
 
 

@@ -10,7 +10,7 @@ import time
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from leafgate.types.arrays import Floats
+from leafgate.api import Floats
 from leafgate_maxent.counting.answer import Answer, no_consistent_data_set, out_of_time
 from leafgate_maxent.counting.components import Component
 

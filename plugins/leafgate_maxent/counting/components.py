@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse as sp
 from scipy.special import gammaln
 
-from leafgate.types.arrays import Floats, Ids, Mask
+from leafgate.api import Floats, Ids, Mask
 from leafgate_maxent.counting.constraints import CellSums, IntegerModel, ViolatedSplits
 from leafgate_maxent.presolve.fixed_cells import component_numbers
 

@@ -9,8 +9,7 @@ import numpy as np
 from scipy import sparse as sp
 from scipy.special import gammaln
 
-from leafgate.errors import InconclusiveError
-from leafgate.types.arrays import Floats, Ids, Mask
+from leafgate.api import Floats, Ids, InconclusiveError, Mask
 from leafgate_maxent.counting.answer import TIE_TOLERANCE, no_consistent_data_set, to_integers
 from leafgate_maxent.presolve.fixed_cells import fixed_cells
 from leafgate_maxent.problem.leaf_constraints import LinearConstraints

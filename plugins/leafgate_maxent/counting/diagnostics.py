@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.errors import InconclusiveError
-from leafgate.types.arrays import Floats, Ids
+from leafgate.api import Floats, Ids, InconclusiveError
 from leafgate_maxent.counting.answer import Answer, no_consistent_data_set, out_of_time
 from leafgate_maxent.counting.components import Component
 from leafgate_maxent.counting.mcmc import VIOLATION_TOLERANCE, Chains, Sampler

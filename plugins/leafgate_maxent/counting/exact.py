@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse as sp
 from scipy.special import gammaln, logsumexp
 
-from leafgate.types.arrays import Floats, Ids, Mask
+from leafgate.api import Floats, Ids, Mask
 from leafgate_maxent.counting.answer import Answer, no_consistent_data_set, out_of_time
 from leafgate_maxent.counting.components import Component
 from leafgate_maxent.counting.constraints import CellSums

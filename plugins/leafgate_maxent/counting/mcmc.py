@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse as sp
 
-from leafgate.types.arrays import Floats, Ids, Mask
+from leafgate.api import Floats, Ids, Mask
 from leafgate_maxent.counting.components import Component
 from leafgate_maxent.problem.split_constraints import impurity, x_log_x
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.types.arrays import Floats
+from leafgate.api import Floats
 from leafgate_maxent.counting.answer import Answer, out_of_time, refuse_parts_of_people
 from leafgate_maxent.counting.closed_form import closed_form
 from leafgate_maxent.counting.components import Component, components_of

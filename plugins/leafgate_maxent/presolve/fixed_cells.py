@@ -7,7 +7,7 @@ from scipy import linalg as sl
 from scipy import optimize as so
 from scipy import sparse as sp
 
-from leafgate.types.arrays import Floats, Ids
+from leafgate.api import Floats, Ids
 from leafgate_maxent.problem.problem import Problem
 
 PEOPLE_TOLERANCE = 1e-9

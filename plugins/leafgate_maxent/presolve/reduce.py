@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
-from leafgate.types.arrays import Floats, Ids, Mask
+from leafgate.api import Floats, Ids, Mask
 from leafgate_maxent.presolve.fixed_cells import PEOPLE_TOLERANCE, component_numbers
 from leafgate_maxent.problem.problem import Problem
 from leafgate_maxent.problem.split_constraints import splitmix64

@@ -7,12 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.arrays import Mask
-from leafgate.types.release import Release
-from leafgate.types.schema import Column
-from leafgate.types.table import Table
-from leafgate.types.tree import columns_asked
+from leafgate.api import AdversaryKnowledge, Column, Mask, Release, Table, columns_asked
 from leafgate_maxent.problem.candidate_splits import candidate_rules, split_constraints
 from leafgate_maxent.problem.leaf_constraints import (
     LinearConstraints,

@@ -9,11 +9,18 @@ from scipy import sparse as sp
 
 from leafgate.algorithms.induction.splits import Measure
 from leafgate.algorithms.routing import NOWHERE
-from leafgate.types.arrays import Floats, Ids
-from leafgate.types.release import Release
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table
-from leafgate.types.tree import CategoricalSplit, Node, NumericSplit, children, columns_asked
+from leafgate.api import (
+    CategoricalSplit,
+    Floats,
+    Ids,
+    Node,
+    NumericSplit,
+    Release,
+    Schema,
+    Table,
+    children,
+    columns_asked,
+)
 from leafgate_maxent.problem.split_constraints import NodeCells, SplitConstraints, same_split, split_information_ratios
 from leafgate_maxent.problem.strata import Strata
 from leafgate_maxent.problem.tree_index import NodeMembership, Tests, TreeIndex, node_membership, sum_strata

@@ -11,10 +11,7 @@ from scipy import sparse as sp
 
 from leafgate.algorithms.prediction import leaf_votes
 from leafgate.algorithms.routing import NOWHERE
-from leafgate.types.arrays import Floats, Ids, Mask
-from leafgate.types.release import Release
-from leafgate.types.schema import Column
-from leafgate.types.tree import Leaf
+from leafgate.api import Column, Floats, Ids, Leaf, Mask, Release
 from leafgate_maxent.problem.strata import Strata
 from leafgate_maxent.problem.tree_index import TreeIndex
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from leafgate.types.arrays import Floats, Mask
-from leafgate.types.table import Table
+from leafgate.api import Floats, Mask, Table
 from leafgate_maxent.problem.leaf_constraints import LinearConstraints
 from leafgate_maxent.problem.split_constraints import SplitConstraints, x_log_x
 from leafgate_maxent.problem.strata import Strata

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
-from leafgate.types.arrays import Floats, Ids, Mask
-from leafgate.types.tree import NumericSplit
+from leafgate.api import Floats, Ids, Mask, NumericSplit
 from leafgate_maxent.problem.tree_index import StrataSums, Tests, TreeIndex
 
 # --- Impurity of blocks of people, in people x measure, with its derivatives; natural logarithms ---

@@ -12,12 +12,20 @@ import pandas as pd
 
 from leafgate.algorithms.feasible import Domain, Interval, intersect, largest_value_going_low, rest_of
 from leafgate.algorithms.routing import NOWHERE
-from leafgate.errors import InconclusiveError
-from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.arrays import Floats, Ids, Mask
-from leafgate.types.schema import Column, Schema
-from leafgate.types.table import Table, distinct_rows
-from leafgate.types.tree import Node, NumericSplit, children
+from leafgate.api import (
+    AdversaryKnowledge,
+    Column,
+    Floats,
+    Ids,
+    InconclusiveError,
+    Mask,
+    Node,
+    NumericSplit,
+    Schema,
+    Table,
+    children,
+    distinct_rows,
+)
 from leafgate_maxent.problem.tree_index import ReachableCase, cases_through
 
 # --- What of unknown columns is counted, and how much of it a way through the trees takes ---

@@ -10,10 +10,7 @@ from scipy import sparse as sp
 
 from leafgate.algorithms.feasible import Domain, Possible, branch_domains, rest_of, unrouted_values
 from leafgate.algorithms.routing import NOWHERE, split_rows
-from leafgate.types.arrays import Ids, Mask
-from leafgate.types.schema import Schema
-from leafgate.types.table import Table
-from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, children
+from leafgate.api import CategoricalSplit, Ids, Leaf, Mask, Node, NumericSplit, Schema, Table, children
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse as sp
 
-from leafgate.errors import InconclusiveError
-from leafgate.io.processes import worker_pool
-from leafgate.types.arrays import Floats, Ids, Mask
+from leafgate.api import Floats, Ids, InconclusiveError, Mask, worker_pool
 from leafgate_maxent.presolve.fixed_cells import fixed_cells, forced_cells
 from leafgate_maxent.presolve.reduce import ActiveSet
 from leafgate_maxent.problem.leaf_constraints import LinearConstraints

@@ -10,7 +10,7 @@ from scipy import optimize as so
 from scipy import sparse as sp
 from scipy.sparse import linalg as sla
 
-from leafgate.types.arrays import Floats
+from leafgate.api import Floats
 from leafgate_maxent.solve.subproblem import Solution, Subproblem
 
 TIGHT_SLACK = 0.1

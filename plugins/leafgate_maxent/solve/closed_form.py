@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafgate.types.arrays import Floats
+from leafgate.api import Floats
 from leafgate_maxent.problem.leaf_constraints import LinearConstraints
 from leafgate_maxent.problem.problem import Problem
 

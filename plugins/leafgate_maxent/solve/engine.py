@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse as sp
 
-from leafgate.errors import InconclusiveError
-from leafgate.types.arrays import Floats, Mask
+from leafgate.api import Floats, InconclusiveError, Mask
 from leafgate_maxent.presolve.reduce import ActiveSet, ReducedProblem, reduce_problem, restrict
 from leafgate_maxent.problem.problem import Binding, Outcome, Problem
 from leafgate_maxent.solve import gekko

@@ -20,8 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.errors import InconclusiveError
-from leafgate.types.arrays import Floats
+from leafgate.api import Floats, InconclusiveError
 from leafgate_maxent.solve.certificate import estimate_duals
 from leafgate_maxent.solve.lifting import Batch, LiftedProblem, decompose_blocks, lift
 from leafgate_maxent.solve.subproblem import Solution, Subproblem

@@ -12,8 +12,7 @@ import numpy as np
 from scipy import optimize as so
 from scipy import sparse as sp
 
-from leafgate.errors import InconclusiveError
-from leafgate.types.arrays import Floats, Ids, Mask
+from leafgate.api import Floats, Ids, InconclusiveError, Mask
 from leafgate_maxent.presolve.fixed_cells import component_numbers
 from leafgate_maxent.problem.leaf_constraints import LinearConstraints
 from leafgate_maxent.problem.problem import Problem

@@ -24,7 +24,7 @@ from scipy import sparse as sp
 from scipy.sparse import linalg as sla
 from threadpoolctl import threadpool_limits
 
-from leafgate.types.arrays import Floats
+from leafgate.api import Floats
 from leafgate_maxent.problem.split_constraints import TINY
 from leafgate_maxent.solve.subproblem import Solution, Subproblem
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse as sp
 
-from leafgate.types.arrays import Floats, Ids, Mask
+from leafgate.api import Floats, Ids, Mask
 from leafgate_maxent.presolve.fixed_cells import component_numbers, independent_rows
 from leafgate_maxent.solve.subproblem import Subproblem
 

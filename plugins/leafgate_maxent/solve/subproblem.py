@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse as sp
 
-from leafgate.types.arrays import Floats, Mask
+from leafgate.api import Floats, Mask
 from leafgate_maxent.problem.split_constraints import gradient, hessian_product, impurity, x_log_x
 
 

@@ -624,7 +624,7 @@ def test_a_release_of_leafgates_own_has_no_training_to_speak_of(tmp_path: Path) 
     frame[[*FEATURES, "two"]].to_csv(tmp_path / "people.csv", index=False)
     (tmp_path / "model.bin").write_bytes(sealed.content)
     text = POLICY.replace("TARGET", TARGETS["two"]).replace("TRAINED", ", trained_by: {subsample: 0.5}")
-    (tmp_path / "policy.yaml").write_text(text)
+    (tmp_path / "policy.yaml").write_text(text.replace("[-1000, 1000]", "[-1000000, 1000000]"))
     ended = leafgate("audit", tmp_path / "policy.yaml")
     assert ended.code == 2
     assert "trained_by" in ended.err

@@ -5,12 +5,12 @@ import sys
 
 import pytest
 
-from leafgate.api.lazy import lazy
+from leafgate.lazy_loading import lazy
 
 
 def test_a_lazy_module_is_imported_when_an_attribute_is_read() -> None:
     program = (
-        "import sys; from leafgate.api.lazy import lazy; np = lazy('numpy'); repr(np); "
+        "import sys; from leafgate.lazy_loading import lazy; np = lazy('numpy'); repr(np); "
         "print('numpy' in sys.modules); np.zeros(1); print('numpy' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=60)

@@ -4,7 +4,7 @@ from typing import Any, Literal
 import pytest
 
 from entry_points import BASICS, Load, Point, install, module, offering, raising
-from leafgate import AtLeast, AttackModel, Metric
+from leafgate.api import AtLeast, AttackModel, Metric
 from leafgate.api.components import Component
 from leafgate.api.describe import plugin_lines, plugins_document
 from leafgate.api.registry import Plugin, load_plugins
@@ -78,11 +78,31 @@ def test_a_class_no_policy_could_use_breaks_its_plugin_alone(
     assert policy_model(found).model_json_schema()
 
 
-def test_a_plugin_made_for_other_hooks_is_listed_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("stated", "problem"),
+    [
+        (None, 'made for leafgate.api 1, this is 2.0: port it, then write `leafgate_api = ">=2,<3"` in it'),
+        (">=3", "made for leafgate.api >=3, this is 2.0"),
+        ("~=1.4", "made for leafgate.api ~=1.4, this is 2.0"),
+        ("two", "is no range of versions"),
+        (2, "is no range of versions"),
+    ],
+)
+def test_a_plugin_made_for_another_interface_is_listed_as_such(
+    monkeypatch: pytest.MonkeyPatch, stated: object, problem: str
+) -> None:
     made = module(attack_models=lambda: [])
-    made.leafgate_hooks = 2  # type: ignore[attr-defined]
+    made.__dict__["leafgate_api"] = stated
     install(monkeypatch, Point("spies", lambda: made))
-    assert "made for hooks 2, this is 1" in load_plugins().broken[0].problem
+    assert problem in load_plugins().broken[0].problem
+
+
+@pytest.mark.parametrize("stated", [">=2,<3", "~=2.0", ">=1.9,!=2.1"])
+def test_a_plugin_that_states_this_interface_is_loaded(monkeypatch: pytest.MonkeyPatch, stated: str) -> None:
+    made = module(attack_models=lambda: [])
+    made.__dict__["leafgate_api"] = stated
+    install(monkeypatch, Point("spies", lambda: made))
+    assert not load_plugins().broken
 
 
 class Impostor(AtLeast):

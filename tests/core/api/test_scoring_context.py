@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from leafgate import Belief, ScoringContext
 from leafgate.algorithms.derivable import must_hide, undisclosed_reads
+from leafgate.api import Belief, ScoringContext
 from leafgate.api.context import Observation
 from leafgate.api.metrics import AtLeast
 from leafgate.errors import LeafgateError

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leafgate import AdversaryKnowledge, Belief, InconclusiveError
+from leafgate.api import AdversaryKnowledge, Belief, InconclusiveError
 from leafgate.api.components import AttackModel
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary

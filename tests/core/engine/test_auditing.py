@@ -4,7 +4,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from leafgate import AdversaryKnowledge, Belief, InconclusiveError, NoReleaseError, Release, Table, TreeBuilder
+from leafgate.api import AdversaryKnowledge, Belief, InconclusiveError, NoReleaseError, Release, Table, TreeBuilder
 from leafgate.disclosure.document import document
 from leafgate.io.json import readable
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit

@@ -16,7 +16,7 @@ from dominance.audits import LENIENT, audited, audited_file
 from dominance.people import people_from
 from dominance.properties import Failure, cases, check
 from dominance.trees import blank
-from leafgate import AdversaryKnowledge, Belief, Release
+from leafgate.api import AdversaryKnowledge, Belief, Release
 from leafgate_linking import Linking
 from leafgate_published import FileDisclosure
 

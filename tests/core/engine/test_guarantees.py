@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, ScoringContext
+from leafgate.api import AdversaryKnowledge, AttackModel, Belief, Release, ScoringContext
 from leafgate.cli import run
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
-from leafgate import Belief, InconclusiveError, ScoringContext
+from leafgate.api import Belief, InconclusiveError, ScoringContext
 from leafgate.api.metrics import Metric
 from leafgate.api.registry import Plugins
 from leafgate.disclosure.document import document

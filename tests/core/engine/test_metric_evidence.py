@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leafgate import (
+from leafgate.api import (
     AdversaryKnowledge,
     AtLeast,
     Belief,

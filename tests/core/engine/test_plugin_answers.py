@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leafgate import AdversaryKnowledge, Belief, Release, ScoringContext
+from leafgate.api import AdversaryKnowledge, Belief, Release, ScoringContext
 from leafgate.disclosure.document import document
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.report import Report

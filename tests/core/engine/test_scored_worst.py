@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from jsonschema import Draft7Validator
 
-from leafgate import AdversaryKnowledge, AttackModel, Belief, InconclusiveError, Release, ScoringContext
+from leafgate.api import AdversaryKnowledge, AttackModel, Belief, InconclusiveError, Release, ScoringContext
 from leafgate.api.components import ONLY_DERIVED
 from leafgate.api.describe import explanation
 from leafgate.api.metrics import RecordMetric

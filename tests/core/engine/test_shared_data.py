@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from leafgate import AdversaryKnowledge, Belief, Release, ScoringContext, Table
+from leafgate.api import AdversaryKnowledge, Belief, Release, ScoringContext, Table
 from leafgate.types.report import Report
 from standins import Stump, attack_that, audited, even, metric_that
 

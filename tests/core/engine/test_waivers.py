@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from command_line import Ended, leafgate
-from leafgate import AdversaryKnowledge, Belief, Release
+from leafgate.api import AdversaryKnowledge, Belief, Release
 from leafgate.disclosure.document import document
 from leafgate.disclosure.stored import parse_report
 from leafgate.disclosure.text import summary

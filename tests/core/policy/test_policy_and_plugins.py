@@ -13,7 +13,8 @@ from survey import write_policy
 BROKEN = "raise RuntimeError('out of order')\n"
 DEAF = """
 from typing import Literal
-from leafgate import AttackModel, hookimpl
+from leafgate.api import AttackModel, hookimpl
+leafgate_api = ">=2,<3"
 
 class Deaf(AttackModel):
     use: Literal["deaf"] = "deaf"

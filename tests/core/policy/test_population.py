@@ -12,10 +12,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from command_line import leafgate
-from leafgate import AdversaryKnowledge, Belief, InconclusiveError, Release, ScoringContext
 from leafgate.algorithms.publication import published
+from leafgate.api import AdversaryKnowledge, Belief, InconclusiveError, Release, ScoringContext
 from leafgate.disclosure.document import document
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.io.tables import read_population
 from leafgate.policy.load import load_policy

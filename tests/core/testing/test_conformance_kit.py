@@ -14,7 +14,7 @@ from broken_plugins.attacks import Blind, ByLeaves, ReadsNothing
 from broken_plugins.builders import ByColumn, ByHash, ByTheHour, TossedOnce
 from broken_plugins.heavy import HeavyFace
 from broken_plugins.metrics import Doubt, Reversed
-from leafgate import ReleaseAtLeast, ScoringContext
+from leafgate.api import ReleaseAtLeast, ScoringContext
 from leafgate.api.components import Component
 from leafgate.testing import NonConformance, check_attack, check_builder, check_metric, conformance
 from leafgate.testing.check import Check, DoesNotApply, KnownException

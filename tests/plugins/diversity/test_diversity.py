@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import leafgate
-from leafgate import Belief, Example, InconclusiveError, Metric, Release, ScoringContext
+from leafgate.api import Belief, Example, InconclusiveError, Metric, Release, ScoringContext
 from leafgate.api.registry import load_plugins, use_of
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import UnreadableError
 from leafgate.policy.load import policy_of
 from leafgate.session.run import audit_policy

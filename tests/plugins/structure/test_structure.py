@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from scipy.stats import ks_2samp
 
-from leafgate import InconclusiveError, ScoringContext
 from leafgate.algorithms.publication import published
-from leafgate.engine.build import grant_knowledge
+from leafgate.api import InconclusiveError, ScoringContext
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.release import Level, Publish, Release
 from leafgate.types.table import Table

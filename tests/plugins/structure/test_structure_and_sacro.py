@@ -17,7 +17,8 @@ from scipy.stats import ks_2samp
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from leafgate import Metric, ScoringContext, from_sklearn
+from leafgate import from_sklearn
+from leafgate.api import Metric, ScoringContext
 from leafgate.models.formats.native import written
 from leafgate.models.lowering.release import lower_model as translated
 from leafgate.models.reader import read_foreign

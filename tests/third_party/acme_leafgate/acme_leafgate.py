@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from leafgate import (
+from leafgate.api import (
     AdversaryKnowledge,
     AtLeast,
     AttackModel,
@@ -15,10 +15,13 @@ from leafgate import (
     Release,
     ScoringContext,
     hookimpl,
+    leaves,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
+
+leafgate_api = ">=2,<3"
 
 
 class Majority(AttackModel):
@@ -34,8 +37,6 @@ class Majority(AttackModel):
     def infer(self, release: Release, known: AdversaryKnowledge) -> list[Belief]:
         import numpy as np
         import pandas as pd
-
-        from leafgate.types.tree import leaves
 
         counts_of_leaves = [leaf.counts or {} for tree in release.trees for leaf in leaves(tree)]
         counts = pd.DataFrame(counts_of_leaves, columns=list(release.classes)).sum()

@@ -10,6 +10,8 @@ A plugin keeps its classes and their mathematics in one file and still imports i
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -46,3 +48,25 @@ def lazy(name: str) -> Any:
     Fraction(1, 1)
     """
     return LazyModule(name)
+
+
+def lazy_exports(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return a module's `__getattr__`, which imports each exported name when it is first read (PEP 562).
+
+    Args:
+        package: the `__name__` of the module that exports.
+        modules: for each module the names that are exported from it, separated by spaces.
+
+    Returns:
+        A function that raises AttributeError for any other name. What it returns becomes an attribute of the module.
+    """
+    home = {name: module for module, names in modules.items() for name in names.split()}
+
+    def get(name: str) -> Any:
+        if name not in home:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(home[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return get
