@@ -1,7 +1,8 @@
-"""What commands and report formats import beside `leafgate.api`: policies, release files, options, report sentences.
+"""What commands and report formats import beside `leafgate.api`.
 
-A plugin that adds commands by the hook `commands`, or formats by `report_formats`, uses it. It belongs to the same
-versioned interface. Each name is imported when it is first read, so that commands which touch no data start at once.
+Policies, release files, writing files, options and exit codes of commands; the sentences in which reports put findings.
+A plugin that adds commands or report formats uses it. It belongs to the same versioned interface. Each name is
+imported when it is first read, so that commands which touch no data start at once.
 """
 
 from __future__ import annotations
@@ -70,10 +71,8 @@ __getattr__ = lazy_exports(
         "leafgate.console.exit_codes": "guarded",
         "leafgate.console.options": "AsOf ExpectFile ExpectPolicy ExpectRelease PolicyFile",
         "leafgate.disclosure.stored": "parse_report",
-        "leafgate.disclosure.text": (
-            "alarm audited_file details group_words headline idle_waivers limit_words middle number people_words "
-            "quoted release_words verdict_words"
-        ),
+        "leafgate.disclosure.text": "alarm audited_file details group_words headline idle_waivers limit_words middle "
+        "number people_words quoted release_words verdict_words",
         "leafgate.engine.build": "publish",
         "leafgate.io.files": "EVERYONE OWNER_ONLY make_folder write_file write_files",
         "leafgate.io.json": "JsonDocument JsonObject canonical object_at parse_json parse_number readable",

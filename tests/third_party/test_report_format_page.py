@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from command_line import leafgate
-from leafgate.api.report_formats import ReportFormat
+from leafgate.api import ReportFormat
 from leafgate.testing import check_format
 from stranger import install
 from survey import survey

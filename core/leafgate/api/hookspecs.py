@@ -1,4 +1,4 @@
-"""The hooks, by which a plugin offers classes and report formats; no hook acts by itself."""
+"""The hooks, by which a plugin offers classes, whose options the policy fills in, and report formats."""
 
 from __future__ import annotations
 

@@ -49,11 +49,16 @@ def announce_attack(
 
 
 def run_attack(
-    attack: AttackModel, artifact: ReleaseArtifact, known: AdversaryKnowledge, plugins: Plugins
+    attack: AttackModel,
+    artifact: ReleaseArtifact,
+    known: AdversaryKnowledge,
+    plugins: Plugins,
+    section: str = "knows",
 ) -> AttackResult:
     """Run one attack and validate its beliefs; an error of it becomes the reason why there is no belief.
 
-    `known` is what is granted to this attack, limited to what it declares.
+    `known` is what is granted to this attack, limited to what it declares. `section` is where the policy grants it, for
+    errors of the attack, which speak of `knows`.
     """
     origin, release = plugins.origin(attack), artifact.release
     result = AttackResult(attack, origin, known)
@@ -66,11 +71,17 @@ def run_attack(
             items = attack.without_knows.infer(release, defensive_copy(known))
             beliefs = tuple(validate_belief(belief, known, release) for belief in items)
     except LeafgateError as error:
-        return replace(result, problem=str(error))
+        located = (replace(each, location=_in_section(each.location, section)) for each in error.problems)
+        return replace(result, problem="\n".join(map(str, located)))
     secrets = [belief.secret for belief in beliefs]
     if not beliefs or len(set(secrets)) < len(secrets):
         return replace(result, problem="returned two beliefs about one secret" if beliefs else "returned no belief")
     return replace(result, beliefs=beliefs)
+
+
+def _in_section(location: str, section: str) -> str:
+    """The location in the policy of what an attack locates in the knowledge that it was granted."""
+    return section + location.removeprefix("knows") if location.startswith("knows.") else location
 
 
 @contextmanager

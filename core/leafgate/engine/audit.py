@@ -82,7 +82,8 @@ def audit(
         known = adversaries.knowledge_of(attack)
         announce_attack(attack, artifact, known, plugins, announce)
         with _timed(seconds, f"attack {attack.called}"):
-            results.append(run_attack(attack, artifact, known, plugins))
+            section = adversaries.grant_of(attack).section
+            results.append(run_attack(attack, artifact, known, plugins, section))
 
     def run_for_claim(attack: AttackModel) -> AttackResult:
         return run_attack(attack, artifact, adversaries.default_knowledge_of(attack), plugins)

@@ -73,9 +73,13 @@ class Adversaries:
 
     def knowledge_of(self, attack: AttackModel) -> AdversaryKnowledge:
         """What an attack of the policy gets: by its own `knows` if it has one, else by the policy's."""
-        own = self.plan.own_grants.get(attack.called)
-        granted = self.default if own is None else self._granted(own, self.own_people.get(attack.called))
-        return limit_knowledge(granted, attack.needs)
+        own = attack.called in self.plan.own_grants
+        people = self.own_people.get(attack.called)
+        return limit_knowledge(self._granted(self.grant_of(attack), people) if own else self.default, attack.needs)
+
+    def grant_of(self, attack: AttackModel) -> KnowledgeGrant:
+        """What the policy grants an attack of it."""
+        return self.plan.own_grants.get(attack.called, self.plan.default_grant)
 
     def default_knowledge_of(self, attack: AttackModel) -> AdversaryKnowledge:
         """What an attack gets by the policy's `knows`, though an attack of the policy may have its name."""

@@ -179,7 +179,7 @@ def imports_lightly(subject: FormatSubject) -> None:
     if loaded := loaded_by(module, HEAVY | TEMPLATE_ENGINES):
         raise NonConformance(
             f"importing {module} loads {', '.join(loaded)}",
-            "import it with leafgate.api.lazy, or inside `render`: formats are listed by every `leafgate plugins`",
+            "import it with `lazy` of leafgate.api, or inside `render`: formats are listed by every `leafgate plugins`",
         )
 
 

@@ -349,6 +349,16 @@ def test_a_fact_about_nobody_is_told_by_its_place_in_the_attack(insider: Path) -
     assert (ended.code, [each["place"] for each in ended.problems]) == (2, ["attacks[1].knows.facts[1].where"])
 
 
+def test_facts_that_contradict_the_release_are_told_by_their_place_in_the_attack(tmp_path: Path) -> None:
+    contradiction = {"column": "ill", "in": ["yes"], "share": 0.3}  # of 24 people 7.2, and counts are whole
+    said = {"knows": {"facts": [contradiction | {"share": {"to": 1}}]}, "build": {"use": "kadet", "k": 24}}
+    attacks = twice("counting", facts=[contradiction])
+    report = open_session(knowing(tmp_path, {**said, "attacks": attacks})).audit().report
+    (failed,) = (finding for finding in report.findings if finding.id.startswith("attack:"))
+    assert failed.id == "attack:informed"
+    assert failed.evidence["problem"].startswith("attacks[1].knows.facts[0].share: ")
+
+
 def test_without_a_secret_no_attack_knows_anybodys(insider: Path) -> None:
     changes = {"attacks": twice("insider", sample=0.5), "data.columns.ill.role": "class"}
     assert refused(insider, changes) == ["attacks[1].knows.sample"]
