@@ -146,8 +146,9 @@ def test_an_unknown_format_names_the_nearest_and_the_installed_ones(
 
 
 RAISES = """
-from leafgate import hookimpl
-from leafgate.api.report_formats import ReportFormat
+from leafgate.api import ReportFormat, hookimpl
+
+leafgate_api = ">=2,<3"
 
 
 def render(document, attachments):
@@ -166,7 +167,7 @@ def test_a_format_that_raises_is_one_error_and_leaves_no_file(tmp_path: Path, st
     assert leafgate("audit", policy, "--out", out).code == 0
     ended = leafgate("audit", policy, "--out", out, "--to", "html", "--to", "broken")
     assert ended.code == 4
-    assert "the report format 'broken' of acme-broken 1.0 raised RuntimeError in render, line 7" in ended.err
+    assert "the report format 'broken' of acme-broken 1.0 raised RuntimeError in render, line 8" in ended.err
     assert "planted-name" not in ended.err + ended.out
     assert [name for name in os.listdir(out) if name.startswith(("report", "timings", ".leafgate"))] == []
     assert leafgate("audit", policy, "--out", out).code == 0

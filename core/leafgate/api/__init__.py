@@ -12,6 +12,7 @@ pandas. The modules of this package are private:
     components    base classes of tree builders and attacks;  metrics: those of metrics;  context: what a metric reads
     declarations  what a policy declares;  plan: AuditPlan, all that the engine knows of a policy
     paths         types of options that name files
+    report_formats  formats in which reports are written
     registry      finds, checks and loads plugins;  describe: prints what a plugin states about itself
 """
 
