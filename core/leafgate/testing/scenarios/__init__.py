@@ -96,7 +96,8 @@ def well_informed(instance: Instance) -> AdversaryKnowledge:
     table, release = instance.table, instance.release
     secret = next((column for column in table.schema.secrets if column.values is not None), None)
     facts = () if secret is None else (Fact({}, secret.name, secret.domain[:1], 0.0, 0.5),)
-    accuracies = dict.fromkeys(map(str, release.classes), 0.75)
+    classes = [str(value) for column in table.schema.having("class") for value in column.domain]
+    accuracies = dict.fromkeys(classes, 0.75)
     known = grant_knowledge(
         table,
         distribution=True,
