@@ -118,7 +118,7 @@ def test_a_release_that_is_never_drawn_again_must_be_kept(tmp_path: Path, monkey
     assert "--out" in ended.problems[0]["remedy"]
 
 
-PRIVATE = {
+PRIVATE: dict[str, Any] = {
     "build": {"use": "dp_random_trees", "trees": 4, "k": 5, "beta": 0.2, "delta": 0.01, "combine": "sum"},
     "attacks": [{"use": "distinguish"}],
     "metrics": [{"use": "differential_privacy", "at_most": 9, "delta": 0.01}],
@@ -142,7 +142,7 @@ def test_a_private_release_is_audited_and_its_attack_writes_evidence(tmp_path: P
 
 
 def test_a_rehearsal_repeats_and_is_never_fit_to_be_published(tmp_path: Path) -> None:
-    rehearsal = PRIVATE | {"build": {**PRIVATE["build"], "rehearsal": True}, "seed": 3}  # type: ignore[dict-item]
+    rehearsal = PRIVATE | {"build": {**PRIVATE["build"], "rehearsal": True}, "seed": 3}
     policy = survey(tmp_path, rehearsal)
     one, two = (leafgate("audit", policy, "--json") for _ in range(2))
     assert (one.code, one.out) == (3, two.out)
@@ -151,7 +151,7 @@ def test_a_rehearsal_repeats_and_is_never_fit_to_be_published(tmp_path: Path) ->
 
 def test_the_public_report_of_a_private_release_has_no_number_of_an_attack_on_people(tmp_path: Path) -> None:
     metrics = [{"use": "k_anonymity", "at_least": 1}, {"use": "exposure", "at_most": 1}]
-    build = {**PRIVATE["build"], "trees": 2, "delta": 0.001}  # type: ignore[dict-item]
+    build = {**PRIVATE["build"], "trees": 2, "delta": 0.001}
     changes = PRIVATE | {"build": build, "attacks": [{"use": "linking"}], "metrics": metrics}
     document = leafgate("audit", survey(tmp_path, changes), "--out", tmp_path / "out", "--json").document
     for found in document["findings"][:2]:

@@ -242,10 +242,11 @@ def way(node: Node, cells: Mapping[str, Any]) -> tuple[Any, ...]:
             node = node.low if low else node.high
             continue
         branch = next((i for i, branch in enumerate(node.branches) if cell in branch.values), None)
-        if branch is None and node.default is None:
+        child = node.default if branch is None else node.branches[branch].node
+        if child is None:
             return NOWHERE
         taken.append(branch)
-        node = node.default if branch is None else node.branches[branch].node  # type: ignore[assignment]
+        node = child
     return tuple(taken)
 
 
