@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from leafgate.api.components import Component
-from leafgate.errors import InconclusiveError
+from leafgate.errors import UnreadableError
 
 if TYPE_CHECKING:
     from leafgate.types.adversary import AdversaryKnowledge
@@ -32,7 +32,7 @@ class CheckedData:
 class CheckContext:
     """Everything a check may read. It is a copy: what a check writes into it reaches nobody else.
 
-    A check that declares `of_release` gets the release alone: reading anything else raises InconclusiveError.
+    A check that declares `of_release` gets the release alone: reading anything else raises UnreadableError.
     """
 
     release: Release
@@ -66,7 +66,7 @@ class CheckContext:
 
     def _read(self, what: str) -> CheckedData:
         if self._data is None:
-            raise InconclusiveError(f"the check declares `of_release`, and reads {what}")
+            raise UnreadableError(f"the check declares `of_release`, and reads {what}")
         return self._data
 
 

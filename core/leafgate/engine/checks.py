@@ -20,7 +20,7 @@ from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins, use_of
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
 from leafgate.engine.score import AuditState, inconclusive, score_beliefs, score_one
-from leafgate.errors import InconclusiveError, LeafgateError
+from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
 from leafgate.types.evidence import RESERVED, AuditorOnly, checked_evidence, is_json_encodable
 from leafgate.types.report import CHECK_PREFIX, Finding
 
@@ -303,12 +303,15 @@ def check_context(kind: type[AuditCheck], state: AuditState) -> CheckContext:
 def answers_of(check: AuditCheck, context: CheckContext) -> list[CheckFinding]:
     """Run a check; its findings, validated. An error of leafgate that it raises itself is its finding.
 
-    Raises InconclusiveError for what is no finding that a report can hold.
+    Raises InconclusiveError for what is no finding that a report can hold, and where a check that declares
+    `of_release` reads anything else.
     """
     columns = [column.name for column in context.release.schema.columns]
     try:
         answers = list(islice(check.run(context), len(columns) + 2))
     except LeafgateError as error:
+        if check.of_release and isinstance(error, UnreadableError):
+            raise
         return [CheckFinding(problem=str(error), fails=False)]
     for answer in answers:
         _require_valid(answer, columns)
