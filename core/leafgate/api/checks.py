@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from leafgate.api.components import Component
 from leafgate.errors import UnreadableError
+from leafgate.types.tree import map_leaves
 
 if TYPE_CHECKING:
     from leafgate.types.adversary import AdversaryKnowledge
@@ -40,9 +41,14 @@ class CheckContext:
 
     @staticmethod
     def copy_of(release: Release, data: CheckedData | None) -> CheckContext:
-        """A context of copies. The mechanism that attacks may run is shared, because it holds no data."""
+        """A context of copies. The mechanism that attacks may run is shared, because it holds no data.
+
+        Trees are copied leaf by leaf: `deepcopy` alone exceeds Python's recursion limit in trees of 100 levels.
+        """
+        trees = (*release.trees, *release.alternatives.values())
+        copies: dict[int, Any] = {id(tree): map_leaves(tree, copy.deepcopy) for tree in trees}
         mechanism = None if data is None else data.known.mechanism
-        return copy.deepcopy(CheckContext(release, data), {id(mechanism): mechanism})
+        return copy.deepcopy(CheckContext(release, data), {**copies, id(mechanism): mechanism})
 
     @property
     def table(self) -> Table:

@@ -9,7 +9,21 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from leafgate.api import AuditCheck, AuditorOnly, CheckContext, CheckFinding, InconclusiveError, PeopleCount
+from leafgate.api import (
+    MAX_DEPTH,
+    AuditCheck,
+    AuditorOnly,
+    Branch,
+    CategoricalSplit,
+    CheckContext,
+    CheckFinding,
+    InconclusiveError,
+    Leaf,
+    Node,
+    PeopleCount,
+    Release,
+    leaves,
+)
 from leafgate.disclosure.document import document
 from leafgate.disclosure.stored import contradictions
 from leafgate.disclosure.text import finding_lines
@@ -18,6 +32,7 @@ from leafgate.reports.junit import junit
 from leafgate.reports.markdown import markdown
 from leafgate.reports.sarif import sarif
 from leafgate.types.report import Finding, Report
+from mortgage import mortgage
 from standins import audited, check_that, finding
 
 FAILS = CheckFinding(problem="the release shows 3 flus", fails=True, evidence={"flus": 3})
@@ -147,6 +162,17 @@ def test_what_a_check_writes_reaches_nobody_else() -> None:
     without = audited(metrics=GENEROUS)
     report = audited(check_that(write), metrics=GENEROUS)
     assert document(replace(report, versions=without.versions), "auditor") == document(without, "auditor")
+
+
+def test_a_check_gets_a_copy_of_the_deepest_tree() -> None:
+    tree: Node = Leaf("flu", {"flu": 1, "cold": 0})
+    for _ in range(MAX_DEPTH):
+        tree = CategoricalSplit("zip", (Branch(("1",), tree),), Leaf("cold", {"flu": 0, "cold": 1}))
+    release = Release({"use": "stump"}, mortgage().schema, (tree,))
+    (twin,) = CheckContext.copy_of(release, None).release.trees
+    pairs = list(zip(leaves(tree), leaves(twin), strict=True))
+    assert len(pairs) == MAX_DEPTH + 1
+    assert all(leaf == copied and leaf.counts is not copied.counts for leaf, copied in pairs)
 
 
 def test_evidence_that_a_check_changes_afterwards_stays_as_it_was_returned() -> None:
