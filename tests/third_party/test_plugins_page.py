@@ -61,7 +61,7 @@ def stump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TreeBuilder:
 def rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The module with the check of the page, installed as a distribution of its own beside the bundled plugins."""
     module = module_of_the_page("class ForbiddenColumns", tmp_path, monkeypatch)
-    installed = registry.entry_points(group=GROUP)
+    installed = vars(registry)["entry_points"](group=GROUP)
     point = Point("rules", lambda: module, "acme-rules", "1.0")
     monkeypatch.setattr(registry, "entry_points", lambda group: [*installed, point])
     return module
