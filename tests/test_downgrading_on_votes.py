@@ -33,7 +33,7 @@ def audited(run: Session, **options: Any) -> Audit:
 
 def right(run: Session, audit: Audit, attack: CellAttack) -> float:
     """The share of withheld parties that an attack's best guess gets right."""
-    from leafgate.engine.build import grant_knowledge
+    from leafgate.engine.knowledge import grant_knowledge
 
     assert audit.artifact is not None
     beliefs = attack.infer(audit.artifact.release, grant_knowledge(run.table))

@@ -21,6 +21,7 @@ from leafgate.types.arrays import Floats
 from leafgate.types.release import Level
 from leafgate.types.table import Table
 from leafgate_divergence import divergences
+from leafgate_maxent import MaxEnt
 from leafgate_maxent.attack import posterior_of
 from leafgate_maxent.problem.build import Model, build_model
 from leafgate_maxent.problem.problem import Outcome, SolveSettings
@@ -52,7 +53,7 @@ def attacked(measure: str, level: Level, internal: bool) -> tuple[Model, Outcome
     """The problem, what solving it came to, and D_individual of each public record."""
     run = published({"use": "id3", "measure": measure, "min_split": 6}, level)
     sealed = build_release(run.policy, run.plugins, run.table)
-    known = replace(granted_knowledge(run.policy, run.table, sealed), label_accuracies=None)
+    known = replace(granted_knowledge(run.policy, MaxEnt(), run.table, sealed), label_accuracies=None)
     model = build_model(sealed.release, known, internal=internal)
     outcome = solve(model.problem, SolveSettings(starts=1, time_limit=3600))
     believed = posterior_of(model, outcome.people, known.schema["education"], known).to_numpy(dtype=float)

@@ -42,7 +42,7 @@ def _display_releases() -> None:
     get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
     shell = None if get_shell is None else get_shell()
     if getattr(shell, "display_formatter", None) is not None:
-        from leafgate.reports.notebook import register_release_page
+        from leafgate.session.notebook_display import register_release_page
 
         register_release_page(shell)
 

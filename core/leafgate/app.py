@@ -1,6 +1,7 @@
-"""What commands import beside `leafgate.api`: policies, release files, writing files, options and exit codes.
+"""What commands and report formats import beside `leafgate.api`.
 
-A plugin that adds commands by the hook `commands` uses it. It belongs to the same versioned interface. Each name is
+Policies, release files, writing files, options and exit codes of commands; the sentences in which reports put findings.
+A plugin that adds commands or report formats uses it. It belongs to the same versioned interface. Each name is
 imported when it is first read, so that commands which touch no data start at once.
 """
 
@@ -19,12 +20,27 @@ if TYPE_CHECKING:
     from leafgate.console.options import ExpectRelease as ExpectRelease
     from leafgate.console.options import PolicyFile as PolicyFile
     from leafgate.disclosure.stored import parse_report as parse_report
+    from leafgate.disclosure.text import alarm as alarm
+    from leafgate.disclosure.text import audited_file as audited_file
+    from leafgate.disclosure.text import details as details
+    from leafgate.disclosure.text import group_words as group_words
+    from leafgate.disclosure.text import headline as headline
+    from leafgate.disclosure.text import idle_waivers as idle_waivers
+    from leafgate.disclosure.text import limit_words as limit_words
+    from leafgate.disclosure.text import middle as middle
+    from leafgate.disclosure.text import number as number
+    from leafgate.disclosure.text import people_words as people_words
+    from leafgate.disclosure.text import quoted as quoted
+    from leafgate.disclosure.text import release_words as release_words
+    from leafgate.disclosure.text import verdict_words as verdict_words
     from leafgate.engine.build import publish as publish
     from leafgate.io.files import EVERYONE as EVERYONE
     from leafgate.io.files import OWNER_ONLY as OWNER_ONLY
     from leafgate.io.files import make_folder as make_folder
     from leafgate.io.files import write_file as write_file
     from leafgate.io.files import write_files as write_files
+    from leafgate.io.json import JsonDocument as JsonDocument
+    from leafgate.io.json import JsonObject as JsonObject
     from leafgate.io.json import canonical as canonical
     from leafgate.io.json import object_at as object_at
     from leafgate.io.json import parse_json as parse_json
@@ -34,6 +50,8 @@ if TYPE_CHECKING:
     from leafgate.io.release_codec import read_noise as read_noise
     from leafgate.io.release_codec import serialize as serialize
     from leafgate.io.tables import read_columns as read_columns
+    from leafgate.io.text import LONGEST as LONGEST
+    from leafgate.io.text import clean as clean
     from leafgate.models.load import load_release as load_release
     from leafgate.models.lowering.encoding import Encoding as Encoding
     from leafgate.models.origins import with_origins as with_origins
@@ -41,7 +59,7 @@ if TYPE_CHECKING:
     from leafgate.policy.load import load_policy as load_policy
     from leafgate.policy.models import Data as Data
     from leafgate.policy.models import Policy as Policy
-    from leafgate.reports.common import clean as clean
+    from leafgate.policy.sources import display_path as display_path
     from leafgate.session.expected_run import ExpectedRun as ExpectedRun
     from leafgate.types.report import EXIT_CODES as EXIT_CODES
     from leafgate.types.report import Verdict as Verdict
@@ -53,17 +71,20 @@ __getattr__ = lazy_exports(
         "leafgate.console.exit_codes": "guarded",
         "leafgate.console.options": "AsOf ExpectFile ExpectPolicy ExpectRelease PolicyFile",
         "leafgate.disclosure.stored": "parse_report",
+        "leafgate.disclosure.text": "alarm audited_file details group_words headline idle_waivers limit_words middle "
+        "number people_words quoted release_words verdict_words",
         "leafgate.engine.build": "publish",
         "leafgate.io.files": "EVERYONE OWNER_ONLY make_folder write_file write_files",
-        "leafgate.io.json": "canonical object_at parse_json parse_number readable",
+        "leafgate.io.json": "JsonDocument JsonObject canonical object_at parse_json parse_number readable",
         "leafgate.io.release_codec": "LoadedRelease read_noise serialize",
         "leafgate.io.tables": "read_columns",
+        "leafgate.io.text": "LONGEST clean",
         "leafgate.models.load": "load_release",
         "leafgate.models.lowering.encoding": "Encoding",
         "leafgate.models.origins": "with_origins",
         "leafgate.policy.load": "compile_plan load_policy",
         "leafgate.policy.models": "Data Policy",
-        "leafgate.reports.common": "clean",
+        "leafgate.policy.sources": "display_path",
         "leafgate.session.expected_run": "ExpectedRun",
         "leafgate.types.report": "EXIT_CODES Verdict",
     },

@@ -84,7 +84,11 @@ class InconclusiveError(LeafgateError):
 
 
 class UnreadableError(InconclusiveError):
-    """This belief lacks what the metric needs; another belief may have it."""
+    """A belief lacks what a metric reads, such as a prior: the engine then tries the metric on the next belief."""
+
+
+class ReportFormatError(LeafgateError):
+    """A plugin could not write a report in its format."""
 
 
 class NoReleaseError(LeafgateError):

@@ -52,7 +52,11 @@ ROLES = {
 
 KINDS: dict[str, tuple[type[Component], str]] = {
     "Builders": (TreeBuilder, "One of these stands under `build`."),
-    "Attacks": (AttackModel, "One or more of these stand under `attacks`."),
+    "Attacks": (
+        AttackModel,
+        "One or more of these stand under `attacks`. Under `knows` each may have the keys of the section "
+        "[knows](#knows); they are then granted to this attack in place of the policy's.",
+    ),
     "Metrics": (Metric, "One or more of these stand under `metrics`."),
 }
 

@@ -83,7 +83,7 @@ def judged(run: Session, sealed: ReleaseArtifact, attack: AttackModel, tau: floa
     """The share of parties an attack guesses, and of those it believes with no more than tau."""
     beliefs = {
         belief.secret: belief
-        for belief in attack.infer(sealed.release, granted_knowledge(run.policy, run.table, sealed))
+        for belief in attack.infer(sealed.release, granted_knowledge(run.policy, attack, run.table, sealed))
     }
     belief = beliefs["party"]
     assert belief.posterior is not None

@@ -15,6 +15,7 @@ from leafgate.api import AdversaryKnowledge, Release
 from leafgate.session.run import Session, build_release, granted_knowledge, open_session
 from leafgate.types.release import Level
 from leafgate.types.table import Table
+from leafgate_maxent import MaxEnt
 from leafgate_maxent.attack import posterior_of
 from leafgate_maxent.problem.build import Model
 
@@ -57,7 +58,7 @@ def released(run: Session, wanted: Wanted) -> tuple[Release, AdversaryKnowledge]
     """The tree as it is published, and what the adversary knows."""
     run = publishing(run, wanted.builder, wanted.level)
     sealed = build_release(run.policy, run.plugins, run.table)
-    known = granted_knowledge(run.policy, run.table, sealed)
+    known = granted_knowledge(run.policy, MaxEnt(), run.table, sealed)
     return sealed.release, replace(known, label_accuracies=None)  # the paper's adversary has no test data
 
 

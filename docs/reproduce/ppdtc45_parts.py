@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from leafgate.api.components import AttackModel
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.release import Release
 from leafgate.types.schema import Column, Schema
 from leafgate_ppdtc45.shared import SharedRecords

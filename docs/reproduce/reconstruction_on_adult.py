@@ -20,7 +20,7 @@ import pandas as pd
 
 from leafgate.api import AttackModel
 from leafgate.api.context import ScoringContext
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.noise import Law, Noise, noise_with
 from leafgate.types.release import Records, Release
 from leafgate.types.schema import Column, Schema

@@ -24,7 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from leafgate import from_sklearn
 from leafgate.api import Metric, ScoringContext, Table
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.session.run import open_session

@@ -200,6 +200,8 @@ class DowngradingOptions(TreeBuilder):
     def missing_requirements(self, plan: Declarations) -> str:
         if not plan.protected_columns and not any("sensitive" in spec.roles for spec in plan.columns.values()):
             return "nothing is secret: name cells in `data.protect`, or give a column the role `sensitive`"
+        if any(adversary.knows is not None for adversary in self.against):
+            return "the adversaries of `against` are granted nothing: leave `knows` out"
         for option, names in (("columns", self.columns or ()), ("weights", self.weights)):
             strange = [name for name in names if name not in plan.columns]
             if strange:

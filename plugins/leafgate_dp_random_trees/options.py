@@ -114,6 +114,7 @@ class DistinguishOptions(AttackModel):
 
     reads = frozenset({"sampled", "noisy"})
     parts = frozenset({"trees"})
+    needs = frozenset({"mechanism"})
     threat_model = "The worst case that is promised: someone who made up everybody else asks whether you are there."
     formula = "epsilon >= ln((1 - delta - miss) / false alarm), with the errors' Clopper-Pearson bounds"
     source = (

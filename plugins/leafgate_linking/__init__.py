@@ -22,7 +22,7 @@ class Linking(AttackModel):
     use: Literal["linking"] = "linking"
 
     models = frozenset({"trees", "none"})
-    uses = frozenset({"distribution", "label_accuracies"})
+    needs = frozenset({"distribution", "label_accuracies", "population"})
     threat_model = (
         "The adversary has the release and the public columns of everyone in the table (a voter register, an HR "
         "list), and routes each person down the trees, trying every value of the columns it does not know."

@@ -40,7 +40,7 @@ class _TreeConstraintsAttack(AttackModel):
 
     models = frozenset({"trees"})
     parts = frozenset({"trees"})
-    uses = frozenset({"distribution", "people", "facts", "label_accuracies"})
+    needs = frozenset({"distribution", "people", "facts", "label_accuracies", "population"})
     source = SOURCE
 
 

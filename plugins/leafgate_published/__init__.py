@@ -70,7 +70,7 @@ class Published(TreeBuilder):
 
     threat_model = "Whatever the file claims is checked; nothing in it is trusted."
     formula = "the release is the file; of a fitted model what its trees say over the policy's columns"
-    source = "the release format, design of leafgate, section 4.3"
+    source = "the formats of release files and model files: docs/file-formats.md"
 
     def build(self, table: Table, rng: np.random.Generator) -> LoadedRelease:
         from leafgate.app import load_release

@@ -24,7 +24,7 @@ import pandas as pd
 from adult_rows import adult, drawn
 from leafgate.api.context import ScoringContext
 from leafgate.api.metrics import RecordMetric
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table, make_table
 from leafgate_diversity import BetaLikeness, DeltaDisclosure, LDiversity, TCloseness

@@ -23,7 +23,7 @@ import numpy as np
 
 from adult_rows import POLICIES, drawn
 from leafgate.algorithms.publication import published
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.policy.load import document_of, policy_of
 from leafgate.session.run import read_tables
 from leafgate.types.adversary import AdversaryKnowledge

@@ -19,7 +19,7 @@ import skops.io
 from sklearn.ensemble import RandomForestClassifier
 
 from adult_rows import adult, all_different, matrix
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.models.readers.sklearn.estimators import from_sklearn

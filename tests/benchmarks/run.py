@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 from adult_rows import POLICIES, adult, all_different, drawn, matrix, with_private
 from leafgate.algorithms.routing import count_leaves
 from leafgate.api.context import ScoringContext
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Release
 from leafgate.types.table import Table, make_table

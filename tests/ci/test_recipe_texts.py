@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from leafgate.session.stale_results import VERDICTS
+from leafgate.session.stale_results import REPORT
 from recipes import (
     ACTION,
     GITLAB,
@@ -15,6 +15,7 @@ from recipes import (
     TOP,
     read,
 )
+from reports import FILES
 
 HOOK = read(HOOKS)[0]
 
@@ -61,7 +62,7 @@ def test_reports_are_kept_whatever_happens_by_the_names_they_have() -> None:
     job = read(GITLAB)[".leafgate-audit"]
     assert job["artifacts"]["when"] == "always"
     names = {Path(path).name for path in keeping["with"]["path"].splitlines()}
-    assert names == {Path(path).name for path in job["artifacts"]["paths"]} == set(VERDICTS)
+    assert names == {Path(path).name for path in job["artifacts"]["paths"]} == {REPORT, *FILES.values()}
 
 
 def test_no_recipe_asks_for_what_only_auditors_may_see() -> None:

@@ -137,7 +137,9 @@ def test_schema_is_one_json_document_that_accepts_a_policy() -> None:
 def test_plugins_lists_all_that_is_installed() -> None:
     document = leafgate("plugins", "--json").document
     assert document["format"] == "leafgate/plugins/1"
-    assert {offer["use"] for plugin in document["plugins"] for offer in plugin["offers"]} == set(OFFERED)
+    offers = [offer for plugin in document["plugins"] for offer in plugin["offers"]]
+    assert {offer["use"] for offer in offers if offer["kind"] != "format"} == set(OFFERED)
+    assert [offer["use"] for offer in offers if offer["kind"] == "format"] == ["html", "markdown", "sarif", "junit"]
     assert all(plugin["problem"] is None for plugin in document["plugins"] if plugin["distribution"] == "leafgate")
     assert all(use in leafgate("plugins").out for use in OFFERED)
 

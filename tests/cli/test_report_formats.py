@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from command_line import leafgate, process, start
-from leafgate.reports import FILES, Format
+from reports import FILES
 from survey import survey
 
 ENDINGS: dict[int, dict[str, Any]] = {
@@ -22,13 +22,13 @@ ENDINGS: dict[int, dict[str, Any]] = {
     2: {"build.k": 0},
     3: {"metrics": [{"use": "accuracy", "at_least": 0.5}]},
 }
-EACH = pytest.mark.parametrize("form", list(Format))
+EACH = pytest.mark.parametrize("form", list(FILES))
 
 
 @EACH
 @pytest.mark.parametrize(("code", "changes"), ENDINGS.items())
 def test_a_format_never_changes_how_an_audit_ends(
-    tmp_path: Path, code: int, changes: dict[str, Any], form: Format
+    tmp_path: Path, code: int, changes: dict[str, Any], form: str
 ) -> None:
     ended = leafgate("audit", survey(tmp_path, changes), "--out", tmp_path / "out", "--to", form)
     assert ended.code == code
@@ -37,7 +37,7 @@ def test_a_format_never_changes_how_an_audit_ends(
 
 @EACH
 def test_a_disk_that_fills_up_leaves_no_half_of_the_reports(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: Format
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
     calls, fsync = iter(range(1, 100)), os.fsync
 
@@ -52,7 +52,7 @@ def test_a_disk_that_fills_up_leaves_no_half_of_the_reports(
 
 
 @EACH
-def test_a_stdout_that_is_closed_early_is_4_and_the_reports_are_there(tmp_path: Path, form: Format) -> None:
+def test_a_stdout_that_is_closed_early_is_4_and_the_reports_are_there(tmp_path: Path, form: str) -> None:
     read, write = os.pipe()
     os.close(read)
     audit = start("audit", survey(tmp_path), "--out", tmp_path / "out", "--to", form, stdout=write)
@@ -70,7 +70,7 @@ def test_a_stdout_that_is_closed_early_is_4_and_the_reports_are_there(tmp_path: 
 
 @EACH
 @pytest.mark.parametrize("code", [0, 1, 3])
-def test_a_stored_report_shows_what_the_audit_wrote_and_ends_as_it_did(tmp_path: Path, code: int, form: Format) -> None:
+def test_a_stored_report_shows_what_the_audit_wrote_and_ends_as_it_did(tmp_path: Path, code: int, form: str) -> None:
     out = tmp_path / "out"
     leafgate("audit", survey(tmp_path, ENDINGS[code]), "--out", out, "--to", form)
     shown = leafgate("report", out / "report.json", "--to", form)
@@ -82,7 +82,7 @@ def test_a_stored_report_shows_what_the_audit_wrote_and_ends_as_it_did(tmp_path:
 
 
 @EACH
-def test_an_auditors_report_stays_the_auditors_in_every_format(tmp_path: Path, form: Format) -> None:
+def test_an_auditors_report_stays_the_auditors_in_every_format(tmp_path: Path, form: str) -> None:
     out = tmp_path / "out"
     leafgate("audit", survey(tmp_path), "--out", out, "--audience", "auditor", "--to", form)
     assert stat.S_IMODE((out / FILES[form]).stat().st_mode) == 0o600
@@ -93,7 +93,7 @@ def test_an_auditors_report_stays_the_auditors_in_every_format(tmp_path: Path, f
 
 
 def test_all_formats_at_once_and_none_of_an_earlier_run(tmp_path: Path) -> None:
-    every = [word for form in Format for word in ("--to", form)]
+    every = [word for form in FILES for word in ("--to", form)]
     leafgate("audit", survey(tmp_path), "--out", tmp_path / "out", *every)
     assert {path.name for path in (tmp_path / "out").iterdir()} >= set(FILES.values())
     leafgate("audit", survey(tmp_path), "--out", tmp_path / "out")
@@ -135,13 +135,13 @@ def audited_from(folder: Path, name: str) -> Path:
     leafgate("audit", survey(folder), "--out", folder / "built")
     (folder / name).write_bytes((folder / "built" / "release.json").read_bytes())
     changes = {"build": {"use": "published", "path": name}}
-    words = [word for form in Format for word in ("--to", form)]
+    words = [word for form in FILES for word in ("--to", form)]
     assert leafgate("audit", survey(folder, changes), "--out", folder / "out", *words).code == 0
     return folder / "out"
 
 
 @EACH
-def test_a_stored_report_names_the_audited_file_in_every_format(tmp_path: Path, form: Format) -> None:
+def test_a_stored_report_names_the_audited_file_in_every_format(tmp_path: Path, form: str) -> None:
     out = audited_from(tmp_path, "the-release.json")
     digest = hashlib.sha256((tmp_path / "the-release.json").read_bytes()).hexdigest()
     ended = leafgate("report", out / "report.json", "--to", form)

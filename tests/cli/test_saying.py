@@ -13,7 +13,7 @@ import pytest
 
 from command_line import leafgate, process, start
 from leafgate.io.text import printable_line
-from leafgate.reports import FILES, Format
+from reports import FILES
 from survey import survey
 
 HOSTILE = [
@@ -33,7 +33,7 @@ def test_no_name_is_a_command_to_a_runner_or_a_terminal(tmp_path: Path, name: st
     items += [leafgate("validate", survey(tmp_path, {name: 1})), leafgate("audit", tmp_path / name)]
     items += [leafgate("diff", survey(tmp_path), tmp_path / "none" / name)]
     lines = [line for one in items for line in (one.out + one.err).splitlines()]
-    lines += (out / FILES[Format.text]).read_text().splitlines()
+    lines += (out / FILES["text"]).read_text().splitlines()
     assert lines
     for line in lines:
         assert line.isprintable()
@@ -53,8 +53,8 @@ def test_a_line_is_as_long_as_can_be_read_and_the_verdict_stands_in_it(tmp_path:
     assert first.endswith("PASS: every limit of the policy holds.")
 
 
-@pytest.mark.parametrize("form", list(Format))
-def test_stdout_has_the_same_bytes_whatever_its_encoding(tmp_path: Path, form: Format) -> None:
+@pytest.mark.parametrize("form", list(FILES))
+def test_stdout_has_the_same_bytes_whatever_its_encoding(tmp_path: Path, form: str) -> None:
     out = tmp_path / "out"
     leafgate("audit", survey(tmp_path, {"name": "süß ✅"}), "--out", out, "--to", form)
     before = "import sys; sys.stdout.reconfigure(encoding='ascii')"
@@ -71,7 +71,7 @@ def test_an_error_about_a_name_that_stderr_cannot_print_ends_in_2(tmp_path: Path
 def passed_before(folder: Path) -> Path:
     """A folder with the reports of an audit that passed."""
     out = folder / "out"
-    each = [word for form in Format for word in ("--to", form)]
+    each = [word for form in FILES for word in ("--to", form)]
     assert leafgate("audit", survey(folder), "--out", out, *each).code == 0
     return out
 

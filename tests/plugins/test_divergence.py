@@ -17,7 +17,7 @@ from leafgate.api import AdversaryKnowledge, AttackModel, Belief, Metric, Releas
 from leafgate.api.registry import Plugin, Plugins, load_plugins
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import UnreadableError
 from leafgate.io.json import readable
 from leafgate.policy.load import policy_model

@@ -21,7 +21,7 @@ from leafgate.api import AttackModel, Belief
 from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
 from leafgate.engine.audit import Audit
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.io.release_codec import serialize
 from leafgate.session.run import audit_policy
 from leafgate.types.adversary import AdversaryKnowledge

@@ -18,7 +18,7 @@ from leafgate.algorithms.publication import published
 from leafgate.api import InconclusiveError, ScoringContext
 from leafgate.disclosure.document import document
 from leafgate.disclosure.stored import contradictions
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.session.run import open_session
 from leafgate.types.release import Combine, Publish, Release
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf

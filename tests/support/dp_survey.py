@@ -11,7 +11,7 @@ import numpy as np
 from leafgate.algorithms.publication import published
 from leafgate.api.components import TreeBuilder
 from leafgate.api.context import ScoringContext
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import BuildResult, Publish, Release
 from leafgate.types.schema import Column

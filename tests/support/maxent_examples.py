@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Level, Release
 from leafgate.types.tree import CategoricalSplit

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from leafgate.algorithms.publication import published
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.release import Publish
 from leafgate.types.table import Table
 from leafgate_baselines import Id3

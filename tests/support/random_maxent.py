@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from leafgate.algorithms.publication import published
 from leafgate.api.components import TreeBuilder
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import NoReleaseError
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import BuildResult, Level, Publish, Release

@@ -39,7 +39,9 @@ def _offers(module: ModuleType, hooks: tuple[Any, ...]) -> Any:
 def _offered(module: ModuleType) -> Any:
     if not module.__name__.startswith("leafgate_"):
         return _offered_by(module)
-    return _offers(module, tuple(getattr(module, name, None) for name in (*OFFERS, "commands", "leafgate_api")))
+    return _offers(
+        module, tuple(getattr(module, name, None) for name in (*OFFERS, "commands", "report_formats", "leafgate_api"))
+    )
 
 
 def _model_of(plugins: Plugins) -> type[Policy]:

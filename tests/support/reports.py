@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from command_line import leafgate
+from leafgate.api.registry import load_plugins
+from leafgate.session.report_formats import chosen_formats, render
 from survey import survey
+
+FILES = {
+    "html": "report.html",
+    "markdown": "report.md",
+    "sarif": "report.sarif",
+    "junit": "report.junit.xml",
+    "text": "report.txt",
+}
+"""The file of each format that leafgate brings along."""
+
+
+def view(document: Mapping[str, Any], form: str) -> bytes:
+    """The document in a format, as installed plugins render it."""
+    [offered] = chosen_formats(load_plugins(), [form])
+    return render(offered, document)
+
 
 HOSTILE = {
     "script": "<script>alert(1)</script>",

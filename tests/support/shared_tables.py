@@ -10,7 +10,7 @@ import pandas as pd
 
 from leafgate.api.components import AttackModel
 from leafgate.api.context import ScoringContext
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.noise import Law, Noise, noise_with
 from leafgate.types.release import BuildResult, Records, Release
 from leafgate.types.schema import Column, Schema

@@ -10,7 +10,7 @@ import pandas as pd
 
 from leafgate.algorithms.publication import published
 from leafgate.api.context import ScoringContext
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.release import Counted, Publish, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table

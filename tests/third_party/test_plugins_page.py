@@ -37,8 +37,8 @@ def test_a_file_is_shown_as_it_is(name: str) -> None:
     assert SHOWN[name] == (PACKAGE / name).read_text(encoding="utf-8")
 
 
-def test_the_only_other_blocks_of_code_are_the_builder_and_the_check() -> None:
-    assert len(re.findall(r"^```(?:python|toml|yaml)$", PAGE, re.MULTILINE)) == len(FILES) + 2
+def test_the_only_other_blocks_of_code_are_the_builder_the_check_and_the_report_format() -> None:
+    assert len(re.findall(r"^```(?:python|toml|yaml)$", PAGE, re.MULTILINE)) == len(FILES) + 3
 
 
 def module_of_the_page(word: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:

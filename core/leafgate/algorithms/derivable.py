@@ -147,7 +147,12 @@ def undisclosed_reads(case: ScoringContext) -> frozenset[Observation]:
 
 
 def uses_background_knowledge(case: ScoringContext, result: RanAttack | None) -> bool:
-    """Does an attack use knowledge that the policy grants and that is not derivable from the release?"""
+    """Does an attack use knowledge that the policy grants it and that is not derivable from the release?
+
+    Args:
+        case: the context of the attack's belief; its `known` is what this attack was granted.
+        result: of this attack; None for a metric of the release, which uses no knowledge of an adversary.
+    """
     known, belief = case.known, case.belief
     shares = bool(known.distribution) and not (
         belief is not None and belief.secret is not None and overall_shares_derivable(case)
@@ -155,7 +160,7 @@ def uses_background_knowledge(case: ScoringContext, result: RanAttack | None) ->
     granted = {"distribution": shares, "people": known.people is not None, "facts": bool(known.facts)}
     granted["label_accuracies"] = known.label_accuracies is not None and _may_use_label_accuracies(case)
     items = {name for name, what in granted.items() if what}
-    return result is not None and bool(items & result.attack.uses)
+    return result is not None and bool(items & result.attack.needs)
 
 
 def _may_use_label_accuracies(case: ScoringContext) -> bool:

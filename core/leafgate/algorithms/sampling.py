@@ -13,13 +13,14 @@ MAX_PEOPLE = 10**9
 """numpy draws samples only from fewer people."""
 
 
-def sampled(table: Table, share: float, seed: int) -> Table | None:
+def sampled(table: Table, share: float, seed: int, section: str = "knows") -> Table | None:
     """Draw a share of the people, everyone equally likely, with their public columns and secrets.
 
     Args:
         table: all people, fewer than MAX_PEOPLE.
         share: from 0 to 1; the number of people is rounded.
         seed: with the same seed a larger share contains every smaller one.
+        section: where the policy grants the sample, for the error.
 
     Returns:
         The table of the sample; None where it is empty.
@@ -29,7 +30,7 @@ def sampled(table: Table, share: float, seed: int) -> Table | None:
     """
     if table.people >= MAX_PEOPLE:
         raise DataError(
-            f"draws from fewer than {MAX_PEOPLE:,} people", place="knows.sample", remedy="name a file of people"
+            f"draws from fewer than {MAX_PEOPLE:,} people", place=f"{section}.sample", remedy="name a file of people"
         )
     people = table.project([column.name for column in known_columns(table.schema).columns])[0]
     taken = nested_sample(people.weight, round(share * people.people), seed)

@@ -48,6 +48,9 @@ from leafgate.api.options import ShareBelowOne as ShareBelowOne
 from leafgate.api.paths import OwnersFile as OwnersFile
 from leafgate.api.paths import PeopleFile as PeopleFile
 from leafgate.api.paths import PolicyFile as PolicyFile
+from leafgate.api.report_formats import SWEEP_PICTURE as SWEEP_PICTURE
+from leafgate.api.report_formats import ReportDocument as ReportDocument
+from leafgate.api.report_formats import ReportFormat as ReportFormat
 from leafgate.errors import DataError as DataError
 from leafgate.errors import InconclusiveError as InconclusiveError
 from leafgate.errors import InvalidError as InvalidError

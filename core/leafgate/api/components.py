@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_serializer
 
+from leafgate.api.knowledge import Knows
+from leafgate.api.options import STRICT as STRICT
 from leafgate.types.report import Scored
 
 if TYPE_CHECKING:
     import numpy as np
 
     from leafgate.api.declarations import Declarations
-    from leafgate.types.adversary import AdversaryKnowledge
+    from leafgate.types.adversary import AdversaryKnowledge, Need
     from leafgate.types.belief import Belief
     from leafgate.types.release import BuildResult, Release
     from leafgate.types.table import Table
@@ -30,7 +32,6 @@ DEFAULT_ORDER: tuple[Scored, ...] = ("worst", "derived", "composition")
 """The first of these that a metric can score is its default."""
 ONLY_DERIVED: frozenset[Scored] = frozenset({"derived"})
 """The `scorable` of metrics that compare a posterior with the truth."""
-STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True, allow_inf_nan=False)
 
 
 class Component(BaseModel):
@@ -118,26 +119,45 @@ class TreeBuilder(Component):
 
 
 class AttackModel(Component):
-    """Computes an adversary's beliefs from the release and from what the policy grants.
+    """Computes an adversary's beliefs from the release and from what the policy grants this attack.
 
-    `reads` lists what the release's numbers may count for the attack to understand them, `models`
-    the kinds of model it can read;
-    `parts` which published parts of a release it takes into account: `trees` (the model, whatever kind it is),
-    `alternatives`, `records`; `uses` which optional knowledge (`distribution`, `people`, `facts`, `label_accuracies`).
-    Where no attack of a policy takes a part into account the audit is inconclusive.
+    Class variables, by which the core decides what an attack is given:
+
+    `reads`: the values of `Release.count_semantics` (what the numbers of a release count) that the attack understands.
+    `models`: the values of `Release.model` that it can read.
+    `parts`: the published parts of a release that it takes into account: `trees` (the model, whatever kind it is),
+    `alternatives`, `records`. Where no attack of a policy takes a part into account the audit is inconclusive.
+    `needs`: the optional knowledge that it takes into account: `distribution`, `people`, `facts`, `label_accuracies`,
+    `population`, `mechanism`. Whatever a policy grants, an attack gets nothing that it does not declare.
+
+    The field `knows` belongs to the policy, and is None whenever the engine calls the attack.
     """
 
     name: str = Field(default="", description="What findings call it; default: what it uses. Unique.")
+    knows: Knows | None = Field(
+        default=None, description="What this attack's adversary has, in place of the policy's `knows`; default: that."
+    )
 
     reads: ClassVar[frozenset[str]] = frozenset({"exact", "sampled", "bootstrap", "perturbed", "noisy", "unknown"})
     models: ClassVar[frozenset[str]] = frozenset({"trees"})
     parts: ClassVar[frozenset[str]] = frozenset({"trees", "alternatives", "records"})
-    uses: ClassVar[frozenset[str]] = frozenset()
+    needs: ClassVar[frozenset[Need]] = frozenset()
 
     @property
     def called(self) -> str:
         """Its name in the policy: `name`, or what it uses."""
         return self.name or self.use
+
+    @model_serializer(mode="wrap")
+    def _without_default(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out `knows` where it is None: digests and releases of policies without it stay what they were."""
+        document: dict[str, Any] = serialize(self)
+        return {key: value for key, value in document.items() if key != "knows" or value is not None}
+
+    @property
+    def without_knows(self) -> Self:
+        """The attack as the engine calls it: without the policy's `knows`, which may name more than it declares."""
+        return self if self.knows is None else self.model_copy(update={"knows": None})
 
     def forecast(self, release: Release, known: AdversaryKnowledge) -> str:
         """What it is going to do and about how long it will take, printed before it begins; empty where it is quick."""

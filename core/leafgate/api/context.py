@@ -40,8 +40,8 @@ class ScoringContext:
     `posterior`, `prior`, `equivalence_class`, `sizes`, `truth` and `weight` have one row for each row of `table`, so
     that metrics never align anything. `scored` says what `posterior` holds: what the adversary derives, or the true
     composition of each equivalence class. Where the belief is about hidden cells, `table` holds the people behind
-    these records, one row for each. `origins` gives, where it is known, for each published record its row in
-    `table.without_key`. `inconsistency`: the release claims to count the table's people, and does not. `built`:
+    these records, one row for each. `origins` gives, where the builder returned it, for each published record its row
+    in `table.without_key`. `inconsistency`: the release claims to count the table's people, and does not. `built`:
     this audit ran the builder, so all random numbers of the build were drawn.
 
     `observed` is the record of what was read. Every property that reads the table's secrets enters an `Observation`
@@ -70,7 +70,7 @@ class ScoringContext:
 
     @property
     def noisy_test(self) -> bool:
-        """Does the test table have noise on its numbers, as the release's records have?"""
+        """Does the test table have noise on its numbers, as the release's records have? The builder states that."""
         return self.release.builder.get("test") == "perturbed"
 
     def require_test(self) -> Table:
@@ -123,7 +123,7 @@ class ScoringContext:
 
     @property
     def certain_is_true(self) -> bool:
-        """Is what `posterior` is certain of also true, because it follows from what the release counts?"""
+        """Is each value of probability 1 in `posterior` also true, because it follows from what the release counts?"""
         return self._belief.certainty != "guess" and self.scored == "derived" and not self.inconsistency
 
     @cached_property

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from leafgate.api.checks import AuditCheck
 from leafgate.api.components import AttackModel, Component, TreeBuilder
 from leafgate.api.metrics import Example, Metric, RecordMetric
-from leafgate.api.registry import Plugins, use_of
+from leafgate.api.registry import Plugin, Plugins, use_of
 
 
 def models_of(model: type[BaseModel], field: str) -> list[type[BaseModel]]:
@@ -71,6 +71,7 @@ def explanation(component: type[Component], origin: str) -> str:
         lines += _metric_lines(component)
     if issubclass(component, AttackModel):
         lines.append(f"Reads numbers that are: {', '.join(sorted(component.reads))}.")
+        lines.append(f"Takes into account, where granted: {', '.join(sorted(component.needs)) or 'nothing more'}.")
     if issubclass(component, TreeBuilder):
         lines.append(f"Randomness: {component.randomness}.")
     if issubclass(component, AuditCheck):
@@ -141,8 +142,9 @@ def _option_lines(model: type[BaseModel], indent: str) -> Iterator[str]:
 
 
 def parts(component: type[Component]) -> Iterator[tuple[str, type[BaseModel]]]:
-    """The models that stand inside an option, each with the option's name."""
-    for name in component.model_fields:
+    """The models that stand inside an option, each with the option's name; but `knows`, which all attacks have."""
+    shared = {"knows"} if issubclass(component, AttackModel) else set[str]()
+    for name in (name for name in component.model_fields if name not in shared):
         yield from ((name, model) for model in models_of(component, name))
 
 
@@ -165,6 +167,12 @@ def _listed(some: Mapping[str, float]) -> str:
     return ", ".join(f"{n} {value}" for value, n in some.items())
 
 
+def _offers(plugin: Plugin) -> list[tuple[str, str]]:
+    """The kind and the name of everything that a plugin offers besides commands."""
+    formats = [("format", each.name) for each in plugin.formats]
+    return [*((kind_of(component), use_of(component)) for component in plugin.offers), *formats]
+
+
 def plugins_document(plugins: Plugins) -> dict[str, Any]:
     """Every plugin found, as JSON."""
     return {
@@ -174,7 +182,7 @@ def plugins_document(plugins: Plugins) -> dict[str, Any]:
                 "name": plugin.name,
                 "distribution": plugin.distribution,
                 "version": plugin.version,
-                "offers": [{"kind": kind_of(c), "use": use_of(c)} for c in plugin.offers],
+                "offers": [{"kind": kind, "use": use} for kind, use in _offers(plugin)],
                 "problem": plugin.problem or None,
             }
             for plugin in plugins.entries
@@ -185,6 +193,6 @@ def plugins_document(plugins: Plugins) -> dict[str, Any]:
 def plugin_lines(plugins: Plugins) -> Iterator[str]:
     """Every plugin found, a line each for people."""
     for plugin in plugins.entries:
-        offers = ", ".join(f"{kind_of(c)} {use_of(c)}" for c in plugin.offers) or "commands only"
+        offers = ", ".join(" ".join(offer) for offer in _offers(plugin)) or "commands only"
         state = f"BROKEN: {plugin.problem}" if plugin.problem else offers
         yield f"{plugin.name} ({plugin.origin}): {state}\n"

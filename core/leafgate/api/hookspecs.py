@@ -1,4 +1,4 @@
-"""The hooks. They offer and never act: each returns classes, and the policy fills in their options."""
+"""The hooks, by which a plugin offers classes, whose options the policy fills in, and report formats."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pluggy
 from leafgate.api.checks import AuditCheck
 from leafgate.api.components import AttackModel, TreeBuilder
 from leafgate.api.metrics import Metric
+from leafgate.api.report_formats import ReportFormat
 
 if TYPE_CHECKING:
     import typer
@@ -47,6 +48,12 @@ def privacy_metrics() -> list[type[Metric]]:
 @hookspec
 def audit_checks() -> list[type[AuditCheck]]:
     """Offer checks that run in every audit, although no policy asks for them."""
+    raise NotImplementedError
+
+
+@hookspec
+def report_formats() -> list[ReportFormat]:
+    """Offer formats in which a report can be written."""
     raise NotImplementedError
 
 

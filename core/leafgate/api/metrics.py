@@ -54,7 +54,10 @@ class Metric(Component):
     true of single people, so that a score would disclose it: the public sees whether the limit holds, and no number.
     `of_release` metrics read the release alone, neither `table` nor `test`: a claim of differential privacy covers
     their scores, so a public report prints them. `is_cost` metrics measure what protection costs: a sweep without a
-    metric of utility plots protection against the cost, and chooses the least.
+    metric of utility plots protection against the cost, and chooses the least. `scores` says whether `score` returns a
+    number for each record or one for the release. `checks` names the guarantee of a release (`k`, `l_diversity`) that
+    is broken exactly when the metric's limit is; `checked_by` the attack whose belief that needs, None where it needs
+    none.
     """
 
     name: str = Field(default="", description="What findings call it; default: what it uses. Unique.")

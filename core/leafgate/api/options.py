@@ -1,10 +1,13 @@
-"""Types of numbers that several components take as options, each name with one range."""
+"""What the models of options have in common: strict reading, and types of numbers, each name with one range."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
+
+STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True, allow_inf_nan=False)
+"""Refuse unknown keys, other types and NaN; leave the input out of error texts."""
 
 FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
 PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False)]

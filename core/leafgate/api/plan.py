@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leafgate.api.declarations import Declarations
+from leafgate.api.declarations import Declarations, Grants
 from leafgate.types.paths import DocumentPath
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ class PolicyOrigin:
     """The file that a policy was read from, the policies it extends, and the line of each of its keys.
 
     `folder` is relative to the root of the policy's repository and empty outside one, so that no absolute path is
-    published and nothing depends on the working directory. `elsewhere` has such a folder for each file that does not
-    lie below the policy's. `given` lists the other arguments of the command line, its paths likewise or as words that
-    stand for them.
+    published and nothing depends on the working directory. `elsewhere` maps each file of the policy that does not lie
+    below `folder` to its own folder, likewise relative. `given` lists the other arguments of the command line; paths
+    among them are likewise relative, or replaced by a word such as DATA.
     """
 
     file: str = ""
@@ -96,6 +96,21 @@ class WaiverTerms:
 
 
 @dataclass(frozen=True, kw_only=True)
+class KnowledgeGrant:
+    """What one section `knows` of a policy grants.
+
+    Attributes:
+        grants: which optional knowledge.
+        facts: the facts about people, checked against the table.
+        section: where the policy has it, for errors: `knows`, or `attacks[1].knows`.
+    """
+
+    grants: Grants
+    facts: tuple[Fact, ...] = ()
+    section: str = "knows"
+
+
+@dataclass(frozen=True, kw_only=True)
 class AuditPlan(Declarations):
     """Everything that the engine knows of a policy.
 
@@ -104,7 +119,9 @@ class AuditPlan(Declarations):
         publish: what will be published of it; None where the policy does not say.
         attacks: what must be tried, in the order of the policy.
         metrics: the limits, in the order of the policy.
-        facts: the facts the adversary knows about people, checked against the table.
+        facts: the facts that the policy's `knows` grants, checked against the table.
+        own_grants: what the attacks that have a `knows` of their own are granted in place of the policy's, by the names
+            of these attacks; none whose own is equal to the policy's.
         waivers: the findings that may fail for a time.
         seed: for attacks, and for builders whose randomness repeats.
         smallest_cell: public reports print no smaller count of people.
@@ -119,12 +136,18 @@ class AuditPlan(Declarations):
     attacks: tuple[AttackModel, ...]
     metrics: tuple[Metric, ...]
     facts: tuple[Fact, ...] = ()
+    own_grants: Mapping[str, KnowledgeGrant] = field(default_factory=dict)
     waivers: tuple[WaiverTerms, ...] = ()
     seed: int = 0
     smallest_cell: int = 10
     digest_key: Path | None = None
     origin: PolicyOrigin = IN_MEMORY
     identify: Callable[[], Mapping[str, str]]
+
+    @property
+    def default_grant(self) -> KnowledgeGrant:
+        """What the policy's `knows` grants: to each attack without one of its own, and to checks of claims."""
+        return KnowledgeGrant(grants=self.grants, facts=self.facts)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,9 @@ from leafgate.api import hookspecs
 from leafgate.api.checks import AuditCheck
 from leafgate.api.components import AttackModel, Component, TreeBuilder
 from leafgate.api.metrics import Metric
+from leafgate.api.report_formats import ReportFormat, mistakes
 from leafgate.errors import PolicyError, Problem
+from leafgate.types.adversary import NEEDS
 from leafgate.types.report import Unit
 
 if TYPE_CHECKING:
@@ -42,12 +44,21 @@ class Plugin:
     version: str
     offers: tuple[type[Component], ...] = ()
     commands: tuple[typer.Typer, ...] = ()
+    formats: tuple[ReportFormat, ...] = ()
     problem: str = ""
 
     @property
     def origin(self) -> str:
         """The distribution and version, as findings name it."""
         return f"{self.distribution} {self.version}"
+
+
+@dataclass(frozen=True)
+class OfferedFormat:
+    """A report format, and the distribution and version of the plugin that offers it."""
+
+    format: ReportFormat
+    origin: str
 
 
 @dataclass(frozen=True)
@@ -81,6 +92,23 @@ class Plugins:
         if problems:
             raise PolicyError.listing(problems)
         return {use: component for use, (component, _) in offered.items()}
+
+    @cached_property
+    def formats_by_name(self) -> dict[str, OfferedFormat]:
+        """The report formats, sorted by name; PolicyError when two plugins offer one name or one file name."""
+        offered: dict[str, tuple[ReportFormat, Plugin]] = {}
+        problems = []
+        for plugin in self.entries:
+            for new in plugin.formats:
+                for other, source in offered.values():
+                    if new.name == other.name or new.filename == other.filename:
+                        what = f"the report format {new.name!r}" if new.name == other.name else f"{new.filename!r}"
+                        names = f"{plugin.origin} ({plugin.name}) and {source.origin} ({source.name})"
+                        problems.append(Problem("plugins", f"{names} both offer {what}", "uninstall one"))
+                offered.setdefault(new.name, (new, plugin))
+        if problems:
+            raise PolicyError.listing(problems)
+        return {name: OfferedFormat(each, plugin.origin) for name, (each, plugin) in sorted(offered.items())}
 
     def kind(self, base: type[Component]) -> list[type[Component]]:
         """The components of one kind, sorted by name."""
@@ -153,13 +181,17 @@ def _trusted(installed: Sequence[Entry], pins: Sequence[str]) -> list[Entry]:
 def _load(point: EntryPoint, distribution: str, version: str) -> Plugin:
     try:
         module = point.load()
-        offers, commands = offered_by(module)
+        offers, commands, formats = offered_by(module)
     except (Exception, SystemExit) as error:
         return Plugin(point.name, distribution, version, problem=f"{type(error).__name__}: {error}")
-    return Plugin(point.name, distribution, version, offers, commands)
+    return Plugin(point.name, distribution, version, offers, commands, formats)
 
 
-def offered_by(module: ModuleType) -> tuple[tuple[type[Component], ...], tuple[typer.Typer, ...]]:
+Offered: TypeAlias = "tuple[tuple[type[Component], ...], tuple[typer.Typer, ...], tuple[ReportFormat, ...]]"
+"""Components, commands and report formats."""
+
+
+def offered_by(module: ModuleType) -> Offered:
     """What one plugin module offers through the hooks; raises TypeError for what is no offer."""
     _refuse_other_api(module)
     manager = pluggy.PluginManager(hookspecs.GROUP)
@@ -174,7 +206,10 @@ def offered_by(module: ModuleType) -> tuple[tuple[type[Component], ...], tuple[t
     apps = _flat(manager.hook.commands())
     if not all(hasattr(app, "registered_commands") for app in apps):
         raise TypeError("commands() offers something that is no typer app")
-    return tuple(offers), tuple(apps)
+    formats = _flat(manager.hook.report_formats())
+    for offered in formats:
+        _check_format(offered)
+    return tuple(offers), tuple(apps), tuple(formats)
 
 
 def _refuse_other_api(module: ModuleType) -> None:
@@ -202,6 +237,13 @@ def _flat(lists: Iterable[Iterable[Any]]) -> list[Any]:
     return [item for items in lists for item in items]
 
 
+def _check_format(offered: object) -> None:
+    if not isinstance(offered, ReportFormat):
+        raise TypeError("report_formats() offers something that is no ReportFormat")
+    if problems := mistakes(offered):
+        raise TypeError(f"report_formats() offers a format that cannot be used: {'; '.join(problems)}")
+
+
 def _check_offer(component: object, base: type[Component], hook: str) -> None:
     if not (isinstance(component, type) and issubclass(component, base)):
         raise TypeError(f"{hook}() offers something that is no {base.__name__} class")
@@ -210,6 +252,9 @@ def _check_offer(component: object, base: type[Component], hook: str) -> None:
         raise TypeError(f'{component.__name__} needs a name: use: Literal["..."] = "..."')
     if issubclass(component, AuditCheck):
         _check_audit_check(component)
+    unknown = sorted(set(component.needs) - NEEDS) if issubclass(component, AttackModel) else []
+    if unknown:
+        raise TypeError(f"{component.__name__} needs {unknown[0]!r}, which is none of {', '.join(sorted(NEEDS))}")
     if issubclass(component, Metric) and component.unit not in set(Unit):
         raise TypeError(
             f"{component.__name__} has a unit that is none of {', '.join(repr(str(unit)) for unit in Unit)}"

@@ -33,8 +33,10 @@ def run_single_attack(run: Session, release: Path, use: str, secret: str | None)
     artifact = serialize(load_release(release, run.table.schema))
     check_options(artifact.release, run.plugins, release.name)
     artifact = replace(artifact, release=with_policy_columns(artifact.release, run.table.schema))
-    known = granted_knowledge(run.policy, run.table, artifact, run.population, run.people)
-    tried = run_attack(_attack(run, use), artifact, known, run.plugins)
+    attack = _attack(run, use)
+    tables = (run.population, run.people, run.own_people)
+    known = granted_knowledge(run.policy, attack, run.table, artifact, *tables)
+    tried = run_attack(attack, artifact, known, run.plugins)
     if tried.problem:
         raise InconclusiveError(tried.problem, place=f"attack {use}")
     speaks = [belief for belief in tried.beliefs if secret in {None, belief.secret}]

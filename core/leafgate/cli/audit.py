@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,10 +13,10 @@ from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError, OutputError, PolicyError
 from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, write_file
 from leafgate.lazy_loading import lazy
-from leafgate.reports import Format
 from leafgate.session.stale_results import RELEASE, RESULTS, is_release_file
 
 if TYPE_CHECKING:
+    from leafgate.api.registry import Plugins
     from leafgate.policy.models import Policy
     from leafgate.session import run as sessions
 else:
@@ -33,7 +33,8 @@ def audit(
     as_json: Json = False,
     audience: Annotated[Audience, typer.Option(help="auditor: everything, in owner-only files.")] = Audience.public,
     to: Annotated[
-        list[Format] | None, typer.Option(help="Write the report in this format too; again for more.")
+        list[str] | None,
+        typer.Option(metavar="FORMAT", help="Write the report in this format (html, ...) too; again for more."),
     ] = None,
 ) -> int:
     """Build or load the release, attack it, and say whether it may be published."""
@@ -43,19 +44,22 @@ def audit(
         )
     if to and out is None:
         raise InvalidError("reports go to a folder", place="--to", remedy="add --out, or use: leafgate report")
-    run = _opened_session(out, policy, data, root, test, org)
+    run = _opened_session(out, to or (), policy, data, root, test, org)
     if not as_json:
         warn(policy, warnings_of(run.policy))
     if run.policy.build.one_shot and out is None:
         remedy = "keep the release: add --out; or try out with `rehearsal: true`"
         raise PolicyError("this builder never draws the same again", place="build", remedy=remedy)
     if out is not None:
-        remove_files(out, RESULTS - _results_read(run.policy, out))
+        from leafgate.session.report_formats import chosen_formats, format_files
+
+        results = RESULTS | format_files(run.plugins)
+        remove_files(out, results - _results_read(run.policy, out, results))
     audited = run.audit(announce=lambda line: None if as_json else say(f"note: {line}", err=True))
     if out is not None:
         from leafgate.session.results import write_results
 
-        write_results(audited, audience.value, out, to or ())
+        write_results(audited, audience.value, out, chosen_formats(run.plugins, to or ()))
     from leafgate.disclosure.document import document
     from leafgate.disclosure.text import summary
     from leafgate.io.json import readable
@@ -77,7 +81,7 @@ def warnings_of(policy: Policy) -> list[str]:
     return [str(problem) for problem in small_limits(policy)]
 
 
-def _opened_session(out: Path | None, *given: Any) -> sessions.Session:
+def _opened_session(out: Path | None, formats: Collection[str], *given: Any) -> sessions.Session:
     """The policy and its tables. Verdicts of earlier runs in `out` are gone by now (`leafgate.session.stale_results`).
 
     Where a release stands that could never be drawn again nothing is drawn, and the release is left as it is.
@@ -86,20 +90,23 @@ def _opened_session(out: Path | None, *given: Any) -> sessions.Session:
         return sessions.open_session(*given)
     make_folder(out)
 
-    def begin(policy: Policy) -> None:
+    def begin(policy: Policy, plugins: Plugins) -> None:
+        from leafgate.session.report_formats import chosen_formats
+
+        chosen_formats(plugins, formats)
         _refuse_second_draw(policy, out / RELEASE)
-        _results_read(policy, out)
+        _results_read(policy, out, RESULTS)
 
     return sessions.open_session(*given, before_data=begin)
 
 
-def _results_read(policy: Policy, out: Path) -> set[str]:
+def _results_read(policy: Policy, out: Path, results: Collection[str]) -> set[str]:
     """The results that the builder itself reads: a release file that is audited where it stands.
 
     Raises OutputError where the audit would write its release over something else, such as a model of that name.
     """
     inputs = {path for _, path in policy.build if isinstance(path, Path)}
-    names = {name for name in RESULTS if (out / name).resolve() in inputs}
+    names = {name for name in results if (out / name).resolve() in inputs}
     if RELEASE in names and not is_release_file(out / RELEASE):
         raise OutputError("is the very file to read", place=str(out / RELEASE), remedy="name another folder: --out")
     return names

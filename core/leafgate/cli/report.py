@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from leafgate.api.report_formats import SWEEP_PICTURE
 from leafgate.console.options import AsOf, ExpectFile, ExpectPolicy, ExpectRelease
 from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError
 from leafgate.io.files import EVERYONE, OWNER_ONLY, clear_file, make_folder, write_file
-from leafgate.reports import Format, view
 from leafgate.session.expected_run import ExpectedRun
 from leafgate.types.report import EXIT_CODES, Verdict
+
+if TYPE_CHECKING:
+    from leafgate.api.registry import OfferedFormat
 
 
 def report(
     stored: Annotated[Path, typer.Argument(metavar="REPORT", help="The report.json of an audit.")],
-    to: Annotated[Format, typer.Option(help="The format to show it in.")] = Format.text,
+    to: Annotated[
+        str, typer.Option(metavar="FORMAT", help="The format to show it in: text, html, markdown, ...")
+    ] = "text",
     sweep: Annotated[Path | None, typer.Option(metavar="FILE", help="A sweep.json whose picture a page shows.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="The file to write; default: stdout.")] = None,
     expect_policy: ExpectPolicy = None,
@@ -28,7 +33,9 @@ def report(
     as_of: AsOf = None,
 ) -> int:
     """Show a stored report in another format; the exit code is that of its verdict, its waivers judged again."""
+    from leafgate.api.registry import Plugins, load_plugins
     from leafgate.disclosure.stored import read_report
+    from leafgate.session.report_formats import TEXT, chosen_formats, render
 
     if out is not None:
         expectations = (expect_policy, expect_release, expect_file)
@@ -40,7 +47,8 @@ def report(
     auditor = result["audience"] == "auditor"
     if auditor and out is None:
         raise InvalidError("an auditor's report goes to a file, not to stdout", place="--out", remedy="add --out FILE")
-    content = view(result, to, _frontier(sweep, to, result))
+    [offered] = chosen_formats(Plugins() if to == TEXT.format.name else load_plugins(), [to])
+    content = render(offered, result, {} if sweep is None else {SWEEP_PICTURE: _frontier(sweep, offered, result)})
     if out is None:
         print_document(content)
     else:
@@ -50,12 +58,11 @@ def report(
     return EXIT_CODES[verdict]
 
 
-def _frontier(sweep: Path | None, to: Format, document: Mapping[str, Any]) -> bytes:
-    """The picture of a stored sweep of the report's policy, for the page."""
-    if sweep is None:
-        return b""
-    if to is not Format.html:
-        raise InvalidError("only a page shows a sweep", place="--sweep", remedy="add --to html")
+def _frontier(sweep: Path, offered: OfferedFormat, document: Mapping[str, Any]) -> bytes:
+    """The picture of a stored sweep of the report's policy, for a format that shows one."""
+    if SWEEP_PICTURE not in offered.format.attachments:
+        message = f"the format {offered.format.name!r} shows no sweep"
+        raise InvalidError(message, place="--sweep", remedy="add --to html")
     from leafgate.sweep.plot import picture
     from leafgate.sweep.stored import read_sweep
 

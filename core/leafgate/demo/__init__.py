@@ -27,7 +27,7 @@ def run_demo(folder: Path) -> tuple[str, bool]:
     """Write data, policies and reports into `folder`; the text to show, and whether both ended as announced."""
     from leafgate.demo.people import people_csv
     from leafgate.disclosure.document import document
-    from leafgate.reports import Format
+    from leafgate.session.report_formats import chosen_formats
     from leafgate.session.results import write_results
     from leafgate.session.run import open_session
 
@@ -35,10 +35,11 @@ def run_demo(folder: Path) -> tuple[str, bool]:
     reports = {}
     for which in BUILDS:
         write_files(folder, {f"{which}.yaml": policy_text(which).encode()}, EVERYONE)
-        audited = open_session(folder / f"{which}.yaml").audit()
+        session = open_session(folder / f"{which}.yaml")
+        audited = session.audit()
         below = folder / which
         make_folder(below)
-        write_results(audited, "auditor", below, [Format.html])
+        write_results(audited, "auditor", below, chosen_formats(session.plugins, ["html"]))
         reports[which] = document(audited.report, "auditor")
     as_announced = all(reports[which]["verdict"] == verdict for which, verdict in ANNOUNCED.items())
     return "\n".join(_lines(reports, folder)) + "\n", as_announced

@@ -395,10 +395,14 @@ class ReleaseDocument(Document):
 
 
 class AttackDocument(Document):
-    """An attack that was run, and the knowledge that it assumes."""
+    """An attack that was run, and the knowledge that it assumes.
+
+    `granted` is what the policy grants this attack in place of what it grants the others.
+    """
 
     name: str
     assumes: str
+    granted: tuple[str, ...] = ()
 
 
 class MethodDocument(Document):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 
 from leafgate.api.components import AttackModel, Component
@@ -19,10 +19,14 @@ from leafgate.types.belief import Belief
 
 @dataclass(frozen=True)
 class AttackResult:
-    """The beliefs of one attack, or the reason why there are none."""
+    """The beliefs of one attack, or the reason why there are none.
+
+    `known` is what this attack was granted, by which its beliefs are scored.
+    """
 
     attack: AttackModel
     plugin: str
+    known: AdversaryKnowledge
     beliefs: Sequence[Belief] = ()
     problem: str = ""
 
@@ -37,7 +41,7 @@ def announce_attack(
     """Pass on an attack's forecast of its run; an error of the forecast is ignored, for the run will report it."""
     try:
         with isolate_plugin_errors(attack, plugins):
-            text = attack.forecast(artifact.release, defensive_copy(known))
+            text = attack.without_knows.forecast(artifact.release, defensive_copy(known))
     except LeafgateError:
         return
     if text:
@@ -45,28 +49,39 @@ def announce_attack(
 
 
 def run_attack(
-    attack: AttackModel, artifact: ReleaseArtifact, known: AdversaryKnowledge, plugins: Plugins
+    attack: AttackModel,
+    artifact: ReleaseArtifact,
+    known: AdversaryKnowledge,
+    plugins: Plugins,
+    section: str = "knows",
 ) -> AttackResult:
-    """Run one attack and validate its beliefs; an error of it becomes the reason why there is no belief."""
+    """Run one attack and validate its beliefs; an error of it becomes the reason why there is no belief.
+
+    `known` is what is granted to this attack, limited to what it declares. `section` is where the policy grants it, for
+    errors of the attack, which speak of `knows`.
+    """
     origin, release = plugins.origin(attack), artifact.release
+    result = AttackResult(attack, origin, known)
     if release.count_semantics not in attack.reads:
-        return AttackResult(
-            attack, origin, problem=f"cannot read a release whose numbers are {release.count_semantics}"
-        )
+        return replace(result, problem=f"cannot read a release whose numbers are {release.count_semantics}")
     if release.model not in attack.models:
-        return AttackResult(attack, origin, problem=f"cannot read a release whose model is {release.model}")
+        return replace(result, problem=f"cannot read a release whose model is {release.model}")
     try:
         with isolate_plugin_errors(attack, plugins):
-            beliefs = tuple(
-                validate_belief(belief, known, release) for belief in attack.infer(release, defensive_copy(known))
-            )
+            items = attack.without_knows.infer(release, defensive_copy(known))
+            beliefs = tuple(validate_belief(belief, known, release) for belief in items)
     except LeafgateError as error:
-        return AttackResult(attack, origin, problem=str(error))
+        located = (replace(each, location=_in_section(each.location, section)) for each in error.problems)
+        return replace(result, problem="\n".join(map(str, located)))
     secrets = [belief.secret for belief in beliefs]
     if not beliefs or len(set(secrets)) < len(secrets):
-        problem = "speaks twice of one secret" if beliefs else "returned no belief"
-        return AttackResult(attack, origin, problem=problem)
-    return AttackResult(attack, origin, beliefs)
+        return replace(result, problem="returned two beliefs about one secret" if beliefs else "returned no belief")
+    return replace(result, beliefs=beliefs)
+
+
+def _in_section(location: str, section: str) -> str:
+    """The location in the policy of what an attack locates in the knowledge that it was granted."""
+    return section + location.removeprefix("knows") if location.startswith("knows.") else location
 
 
 @contextmanager

@@ -10,13 +10,15 @@ from datetime import date
 from typing import Any
 
 from leafgate.algorithms.consistency import Consistency
+from leafgate.api.components import AttackModel
 from leafgate.api.plan import AuditPlan, ReleaseFileChecks
 from leafgate.api.registry import Plugins
-from leafgate.engine.attack import announce_attack, run_attack
-from leafgate.engine.build import build, knowledge
+from leafgate.engine.attack import AttackResult, announce_attack, run_attack
+from leafgate.engine.build import build
 from leafgate.engine.checks import check_claims, plugin_checks, soundness_checks, verified
 from leafgate.engine.figures import guesses, tree_view
-from leafgate.engine.report_facts import files_of, report_of
+from leafgate.engine.knowledge import Adversaries
+from leafgate.engine.report_facts import files_about_people, files_of, report_of
 from leafgate.engine.score import AuditState, judge
 from leafgate.engine.waivers import SourceLocations, apply_waivers, never, passes
 from leafgate.errors import NoReleaseError
@@ -48,6 +50,7 @@ def audit(
     test: Table | None = None,
     population: Table | None = None,
     people: Table | None = None,
+    own_people: Mapping[str, Table] | None = None,
     *,
     file_checks: ReleaseFileChecks,
     today: date | None = None,
@@ -55,15 +58,17 @@ def audit(
 ) -> Audit:
     """Build or load the release, attack it, and hold the scores against the policy's limits.
 
-    `file_checks` are made of a release that was read from a file.
-    `announce` is given a line before an attack that forecasts how long it will take.
+    `people` are those whose secrets the policy's `knows` names, `own_people` those of each attack that names a file in
+    a `knows` of its own, by the attack's name.
+    `file_checks` checks a release that was read from a file. `announce` is called with a line before an attack that
+    forecasts how long it will take.
     Waivers are judged on the day `today`, the present day in UTC when left out; without waivers no clock is read.
     Raises InvalidError for what the policy or data get wrong and InconclusiveError when the builder
     itself fails; a failing attack or metric is a finding and takes nothing else down.
     """
     seconds: dict[str, float] = {}
     locations = SourceLocations(plan)
-    files = files_of(plan, table, {"test": test, "population": population, "people": people})
+    files = files_of(plan, table, files_about_people(test, population, people, own_people or {}))
     try:
         with _timed(seconds, "build"):
             artifact = build(plan, plugins, table, test, file_checks=file_checks)
@@ -71,18 +76,24 @@ def audit(
         refused = locations.of_build([_no_release(plan, plugins, error)])
         _, waivers = apply_waivers(plan, None, [], refused, never, today)
         return Audit(report_of(plan, plugins, table, files, None, refused, waivers))
-    known = knowledge(plan, table, artifact, population, people)
+    adversaries = Adversaries(plan, table, artifact, population, people, own_people or {})
     results = []
     for attack in plan.attacks:
+        known = adversaries.knowledge_of(attack)
         announce_attack(attack, artifact, known, plugins, announce)
         with _timed(seconds, f"attack {attack.called}"):
-            results.append(run_attack(attack, artifact, known, plugins))
+            section = adversaries.grant_of(attack).section
+            results.append(run_attack(attack, artifact, known, plugins, section))
+
+    def run_for_claim(attack: AttackModel) -> AttackResult:
+        return run_attack(attack, artifact, adversaries.default_knowledge_of(attack), plugins)
+
     with _timed(seconds, "judge"):
         state = AuditState(
             table,
             test,
             artifact.release,
-            known,
+            adversaries.default,
             results,
             plugins,
             Consistency(table, artifact.release, artifact.node_numbers),
@@ -90,7 +101,7 @@ def audit(
             built=artifact.built,
         )
         doubts = locations.of_build(soundness_checks(plan, plugins, state))
-        claims = locations.of_build(check_claims(state, lambda attack: run_attack(attack, artifact, known, plugins)))
+        claims = locations.of_build(check_claims(state, run_for_claim))
         state = replace(state, verified_claims=verified(claims))
         limits = locations.of_limits(judge(plan.metrics, state))
         disclosed = locations.of_build(file_checks.findings(plan, plugins, artifact.release))

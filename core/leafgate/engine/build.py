@@ -2,62 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from leafgate.algorithms.publication import published
-from leafgate.algorithms.sampling import sampled
 from leafgate.api.components import TreeBuilder
 from leafgate.api.plan import AuditPlan, ReleaseFileChecks
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import isolate_plugin_errors
 from leafgate.errors import InconclusiveError, PolicyError, ReleaseError
 from leafgate.io.release_codec import LoadedRelease, ReleaseArtifact, serialize
-from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.evidence import is_json_encodable
 from leafgate.types.release import BuildResult, Publish, Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
-
-if TYPE_CHECKING:
-    from leafgate.types.adversary import Fact, Mechanism
-
-
-def grant_knowledge(
-    table: Table,
-    *,
-    distribution: bool = False,
-    mechanism: Mechanism | None = None,
-    seed: int = 0,
-    population: Table | None = None,
-    people: Table | None = None,
-    facts: Sequence[Fact] = (),
-    release: Release | None = None,
-) -> AdversaryKnowledge:
-    """What an adversary knows of the people in `table` under a policy's `knows`.
-
-    A secret's distribution is over its values, each with its share of the people. Of a `release` that needs it the
-    adversary knows how often each label is right.
-    """
-    from leafgate.algorithms.prediction import label_accuracies, needs_label_accuracies, vote_accuracies
-
-    public, _ = table.public
-    shares: dict[str, dict[str, float]] = {}
-    for column in table.schema.secrets if distribution else ():
-        if column.countable:
-            domain = list(map(str, column.domain))
-            counts = np.bincount(table.codes(column.name), weights=table.weight, minlength=len(domain))
-            shares[column.name] = dict(zip(domain, (counts / table.people).tolist(), strict=True))
-    schema = table.without_key.schema
-    accuracies, votes = None, None
-    if release is not None and needs_label_accuracies(release) and release.target in schema:
-        accuracies, votes = label_accuracies(release, table), vote_accuracies(release, table)
-    return AdversaryKnowledge(
-        schema, public, shares, mechanism, seed, population, people, tuple(facts), accuracies, votes
-    )
 
 
 def build(
@@ -164,38 +123,3 @@ def _discloses_classes(release: Release) -> bool:
     """Do its records have the class?"""
     published_columns = () if release.records is None else release.records.columns
     return any(column.name in published_columns for column in release.schema.having("class"))
-
-
-def knowledge(
-    plan: AuditPlan,
-    table: Table,
-    artifact: ReleaseArtifact,
-    population: Table | None = None,
-    people: Table | None = None,
-) -> AdversaryKnowledge:
-    """What the policy grants the adversary; the algorithm too, cut down like the release, where it is public.
-
-    `people` are those whose secrets a file lists, all of them in `table`; a policy may have them drawn instead.
-    """
-    builder, level, share = plan.builder, artifact.release.publish, plan.grants.sample
-
-    def mechanism(own: Table, rng: np.random.Generator) -> Release:
-        result = BuildResult.of(builder.mechanism_only.build(own, rng))
-        return published(result.release, level, builder.measure_options)
-
-    public = builder.public_algorithm and level.measure and not builder.wants_test
-    return grant_knowledge(
-        table,
-        distribution=plan.grants.distribution,
-        mechanism=mechanism if public else None,
-        seed=_own_seed(plan.seed, 0),
-        population=population,
-        people=people if share is None else sampled(table, share, _own_seed(plan.seed, 1)),
-        facts=plan.facts,
-        release=artifact.release,
-    )
-
-
-def _own_seed(seed: int, use: int) -> int:
-    """Coins that repeat with the policy's seed: for attacks (0), for drawing known people (1); never the builder's."""
-    return int(np.random.SeedSequence(seed, spawn_key=(use,)).generate_state(1)[0])

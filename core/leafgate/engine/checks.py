@@ -134,7 +134,10 @@ def _check_with(checker: type[Metric], promised: Any, state: AuditState, attack:
 
 
 def _results_for(checker: type[Metric], state: AuditState, attack: Attack) -> list[AttackResult]:
-    """The results of the attack that a checker names, with its defaults; of all attacks of the policy if of none."""
+    """The results of the attack that a checker names, with its defaults; of all attacks of the policy if of none.
+
+    An attack of the policy is not run again if it has these options, and no `knows` of its own.
+    """
     if checker.checked_by is None:
         return list(state.attack_results)
     chosen = state.plugins.by_name.get(checker.checked_by)

@@ -183,7 +183,7 @@ def _larger_classes(
         for belief in result.beliefs:
             if belief.equivalence_class is None or belief.record_positions is not None:
                 continue
-            sizes = state.case(belief).sizes.to_numpy()
+            sizes = state.case(result, belief).sizes.to_numpy()
             for number in numbers:
                 if (leaf == number).any():
                     size = int(sizes[leaf == number].min())
@@ -202,7 +202,7 @@ def _about_everyone(state: AuditState) -> Iterator[tuple[str, ScoringContext]]:
     for result in state.attack_results:
         for belief in result.beliefs:
             if belief.posterior is not None and belief.record_positions is None and not belief.incomplete:
-                yield result.attack.called, state.case(belief)
+                yield result.attack.called, state.case(result, belief)
 
 
 def guesses(state: AuditState) -> list[AttackAccuracy]:
@@ -222,7 +222,7 @@ def _with_posteriors(state: AuditState) -> Iterator[tuple[AttackResult, Belief]]
 
 
 def _guess(state: AuditState, result: AttackResult, belief: Belief) -> AttackAccuracy:
-    case = state.case(belief)
+    case = state.case(result, belief)
     chances, truth = case.posterior.to_numpy(dtype=float), case.table.codes(case.secret.name)
     best = np.isclose(chances, chances.max(axis=1, keepdims=True), rtol=0, atol=1e-9)
     right = best[np.arange(len(truth)), truth] / best.sum(axis=1)

@@ -13,7 +13,7 @@ from typing import Any
 
 from leafgate.algorithms.routing import count_leaves
 from leafgate.api.checks import AuditCheck
-from leafgate.api.components import Component
+from leafgate.api.components import AttackModel, Component
 from leafgate.api.declarations import Grants
 from leafgate.api.paths import digest
 from leafgate.api.plan import AuditPlan
@@ -73,6 +73,17 @@ def files_of(plan: AuditPlan, table: Table, others: Mapping[str, Table | None]) 
     return DataFiles(table.sha256, fields, key)
 
 
+def files_about_people(
+    test: Table | None, population: Table | None, people: Table | None, own_people: Mapping[str, Table]
+) -> dict[str, Table | None]:
+    """The tables that an audit reads besides its own, by what they are for.
+
+    `own_people` has the people whom an attack knows by its own `knows`, by the attack's name.
+    """
+    own = {f"people@{name}": table for name, table in own_people.items()}
+    return {"test": test, "population": population, "people": people, **own}
+
+
 def read_key(path: Path) -> bytes:
     """The key in a file; PolicyError where it cannot be one."""
     try:
@@ -108,6 +119,8 @@ def data_facts(table: Table, files: DataFiles, *, differentially_private: bool) 
 def describe_threat_model(plan: AuditPlan, release: Release | None, schema: Schema) -> dict[str, Any]:
     """The columns by what the adversary knows of them, what else it is granted, its attacks, and what is published.
 
+    An attack with a `knows` of its own that differs from the policy's has what that grants, in place of the policy's.
+
     Nothing in it comes from the data: it follows from the policy, its plugins and what the release claims.
     """
     known = [column.name for column in schema.public]
@@ -117,7 +130,7 @@ def describe_threat_model(plan: AuditPlan, release: Release | None, schema: Sche
         "secret": secrets,
         "unknown": [column.name for column in schema.columns if _unknown(column.roles, column.name, known, secrets)],
         "granted": list(_granted(plan.grants)),
-        "attacks": [{"name": attack.called, "assumes": attack.threat_model} for attack in plan.attacks],
+        "attacks": [_describe_attack(plan, attack) for attack in plan.attacks],
     }
     if release is not None:
         document |= {
@@ -125,6 +138,12 @@ def describe_threat_model(plan: AuditPlan, release: Release | None, schema: Sche
             "claims": dict(release.guarantee),
         }
     return document
+
+
+def _describe_attack(plan: AuditPlan, attack: AttackModel) -> dict[str, Any]:
+    own = plan.own_grants.get(attack.called)
+    granted = {} if own is None else {"granted": list(_granted(own.grants))}
+    return {"name": attack.called, "assumes": attack.threat_model, **granted}
 
 
 def _unknown(roles: frozenset[str], name: str, known: list[str], secrets: list[str]) -> bool:

@@ -59,7 +59,11 @@ from leafgate.types.table import Table
 
 @dataclass(frozen=True)
 class AuditState:
-    """Everything that findings are computed from. `verified_claims` names the claims that this audit has verified."""
+    """Everything that findings are computed from.
+
+    `known` is what the policy's `knows` grants, by which metrics of the release are scored; each of `attack_results`
+    has what its attack was granted. `verified_claims` names the claims that this audit has verified.
+    """
 
     table: Table
     test: Table | None
@@ -72,8 +76,16 @@ class AuditState:
     verified_claims: frozenset[str] = frozenset()
     built: bool = False
 
-    def case(self, belief: Belief | None, scored: Distribution = "derived") -> ScoringContext:
-        """The context in which a metric scores a belief, or the release: copies, with an empty record of reads."""
+    def case(
+        self, result: AttackResult | None, belief: Belief | None, scored: Distribution = "derived"
+    ) -> ScoringContext:
+        """The context in which a metric scores a belief, or the release: copies, with an empty record of reads.
+
+        Args:
+            result: of the attack whose belief it is: its knowledge decides what follows from granted knowledge.
+            belief: what is scored; None, with the result None, for the release.
+            scored: the distribution that the context's `posterior` holds.
+        """
         test = None if self.test is None else self.test.defensive_copy()
         table = self.table
         if belief is not None:
@@ -84,7 +96,7 @@ class AuditState:
             table.defensive_copy(),
             test,
             self.release,
-            defensive_copy(self.known),
+            defensive_copy(self.known if result is None else result.known),
             belief,
             scored,
             self.origins,
@@ -106,8 +118,8 @@ class AuditState:
         return columns_spoken_of(self.release)
 
 
-def _copy(chances: pd.DataFrame | None) -> pd.DataFrame | None:
-    return None if chances is None else chances.copy(deep=False)
+def _copy(posterior: pd.DataFrame | None) -> pd.DataFrame | None:
+    return None if posterior is None else posterior.copy(deep=False)
 
 
 def score_beliefs(
@@ -130,7 +142,7 @@ def _for_every_belief(
     """The finding, inconclusive where the limit does not come out the same for the belief's alternatives."""
     if finding.passed is None:
         return finding
-    at_worst = state.case(belief, "derived").worst_case_posteriors if belief.incomplete else ()
+    at_worst = state.case(result, belief, "derived").worst_case_posteriors if belief.incomplete else ()
     for alternative in (*belief.alternative_posteriors, *at_worst):
         twin = replace(belief, posterior=alternative, alternative_posteriors=())
         if score_one(metric, state, "", result, twin).passed != finding.passed:
@@ -174,7 +186,7 @@ def score_one(
             return inconclusive(metric, state, id, "there is no belief to read")
         return _score_belief(metric, state, id, result, belief)
     try:
-        case = state.case(None)
+        case = state.case(None, None)
         value = float(scores_of(metric, state.plugins, case))
         evidence = metric_evidence(metric, state.plugins, case, value)
         private = is_hidden(metric, state.plugins, case, None)
@@ -203,7 +215,7 @@ def _score_belief(metric: RecordMetric, state: AuditState, id: str, result: Atta
         if same_as is not None and Observation.POSTERIOR not in same_as.case.observed:
             break  # the metric does not read the distribution
         try:
-            cases[distribution] = score_case(metric, state.plugins, state.case(belief, distribution), same_as)
+            cases[distribution] = score_case(metric, state.plugins, state.case(result, belief, distribution), same_as)
         except LeafgateError as error:
             errors[distribution] = error
     if not cases:

@@ -50,10 +50,12 @@ def validate_belief(belief: object, known: AdversaryKnowledge, release: Release 
         raise InconclusiveError(f"its belief's certainty is none of {', '.join(get_args(Certainty))}")
     people = groups is not None or belief.record_positions is not None
     if (belief.secret is None) != (belief.posterior is None) or (not people and belief.posterior is not None):
-        raise InconclusiveError("its belief needs a secret, chances and groups together, or neither of the first two")
+        raise InconclusiveError(
+            "its belief needs `secret`, `posterior` and `equivalence_class` together, or neither of the first two"
+        )
     if belief.secret is not None:
         _check_secret(belief, known)
-        _check_posterior(belief.secret, belief.posterior, rows, known, "chances")
+        _check_posterior(belief.secret, belief.posterior, rows, known, "posterior")
     _check_prior_and_alternatives(belief, rows, known)
     belief = _with_floats(belief)
     if groups is not None:
@@ -65,9 +67,9 @@ def validate_belief(belief: object, known: AdversaryKnowledge, release: Release 
 def _check_prior_and_alternatives(belief: Belief, rows: int, known: AdversaryKnowledge) -> None:
     """The prior and the alternative posteriors are laid out like the posterior."""
     if belief.prior is not None:
-        _check_posterior(belief.secret, belief.prior, rows, known, "baseline chances")
+        _check_posterior(belief.secret, belief.prior, rows, known, "prior")
     for other in belief.alternative_posteriors:
-        _check_posterior(belief.secret, other, rows, known, "alternative chances")
+        _check_posterior(belief.secret, other, rows, known, "alternative posterior")
 
 
 def _check_order(belief: Belief) -> None:
@@ -102,7 +104,7 @@ def _class_numbers(groups: object, rows: int, noun: str) -> NDArray[Any]:
     numbers = np.array(groups)
     numbers.setflags(write=False)
     if numbers.shape != (rows,) or numbers.dtype.kind not in "iu":
-        raise InconclusiveError(f"its belief needs a whole number for each of {rows} {noun} as groups")
+        raise InconclusiveError(f"its belief needs a whole number for each of {rows} {noun} as equivalence classes")
     return numbers
 
 
@@ -121,17 +123,17 @@ def _check_posterior(secret: Any, chances: object, rows: int, known: AdversaryKn
     if not known.schema[secret].countable:
         raise InconclusiveError("its belief is about numbers that have no `bins`")
     if not isinstance(chances, pd.DataFrame) or list(chances.columns) != list(known.schema[secret].domain):
-        raise InconclusiveError(f"its {noun} are no table with the secret's domain as columns, in order")
+        raise InconclusiveError(f"the columns of its {noun} are not the secret's domain, in order")
     if not all(are_real_numbers(chances.iloc[:, i]) for i in range(chances.shape[1])):
-        raise InconclusiveError(f"its {noun} are no numbers")
+        raise InconclusiveError(f"its {noun} has cells that are not numbers")
     try:
         numbers = chances.to_numpy(dtype=float)
     except (TypeError, ValueError):
-        raise InconclusiveError(f"its {noun} are no numbers") from None
+        raise InconclusiveError(f"its {noun} has cells that are not numbers") from None
     if len(numbers) != rows or not np.isfinite(numbers).all() or (numbers < 0).any():
-        raise InconclusiveError(f"its {noun} are not one row of probabilities a record")
+        raise InconclusiveError(f"its {noun} needs one row of probabilities for each record")
     if not np.allclose(numbers.sum(axis=1), 1, atol=1e-6):
-        raise InconclusiveError(f"its {noun} do not sum to 1")
+        raise InconclusiveError(f"the rows of its {noun} do not sum to 1")
 
 
 def are_real_numbers(numbers: object) -> bool:
@@ -172,7 +174,9 @@ def _check_equal_within_classes(groups: NDArray[Any], several: Sequence[pd.DataF
         numbers = chances.to_numpy(dtype=float)[order]
         apart = np.maximum.reduceat(numbers, first) - np.minimum.reduceat(numbers, first)
         if (apart > POSTERIOR_TOLERANCE).any():
-            raise InconclusiveError("its belief tells people of one group apart: their rows must be equal")
+            raise InconclusiveError(
+                "its belief has different rows for people of one equivalence class: they must be equal"
+            )
 
 
 def _check_evidence(evidence: object) -> None:

@@ -330,7 +330,7 @@ def serialize(built: Release | BuildResult) -> ReleaseArtifact:
 
 
 def document(release: Release) -> dict[str, Any]:
-    """The release as the JSON document of design 4.3."""
+    """The release as the JSON document `leafgate/release/1`."""
     fields: dict[str, Any] = {
         "format": FORMAT,
         "builder": dict(release.builder),

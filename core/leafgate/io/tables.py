@@ -270,41 +270,39 @@ def _complete(typed: pd.DataFrame, schema: Schema, data: TableSource, place: str
     return ~incomplete if data.on_missing == "drop" else np.ones(len(typed), dtype=np.bool_)
 
 
-KEY = "knows.people"
-
-
-def read_people(data: TableSource, table: Table, path: Path) -> Table:
+def read_people(data: TableSource, table: Table, path: Path, place: str = "knows.people") -> Table:
     """The known people of `table`: its public columns, and those of its secrets that the file has.
 
     The file is read as a population is; with neither a header nor all of the table's columns it has every
-    secret. Raises DataError for people who are not in the table, telling none of them.
+    secret. `place` is where the policy names the file, for errors. Raises DataError for people who are not in the
+    table, telling none of them.
     """
-    header = _header(data, path)
+    header = _header(data, path, place)
     named = [c for c in known_columns(table.schema).columns if c.public or header is None or c.name in header]
     if all(column.public for column in named):
         raise DataError("has no column of a secret", place=path.name, remedy="name a column with the role `sensitive`")
-    people = read_columns(data, Schema(tuple(named)), path, KEY)
-    _refuse_strangers(people, table)
+    people = read_columns(data, Schema(tuple(named)), path, place)
+    _refuse_strangers(people, table, place)
     return people
 
 
-def _header(data: TableSource, path: Path) -> list[str] | None:
+def _header(data: TableSource, path: Path, place: str) -> list[str] | None:
     """The names of the file's columns; None when it does not tell them."""
-    content = read_bytes(path, KEY)
+    content = read_bytes(path, place)
     if is_parquet(path):
         return [str(name) for name in read_parquet(content, None, path.name).columns]
     return [str(cell) for cell in read_cells(content, data.csv, path.name).iloc[0]] if data.csv.header else None
 
 
-def _refuse_strangers(people: Table, table: Table) -> None:
+def _refuse_strangers(people: Table, table: Table, place: str) -> None:
     """DataError when more people have a record among the known people than in the table; not how many are strange."""
     own = table.project([column.name for column in people.schema.columns])[0]
-    first, place = distinct_rows(pd.concat([own.frame, people.frame], ignore_index=True), people.schema)
-    there = np.bincount(place[: len(own)], weights=own.weight, minlength=len(first))
-    known = np.bincount(place[len(own) :], weights=people.weight, minlength=len(first))
+    first, record = distinct_rows(pd.concat([own.frame, people.frame], ignore_index=True), people.schema)
+    there = np.bincount(record[: len(own)], weights=own.weight, minlength=len(first))
+    known = np.bincount(record[len(own) :], weights=people.weight, minlength=len(first))
     if (known > there).any():
         raise DataError(
             "some of them are not in the table, or not so often",
-            place=KEY,
+            place=place,
             remedy="name people of the table, each once",
         )

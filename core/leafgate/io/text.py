@@ -7,6 +7,9 @@ import re
 COMMAND = re.compile(r"^(?=\s*::)|#(?=#\[)")
 """The start of a GitHub `::command::` in a line, or of an Azure `##[command]`."""
 
+LONGEST = 200
+"""Longer names are cut; JSON documents have all of them."""
+
 
 def printable(text: str) -> str:
     """The text with a replacement character for every character that ends a line or moves a terminal's cursor."""
@@ -21,3 +24,8 @@ def printable_line(line: str) -> str:
 def shorten(text: str, longest: int) -> str:
     """The text, or its beginning and an ellipsis if it has more than `longest` characters."""
     return text if len(text) <= longest else f"{text[: longest - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
+def clean(text: object, longest: int = LONGEST) -> str:
+    """A text without control characters, marks of direction and line ends, cut to `longest` characters."""
+    return shorten(printable_line(str(text)), longest)

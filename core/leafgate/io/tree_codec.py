@@ -17,7 +17,7 @@ of its own in every attack, however small it is."""
 
 
 def tree_document(node: Node) -> dict[str, Any]:
-    """The tree as design 4.3 writes it; what is not known is not written."""
+    """The tree as JSON of the format `leafgate/release/1`; what is not known is not written."""
     match node:
         case Leaf():
             facts = {

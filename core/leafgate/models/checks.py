@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from leafgate.api.plan import AuditPlan, ReleaseFileChecks
 from leafgate.api.registry import Plugins
-from leafgate.models.load import check_options
 from leafgate.types.release import LEVELS, FileDisclosure, Level, Release, discloses_more
 from leafgate.types.report import Finding
 
@@ -52,5 +51,12 @@ def effective_level(leaves: Level, discloses: list[FileDisclosure]) -> Level:
     return max([leaves, *(item.level for item in discloses if item.level is not None)], key=LEVELS.index)
 
 
-FILE_CHECKS = ReleaseFileChecks(refuse_unaudited=check_options, findings=file_disclosure_check)
+def refuse_unaudited(release: Release, plugins: Plugins) -> None:
+    """Raise ReleaseError for content of a release file that no attack takes into account."""
+    from leafgate.models.load import check_options  # which imports all readers of model files
+
+    check_options(release, plugins)
+
+
+FILE_CHECKS = ReleaseFileChecks(refuse_unaudited=refuse_unaudited, findings=file_disclosure_check)
 """What every audit checks about a release that was read from a file."""

@@ -31,7 +31,10 @@ SECTIONS: set[DocumentPath] = {
     ("report",),
     ("approvals",),
 }
-"""Mappings that are merged key by key, besides each column, builder, attack and metric."""
+"""Mappings that are merged key by key, besides each column, builder, attack and metric.
+
+The `knows` of an attack is merged like the policy's.
+"""
 
 
 def merged(parent: PolicyDocument, child: PolicyDocument) -> PolicyDocument:
@@ -82,10 +85,11 @@ class _Merging:
         return self._both(parent[key], child[key], at)
 
     def _both(self, parent: Any, child: Any, at: _Paths) -> Any:
-        if isinstance(parent, list) and isinstance(child, list) and at.merged in KEYED | JOINED:
+        section = _section_like(at.merged)
+        if isinstance(parent, list) and isinstance(child, list) and section in KEYED | JOINED:
             self._head(at)
-            return list((self._named if at.merged in KEYED else self._joined)(parent, child, at))
-        if isinstance(parent, dict) and isinstance(child, dict) and _by_key(parent, child, at.merged):
+            return list((self._named if section in KEYED else self._joined)(parent, child, at))
+        if isinstance(parent, dict) and isinstance(child, dict) and _by_key(parent, child, section):
             self._head(at)
             return self.mapping(parent, child, at)
         if isinstance(parent, str) and parent == child:  # a file of this name is the parent's file
@@ -129,6 +133,11 @@ def _without_header(document: dict[str, Any]) -> bool:
     data = document.get("data")
     csv = data.get("csv") if isinstance(data, dict) else None
     return isinstance(csv, dict) and csv.get("header") is False
+
+
+def _section_like(path: DocumentPath) -> DocumentPath:
+    """The path of the policy's section that is merged like this one: within an attack's `knows`, that of `knows`."""
+    return path[2:] if len(path) > 2 and path[0] == "attacks" and path[2] == "knows" else path
 
 
 def _by_key(parent: dict[str, Any], child: dict[str, Any], path: DocumentPath) -> bool:

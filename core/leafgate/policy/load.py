@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Union
 
 from pydantic import AfterValidator, Field, ValidationError, create_model
 
-from leafgate.api.components import Component
+from leafgate.api.components import AttackModel, Component
 from leafgate.api.declarations import Declarations, DeclaredColumn, Grants
+from leafgate.api.knowledge import Knows
 from leafgate.api.metrics import Metric
-from leafgate.api.plan import IN_MEMORY, AuditPlan, PolicyOrigin, WaiverTerms
+from leafgate.api.plan import IN_MEMORY, AuditPlan, KnowledgeGrant, PolicyOrigin, WaiverTerms
 from leafgate.api.registry import Plugins
 from leafgate.errors import InconclusiveError, PolicyError, Problem
 from leafgate.policy.inherit import inherited, load_trusted, with_source_locations
-from leafgate.policy.knowledge import Knows, facts_of
+from leafgate.policy.knowledge import facts_of
 from leafgate.policy.models import Policy
 from leafgate.policy.sources import (
     PathResolver,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from leafgate.types.table import Table
 
 KNOWLEDGE = {"distribution": "distribution", "people": "people", "sample": "people", "facts": "facts"}
-"""What a policy may grant, and what attacks that take it into account list in `uses`."""
+"""What a policy may grant, and what attacks that take it into account list in `needs`."""
 
 
 @dataclass(frozen=True)
@@ -107,14 +108,13 @@ def policy_of(
         _refuse(problems, plugins)
     policy = policy if homes is None else homes.resolve(policy)
     policy.data.meaning()
-    chosen: Mapping[str, Sequence[Component]] = {"attacks": policy.attacks, "metrics": policy.metrics}
     declared = declarations_of(policy)
     lacking = [("build", policy.build.missing_requirements(declared))]
     lacking += [
-        (f"{key}[{i}]", component.missing_requirements(declared))
-        for key, many in chosen.items()
-        for i, component in enumerate(many)
+        (f"attacks[{i}]", attack.without_knows.missing_requirements(_declarations_for(attack, policy, declared)))
+        for i, attack in enumerate(policy.attacks)
     ]
+    lacking += [(f"metrics[{i}]", metric.missing_requirements(declared)) for i, metric in enumerate(policy.metrics)]
     idle = [*(Problem(place, message) for place, message in lacking if message), *_unused(policy)]
     idle += waiver_problems(policy.waivers, policy.metrics, policy.approvals, policy.max_waiver_days)
     if idle:
@@ -123,8 +123,7 @@ def policy_of(
 
 
 def declarations_of(policy: Policy) -> Declarations:
-    """What the policy declares about the data and the adversary; no file is read."""
-    knows = policy.knows
+    """What the policy declares about the data and the adversary, by the policy's own `knows`; no file is read."""
     return Declarations(
         columns={
             name: DeclaredColumn(
@@ -139,14 +138,34 @@ def declarations_of(policy: Policy) -> Declarations:
             for name, spec in policy.data.columns.items()
         },
         protected_columns=frozenset(rule.column for rule in policy.data.protect),
-        grants=Grants(
-            distribution=knows.distribution,
-            people=knows.people is not None,
-            sample=knows.sample,
-            fact_count=len(knows.facts) if knows.facts_known is None else knows.facts_known,
-            population=policy.data.population is not None,
-        ),
+        grants=_grants(policy.knows, policy),
     )
+
+
+def _grants(knows: Knows, policy: Policy) -> Grants:
+    return Grants(
+        distribution=knows.distribution,
+        people=knows.people is not None,
+        sample=knows.sample,
+        fact_count=len(knows.facts) if knows.facts_known is None else knows.facts_known,
+        population=policy.data.population is not None,
+    )
+
+
+def _declarations_for(attack: AttackModel, policy: Policy, declared: Declarations) -> Declarations:
+    """What the policy declares, with the knowledge that it grants this attack."""
+    return declared if attack.knows is None else replace(declared, grants=_grants(attack.knows, policy))
+
+
+def _own_grants(policy: Policy, table: Table | None) -> dict[str, KnowledgeGrant]:
+    """What is granted to the attacks whose `knows` differs from the policy's, by their names."""
+    own = {}
+    for i, attack in enumerate(policy.attacks):
+        if attack.knows is not None and attack.knows != policy.knows:
+            section = f"attacks[{i}].knows"
+            facts = () if table is None else facts_of(attack.knows, table, section)
+            own[attack.called] = KnowledgeGrant(grants=_grants(attack.knows, policy), facts=facts, section=section)
+    return own
 
 
 def compile_plan(policy: Policy, origin: PolicyOrigin = IN_MEMORY, *, table: Table | None = None) -> AuditPlan:
@@ -172,6 +191,7 @@ def compile_plan(policy: Policy, origin: PolicyOrigin = IN_MEMORY, *, table: Tab
         attacks=policy.attacks,
         metrics=policy.metrics,
         facts=() if table is None else facts_of(policy.knows, table),
+        own_grants=_own_grants(policy, table),
         waivers=tuple(waiver_terms(waiver, policy.metrics) for waiver in policy.waivers),
         seed=policy.seed,
         smallest_cell=policy.report.smallest_cell,
@@ -204,12 +224,22 @@ def _identity(policy: Policy) -> dict[str, str]:
 
 
 def _unused(policy: Policy) -> Iterator[Problem]:
-    """Knowledge that is granted though no attack takes it into account."""
-    used = frozenset[str]().union(*(attack.uses for attack in policy.attacks))
-    for key, knowledge in KNOWLEDGE.items():
-        granted = getattr(policy.knows, key) != Knows.model_fields[key].default
-        if granted and knowledge not in used:
+    """Knowledge that is granted though no attack that gets it takes it into account."""
+    by_default = frozenset[str]().union(*(attack.needs for attack in policy.attacks if attack.knows is None))
+    for key in _granted(policy.knows):
+        if KNOWLEDGE[key] not in by_default:
             yield Problem(f"knows.{key}", "no attack of the policy uses it", "leave it out, or try an attack that does")
+    for i, attack in enumerate(policy.attacks):
+        for key in () if attack.knows is None else _granted(attack.knows):
+            if KNOWLEDGE[key] not in attack.needs:
+                used = ", ".join(each for each, need in KNOWLEDGE.items() if need in attack.needs) or "nothing"
+                problem = f"the attack {attack.use} does not use it"
+                yield Problem(f"attacks[{i}].knows.{key}", problem, f"leave it out; this attack uses {used}")
+
+
+def _granted(knows: Knows) -> list[str]:
+    """The keys that grant something."""
+    return [key for key in KNOWLEDGE if getattr(knows, key) != Knows.model_fields[key].default]
 
 
 def as_json(document: dict[str, Any]) -> bytes:

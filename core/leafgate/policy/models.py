@@ -11,13 +11,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from leafgate.api.components import AttackModel, Component, Strict, TreeBuilder
+from leafgate.api.knowledge import Knows
 from leafgate.api.metrics import Metric
 from leafgate.api.options import FiniteFloat
 from leafgate.api.paths import DataFile, PeopleFile
 from leafgate.api.plan import MOST_DAYS
 from leafgate.errors import DataError
 from leafgate.io.json import canonical
-from leafgate.policy.knowledge import Knows
 from leafgate.policy.protection import Protect
 from leafgate.policy.waivers import MAX_DAYS, Approvals, Waiver
 from leafgate.types.hierarchy import Hierarchy, parse_hierarchy

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BaseModel, Field, model_validator
 
-from leafgate.api.components import STRICT
+from leafgate.api.knowledge import Asked
+from leafgate.api.options import STRICT
 from leafgate.errors import DataError, PolicyError, Problem
-from leafgate.policy.knowledge import Asked, Columns, condition_problems, to_predicate, unknown_column
+from leafgate.policy.knowledge import Columns, condition_problems, to_predicate, unknown_column
 from leafgate.types.adversary import meets
 from leafgate.types.schema import DROPPED_ROLES
 

@@ -190,6 +190,7 @@ def compared(old: PolicyDocument, new: PolicyDocument, plugins: Plugins) -> list
         *comparing.columns(),
         *comparing.build(),
         *comparing.named("attacks"),
+        *comparing.own_knowledge(),
         *comparing.named("metrics"),
         *comparing.lists(),
         *comparing.rest(),
@@ -316,13 +317,52 @@ class _Comparing:
         ]
         for path, more in lists:
             old, new = (self._granted(written, path) for written in (self.older, self.newer))
-            for items, others, removed in ((old, new, True), (new, old, False)):
-                known = {_canonical(item) for _, item in others}
-                for i, item in items:
-                    if _canonical(item) not in known:
-                        kind: Kind = "tighter" if (more == "tighter") != removed else "looser"
-                        values = (item, None) if removed else (None, item)
-                        yield self._change(kind, (*path, i), *values, free=path == ("waivers",))
+            for item, i, removed in _added_and_removed(old, new):
+                kind: Kind = "tighter" if (more == "tighter") != removed else "looser"
+                values = (item, None) if removed else (None, item)
+                yield self._change(kind, (*path, i), *values, free=path == ("waivers",))
+
+    def own_knowledge(self) -> Iterator[Change]:
+        """What each attack of both policies is granted, where one of them has a `knows` for this attack alone.
+
+        More is tighter. An attack without one is granted what the policy's `knows` grants.
+        """
+        old, new = (
+            {str(name_of(item)): (i, item) for i, item in _items(locate(each.document, ("attacks",)))}
+            for each in (self.older, self.newer)
+        )
+        for name, (i, item) in old.items():
+            j, newer = new.get(name, (0, {}))
+            if item.get("use") != newer.get("use") or (item.get("knows") is None and newer.get("knows") is None):
+                continue
+            for key, change in self._knowledge(_section_of(i, item), _section_of(j, newer)):
+                yield replace(change, path=("attacks", j, "knows", *key), name=name)
+
+    def _knowledge(self, section: DocumentPath, now: DocumentPath) -> Iterator[tuple[DocumentPath, Change]]:
+        """The differences between what two sections `knows` grant, each with its path within the section.
+
+        Args:
+            section: the path of the section in the older policy.
+            now: the path of the section in the newer policy.
+        """
+        before, after = (
+            dict_or_empty(locate(written.document, path))
+            for written, path in ((self.older, section), (self.newer, now))
+        )
+        for key, default in (("distribution", False), ("sample", 0)):
+            old, new = (default if granted.get(key) is None else granted[key] for granted in (before, after))
+            if old != new:
+                yield (key,), self._change(_more(old, new), (*section, key), old, new, (*now, key))
+        old, new = (_file_of(self.older, (*section, "people")), _file_of(self.newer, (*now, "people")))
+        if old != new:
+            kind: Kind = "different" if old and new else "tighter" if new else "looser"
+            names = before.get("people"), after.get("people")
+            yield ("people",), self._change(kind, (*section, "people"), *names, (*now, "people"))
+        facts = self._granted(self.older, (*section, "facts")), self._granted(self.newer, (*now, "facts"))
+        for item, i, removed in _added_and_removed(*facts):
+            values = (item, None) if removed else (None, item)
+            path = (*(section if removed else now), "facts", i)
+            yield ("facts", i), self._change("looser" if removed else "tighter", path, *values)
 
     def rest(self) -> Iterator[Change]:
         """Values without an order: the policy's name, its files and how they are read, its seed."""
@@ -344,7 +384,8 @@ class _Comparing:
         kind = self.plugins.by_name.get(str(old.get("use")))
         for key in [*old, *(key for key in new if key not in old)]:
             before, after = (_option(kind, result, key) for result in (old, new))
-            if key not in {"use", "name"} and before != after:
+            compared_elsewhere = path[0] == "attacks" and key == "knows"
+            if key not in {"use", "name"} and not compared_elsewhere and before != after:
                 change = option_change(kind, key, before, after, new)
                 yield self._change(change, (*path, key), before, after, (*now, key), name=name)
 
@@ -358,7 +399,7 @@ class _Comparing:
 
     def _granted(self, written: PolicyDocument, path: DocumentPath) -> list[tuple[int, Any]]:
         items = _items(locate(written.document, path), anything=True)
-        known = locate(written.document, ("knows", "facts_known")) if path == ("knows", "facts") else None
+        known = locate(written.document, (*path[:-1], "facts_known")) if path[-2:] == ("knows", "facts") else None
         return items[:known] if isinstance(known, int) and known >= 0 else items
 
     def _both(self, path: DocumentPath) -> tuple[Any, Any]:
@@ -408,6 +449,25 @@ def _roles(document: Any) -> set[str]:
 def _items(document: Any, *, anything: bool = False) -> list[tuple[int, Any]]:
     items = enumerate(document if isinstance(document, list) else [])
     return [(i, item) for i, item in items if anything or isinstance(item, dict)]
+
+
+def _added_and_removed(old: list[tuple[int, Any]], new: list[tuple[int, Any]]) -> Iterator[tuple[Any, int, bool]]:
+    """The items that only one of two lists has, each with its position there and whether the older list has it."""
+    for items, others, removed in ((old, new, True), (new, old, False)):
+        known = {_canonical(item) for _, item in others}
+        yield from ((item, i, removed) for i, item in items if _canonical(item) not in known)
+
+
+def _section_of(number: int, attack: dict[str, Any]) -> DocumentPath:
+    """The path of the `knows` that grants an attack its knowledge: its own, or the policy's."""
+    return ("knows",) if attack.get("knows") is None else ("attacks", number, "knows")
+
+
+def _file_of(written: PolicyDocument, path: DocumentPath) -> tuple[Any, ...] | None:
+    """What decides which file a path means: its name, and the folder of the policy that names it; None for no file."""
+    name, line = locate(written.document, path), written.lines.get(path)
+    home = None if line is None else written.homes.get(line.file)
+    return None if name is None else (name,) if home is None else (name, home.folder.resolve(), home.held)
 
 
 def _canonical(document: Any) -> str:

@@ -80,14 +80,20 @@ def cross_field_errors(document: dict[str, Any], plugins: Plugins) -> Iterator[P
 
 def _knowledge(document: dict[str, Any], secrets: list[str]) -> Iterator[Problem]:
     """Yield what is wrong with facts, protected cells, and known secrets where no column is secret."""
-    knows, data = dict_or_empty(document.get("knows")), dict_or_empty(document.get("data"))
-    for key in ("people", "sample"):
-        if knows.get(key) is not None and not secrets:
-            yield Problem(f"knows.{key}", "no column has the role `sensitive`, so there is no secret to know")
+    data = dict_or_empty(document.get("data"))
+    granting = [("knows", dict_or_empty(document.get("knows")))]
+    granting += [
+        (f"attacks[{i}].knows", dict_or_empty(attack.get("knows"))) for i, attack in _dicts(document.get("attacks"))
+    ]
+    for section, knows in granting:
+        for key in ("people", "sample"):
+            if knows.get(key) is not None and not secrets:
+                yield Problem(f"{section}.{key}", "no column has the role `sensitive`, so there is no secret to know")
     result = dict_or_empty(data.get("columns"))
     columns = {name: _column(name, dict_or_empty(spec), data.get("on_missing")) for name, spec in result.items()}
-    for i, fact in _dicts(knows.get("facts")):
-        yield from fact_problems(fact, columns, place_of(i))
+    for section, knows in granting:
+        for i, fact in _dicts(knows.get("facts")):
+            yield from fact_problems(fact, columns, place_of(i, section))
     for i, rule in _dicts(data.get("protect")):
         yield from protect_problems(rule, columns, place_of_rule(i))
 

@@ -10,9 +10,8 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
 
-from leafgate.api.components import STRICT
 from leafgate.api.metrics import Metric, RecordMetric
-from leafgate.api.options import FiniteFloat, ShareBelowOne
+from leafgate.api.options import STRICT, FiniteFloat, ShareBelowOne
 from leafgate.errors import Problem
 from leafgate.io.contacts import address_of, same_person, visible_text
 from leafgate.io.json import canonical

@@ -1,8 +1,9 @@
-"""One run: joins policy, engine, disclosure, models and reports, which do not import each other.
+"""One run: joins policy, engine, disclosure and models, which do not import each other.
 
 run              opens a policy and its tables; compiles the plan; builds and audits
+report_formats   finds the formats that plugins offer, and renders reports
 results          writes the release and the report;  stale_results: removes those of earlier runs first
 expected_run     checks that a stored report belongs to the expected run, and judges its waivers again
 limit_warnings   warns of limits about groups that no public report may show
-notebook         displays an audit in a notebook
+notebook         an audit that a notebook displays;  notebook_display: pages of audits and releases in frames
 """

@@ -18,6 +18,7 @@ from leafgate.policy.models import Policy
 from leafgate.policy.sources import shown_file
 
 if TYPE_CHECKING:
+    from leafgate.api.components import AttackModel
     from leafgate.io.release_codec import ReleaseArtifact
     from leafgate.session.notebook import NotebookAudit
     from leafgate.types.adversary import AdversaryKnowledge
@@ -36,10 +37,11 @@ class Session:
     population: Table | None = None
     people: Table | None = None
     source: PolicyOrigin = IN_MEMORY
+    own_people: Mapping[str, Table] = field(default_factory=dict)
 
     def audit(self, today: date | None = None, announce: Callable[[str], None] = lambda line: None) -> NotebookAudit:
         """Build, attack and judge as `audit_policy` does; the timings include the reading of the tables."""
-        tables = (self.table, self.test, self.population, self.people)
+        tables = (self.table, self.test, self.population, self.people, self.own_people)
         audited = audit_policy(self.policy, self.plugins, *tables, source=self.source, today=today, announce=announce)
         return replace(audited, seconds={**self.seconds, **audited.seconds})
 
@@ -51,6 +53,7 @@ def audit_policy(
     test: Table | None = None,
     population: Table | None = None,
     people: Table | None = None,
+    own_people: Mapping[str, Table] | None = None,
     *,
     source: PolicyOrigin = IN_MEMORY,
     today: date | None = None,
@@ -64,7 +67,8 @@ def audit_policy(
         table: the people whom the release is learned from.
         test: the table for metrics of utility.
         population: the public columns of the population.
-        people: the people whose secrets the adversary knows.
+        people: the people whose secrets the adversary knows by the policy's `knows`.
+        own_people: the same of each attack that names a file in its own `knows`, by the attack's name.
         source: where the policy was read from.
         today: the day on which waivers are judged; the present day in UTC when left out.
         announce: is called with a line before an attack that forecasts a long run.
@@ -78,8 +82,9 @@ def audit_policy(
     from leafgate.session.notebook import NotebookAudit
 
     plan = compile_plan(policy, source, table=table)
-    tables = (table, test, population, people)
-    return NotebookAudit.of(audit(plan, plugins, *tables, file_checks=FILE_CHECKS, today=today, announce=announce))
+    tables = (table, test, population, people, own_people)
+    audited = audit(plan, plugins, *tables, file_checks=FILE_CHECKS, today=today, announce=announce)
+    return NotebookAudit.of(audited, policy.plugins)
 
 
 def build_release(policy: Policy, plugins: Plugins, table: Table, test: Table | None = None) -> ReleaseArtifact:
@@ -97,15 +102,25 @@ def build_release(policy: Policy, plugins: Plugins, table: Table, test: Table | 
 
 def granted_knowledge(
     policy: Policy,
+    attack: AttackModel,
     table: Table,
     artifact: ReleaseArtifact,
     population: Table | None = None,
     people: Table | None = None,
+    own_people: Mapping[str, Table] | None = None,
 ) -> AdversaryKnowledge:
-    """What the policy grants an adversary who has this release; errors as `compile_plan` raises them."""
-    from leafgate.engine.build import knowledge
+    """What an attack on this release is granted; the tables as `audit_policy` takes them.
 
-    return knowledge(compile_plan(policy, table=table), table, artifact, population, people)
+    An attack of the policy is granted what its own `knows` says, if it has one; any other what the policy's says.
+
+    Raises:
+        InvalidError: the facts of the policy do not fit the table.
+    """
+    from leafgate.engine.knowledge import Adversaries
+
+    adversaries = Adversaries(compile_plan(policy, table=table), table, artifact, population, people, own_people or {})
+    known = adversaries.knowledge_of if attack in policy.attacks else adversaries.default_knowledge_of
+    return known(attack)
 
 
 def open_session(
@@ -115,7 +130,7 @@ def open_session(
     test: Path | None = None,
     org: Path | Sequence[Path] | None = None,
     *,
-    before_data: Callable[[Policy], None] | None = None,
+    before_data: Callable[[Policy, Plugins], None] | None = None,
 ) -> Session:
     """Read a policy and the tables it names.
 
@@ -125,7 +140,7 @@ def open_session(
         root: the folder that the policy's data files are below; the policy's own when left out.
         test: the test table, in place of `data.test`.
         org: one policy or several that this policy must complete or tighten.
-        before_data: is called with the policy before any table is read.
+        before_data: is called with the policy and its plugins before any table is read.
 
     Raises:
         PolicyError: the policy is wrong; every problem is listed.
@@ -133,13 +148,13 @@ def open_session(
     """
     loaded = load_policy(path, root, org)
     if before_data is not None:
-        before_data(loaded.policy)
+        before_data(loaded.policy, loaded.plugins)
     source = replace(loaded.source, given=tuple(_given(path, data, root, each_org(org), test)))
     policy = overridden(loaded.policy, data, test)
     start = time.perf_counter()
-    table, test_table, population, people = read_tables(policy)
+    table, test_table, population, people, own_people = read_tables(policy)
     seconds = {"read": time.perf_counter() - start}
-    return Session(policy, loaded.plugins, table, test_table, seconds, population, people, source)
+    return Session(policy, loaded.plugins, table, test_table, seconds, population, people, source, own_people)
 
 
 def _given(
@@ -154,17 +169,19 @@ def _given(
             yield from (option, shown_file(path, policy, word))
 
 
-Read = tuple["Table", "Table | None", "Table | None", "Table | None"]
+Read = tuple["Table", "Table | None", "Table | None", "Table | None", Mapping[str, "Table"]]
 
 
 def read_tables(policy: Policy) -> Read:
     """The table, the test table, the population and the known people that a policy names.
 
+    Last are the known people of each attack whose own `knows` names a file; a file that several name is read once.
+
     Raises:
         PolicyError: the policy names no table.
         DataError: a table does not fit the policy.
     """
-    data, known = policy.data, policy.knows.people
+    data = policy.data
     if data.path is None:
         raise PolicyError("says not where the table is", place="data.path", remedy="name it there, or give DATA")
     from leafgate.io.tables import read_people, read_population, read_table
@@ -176,8 +193,26 @@ def read_tables(policy: Policy) -> Read:
     schema = table.schema.boundless if policy.build.noisy_test else table.schema
     test = None if data.test is None else read_table(data, schema, data.test, "data.test")
     population = None if data.population is None else read_population(data, table.schema, data.population)
-    people = None if known is None else read_people(data, table, known)
-    return table, test, population, people
+    read: dict[Path, Table] = {}
+    for section, path in _people_files(policy).items():
+        if path not in read:
+            read[path] = read_people(data, table, path, f"{section}.people")
+    people = None if policy.knows.people is None else read[policy.knows.people]
+    own_people = {name: read[path] for name, path in _own_people_files(policy).items()}
+    return table, test, population, people, own_people
+
+
+def _own_people_files(policy: Policy) -> dict[str, Path]:
+    """The file about people that each attack's own `knows` names, by the attack's name."""
+    named = ((attack.called, attack.knows.people) for attack in policy.attacks if attack.knows is not None)
+    return {name: path for name, path in named if path is not None}
+
+
+def _people_files(policy: Policy) -> dict[str, Path]:
+    """Every file of known people, by the section that names it."""
+    sections = [("knows", policy.knows)]
+    sections += [(f"attacks[{i}].knows", each.knows) for i, each in enumerate(policy.attacks) if each.knows is not None]
+    return {section: knows.people for section, knows in sections if knows.people is not None}
 
 
 @dataclass(frozen=True)
@@ -195,7 +230,8 @@ class Tables:
 
 def _data_key(policy: Policy) -> bytes:
     named = (policy.data.path, policy.data.test, policy.data.population, policy.knows.people)
-    files = [str(path) for path in named]
+    own = _own_people_files(policy)
+    files = [*(str(path) for path in named), *(f"{name} {path}" for name, path in sorted(own.items()))]
     document = policy.data.model_dump(mode="json", exclude={"path", "test", "population"})
     return canonical([files, list(document["columns"].items()), document])
 

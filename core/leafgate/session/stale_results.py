@@ -11,15 +11,20 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 
-from leafgate.reports import FILES
-
-REPORT, RELEASE = "report.json", "release.json"
-VERDICTS = (REPORT, *FILES.values())
-"""The report, in every format it may stand in."""
-RESULTS = frozenset({RELEASE, "timings.json", "trail.json", "origins.json", *VERDICTS})
-"""Every file that an audit may write."""
+REPORT, RELEASE, TIMINGS = "report.json", "release.json", "timings.json"
+WRITTEN_FORMATS = "reports"
+"""The key of `timings.json` that lists the files of report formats that stand beside it."""
+FORMAT_FILE = re.compile(r"report(\.[a-z0-9]+)+")
+"""What a file of a report format is called (`leafgate.api.report_formats`): nothing else is removed by that list."""
+EARLIER_FORMATS = ("report.html", "report.md", "report.sarif", "report.junit.xml", "report.txt")
+"""The files of formats that leafgate wrote before `timings.json` listed them."""
+VERDICTS = (REPORT, *EARLIER_FORMATS)
+"""The report, in the formats that are withdrawn whatever `timings.json` lists."""
+RESULTS = frozenset({RELEASE, TIMINGS, "trail.json", "origins.json", *VERDICTS})
+"""Every file that an audit may write, but for those of formats of other plugins."""
 SWEEPS = ("sweep.json", "sweep.csv", "sweep.svg")
 EARLIER = "earlier-"
 """What the name of a file begins with that was set aside instead of removed."""
@@ -51,7 +56,8 @@ def withdraw_verdicts(words: Sequence[str]) -> list[str]:
     releases: list[str] = []
     for out in _outs(words):
         if command in FOLDERS and os.path.isdir(out):
-            releases += _withdraw_folder(out, FOLDERS[command])
+            names = FOLDERS[command]
+            releases += _withdraw_folder(out, (*names, *_listed_formats(out)) if REPORT in names else names)
         elif command in FILE_WRITERS and os.path.isfile(out) and not _is_named_otherwise(out, words):
             _remove(out)
     return releases
@@ -91,6 +97,13 @@ def _withdraw_folder(folder: str, names: Sequence[str]) -> list[str]:
         _remove(path)
     built = described and not drawn_once and not _was_read(described)
     return [release] if built and described.get("sha256") == _digest(release) else []
+
+
+def _listed_formats(folder: str) -> list[str]:
+    """The files of report formats that the last audit wrote into the folder, as its timings list them."""
+    written = _document(os.path.join(folder, TIMINGS)).get(WRITTEN_FORMATS)
+    names = written if isinstance(written, list) else []
+    return [name for name in names if isinstance(name, str) and FORMAT_FILE.fullmatch(name) and name not in VERDICTS]
 
 
 def _was_read(release: dict[str, object]) -> bool:

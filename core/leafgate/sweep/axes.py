@@ -108,13 +108,27 @@ def points_of(document: Mapping[str, Any], axes: Sequence[Axis]) -> list[Point]:
 def refuse_probing(axes: Sequence[Axis]) -> None:
     """PolicyError for paths where many reports disclose what one hides: people, limits, adversary knowledge."""
     for axis in axes:
-        what = PROBING.get(str(axis.path[0]))
-        if what is not None and (axis.path[0] != "knows" or axis.path[1:2] in {(), ("facts",), ("people",)}):
+        path = _knowledge_path(axis)
+        what = PROBING.get(str(path[0]))
+        if what is not None and (path[0] != "knows" or path[1:2] in {(), ("facts",), ("people",)}):
             raise PolicyError(
                 f"to vary {what} discloses to the public what each report hides",
                 place=f"{OVER} {axis.place}",
                 remedy="say --audience auditor",
             )
+
+
+def _knowledge_path(axis: Axis) -> DocumentPath:
+    """The axis's path; where it varies what one attack knows, that of the same knowledge of the policy."""
+    path = axis.path
+    if path[0] == "attacks" and len(path) > 2:
+        return path[2:] if path[2] == "knows" else path
+    return ("knows",) if path[0] == "attacks" and any(map(_grants_knowledge, axis.values)) else path
+
+
+def _grants_knowledge(value: Any) -> bool:
+    """Does a value of `attacks`, or of one of them, have a `knows`?"""
+    return any(isinstance(each, dict) and "knows" in each for each in (value if isinstance(value, list) else [value]))
 
 
 def _point(document: Mapping[str, Any], axes: Sequence[Axis], values: Sequence[Any]) -> Point:

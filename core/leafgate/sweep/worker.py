@@ -12,12 +12,13 @@ from typing import Any
 from leafgate.api.registry import Plugins
 from leafgate.disclosure.document import document
 from leafgate.disclosure.masking import Audience
-from leafgate.engine.report_facts import files_of, versions_of
+from leafgate.engine.report_facts import files_about_people, files_of, versions_of
 from leafgate.errors import DataError, InconclusiveError, LeafgateError, PolicyError
 from leafgate.io.files import OWNER_ONLY, make_folder, remove_files, write_file
 from leafgate.io.json import canonical, parse_json, readable
 from leafgate.policy.load import compile_plan, policy_of
 from leafgate.policy.models import Policy
+from leafgate.session.report_formats import format_files
 from leafgate.session.results import write_results
 from leafgate.session.run import Read, Tables, audit_policy, overridden
 from leafgate.session.stale_results import RELEASE, RESULTS
@@ -121,7 +122,7 @@ class Auditor:
         if kept is not None:
             return Result(point, kept, name)
         make_folder(folder)
-        remove_files(folder, (*RESULTS, KEY))
+        remove_files(folder, (*RESULTS, *format_files(plugins), KEY))
         try:
             audited = audit_policy(policy, plugins, *read)
         except InconclusiveError as error:
@@ -134,9 +135,8 @@ class Auditor:
 
     def _key(self, policy: Policy, plugins: Plugins, read: Read) -> bytes:
         """Everything a result depends on, in a digest, by which its owner alone could confirm a guess of the data."""
-        table, *others = read
         plan = compile_plan(policy)
-        files = files_of(plan, table, dict(zip(("test", "population", "people"), others, strict=True)))
+        files = files_of(plan, read[0], files_about_people(*read[1:]))
         result = canonical(
             [policy.sha256, files.keyed(files.key or b""), versions_of(plan, plugins), self.task.audience]
         )

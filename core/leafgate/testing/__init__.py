@@ -5,11 +5,13 @@ One line of pytest for each plugin:
     @pytest.mark.parametrize("check", conformance(MyAttack()), ids=str)
     def test_conforms(check): check()
 
-A check that does not apply to a plugin is skipped, with the reason; none passes silently.
+For a report format it is `format_conformance(MY_FORMAT)`. A check that does not apply to a plugin is skipped, with the
+reason; none passes silently.
 
 `scenarios` holds tables, releases and contexts; `subjects` runs a component on them; `common_checks` and the checks
 of each kind of component compare what it returns; `sandbox` observes the process meanwhile, `subprocess_worker` is a
-second process; `check` is one check and the ways it can end.
+second process; `check` is one check and the ways it can end. `format_checks` renders the documents of
+`scenarios.reports`.
 """
 
 from __future__ import annotations
@@ -19,23 +21,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from leafgate.api.components import Component
+from leafgate.api.report_formats import ReportFormat
 from leafgate.testing.check import Check, DoesNotApply, KnownException, NonConformance, checked_all, checks_of
 
 if TYPE_CHECKING:
     from leafgate.testing.scenarios import Scenario
+    from leafgate.testing.scenarios.reports import ReportScenario
 
 __all__ = [
     "Check",
     "DoesNotApply",
     "KnownException",
     "NonConformance",
+    "ReportScenario",
     "Scenario",
     "check_attack",
     "check_audit_check",
     "check_builder",
     "check_component",
+    "check_format",
     "check_metric",
     "conformance",
+    "format_conformance",
 ]
 
 Expected = Mapping[str, str] | None
@@ -70,6 +77,31 @@ def conformance(component: Component, *, on: Sequence[Scenario] = (), expected: 
     return checks_of(component, BUILDER_CHECKS, subject, expected)
 
 
+def format_conformance(
+    offered: ReportFormat, *, on: Sequence[ReportScenario] = (), expected: Expected = None
+) -> list[Check[Any]]:
+    """List every check of a report format; calling a check runs it.
+
+    Args:
+        offered: The format that is checked.
+        on: Reports to render in addition to the kit's.
+        expected: Names of checks that are known to fail, each with the reason.
+
+    Raises:
+        ValueError: `expected` names a check that does not exist.
+    """
+    from leafgate.testing.format_checks import FORMAT_CHECKS, FormatSubject
+
+    return checks_of(offered, FORMAT_CHECKS, FormatSubject(offered, on), expected)
+
+
+def check_format(
+    offered: ReportFormat, *, on: Sequence[ReportScenario] = (), expected: Expected = None
+) -> dict[str, str]:
+    """Run every check of a report format; results and errors are those of `check_component`."""
+    return checked_all(format_conformance(offered, on=on, expected=expected))
+
+
 def check_component(component: Component, *, on: Sequence[Scenario] = (), expected: Expected = None) -> dict[str, str]:
     """Run every check of a builder, an attack, a metric or an audit check.
 
@@ -86,6 +118,8 @@ check_attack = check_metric = check_builder = check_audit_check = check_componen
 
 
 def __getattr__(name: str) -> Any:
+    if name == "ReportScenario":
+        return import_module("leafgate.testing.scenarios.reports").ReportScenario
     if name == "Scenario":
         return import_module("leafgate.testing.scenarios").Scenario
     raise AttributeError(f"module 'leafgate.testing' has no attribute {name!r}")

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from leafgate.errors import LeafgateError
 from leafgate.testing.attack_properties import (
+    REMEDIES,
     detects_disclosure,
     respects_noise,
     same_beliefs,
     uninformative_release_uninformative_belief,
 )
-from leafgate.testing.check import NonConformance, called
+from leafgate.testing.check import DoesNotApply, NonConformance, called
 from leafgate.testing.common_checks import COMMON_CHECKS
 from leafgate.testing.sandbox import cells, public, refuse_cells
-from leafgate.testing.scenarios import Instance, Scenario, apart
+from leafgate.testing.scenarios import Instance, Scenario, apart, well_informed
 from leafgate.testing.scenarios.malformed import edge_case_instances
 from leafgate.testing.scenarios.tables import relabelled, reordered, shuffled
-from leafgate.testing.subjects import AttackSubject
+from leafgate.testing.subjects import AttackSubject, laid_out
+from leafgate.types.adversary import NEEDS, AdversaryKnowledge
 from leafgate.types.belief import Belief
 
 
@@ -65,6 +68,33 @@ def any_row_order(subject: AttackSubject) -> None:
     same_beliefs(subject.pairs(_shuffled, "it speaks of no people"), "when rows are reordered", "rows")
 
 
+def declares_its_needs(subject: AttackSubject) -> None:
+    """Knowledge that it does not declare in `needs` changes nothing."""
+    if subject.component.needs >= NEEDS:
+        raise DoesNotApply("it declares every kind of knowledge")
+    same_beliefs(_with_undeclared(subject), "when it is granted what it does not declare", "needs")
+
+
+def _with_undeclared(subject: AttackSubject) -> Iterator[tuple[Any, Any]]:
+    """The beliefs in each scenario, without and with all knowledge that the attack does not declare."""
+    for setting, beliefs in subject.beliefs:
+        world = setting.world()
+        more = well_informed(world)
+        try:
+            believed = subject.run_knowing(world.release, replace(more, **_declared(subject, world.known)))
+        except LeafgateError as error:
+            raise NonConformance(
+                f"it fails when it is granted what it does not declare: {error}", REMEDIES["needs"]
+            ) from error
+        yield laid_out(world, beliefs), laid_out(world, believed)
+
+
+def _declared(subject: AttackSubject, known: AdversaryKnowledge) -> dict[str, Any]:
+    """The parts of this knowledge that the attack declares."""
+    parts = {need: getattr(known, need) for need in subject.component.needs}
+    return parts | ({"vote_accuracies": known.vote_accuracies} if "label_accuracies" in parts else {})
+
+
 def _shuffled(setting: Scenario) -> Instance:
     world = setting.world(shuffled)
     return replace(world, known=replace(world.known, public=shuffled(world.known.public)))
@@ -96,6 +126,7 @@ ATTACK_CHECKS: Mapping[str, Callable[[AttackSubject], None]] = {
     "any_column_order": any_column_order,
     "any_label_order": any_label_order,
     "any_row_order": any_row_order,
+    "declares_its_needs": declares_its_needs,
     "tells_nobody": leaks_no_record,
     "catches_a_leak": detects_disclosure,
     "takes_noise_for_noise": respects_noise,

@@ -210,6 +210,7 @@ REMEDIES = {
     "order": "find columns by their names, never by position",
     "rows": "go by what a row says, never by where it stands",
     "labels": "lay out chances by the order of `known.schema[secret].domain`; sort nothing by name",
+    "needs": "declare in `needs` what it takes into account of what is known: an audit grants nothing else",
 }
 
 

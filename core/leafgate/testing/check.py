@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from leafgate.api.components import Component
+from leafgate.api.report_formats import ReportFormat
 from leafgate.errors import LeafgateError
 
 S = TypeVar("S")
@@ -38,13 +39,14 @@ class Check(Generic[S]):
     """One check of one plugin. Calling it raises NonConformance, DoesNotApply with the reason, or nothing."""
 
     name: str
-    component: Component
+    component: Component | ReportFormat
     run: Callable[[S], None]
     subject: S
     reason: str = ""
 
     def __str__(self) -> str:
-        return f"{self.component.use} {self.name}"
+        checked = self.component
+        return f"{checked.name if isinstance(checked, ReportFormat) else checked.use} {self.name}"
 
     def __call__(self) -> None:
         if not self.reason:
@@ -69,7 +71,10 @@ class Check(Generic[S]):
 
 
 def checks_of(
-    component: Component, runs: Mapping[str, Callable[[S], None]], subject: S, expected: Mapping[str, str] | None
+    component: Component | ReportFormat,
+    runs: Mapping[str, Callable[[S], None]],
+    subject: S,
+    expected: Mapping[str, str] | None,
 ) -> list[Check[S]]:
     """A check for each of `runs`; `expected` names those that are known to fail, each with the reason."""
     unknown = sorted(set(expected or {}) - set(runs))
@@ -105,8 +110,13 @@ def called(component: Component, does: Callable[[], S]) -> S:
     except (LeafgateError, NonConformance, unittest.SkipTest):
         raise
     except (Exception, SystemExit) as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
         raise NonConformance(
-            f"{component.use} raises {type(error).__name__} in {place.name}, line {place.lineno} of {place.filename}",
+            f"{component.use} raises {type(error).__name__} {raising_line(error)}",
             "say what is wrong in a LeafgateError: InconclusiveError, PolicyError, NoReleaseError",
         ) from error
+
+
+def raising_line(error: BaseException) -> str:
+    """The function, the line and the file that raised an error."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"in {place.name}, line {place.lineno} of {place.filename}"

@@ -96,7 +96,7 @@ def pickles(subject: AnySubject) -> None:
 def imports_lightly(subject: AnySubject) -> None:
     """Importing the module that offers it loads nothing heavy: `leafgate plugins` must be instant."""
     module = type(subject.component).__module__
-    loaded = _loaded_by(module)
+    loaded = loaded_by(module, HEAVY)
     if loaded:
         raise NonConformance(
             f"importing {module} loads {', '.join(loaded)}",
@@ -105,10 +105,11 @@ def imports_lightly(subject: AnySubject) -> None:
 
 
 @cache
-def _loaded_by(module: str) -> tuple[str, ...]:
-    """The heavy packages in memory after a module was imported in a process of its own."""
+def loaded_by(module: str, packages: frozenset[str]) -> tuple[str, ...]:
+    """Those of the packages that are in memory after a module was imported in a process of its own."""
     program = (
-        f"import sys, importlib; importlib.import_module(sys.argv[1]); print(*sorted(set(sys.modules) & {set(HEAVY)}))"
+        "import sys, importlib; importlib.import_module(sys.argv[1]); "
+        f"print(*sorted(set(sys.modules) & {set(packages)}))"
     )
     path = os.pathsep.join(filter(None, sys.path))
     done = subprocess.run(  # noqa: S603  the running Python, and the name of a module that it has imported

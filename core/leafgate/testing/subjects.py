@@ -30,6 +30,7 @@ from leafgate.testing.sandbox import canonical_text
 from leafgate.testing.scenarios import SETTINGS, Instance, Scenario
 from leafgate.testing.scenarios.contexts import SHOWN, CaseKind, Change, Learned, release_case, unchanged
 from leafgate.testing.scenarios.tables import Key, copied, keys_of, marked, salaries, survey
+from leafgate.types.adversary import AdversaryKnowledge, limit_knowledge
 from leafgate.types.belief import Belief, rows_for
 from leafgate.types.release import BuildResult, Release
 from leafgate.types.table import Table
@@ -140,9 +141,13 @@ class AttackSubject(Subject[Scenario, Instance, list[Belief]]):
         return scenario.counting(sorted(reads)[0]) if release.count_semantics == "exact" and reads else None  # type: ignore[arg-type]
 
     def run(self, opened: Instance) -> list[Belief]:
-        beliefs = called(self.component, lambda: self.component.infer(opened.release, opened.known))
+        return self.run_knowing(opened.release, limit_knowledge(opened.known, self.component.needs))
+
+    def run_knowing(self, release: Release, known: AdversaryKnowledge) -> list[Belief]:
+        """The attack's beliefs with exactly this knowledge, what it does not declare included."""
+        beliefs = called(self.component, lambda: self.component.infer(release, known))
         try:
-            return [validate_belief(belief, opened.known, opened.release) for belief in beliefs]
+            return [validate_belief(belief, known, release) for belief in beliefs]
         except (InconclusiveError, TypeError) as error:
             raise NonConformance(
                 f"it returned no list of beliefs that an audit takes: {error}", "see docs/plugins.md, What you promise"
@@ -154,10 +159,11 @@ class AttackSubject(Subject[Scenario, Instance, list[Belief]]):
         if not pairs:
             raise DoesNotApply(why)
         for scenario, beliefs, twin in pairs:
-            yield _laid_out(scenario.world(), beliefs), _laid_out(twin, self.run(twin))
+            yield laid_out(scenario.world(), beliefs), laid_out(twin, self.run(twin))
 
 
-def _laid_out(world: Instance, beliefs: list[Belief]) -> dict[str | None, tuple[Instance, Belief, list[Key]]]:
+def laid_out(world: Instance, beliefs: list[Belief]) -> dict[str | None, tuple[Instance, Belief, list[Key]]]:
+    """The beliefs by their secrets, each with its world and what its rows are about."""
     return {belief.secret: (world, belief, keys_of_belief(belief, world)) for belief in beliefs}
 
 

@@ -1,11 +1,11 @@
-"""Known: what the policy grants the adversary, and nothing else."""
+"""What the policy grants an adversary, and nothing else; and facts about people that it may know."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 from leafgate.types.schema import Value
 
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from leafgate.types.table import Table
 
     Mechanism = Callable[[Table, np.random.Generator], Release]
-
-
-# --- Fact: something an adversary knows of people in general, not of one person ---
 
 
 @dataclass(frozen=True)
@@ -44,8 +41,8 @@ class Between:
 class Fact:
     """Of the people who meet `where`, a share from `low` to `high` has one of `values` in `column`.
 
-    `where` asks for public columns: of each the values, or the numbers, that are meant; it is empty
-    for everyone. `column` is categorical and not public; None among values is a missing cell. The
+    `where` maps public columns to the values, or the range of numbers, that its people have; it is empty
+    for everyone. `column` is categorical and not public; None among `values` is a missing cell. The
     share is of people, who count by their weight.
     """
 
@@ -56,7 +53,7 @@ class Fact:
     high: float
 
     def holds_for(self, public: Table) -> NDArray[np.bool_]:
-        """Which rows of a table with the public columns the fact speaks of."""
+        """Shape (n_rows,): which rows of a table with the public columns meet `where`."""
         import numpy as np
 
         met = np.ones(len(public), dtype=np.bool_)
@@ -95,21 +92,28 @@ def _words(wanted: tuple[Value, ...] | Between) -> str:
     return " or ".join("missing" if value is None else repr(value) for value in wanted)
 
 
+Need = Literal["distribution", "people", "facts", "label_accuracies", "population", "mechanism"]
+"""The optional parts of an adversary's knowledge, as attacks declare them in `needs`."""
+NEEDS: frozenset[str] = frozenset(get_args(Need))
+
+
 @dataclass(frozen=True)
 class AdversaryKnowledge:
-    """The adversary's side of an attack.
+    """What an adversary knows when an attack begins, besides the release.
 
-    `public` holds one row for each distinct public record (the quasi-identifiers of everyone in
-    the table) with its weight in people; `population`, where the policy names one, those of the
-    larger population the people come from; `schema` the roles and domains of all columns.
-    `distribution` gives, where the policy grants it, each secret's overall shares; `people` those of
-    the table whose secrets are known, with the public columns and one secret or more; `facts` what
-    is known of people in general. `label_accuracies` gives for each predicted class the share of the people with this
-    prediction who have it, as somebody with test data would know it: granted where a release's labels are worth more
-    than its numbers say, else None; `vote_accuracies` the same of the class that most trees of a forest predict, where
-    the forest adds up numbers. `mechanism` runs the public algorithm on a table of the attacker's own; None when it is
-    not public.
-    `seed` is for attacks that toss coins, so that an audit repeats.
+    Attributes:
+        schema: the roles and domains of all columns.
+        public: one row for each distinct public record (the quasi-identifiers of everyone in the table), its weight
+            the people who share it.
+        distribution: for each secret the share of each value among all people; empty unless the policy grants it.
+        mechanism: runs the public algorithm on a table of the attacker's own; None when the algorithm is not public.
+        seed: for attacks that use random numbers, so that an audit repeats.
+        population: the public records of the larger population that the people come from, where the policy names one.
+        people: people of the table whose secrets are known, with the public columns and one secret or more.
+        facts: what is known of people in general.
+        label_accuracies: for each predicted class the share of the people with this prediction who have it, as
+            somebody with test data would know it; None unless a release's labels are worth more than its numbers say.
+        vote_accuracies: the same for the class that most trees of a forest predict, where the forest adds up numbers.
     """
 
     schema: Schema
@@ -131,6 +135,23 @@ class AdversaryKnowledge:
     def weight(self) -> NDArray[np.int64]:
         """People who share each of `records`."""
         return self.public.weight
+
+
+def limit_knowledge(known: AdversaryKnowledge, needs: Collection[str]) -> AdversaryKnowledge:
+    """The knowledge without the optional parts that are not among `needs`.
+
+    `vote_accuracies` belong to the `label_accuracies`.
+    """
+    return replace(
+        known,
+        distribution=known.distribution if "distribution" in needs else {},
+        mechanism=known.mechanism if "mechanism" in needs else None,
+        population=known.population if "population" in needs else None,
+        people=known.people if "people" in needs else None,
+        facts=known.facts if "facts" in needs else (),
+        label_accuracies=known.label_accuracies if "label_accuracies" in needs else None,
+        vote_accuracies=known.vote_accuracies if "label_accuracies" in needs else None,
+    )
 
 
 def defensive_copy(known: AdversaryKnowledge) -> AdversaryKnowledge:

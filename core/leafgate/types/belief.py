@@ -21,27 +21,33 @@ Certainty = Literal["guess", "certain", "shares"]
 
 @dataclass(frozen=True)
 class Belief:
-    """One attack's conclusion about one secret.
+    """One attack's conclusion about one secret, or about the mechanism.
 
-    `equivalence_class` numbers, for each of `records` (by default the rows of AdversaryKnowledge), the set of records
-    that the adversary cannot distinguish by what the release discloses at once, and for which it therefore has the
-    same posterior (where there is a `prior`, the same prior). It is None for attacks on the mechanism, which conclude
-    nothing about people.
-    `posterior` has a row of probabilities for each record and a column for each value of the secret. `secret` and
-    `posterior` are None together, when the attack gives equivalence classes only.
-    `record_positions`, where the attack knows whose published record is whose, are positions in `release.records`:
-    `posterior` then has a row for each of these records, about its hidden cell of the column `secret`, `records` is
-    None and `equivalence_class` may be. `estimates` are the attack's estimates of the numbers in those cells.
-    `prior`, laid out like `posterior`, is what the release discloses of each record without the attack's further
-    reasoning. `alternative_posteriors` are posteriors for which the attack has no less reason: a limit that does not
-    come out the same for all is inconclusive. `incomplete`: the release discloses more about the secret than the
-    attack computes, so any posterior is possible, the true one too.
-    `certainty` says what of `posterior` is true of any people whom the release counts: `certain`, each value with
-    probability 1; `shares`, moreover each row is the true shares of its whole class; a `guess` may be wrong.
-    `evidence` is JSON: bounds, gaps, counts of constraints; the key `tries` names guarantees that the attack tries to
-    disprove, `refutes` those that it does. `explain(group)` describes in words what the release discloses about one
-    class; only auditors see it. `population_groups` numbers in the same way, where the policy names a population, the
-    class of each row of `AdversaryKnowledge.population`.
+    Attributes:
+        secret: the column that the belief is about; None where the attack gives equivalence classes alone, and where
+            it concludes something about the mechanism.
+        equivalence_class: shape (n_records,), whole numbers; records with the same number cannot be distinguished by
+            what the release discloses at once, and so have the same `prior`, or the same `posterior` where there is no
+            prior. None for attacks on the mechanism, which conclude nothing about people.
+        posterior: shape (n_records, n_values), a column for each value of the secret in the order of its domain; rows
+            sum to 1. None together with `secret`.
+        records: the attack's own records, with every public column; by default those of `AdversaryKnowledge.records`.
+        evidence: JSON for the finding: bounds, gaps, counts of constraints. Its key `tries` lists the guarantees that
+            the attack tries to disprove, `refutes` those that it does disprove.
+        explain: describes in words what the release discloses about one equivalence class; only auditors see it.
+        population_groups: shape (n_population,), the equivalence class of each row of `AdversaryKnowledge.population`,
+            numbered as `equivalence_class` is.
+        prior: shape of `posterior`; what the release discloses of each record without the attack's further reasoning.
+        alternative_posteriors: each of the shape of `posterior`; the attack has no less reason for them. A limit that
+            does not come out the same for all of them is inconclusive.
+        record_positions: positions in `release.records`, where the attack knows whose published record is whose.
+            `posterior` then has a row for each of them, about its hidden cell of the column `secret`; `records` is
+            None, and `equivalence_class` may be.
+        estimates: shape (len(record_positions),), the attack's estimates of the numbers in those cells.
+        incomplete: the release discloses more about the secret than the attack computes, so that any posterior is
+            possible, the true one too.
+        certainty: how much of `posterior` is true of all people whom the release counts. `certain`: each value with
+            probability 1. `shares`: moreover each row is the true composition of its whole class. `guess`: nothing.
     """
 
     secret: str | None
@@ -65,7 +71,7 @@ class Belief:
 
 
 def rows_for(known: AdversaryKnowledge, records: pd.DataFrame) -> NDArray[np.int64]:
-    """For each public record of Known its row in an attack's own `records`: equal public cells.
+    """For each record of the adversary's knowledge the row of an attack's own `records` with equal public cells.
 
     Raises InconclusiveError when a column is missing, or a record is not there, or there twice.
     """

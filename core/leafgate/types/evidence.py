@@ -32,7 +32,7 @@ class ReleaseOnly:
 
 
 LARGEST = 1e300
-"""Numbers beyond it are no evidence; NaN is not within it either."""
+"""The largest absolute value of a number in evidence; larger numbers, infinity and NaN are refused."""
 MAX_COUNT = 2**53 - 1
 """The largest count that a report may hold: every whole number up to it is exact in JSON."""
 

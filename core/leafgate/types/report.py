@@ -33,8 +33,9 @@ class AttackAccuracy:
 class Unit(StrEnum):
     """What a metric's score counts; it decides how a public report masks the score and where histograms have edges.
 
-    `NONE` is a score that counts nothing, such as one person's posterior. `TABLE` is anything else that is computed
-    from the table.
+    `NONE` counts nothing, such as one person's posterior; `PEOPLE` is the size of an equivalence class and
+    `ONE_OVER_PEOPLE` one over it; `SHARE` is a share of all people; `PEOPLE_LEFT` is all people less a number that the
+    release discloses; `TABLE` is anything else that is computed from the table.
     """
 
     NONE = ""
@@ -108,7 +109,7 @@ DERIVED_ALONE = "the metric can only score what is derived"
 HIDDEN_CELLS = "the belief is about hidden cells of published records"
 VERIFIED_PRIVACY = "the release's claim of differential privacy was verified"
 NOT_SPOKEN_OF = "the release neither predicts nor tests nor publishes this column"
-"""Why a limit is judged by what is derived and not by the worse of two distributions."""
+# The five texts above say why a limit is judged by what is derived and not by the worse of two distributions.
 EXIT_CODES: Mapping[Verdict, ExitCode] = {
     "pass": ExitCode.PASS,
     "fail": ExitCode.FAIL,

@@ -61,10 +61,19 @@ Value = str | None
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its roles and its domain, `values` (categorical) or `bounds` (numeric).
+    """One column.
 
-    `bins` are the edges of the intervals in which a secret number is believed to lie. A class of numbers has the
-    names of its intervals as `values`, and their `edges`.
+    Attributes:
+        name: as in the policy and in the header of the table.
+        roles: what the column is to the adversary and to the tree.
+        values: the domain of a categorical column; None for numbers.
+        bounds: the smallest and the largest number that a numeric column may hold; None where it has no bounds.
+        ordered: the order of `values` means something, such as grades of education.
+        declared: the policy declares the domain; otherwise it was taken from the data.
+        missing: cells may be missing.
+        bins: the edges of the intervals into which a posterior divides a secret number.
+        hierarchy: how `values` generalise.
+        edges: of a numeric class, whose `values` are the names of intervals, the edges of these.
     """
 
     name: str
@@ -182,7 +191,7 @@ class Schema:
 
     @property
     def boundless(self) -> Schema:
-        """The same columns, their numbers as far out as they like."""
+        """The same columns without bounds of numbers."""
         return Schema(tuple(replace(c, bounds=None) if c.numeric else c for c in self.columns))
 
     def described(self) -> dict[str, Any]:

@@ -20,23 +20,29 @@ else:
     np, pd = lazy("numpy"), lazy("pandas")
 
 DENSE = 4
-"""Up to so many possible records for each row, a table of all of them is cheaper than a sort."""
+"""Up to this many possible records for each row, counting in a table of all of them is faster than sorting the rows."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A multiset of people.
+    """A multiset of people: distinct records, and for each the number of people who share it.
 
-    `frame` holds one row for each distinct record, sorted: categorical columns as
-    pandas categoricals over the declared domain, numeric ones as floats, missing cells as NaN.
-    `weight` says how many people (whole, at least 1) share each row. `dropped` people were left
-    out for missing cells, and `commented` lines that may have been people as comments.
-    `repeated_identifiers` names the identifier columns, dropped as the file was read, in which some rows are alike:
-    several rows may be one person's. `sha256` is of
-    the bytes read, empty for a table made in memory. `protected` says of single columns which rows'
-    cells are secret; it is the owner's alone, and no attack reads it. `rows` says how many rows of the file each record
-    comes from, where a column says for how many people a row stands; None where every row is a person. Unless the
-    policy says that these people are all in the table (`counts_people`), `persons` are the rows.
+    Attributes:
+        schema: the columns.
+        frame: one row for each distinct record, sorted: categorical columns as pandas categoricals over the declared
+            domain, numeric ones as floats, missing cells as NaN.
+        weight: shape (n_records,), whole numbers from 1: the people who share each record, by the column with the role
+            `weight` where there is one. All algorithms count by it.
+        dropped: people who were left out for missing cells.
+        commented: lines of the file that were read as comments and may have been people.
+        repeated_identifiers: identifier columns (dropped on reading) in which some rows are alike: several rows may be
+            one person's.
+        sha256: the digest of the bytes that were read; empty for a table made in memory.
+        protected: for single columns which rows' cells are secret; for the owner alone, no attack reads it.
+        rows: shape (n_records,), the rows of the file that each record comes from, where a column says how many people
+            a row stands for; None where every row is one person.
+        counts_people: whether `weight` counts people who are all in the table. Where it does not (survey weights),
+            limits count `persons`, which are the rows then.
     """
 
     schema: Schema
@@ -75,7 +81,7 @@ class Table:
 
     @property
     def weighted(self) -> bool:
-        """Do weights differ from the people that limits count?"""
+        """Does `weight` differ from `persons`, the people that limits count?"""
         return self.persons is not self.weight and not np.array_equal(self.persons, self.weight)
 
     def __len__(self) -> int:

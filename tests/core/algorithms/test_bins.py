@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from command_line import leafgate
 from leafgate.algorithms.feasible import Domain, Interval, branch_domains, largest_value_going_low
 from leafgate.algorithms.routing import goes_low
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.release import Release
 from leafgate.types.schema import Column, Schema, bin_names, bin_of, bins_between
 from leafgate.types.tree import Leaf, NumericSplit

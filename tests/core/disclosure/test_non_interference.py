@@ -16,10 +16,10 @@ from any_table import policy_for_any_table
 from example_counts import examples
 from leafgate.algorithms.publication import published
 from leafgate.algorithms.routing import route
+from leafgate.api.knowledge import Knows
 from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
 from leafgate.io.release_codec import serialize
-from leafgate.policy.knowledge import Knows
 from leafgate.policy.models import Policy
 from leafgate.session.run import audit_policy
 from leafgate.types.release import Counted, Level, Publish, Release

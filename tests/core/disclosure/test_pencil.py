@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from leafgate.disclosure.document import document
-from leafgate.reports import Format, view
 from leafgate.types.evidence import PeopleCount
 from leafgate.types.report import Finding, Report, ScoredPeople, Unit
 from planted import of_planted
+from reports import FILES, view
 from standins import people_limit
 from subtraction import exact_counts, given_away
 
@@ -127,13 +127,13 @@ def test_the_pencil_finds_what_a_careless_report_gives_away() -> None:
     assert exact_counts(fields) == [97, 3]
 
 
-@pytest.mark.parametrize("form", list(Format))
-def test_no_byte_of_a_public_report_was_planted(tmp_path: Path, form: Format) -> None:
+@pytest.mark.parametrize("form", list(FILES))
+def test_no_byte_of_a_public_report_was_planted(tmp_path: Path, form: str) -> None:
     report = of_planted(tmp_path)
     assert report.verdict == "fail"
     public, auditor = (view(document(report, audience), form) for audience in ("public", "auditor"))
     assert b"planted-" not in public
-    assert b"planted-" in auditor or form is Format.junit
+    assert b"planted-" in auditor or form == "junit"
 
 
 @pytest.mark.parametrize(("unit", "edge"), [("people", 0), ("one over people", -1)])

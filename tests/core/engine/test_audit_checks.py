@@ -27,11 +27,11 @@ from leafgate.api import (
 from leafgate.disclosure.document import document
 from leafgate.disclosure.stored import contradictions
 from leafgate.disclosure.text import finding_lines
-from leafgate.reports.html import html
-from leafgate.reports.junit import junit
-from leafgate.reports.markdown import markdown
-from leafgate.reports.sarif import sarif
 from leafgate.types.report import Finding, Report
+from leafgate_reports.html import html
+from leafgate_reports.junit import junit
+from leafgate_reports.markdown import markdown
+from leafgate_reports.sarif import sarif
 from mortgage import mortgage
 from standins import audited, check_that, finding
 

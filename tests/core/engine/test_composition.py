@@ -22,7 +22,7 @@ from leafgate.api.metrics import Metric
 from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.io.release_codec import serialize
 from leafgate.policy.load import policy_of
 from leafgate.session.run import audit_policy, open_session

@@ -14,7 +14,7 @@ from leafgate.api import AdversaryKnowledge, AttackModel, Belief, Release, Table
 from leafgate.api.components import Component
 from leafgate.cli.attack import belief_file
 from leafgate.disclosure.document import document
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.io.release_codec import LoadedRelease
 from leafgate.policy.protection import protected
 from leafgate.session.run import audit_policy
@@ -46,7 +46,7 @@ class Withholding(TreeBuilder):
 
 
 def reads_tables(does: Callable[[Release, AdversaryKnowledge], Any]) -> type[AttackModel]:
-    return attack_that(does, models=frozenset({"none"}))
+    return attack_that(does, models=frozenset({"none"}), needs=frozenset({"mechanism"}))
 
 
 def believes(*rows: tuple[float, float], cells: Any = HIDDEN, **more: Any) -> type[AttackModel]:
@@ -100,7 +100,7 @@ def test_metrics_of_groups_are_not_for_an_attack_that_speaks_of_cells_alone() ->
         (believes((0.5, 0.5), (0.5, 0.5), cells=np.array([3, 3])), "each of its cells once"),
         (believes((0.5, 0.5), (0.5, 0.5), cells=np.array([3, 9])), "records that are not there"),
         (believes((0.5, 0.5), (0.5, 0.5), cells=np.array([0.5, 3])), "each of its cells once"),
-        (believes((0.5, 0.5)), "not one row of probabilities a record"),
+        (believes((0.5, 0.5)), "needs one row of probabilities for each record"),
         (believes((0.5, 0.5), (0.5, 0.5), estimates=np.array([1.0])), "one estimate a cell"),
         (believes((0.5, 0.5), (0.5, 0.5), cells=None, estimates=np.array([1.0])), "of hidden cells alone"),
         (believes((0.5, 0.5), (0.5, 0.5), records=pd.DataFrame({"zip": ["1", "2"]})), "no records of its own"),

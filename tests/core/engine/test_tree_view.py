@@ -19,13 +19,13 @@ from leafgate.disclosure.schema import NodeDocument
 from leafgate.engine.audit import Audit
 from leafgate.engine.figures import first_asking
 from leafgate.engine.tree_layout import ROWS, Drawn, layout_of, unfolded
-from leafgate.reports import Format, view
 from leafgate.session.run import Session, open_session
 from leafgate.types.release import Release
 from leafgate.types.report import Finding, Limit, Report, TreeView
 from leafgate.types.schema import Column, Schema
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
 from patience import ends_soon
+from reports import view
 from standins import audited as audited_by_standins
 
 
@@ -278,12 +278,12 @@ def test_a_small_leaf_below_a_private_test_names_the_size_of_its_equivalence_cla
         24: {"people": 25, "unknown": ["smoker"]},
         30: None,
     }
-    page = view(fields, Format.html).decode()
+    page = view(fields, "html").decode()
     assert "1 person in a class of 25 → 1 ill" in page
     assert "their equivalence class has 25 people or more, because tests above ask for what is not known" in page
     public = document(report, "public")
     assert not any("equivalence_class" in node for node in public["tree"]["nodes"])
-    assert "class of" not in view(public, Format.html).decode()
+    assert "class of" not in view(public, "html").decode()
 
 
 @pytest.mark.parametrize("change", [{"people": 1}, {"unknown": []}, {"people": "25"}, {"of": "smoker"}])

@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
 from command_line import leafgate
+from insider import FACT, INSIDER, knowing, refused
 from leafgate.algorithms.sampling import nested_sample, sampled
 from leafgate.api import AdversaryKnowledge, Belief, DataError, Fact, PolicyError, Release
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import Problem
 from leafgate.io.tables import read_people
 from leafgate.policy.load import load_policy, policy_of
@@ -33,30 +34,6 @@ from survey import COLUMNS, HEADER, PEOPLE, ROWS, policy, survey, write_policy
 from table_files import data_of, people
 
 PLANTED = "Zanzibar"
-INSIDER = """
-from collections.abc import Sequence
-from typing import Literal
-import numpy as np
-import pandas as pd
-from leafgate.api import AttackModel, Belief, AdversaryKnowledge, Release, hookimpl
-leafgate_api = ">=2,<3"
-
-class Insider(AttackModel):
-    use: Literal["insider"] = "insider"
-    uses = frozenset({"people", "facts"})
-
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
-        told = 0 if known.people is None else known.people.people
-        sure = 0.5 + 0.25 * told / known.public.people + 0.125 * len(known.facts)
-        chances = pd.DataFrame({"no": 1 - sure, "yes": sure}, index=range(len(known.records)))
-        evidence = {"facts": [fact.words() for fact in known.facts]}
-        return [Belief("ill", np.arange(len(known.records)), chances, evidence=evidence)]
-
-@hookimpl
-def attack_models():
-    return [Insider]
-"""
-FACT: dict[str, Any] = {"where": {"age": {"to": 20}, "sex": "m"}, "column": "ill", "in": ["yes"], "share": 0}
 
 
 @pytest.fixture
@@ -65,21 +42,6 @@ def insider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     install(tmp_path, "leafgate_insider", INSIDER)
     monkeypatch.syspath_prepend(tmp_path)
     return tmp_path
-
-
-def knowing(folder: Path, changes: dict[str, Any] | None = None, content: str = PEOPLE) -> Path:
-    """The survey's policy with the insider's attack."""
-    confident = [{"use": "confidence", "at_most": 1, "scored": "derived"}]  # what it knows decides what it derives
-    said = {"attacks": [{"use": "insider"}], "metrics": confident, "report.smallest_cell": 1}
-    return survey(folder, said | (changes or {}), content)
-
-
-def refused(folder: Path, changes: dict[str, Any]) -> list[str]:
-    """The places of all that is wrong with the policy."""
-    ended = leafgate("validate", knowing(folder, changes), "--json")
-    assert ended.code == 2
-    assert all(problem["message"] for problem in ended.problems)
-    return [problem["place"] for problem in ended.problems]
 
 
 AGE = numeric("age", "quasi_identifier", bounds=(0, 99), missing=True)
@@ -138,7 +100,7 @@ def knowledge_of(**said: Any) -> AdversaryKnowledge:
         heard.append(known)
         return [Belief("ill", np.arange(len(known.records)), even(known))]
 
-    nosy = attack_that(listen, uses=frozenset({"people", "facts"}))
+    nosy = attack_that(listen, needs=frozenset({"people", "facts"}))
     report = audited(nosy, attacks=[{"use": "nosy"}], **said)
     assert finding(report, "sizes@nosy#ill").passed
     return heard[0]

@@ -28,6 +28,8 @@ ORG: dict[str, Any] = {
     "metrics": [{"use": "k_anonymity", "at_least": 3}],
 }
 FACT = {"where": {"age": {"to": 17}}, "column": "smoker", "in": ["no"], "share": 1}
+MAXENT: dict[str, Any] = {"use": "maxent"}
+KNOWING = MAXENT | {"knows": {"sample": 0.2, "facts": [FACT]}}
 CONFIDENCE = {"use": "confidence", "at_most": 0.9, "allow": 0.1}
 AVERAGE = {"use": "confidence", "at_most": 0.9, "average": True}
 SEX = {"role": "quasi_identifier", "values": ["f", "m"]}
@@ -69,6 +71,12 @@ TIGHTER: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"knows": {"sample": 0.1}}, {"knows": {"sample": 0.2}, "attacks": [{"use": "maxent"}]}),
     ({"knows": {"facts": [FACT]}}, {"attacks": [{"use": "maxent"}]}),
     ({"knows": {"facts": [FACT]}}, {"knows": {"facts": [FACT | {"share": 0.5}]}, "attacks": [{"use": "maxent"}]}),
+    ({"attacks": [MAXENT]}, {"attacks": [MAXENT | {"knows": {"sample": 0.1}}]}),
+    ({"attacks": [KNOWING]}, {"attacks": [MAXENT | {"knows": {"sample": 0.3}}]}),
+    ({"attacks": [KNOWING]}, {"attacks": [MAXENT | {"knows": {"facts": [FACT | {"share": 0.5}]}}]}),
+    ({"attacks": [KNOWING]}, {"attacks": [MAXENT | {"knows": {"distribution": True}}]}),
+    ({"attacks": [KNOWING]}, {"attacks": [MAXENT, MAXENT | {"name": "other", "knows": {}}]}),  # one more attack
+    ({"knows": {"sample": 0.1}}, {"attacks": [MAXENT, KNOWING | {"name": "other"}]}),
     ({"build": {"use": "kadet", "k": 3}}, {"build": {"use": "kadet", "k": 4}}),
     ({"plugins": ["leafgate", "acme"]}, {"plugins": ["leafgate"]}),
     ({"data": {"columns": {"smoker": {"role": "private"}}}}, {"data.columns.smoker.role": "quasi_identifier"}),
@@ -109,6 +117,14 @@ LOOSER: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"publish": {"measure": False}}, {"publish": {"measure": True}}, "publish.measure"),
     ({"knows": {"sample": 0.1}}, {"knows": {"sample": 0}, "attacks": [{"use": "maxent"}]}, "knows.sample"),
     ({"knows": {"facts": [FACT]}}, {"knows": {"facts_known": 0}, "attacks": [{"use": "maxent"}]}, "knows.facts[0]"),
+    ({"attacks": [KNOWING]}, {"attacks": [MAXENT | {"knows": {"sample": 0.1}}]}, "attacks[0].knows.sample"),
+    ({"attacks": [KNOWING]}, {"attacks": [MAXENT | {"knows": {"facts_known": 0}}]}, "attacks[0].knows.facts[0]"),
+    ({"attacks": [MAXENT | {"knows": {"distribution": True}}]},
+     {"attacks": [MAXENT | {"knows": {"distribution": False}}]}, "attacks[0].knows.distribution"),
+    ({"knows": {"distribution": True}, "attacks": [MAXENT]},
+     {"attacks": [{"use": "linking"}, MAXENT | {"knows": {"sample": 1}}]}, "attacks[0].knows.distribution"),
+    ({"attacks": [{"use": "linking"}], "knows": {"distribution": True}},
+     {"attacks": [{"use": "linking", "knows": {}}, MAXENT]}, "attacks[0].knows.distribution"),
     ({"build": {"use": "kadet", "k": 4}}, {}, "build.k"),
     ({"build": {"use": "c45"}}, {}, "build"),
     ({"build": {"use": "kadet", "k": 3}}, {"build.prune": False}, "build.prune"),
@@ -151,6 +167,27 @@ def test_files_that_a_parent_names_are_the_parents(tmp_path: Path) -> None:
         path = survey(tmp_path, {"extends": "far/org.yaml", **child})
         assert people(load_policy(path)) == "theirs"
         assert people(load_policy(path, root=tmp_path)) == "ours"  # --root moves data, of all that belong together
+
+
+def test_an_attacks_own_file_is_not_the_parents_file_of_that_name(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    for folder in (tmp_path, tmp_path / "far"):
+        (folder / "known.csv").write_text("")
+    known = {"knows": {"people": "known.csv"}, "attacks": [MAXENT]}
+    (tmp_path / "far" / "org.yaml").write_text(json.dumps(allowing({"leafgate": 1, **known})))
+    own = [{"use": "linking"}, MAXENT | {"knows": {"people": "known.csv"}}, MAXENT | {"name": "as the parent says"}]
+    with pytest.raises(PolicyError, match=r"attacks\[0\]\.knows\.people: changes, in no direction"):
+        load_policy(survey(tmp_path, {"extends": "far/org.yaml", "attacks": own}))
+    (tmp_path / "org.yaml").write_text(json.dumps(allowing({"leafgate": 1, **known})))
+    assert load_policy(survey(tmp_path, {"extends": "org.yaml", "attacks": own}))  # there it is the same file
+
+
+def test_a_child_keeps_what_its_parent_grants_an_attack(tmp_path: Path) -> None:
+    org = {"attacks": [KNOWING]}
+    loaded = load_policy(written(tmp_path, org, {"attacks": [MAXENT | {"knows": {"distribution": True}}]}))
+    knows = loaded.policy.attacks[0].knows
+    assert knows is not None
+    assert (knows.sample, knows.distribution, len(knows.facts)) == (0.2, True, 1)
 
 
 def people(loaded: Loaded) -> str:

@@ -15,7 +15,7 @@ from command_line import leafgate
 from leafgate.algorithms.publication import published
 from leafgate.api import AdversaryKnowledge, Belief, InconclusiveError, Release, ScoringContext
 from leafgate.disclosure.document import document
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.io.tables import read_population
 from leafgate.policy.load import load_policy

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import DataError, LeafgateError, PolicyError
 from leafgate.policy.load import load_policy
 from leafgate.session.run import Session, open_session

@@ -21,8 +21,8 @@ from leafgate.models import load as fitting
 from leafgate.models.formats.native import written
 from leafgate.models.reader import read_bounded
 from leafgate.policy.waivers import Waiver, waivers_sha256
-from leafgate.reports import Format, view
 from leafgate.session.run import Session, open_session
+from reports import view
 from sample_model import MODEL
 
 TODAY = date(2026, 11, 22)
@@ -132,7 +132,7 @@ def test_the_digest_of_a_release_file_is_that_of_the_release(folder: Path) -> No
 def test_a_release_that_was_built_names_no_file(folder: Path, build: dict[str, Any]) -> None:
     report_document = report(folder, build=build, data=without_missing())
     assert "file" not in report_document["release"]
-    assert "audited file" not in view(report_document, Format.text).decode()
+    assert "audited file" not in view(report_document, "text").decode()
 
 
 def test_the_digest_is_of_the_bytes_read_though_the_file_is_replaced_meanwhile(

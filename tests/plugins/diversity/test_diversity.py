@@ -18,7 +18,7 @@ from leafgate.api import Belief, Example, InconclusiveError, Metric, Release, Sc
 from leafgate.api.registry import load_plugins, use_of
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import UnreadableError
 from leafgate.policy.load import policy_of
 from leafgate.session.run import audit_policy

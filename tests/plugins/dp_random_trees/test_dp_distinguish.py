@@ -14,7 +14,7 @@ from scipy import stats
 from dp_survey import TRUTH, attacked, dp_trees, laplace_trees, released, survey
 from leafgate.algorithms.publication import published
 from leafgate.api.components import TreeBuilder
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError
 from leafgate.types.arrays import Ids

@@ -19,7 +19,7 @@ from command_line import leafgate
 from dp_survey import COLUMNS, dp_trees, epsilon, laplace_trees, problems, released, survey
 from example_counts import examples
 from leafgate.api.context import ScoringContext
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import InconclusiveError
 from leafgate.io.json import readable
 from leafgate.io.release_codec import document

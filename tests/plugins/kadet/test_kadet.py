@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from leafgate.algorithms.induction.encoding import encode
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import InconclusiveError, NoReleaseError
 from leafgate.types.hierarchy import Hierarchy
 from leafgate.types.table import Table

@@ -9,7 +9,7 @@ import pandas as pd
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import NoReleaseError
 from leafgate.io.release_codec import serialize
 from leafgate.types.hierarchy import Hierarchy

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.induction.growth import GrowingNode, finished
 from leafgate.algorithms.induction.pruning import prune
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import NoReleaseError
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Release

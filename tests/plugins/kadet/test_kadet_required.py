@@ -20,7 +20,7 @@ from leafgate.algorithms.induction.growth import finished
 from leafgate.api import Belief, Release, ScoringContext
 from leafgate.api.registry import load_plugins
 from leafgate.engine.audit import Audit
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.session.run import audit_policy
 from leafgate.types.hierarchy import Hierarchy
 from leafgate.types.schema import Column, Schema

@@ -8,7 +8,7 @@ import pytest
 
 from leafgate.algorithms.publication import published
 from leafgate.api.context import ScoringContext
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.release import Counted, Level, Publish, Records, Release
 from leafgate.types.table import Table

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from leafgate.algorithms.publication import published
 from leafgate.api.context import ScoringContext
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.types.release import Combine, Counted, Level, Publish, Release
 from leafgate.types.table import Table, make_table

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import InconclusiveError
 from leafgate.types.adversary import AdversaryKnowledge, Fact
 from leafgate.types.release import Level, Publish, Release

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 
 from example_counts import examples
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Level
 from leafgate.types.table import Table

@@ -11,7 +11,7 @@ import pytest
 
 from command_line import leafgate
 from leafgate.algorithms.publication import published
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import InconclusiveError
 from leafgate.types.adversary import AdversaryKnowledge, Fact
 from leafgate.types.release import Level, Publish, Release

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.linalg import null_space
 
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.release import Level
 from leafgate_baselines import Id3
 from leafgate_maxent.presolve.fixed_cells import fixed_cells

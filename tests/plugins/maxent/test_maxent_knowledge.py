@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import InconclusiveError
 from leafgate.types.adversary import Fact
 from leafgate.types.evidence import AuditorOnly

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.api.components import TreeBuilder
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.adversary import Fact
 from leafgate.types.release import Level
 from leafgate.types.schema import Schema

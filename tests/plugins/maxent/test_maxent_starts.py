@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Level, Release
 from leafgate_baselines import Id3

@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from leafgate.api import BuildResult, Release, Table, TreeBuilder
 from leafgate.api.context import ScoringContext
 from leafgate.disclosure.document import document
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import InconclusiveError, PolicyError, UnreadableError
 from leafgate.session.run import audit_policy
 from leafgate.types.noise import Law, Noise, noise_with

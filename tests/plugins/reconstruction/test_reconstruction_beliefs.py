@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from leafgate.api.components import AttackModel
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError, PolicyError
 from leafgate.types.noise import Law, Noise

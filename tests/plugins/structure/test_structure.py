@@ -16,7 +16,7 @@ from scipy.stats import ks_2samp
 
 from leafgate.algorithms.publication import published
 from leafgate.api import InconclusiveError, ScoringContext
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.release import Level, Publish, Release
 from leafgate.types.table import Table

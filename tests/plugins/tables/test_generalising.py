@@ -15,7 +15,7 @@ from command_line import leafgate
 from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.publication import published
 from leafgate.api.registry import Plugin, Plugins
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import NoReleaseError
 from leafgate.io.release_codec import serialize
 from leafgate.session.run import audit_policy

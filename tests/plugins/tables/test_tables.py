@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from command_line import leafgate
 from leafgate.api.context import ScoringContext
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.io.release_codec import serialize
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.belief import Belief

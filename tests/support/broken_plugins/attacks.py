@@ -247,6 +247,23 @@ class Prejudiced(OnChances):
         return chances
 
 
+class Undeclared(OnChances):
+    """Believes of everybody the overall shares where it knows them, and does not declare that it takes them in."""
+
+    def changed(self, chances: Any, known: AdversaryKnowledge) -> Any:
+        shares = known.distribution.get(known.schema.target.name)
+        return chances if shares is None else chances.assign(**shares)
+
+
+class UndeclaredPopulation(ByLeaves):
+    """Refuses to speak of a population's people, and does not declare that it looks for a population."""
+
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+        if known.population is not None:
+            raise InconclusiveError("speaks of the table's people only")
+        return super().infer(release, known)
+
+
 class Soft(OnChances):
     """Is never certain of anything."""
 
@@ -359,6 +376,8 @@ BROKEN_ATTACKS: tuple[tuple[AttackModel, str], ...] = (
     (SortsLabels(), "any_label_order"),
     (ByPlace(), "any_row_order"),
     (SpillsTown(), "tells_nobody"),
+    (Undeclared(), "declares_its_needs"),
+    (UndeclaredPopulation(), "declares_its_needs"),
     (Blind(), "catches_a_leak"),
     (Soft(), "catches_a_leak"),
     (OneGroupBefore(), "catches_a_leak"),

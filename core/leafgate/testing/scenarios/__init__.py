@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from leafgate.algorithms.publication import published
-from leafgate.engine.build import grant_knowledge
+from leafgate.algorithms.sampling import sampled
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.io.release_codec import serialize
 from leafgate.testing.scenarios.releases import (
     DisclosureLevel,
@@ -22,7 +23,7 @@ from leafgate.testing.scenarios.releases import (
     withheld_release,
 )
 from leafgate.testing.scenarios.tables import OLDEST, numbered, salaries, survey, twins
-from leafgate.types.adversary import AdversaryKnowledge
+from leafgate.types.adversary import AdversaryKnowledge, Fact
 from leafgate.types.release import BuildResult, Counted, Level, Publish, Records, Release
 from leafgate.types.table import Table
 
@@ -88,6 +89,23 @@ class Scenario:
             return replace(built, release=change(built.release))
 
         return replace(self, name=name, release=changed)
+
+
+def well_informed(instance: Instance) -> AdversaryKnowledge:
+    """What is known of an instance, and besides something of every kind that a policy can grant."""
+    table, release = instance.table, instance.release
+    secret = next((column for column in table.schema.secrets if column.values is not None), None)
+    facts = () if secret is None else (Fact({}, secret.name, secret.domain[:1], 0.0, 0.5),)
+    accuracies = dict.fromkeys(map(str, release.classes), 0.75)
+    known = grant_knowledge(
+        table,
+        distribution=True,
+        mechanism=lambda own, rng: release,
+        population=table.public[0],
+        people=sampled(table, 0.5, 0),
+        facts=facts,
+    )
+    return replace(known, label_accuracies=accuracies, vote_accuracies=accuracies)
 
 
 def apart(setting: Scenario) -> Instance | None:

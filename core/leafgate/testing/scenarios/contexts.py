@@ -11,7 +11,7 @@ import pandas as pd
 
 from leafgate.api.context import ScoringContext
 from leafgate.api.metrics import Example
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import records_of_cells
 from leafgate.testing.scenarios import SETTINGS, Instance, Scenario
 from leafgate.testing.scenarios.tables import OLDEST, written_out

@@ -9,7 +9,7 @@ from typing import get_args
 import numpy as np
 
 from leafgate.algorithms.publication import published
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.io.release_codec import serialize
 from leafgate.testing.scenarios import SETTINGS, Instance
 from leafgate.testing.scenarios.releases import WITHHELD, counted_tree, tree_release

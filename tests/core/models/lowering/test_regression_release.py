@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from command_line import leafgate
 from leafgate.algorithms.prediction import predict, predicted_numbers
-from leafgate.engine.build import grant_knowledge
+from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import ReleaseError
 from leafgate.io.release_codec import read_release, serialize
 from leafgate.models.formats.native import written

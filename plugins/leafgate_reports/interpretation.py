@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
-from leafgate.io.json import JsonObject
-from leafgate.reports.common import clean
+from leafgate.app import JsonObject, clean
 
 MAX_COLUMNS = 40
 """Columns that are listed by name."""
@@ -58,9 +57,18 @@ def method_lines(report: JsonObject) -> Iterator[tuple[str, str]]:
     if method["unknown"]:
         yield "It does not know", _listed(method["unknown"])
     for attack in method["attacks"]:
-        yield f"Attack {clean(attack['name'])}", clean(attack["assumes"], 1000) or "does not state what it assumes"
+        assumes = clean(attack["assumes"], 1000) or "does not state what it assumes"
+        yield f"Attack {clean(attack['name'])}", assumes + _own_knowledge(attack)
     for claim, promised in method.get("claims", {}).items():
         yield f"The release claims {clean(claim)}", clean(_promise(promised), 400)
+
+
+def _own_knowledge(attack: JsonObject) -> str:
+    """What an attack is granted in place of what the others are, as a sentence; empty where it is granted the same."""
+    if "granted" not in attack:
+        return ""
+    granted = "; ".join(clean(each) for each in attack["granted"]) or "nothing but the public columns"
+    return f" This attack alone is granted: {granted}."
 
 
 def _listed(names: Sequence[str]) -> str:

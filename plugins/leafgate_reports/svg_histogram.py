@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from leafgate.disclosure.text import limit_words, middle, number
-from leafgate.io.json import JsonObject
-from leafgate.reports.common import sentence
+from leafgate.app import JsonObject, limit_words, middle, number
+from leafgate_reports.common import sentence
 
 WIDTH, FLOOR, HIGH, SIDE = 420.0, 150.0, 118.0, 22.0
 CHAR_WIDTH = 6.4

@@ -19,9 +19,8 @@ from jsonschema import Draft4Validator
 from command_line import leafgate
 from leafgate.disclosure.text import alarm, summary
 from leafgate.io.json import readable
-from leafgate.reports import Format, view
-from leafgate.reports.common import findings_by_urgency
-from reports import HOSTILE, audited, renamed
+from leafgate_reports.common import findings_by_urgency
+from reports import FILES, HOSTILE, audited, renamed, view
 from survey import ALLOWED, survey, write_policy
 
 CHANGES: dict[str, dict[str, Any]] = {
@@ -71,7 +70,7 @@ def results_of(content: bytes) -> list[dict[str, Any]]:
 
 
 def test_the_page_says_the_verdict_first_and_asks_nobody_for_anything(report: dict[str, Any]) -> None:
-    seen = Seen(view(report, Format.html))
+    seen = Seen(view(report, "html"))
     assert summary(report).splitlines()[0].partition(": ")[2] in seen.text
     assert not {"script", "iframe", "object", "embed", "img"} & set(seen.tags)
     assert not [name for name in seen.names if name.startswith("on")]
@@ -81,7 +80,7 @@ def test_the_page_says_the_verdict_first_and_asks_nobody_for_anything(report: di
 
 
 def test_sarif_is_valid_and_has_a_result_for_whatever_does_not_hold(report: dict[str, Any]) -> None:
-    content = view(report, Format.sarif)
+    content = view(report, "sarif")
     Draft4Validator(SCHEMA).validate(json.loads(content))
     read = sarif_pydantic.Sarif.model_validate_json(content)
     results = read.runs[0].results or []
@@ -106,9 +105,9 @@ def test_an_alert_points_into_the_policys_folder_of_its_repository(
     monkeypatch.chdir(tmp_path)
     leafgate("audit", "policies/policy.yaml", "--out", "out")
     document = json.loads(Path("out/report.json").read_bytes())
-    [place, *_] = [r["locations"][0]["physicalLocation"] for r in results_of(view(document, Format.sarif))]
+    [place, *_] = [r["locations"][0]["physicalLocation"] for r in results_of(view(document, "sarif"))]
     assert place["artifactLocation"]["uri"] == "policies/policy.yaml"
-    assert "leafgate audit policies/policy.yaml " in view(document, Format.markdown).decode()
+    assert "leafgate audit policies/policy.yaml " in view(document, "markdown").decode()
 
 
 def uris(folder: Path, *words: object) -> tuple[set[str], set[str]]:
@@ -145,7 +144,7 @@ def test_limits_are_found_from_the_repositorys_root_however_the_policy_was_calle
 def test_a_rule_says_what_a_metric_with_a_name_of_its_own_uses(tmp_path: Path) -> None:
     metrics = [{"use": "k_anonymity", "name": "crowd", "at_least": 24}, {"use": "exposure", "at_most": 0}]
     audit = audited(tmp_path, {"metrics": metrics})
-    rules = json.loads(view(audit, Format.sarif))["runs"][0]["tool"]["driver"]["rules"]
+    rules = json.loads(view(audit, "sarif"))["runs"][0]["tool"]["driver"]["rules"]
     texts = {rule["id"]: rule["fullDescription"]["text"] for rule in rules}
     assert texts["crowd"].startswith(
         "The check crowd, which uses k_anonymity. A limit of the privacy policy, checked by "
@@ -157,13 +156,13 @@ def test_waivers_that_do_not_apply_are_told_in_every_format(tmp_path: Path) -> N
     waiver = {"id": "W-9", "finding": "k_anonymity@linking#ill", "release": "0" * 64, "owner": "a", "approved_by": "b"}
     days = {"reason": "r", "issued": "2026-01-01", "expires": "2026-02-01"}
     audit = audited(tmp_path, CHANGES["fail"] | {"waivers": [waiver | days]})
-    for form in Format:
-        assert "does not apply" in (Seen(view(audit, form)).text if form is Format.html else view(audit, form).decode())
-    Draft4Validator(SCHEMA).validate(json.loads(view(audit, Format.sarif)))
+    for form in FILES:
+        assert "does not apply" in (Seen(view(audit, form)).text if form == "html" else view(audit, form).decode())
+    Draft4Validator(SCHEMA).validate(json.loads(view(audit, "sarif")))
 
 
 def test_junit_counts_failures_and_errors_as_the_report_does(report: dict[str, Any]) -> None:
-    content = view(report, Format.junit)
+    content = view(report, "junit")
     suites = junitparser.JUnitXml.fromroot(junitparser.JUnitXml.fromstring(content)._elem)
     [suite] = list(suites)
     outcomes = [finding["passed"] for finding in report["findings"]]
@@ -175,12 +174,12 @@ def test_junit_counts_failures_and_errors_as_the_report_does(report: dict[str, A
 
 
 def test_markdown_has_a_row_for_every_finding(report: dict[str, Any]) -> None:
-    text = view(report, Format.markdown).decode()
+    text = view(report, "markdown").decode()
     assert len([line for line in text.splitlines() if re.match(r"\| [❌❓⚠✅]", line)]) == len(report["findings"])
 
 
 def test_text_is_what_the_audit_said(report: dict[str, Any]) -> None:
-    assert view(report, Format.text).decode() == summary(report)
+    assert view(report, "text").decode() == summary(report)
 
 
 @pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
@@ -188,19 +187,19 @@ def test_names_nobody_would_choose_do_no_harm_in_any_format(tmp_path: Path, name
     plain = audited(tmp_path, CHANGES["fail"])
     plain["release"]["file"] = {"name": "model.onnx", "format": "onnx", "sha256": "ab" * 32}
     result = renamed(plain, name)
-    for form in Format:
+    for form in FILES:
         text = view(result, form).decode()
         allowed = {"\n"}
         assert not [sign for sign in text if not sign.isprintable() and sign not in allowed]
         assert len(text) < 300_000
-    page, before = Seen(view(result, Format.html)), Seen(view(plain, Format.html))
+    page, before = Seen(view(result, "html")), Seen(view(plain, "html"))
     assert (page.tags, page.names) == (before.tags, before.names)
-    table = [line for line in view(result, Format.markdown).decode().splitlines() if line.startswith("|")]
+    table = [line for line in view(result, "markdown").decode().splitlines() if line.startswith("|")]
     assert [line.count("|") for line in table] == [4] * len(table)
-    markdown = view(result, Format.markdown).decode()
+    markdown = view(result, "markdown").decode()
     assert not re.search(r"(?<!\\)\]\(|<!--|<script", markdown)
-    Draft4Validator(SCHEMA).validate(json.loads(view(result, Format.sarif)))
-    assert len(list(junitparser.JUnitXml.fromstring(view(result, Format.junit)))) == 1
+    Draft4Validator(SCHEMA).validate(json.loads(view(result, "sarif")))
+    assert len(list(junitparser.JUnitXml.fromstring(view(result, "junit")))) == 1
 
 
 DIGEST = "ab" * 32
@@ -216,32 +215,32 @@ def of_a_file(tmp_path: Path) -> dict[str, Any]:
 
 def test_every_format_names_the_audited_file_before_anything_else_about_the_release(of_a_file: dict[str, Any]) -> None:
     line = f'audited file "model.onnx" (onnx), sha256 {DIGEST}'
-    assert view(of_a_file, Format.text).decode().splitlines()[1] == f"  {line}"
-    listed = [line for line in view(of_a_file, Format.markdown).decode().splitlines() if line.startswith("- ")]
+    assert view(of_a_file, "text").decode().splitlines()[1] == f"  {line}"
+    listed = [line for line in view(of_a_file, "markdown").decode().splitlines() if line.startswith("- ")]
     assert listed[0] == f'- audited file "model.onnx" (onnx), sha256 `{DIGEST}`'
-    page = Seen(view(of_a_file, Format.html)).text
+    page = Seen(view(of_a_file, "html")).text
     assert page.index(f'Audited file "model.onnx" (onnx), sha256 {DIGEST}') < page.index("FAIL: do not publish")
-    [suite] = list(junitparser.JUnitXml.fromstring(view(of_a_file, Format.junit)))
+    [suite] = list(junitparser.JUnitXml.fromstring(view(of_a_file, "junit")))
     facts = [(one.name, one.value) for one in suite.properties()]  # type: ignore[no-untyped-call]
     assert facts[:3] == [("file_name", "model.onnx"), ("file_format", "onnx"), ("file_sha256", DIGEST)]
-    [run] = json.loads(view(of_a_file, Format.sarif))["runs"]
+    [run] = json.loads(view(of_a_file, "sarif"))["runs"]
     [artifact] = run["artifacts"]
     assert (artifact["location"], artifact["hashes"]) == ({"uri": "model.onnx"}, {"sha-256": DIGEST})
     assert next(iter(run["properties"].items())) == ("file", of_a_file["release"]["file"])
     assert {result["analysisTarget"]["index"] for result in run["results"]} == {0}
-    Draft4Validator(SCHEMA).validate(json.loads(view(of_a_file, Format.sarif)))
-    sarif_pydantic.Sarif.model_validate_json(view(of_a_file, Format.sarif))
+    Draft4Validator(SCHEMA).validate(json.loads(view(of_a_file, "sarif")))
+    sarif_pydantic.Sarif.model_validate_json(view(of_a_file, "sarif"))
 
 
 def test_a_report_of_no_file_names_none_in_any_format(report: dict[str, Any]) -> None:
-    for form in Format:
+    for form in FILES:
         text = view(report, form).decode().lower()
         assert not [word for word in ("audited file", "file_name", "artifacts", "analysistarget") if word in text]
 
 
 def test_an_alert_stays_the_same_alert_when_the_file_changes(of_a_file: dict[str, Any]) -> None:
     other = json.loads(json.dumps(of_a_file).replace(DIGEST, "cd" * 32).replace("model.onnx", "other.onnx"))
-    prints = [[r["partialFingerprints"] for r in results_of(view(one, Format.sarif))] for one in (of_a_file, other)]
+    prints = [[r["partialFingerprints"] for r in results_of(view(one, "sarif"))] for one in (of_a_file, other)]
     assert prints[0] == prints[1]
 
 
@@ -257,13 +256,13 @@ def test_an_alert_stays_the_same_alert_when_the_file_changes(of_a_file: dict[str
 )
 def test_a_files_name_passes_for_nothing_but_a_name(of_a_file: dict[str, Any], name: str) -> None:
     of_a_file["release"]["file"]["name"] = f"{name}.onnx"
-    line = view(of_a_file, Format.text).decode().splitlines()[1]
+    line = view(of_a_file, "text").decode().splitlines()[1]
     assert line.isprintable()
     _, end = json.JSONDecoder().raw_decode(line.removeprefix("  audited file "))
     assert line.removeprefix("  audited file ")[end:] == f" (onnx), sha256 {DIGEST}"
-    uri = json.loads(view(of_a_file, Format.sarif))["runs"][0]["artifacts"][0]["location"]["uri"]
+    uri = json.loads(view(of_a_file, "sarif"))["runs"][0]["artifacts"][0]["location"]["uri"]
     assert not set(uri) & set('/:?#\\<>"')
-    markdown = view(of_a_file, Format.markdown).decode()
+    markdown = view(of_a_file, "markdown").decode()
     assert not re.search(r"(?<!\\)\]\(|<!--|<script|https:", markdown.split("- policy")[0])
 
 
@@ -283,23 +282,23 @@ def test_a_waived_finding_is_skipped_suppressed_and_seen(tmp_path: Path) -> None
         "judged_on": "2026-01-02",
         "waivers": [{**waiver, "finding": audit["findings"][0]["id"], "status": "applied", "message": ""}],
     }
-    [result, *_] = [r for r in results_of(view(audit, Format.sarif)) if "suppressions" in r]
+    [result, *_] = [r for r in results_of(view(audit, "sarif")) if "suppressions" in r]
     assert result["suppressions"] == [{"kind": "external", "status": "accepted", "justification": "W-7: old"}]
-    Draft4Validator(SCHEMA).validate(json.loads(view(audit, Format.sarif)))
-    [suite] = list(junitparser.JUnitXml.fromstring(view(audit, Format.junit)))
+    Draft4Validator(SCHEMA).validate(json.loads(view(audit, "sarif")))
+    [suite] = list(junitparser.JUnitXml.fromstring(view(audit, "junit")))
     assert suite.skipped == 1
-    assert "waived until 2026-02-01 by b" in view(audit, Format.markdown).decode()
-    assert "W-7 of " in Seen(view(audit, Format.html)).text
+    assert "waived until 2026-02-01 by b" in view(audit, "markdown").decode()
+    assert "W-7 of " in Seen(view(audit, "html")).text
 
 
 def test_an_alert_stays_the_same_alert_when_the_release_changes(tmp_path: Path) -> None:
     audit = audited(tmp_path, CHANGES["fail"])
     again = json.loads(json.dumps(audit).replace(audit["release"]["sha256"], "f" * 64))
-    prints = [[r["partialFingerprints"] for r in results_of(view(one, Format.sarif))] for one in (audit, again)]
+    prints = [[r["partialFingerprints"] for r in results_of(view(one, "sarif"))] for one in (audit, again)]
     assert prints[0] == prints[1]
     assert len({json.dumps(one) for one in prints[0]}) == len(prints[0])
     audit["policy"]["file"] = "other.yaml"  # of the same name
-    other = [r["partialFingerprints"] for r in results_of(view(audit, Format.sarif))]
+    other = [r["partialFingerprints"] for r in results_of(view(audit, "sarif"))]
     assert not any(one in prints[0] for one in other)
 
 
@@ -308,7 +307,7 @@ def test_an_alert_stays_the_same_alert_when_only_numbers_change(tmp_path: Path) 
         folder = tmp_path / str(len(list(tmp_path.iterdir())))
         folder.mkdir()
         document = json.loads(json.dumps(audited(folder, said)).replace("#ill", f"#{ill}"))
-        results = results_of(view(document, Format.sarif))
+        results = results_of(view(document, "sarif"))
         assert all(
             one["partialFingerprints"]["primaryLocationLineHash"]
             == f"{one['partialFingerprints']['leafgateFinding/v1'][:16]}:1"
@@ -349,9 +348,9 @@ def test_five_thousand_failing_leaves_stay_within_every_limit(tmp_path: Path) ->
     leafgate("audit", tmp_path / "policy.yaml", "--out", tmp_path / "out", "--audience", "auditor")
     document = json.loads((tmp_path / "out" / "report.json").read_bytes())
     assert document["tree"]["nodes"][0]["leaves_past"] == 5200
-    assert len(view(document, Format.html)) < 1_000_000
-    assert len(view(document, Format.markdown)) < 1024 * 1024
-    content = view(document, Format.sarif)
+    assert len(view(document, "html")) < 1_000_000
+    assert len(view(document, "markdown")) < 1024 * 1024
+    content = view(document, "sarif")
     assert len(content) < 10_000_000
     results = results_of(content)
     assert len(results) == 100
@@ -363,9 +362,12 @@ def test_equal_reports_give_equal_bytes_whatever_the_process(tmp_path: Path) -> 
     audit = audited(tmp_path, CHANGES["fail"])
     (tmp_path / "report.json").write_bytes(readable(audit))
     program = (
-        "import json, sys, hashlib; from leafgate.reports import Format, view\n"
-        "told = json.load(open(sys.argv[1]))\n"
-        "print([hashlib.sha256(view(told, form)).hexdigest() for form in Format])"
+        "import json, sys, hashlib; from leafgate.api.registry import load_plugins\n"
+        "from leafgate.session.report_formats import offered_formats, render\n"
+        "document = json.load(open(sys.argv[1]))\n"
+        "formats = offered_formats(load_plugins())\n"
+        "assert len(formats) >= 5\n"
+        "print([hashlib.sha256(render(each, document)).hexdigest() for each in formats.values()])"
     )
     said = {
         subprocess.run(
@@ -387,12 +389,12 @@ def test_a_report_of_an_older_version_is_shown_without_pictures(tmp_path: Path) 
     for finding in audit["findings"]:
         del finding["distribution"], finding["where"]
     del audit["policy"]["file"]
-    for form in Format:
+    for form in FILES:
         assert view(audit, form)
 
 
 def test_the_templates_come_with_the_package() -> None:
-    assert {path.name for path in files("leafgate.reports").joinpath("templates").iterdir()} >= {
+    assert {path.name for path in files("leafgate_reports").joinpath("templates").iterdir()} >= {
         "report.html.j2",
         "style.css",
     }
@@ -402,4 +404,4 @@ def test_a_histogram_ends_at_the_smallest_cell_where_all_groups_are_smaller(tmp_
     leafgate("audit", survey(tmp_path, {"build.k": 2, "metrics.0.at_least": 2}), "--out", tmp_path / "out")
     document = json.loads((tmp_path / "out" / "report.json").read_bytes())
     document["findings"][0]["distribution"] = [{"from": 2.0, "to": 10, "people": 24, "past": False}]
-    assert "How protection is spread over people" in Seen(view(document, Format.html)).text
+    assert "How protection is spread over people" in Seen(view(document, "html")).text

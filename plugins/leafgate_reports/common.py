@@ -6,12 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from leafgate.disclosure.text import alarm, details, group_words, headline
-from leafgate.io.json import JsonObject
-from leafgate.io.text import printable_line, shorten
+from leafgate.app import LONGEST, JsonObject, alarm, clean, details, group_words, headline
 
-LONGEST = 200
-"""Longer names are cut; the JSON has all of them."""
 State = Literal["failed", "inconclusive", "waived", "passed"]
 MAX_SHORT_LINES = 3
 ORDER: Sequence[State] = ("failed", "inconclusive", "waived", "passed")
@@ -22,11 +18,6 @@ def state(finding: JsonObject) -> State:
     if "waiver" in finding:
         return "waived"
     return "inconclusive" if finding["passed"] is None else "passed" if finding["passed"] else "failed"
-
-
-def clean(text: object, longest: int = LONGEST) -> str:
-    """A text without control characters, marks of direction and line ends, cut to `longest` characters."""
-    return shorten(printable_line(str(text)), longest)
 
 
 def findings_by_urgency(report: JsonObject) -> list[JsonObject]:
@@ -106,7 +97,7 @@ def command(report: JsonObject) -> str:
     """
     if report["release"] and report["release"].get("drawn_once"):
         return "build: {use: published, path: release.json}"
-    from leafgate.policy.sources import display_path
+    from leafgate.app import display_path
 
     file = path_from_root(report, str(report["policy"].get("file") or ""))
     words = ["leafgate", "audit", display_path(Path(file), "POLICY") if file else "POLICY"]

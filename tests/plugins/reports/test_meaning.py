@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from command_line import leafgate
-from leafgate.reports import Format, view
-from leafgate.reports.common import command, reproduction_note
-from leafgate.reports.interpretation import meaning, method_lines
-from reports import audited
+from leafgate_reports.common import command, reproduction_note
+from leafgate_reports.interpretation import meaning, method_lines
+from reports import audited, view
 from survey import ALLOWED, PEOPLE, survey
 
 FORESTS: dict[str, Any] = {
@@ -62,7 +61,7 @@ def test_what_was_drawn_once_is_not_to_be_drawn_again(tmp_path: Path) -> None:
     assert drawn["release"]["drawn_once"]
     assert "draw none" in reproduction_note(drawn)
     assert command(drawn) == "build: {use: published, path: release.json}"
-    assert "same report" not in view(drawn, Format.html).decode()
+    assert "same report" not in view(drawn, "html").decode()
 
 
 def test_the_page_says_who_knows_what_and_what_is_published(tmp_path: Path) -> None:
@@ -104,6 +103,6 @@ def test_tests_of_the_tree_are_told_once_it_may_be_published(tmp_path: Path) -> 
 
 def test_a_card_names_few_of_many_limits(tmp_path: Path) -> None:
     many = [{"use": "k_anonymity", "name": f"k{i}", "at_least": 13 + i} for i in range(12)]
-    page = view(audited(tmp_path, {"metrics": many, "build": {"use": "c45", "prune": False}}), Format.html).decode()
+    page = view(audited(tmp_path, {"metrics": many, "build": {"use": "c45", "prune": False}}), "html").decode()
     assert "and people past 8 more limits" in page
     assert page.count("past the limit of k") <= 4 * page.count("<section class=")

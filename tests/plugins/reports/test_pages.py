@@ -13,8 +13,8 @@ import pytest
 from adult import kadet, unprotected
 from leafgate.disclosure.document import document
 from leafgate.disclosure.masking import Audience
-from leafgate.reports import Format, view
-from leafgate.reports.notebook import _frame
+from leafgate.session.notebook_display import _frame
+from reports import view
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
@@ -41,7 +41,7 @@ def page_file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     audited = unprotected("adult-all", 50) if verdict == "fail" else kadet("adult-all", 50)
     assert audited.report.verdict == verdict
     file = tmp_path_factory.mktemp("page") / "report.html"
-    file.write_bytes(view(document(audited.report, audience), Format.html))
+    file.write_bytes(view(document(audited.report, audience), "html"))
     return file
 
 

@@ -6,9 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from leafgate.disclosure.text import number
-from leafgate.io.json import JsonObject
-from leafgate.reports.common import clean, path_conditions
+from leafgate.app import JsonObject, clean, number
+from leafgate_reports.common import path_conditions
 
 ROW, BARE, MARGIN, DOT, TURN = 26, 46, 14, 16, 16
 CHAR_WIDTH = 6.7

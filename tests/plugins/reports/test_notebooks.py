@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from html import unescape
 from pathlib import Path
 from subprocess import run
 
-from leafgate.reports import Format, view
-from leafgate.reports.notebook import release_frame
+import pytest
+
+from entry_points import BASICS, install
+from leafgate.session.notebook_display import release_frame
 from leafgate.session.run import open_session
 from planted import of_planted
+from reports import view
 from survey import survey
 
 
-def framed(text: str) -> str:
+def framed(text: str | None) -> str:
     """The page within the frame; the frame lets no script run."""
+    assert text is not None
     assert text.startswith("<iframe sandbox style=")
     assert text.count("<") == 2  # its page is escaped
     return unescape(text.partition('srcdoc="')[2].removesuffix('"></iframe>'))
@@ -27,14 +32,14 @@ def test_an_audit_shows_its_public_report(tmp_path: Path) -> None:
 
     page = framed(audited._repr_html_())
     alone = page.replace('\n<base href="about:srcdoc">', "").replace("default-src 'none'; ", "", 1)
-    stored = view(document(audited.report, "public"), Format.html).decode()
+    stored = view(document(audited.report, "public"), "html").decode()
     assert alone == stored.replace("default-src 'none'; ", "", 1).replace("base-uri 'none'; ", "", 1)
 
 
 def test_what_was_planted_is_not_in_a_notebook(tmp_path: Path) -> None:
     from leafgate.session.notebook import NotebookAudit
 
-    assert "planted-" not in NotebookAudit(of_planted(tmp_path))._repr_html_()
+    assert "planted-" not in framed(NotebookAudit(of_planted(tmp_path))._repr_html_())
 
 
 def test_a_release_shows_its_tree_with_all_it_publishes(tmp_path: Path) -> None:
@@ -45,6 +50,20 @@ def test_a_release_shows_its_tree_with_all_it_publishes(tmp_path: Path) -> None:
     assert "<a " not in page  # there are no cards to open
     for words in ("kadet, 1 tree", "age", "yes"):
         assert words in page
+
+
+def test_an_audit_is_shown_as_text_where_no_plugin_draws_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    audited = open_session(survey(tmp_path)).audit()
+    assert audited.artifact is not None
+    install(monkeypatch, BASICS)
+    assert audited._repr_html_() is None
+    assert release_frame(audited.artifact.release) is None
+
+
+def test_an_audit_can_be_sent_to_another_process_and_shown_there(tmp_path: Path) -> None:
+    audited = open_session(survey(tmp_path)).audit()
+    copy = pickle.loads(pickle.dumps(audited))
+    assert copy._repr_html_() == audited._repr_html_()
 
 
 IN_A_NOTEBOOK = """
@@ -63,7 +82,7 @@ import leafgate
 assert "numpy" not in sys.modules
 (displayed,) = html
 assert displayed == (leafgate.Release.__module__, leafgate.Release.__qualname__)
-assert html[displayed].__module__ == "leafgate.reports.notebook"
+assert html[displayed].__module__ == "leafgate.session.notebook_display"
 """
 
 

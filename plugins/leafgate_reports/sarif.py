@@ -9,11 +9,8 @@ import hashlib
 from collections.abc import Mapping
 from urllib.parse import quote
 
-from leafgate.disclosure.text import audited_file, idle_waivers
-from leafgate.io.json import JsonDocument, JsonObject, readable
-from leafgate.reports.common import (
-    LONGEST,
-    clean,
+from leafgate.app import LONGEST, JsonDocument, JsonObject, audited_file, clean, idle_waivers, readable
+from leafgate_reports.common import (
     detail_lines,
     findings_by_urgency,
     marked_leaves,
@@ -22,7 +19,6 @@ from leafgate.reports.common import (
     place,
     state,
 )
-from leafgate.types.report import CHECK_PREFIX
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 MAX_RESULTS = 5000
@@ -30,6 +26,8 @@ MAX_RESULTS = 5000
 MAX_LEAVES = 50
 """Leaves of the tree in one result."""
 LIMIT_CHECK = "A limit of the privacy policy"
+CHECK_PREFIX = "check:"
+"""How the ids of findings of plugins' checks begin, which have no `metric`."""
 EVERY_AUDIT = "It runs in every audit, whatever the privacy policy asks for"
 
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from leafgate.disclosure.text import audited_file, idle_waivers, people_words, quoted, verdict_words
-from leafgate.io.json import JsonObject
-from leafgate.reports.common import (
-    LONGEST,
-    clean,
+from leafgate.app import LONGEST, JsonObject, audited_file, clean, idle_waivers, people_words, quoted, verdict_words
+from leafgate_reports.common import (
     command,
     data_digest,
     detail_lines,
@@ -20,7 +17,7 @@ from leafgate.reports.common import (
     state,
     state_counts,
 )
-from leafgate.reports.interpretation import meaning, method_lines
+from leafgate_reports.interpretation import meaning, method_lines
 
 LINKED = re.compile(r"(?i)(www|https?|ftp|mailto|xmpp)([.:])")
 SIGNS = {"failed": "❌", "inconclusive": "❓", "waived": "⚠️", "passed": "✅"}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from leafgate.disclosure.text import audited_file, idle_waivers
-from leafgate.io.json import JsonObject
-from leafgate.reports.common import LONGEST, clean, detail_lines, message, place, state, state_counts
+from leafgate.app import LONGEST, JsonObject, audited_file, clean, idle_waivers
+from leafgate_reports.common import detail_lines, message, place, state, state_counts
 
 
 def junit(report: JsonObject) -> bytes:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from leafgate.disclosure.text import (
+from leafgate.app import (
+    JsonDocument,
+    JsonObject,
     audited_file,
+    clean,
     idle_waivers,
     number,
     people_words,
@@ -19,9 +21,7 @@ from leafgate.disclosure.text import (
     release_words,
     verdict_words,
 )
-from leafgate.io.json import JsonDocument, JsonObject
-from leafgate.reports.common import (
-    clean,
+from leafgate_reports.common import (
     command,
     data_digest,
     detail_lines,
@@ -34,12 +34,9 @@ from leafgate.reports.common import (
     state,
     state_counts,
 )
-from leafgate.reports.interpretation import meaning, method_lines
-from leafgate.reports.svg_histogram import histogram
-from leafgate.reports.svg_tree import RISKS, class_words, tree_picture
-
-if TYPE_CHECKING:
-    from leafgate.types.release import Release
+from leafgate_reports.interpretation import meaning, method_lines
+from leafgate_reports.svg_histogram import histogram
+from leafgate_reports.svg_tree import RISKS, class_words, tree_picture
 
 MAX_WORST = 3
 """Findings at the top of the page."""
@@ -59,23 +56,17 @@ def html(report: JsonObject, frontier: bytes = b"") -> bytes:
     return page.encode() + b"\n"
 
 
-def tree_page(release: Release) -> str:
-    """The first tree of a release that has a split, as a page with everything that the release publishes."""
-    from leafgate.disclosure.masking import CountMask, redact_object
-    from leafgate.engine.figures import bare_view
-
-    unmasked = CountMask(1, released=True)
-    nodes = [redact_object(node, unmasked, "auditor") for node in bare_view(release)] if release.trees else []
-    picture = tree_picture(nodes) if nodes else None
-    facts = {"use": release.builder.get("use", "?"), "trees": len(release.trees), "picture": picture}
-    return environment().get_template("tree.html.j2").render(**facts)
+def tree_page(tree: JsonObject) -> str:
+    """The page of a tree, from its builder, the number of trees of its release, and its nodes."""
+    picture = tree_picture(tree["nodes"]) if tree["nodes"] else None
+    return environment().get_template("tree.html.j2").render(use=tree["builder"], trees=tree["trees"], picture=picture)
 
 
 @cache
 def environment() -> Environment:
     """The templates: every value is escaped, and a missing one is an error."""
     templates = Environment(
-        loader=PackageLoader("leafgate.reports", "templates"),
+        loader=PackageLoader("leafgate_reports", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -1,0 +1,118 @@
+"""The formats of reports: the text of the core, and those that plugins offer, found by name and rendered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from copy import deepcopy
+from typing import TYPE_CHECKING
+
+from leafgate.api.registry import OfferedFormat, Plugins, load_plugins
+from leafgate.api.report_formats import ReportDocument, ReportFormat
+from leafgate.errors import InvalidError, PolicyError, ReportFormatError
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+OWN = "leafgate"
+"""The distribution whose formats no policy needs to trust expressly: it runs already."""
+
+
+def _render_text(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
+    from leafgate.disclosure.text import summary
+
+    return summary(document).encode()
+
+
+TEXT = OfferedFormat(
+    ReportFormat(name="text", filename="report.txt", media_type="text/plain", render=_render_text), OWN
+)
+"""The summary that an audit prints, which the core writes itself."""
+
+
+def offered_formats(plugins: Plugins) -> dict[str, OfferedFormat]:
+    """Every format by its name: the text, those of the plugins, and leafgate's own where a policy pins only others.
+
+    Raises:
+        PolicyError: two plugins offer the same name or the same file name.
+    """
+    if not any(plugin.distribution == OWN for plugin in plugins.entries):
+        with suppress(PolicyError):  # leafgate is not installed as a distribution
+            plugins = Plugins((*plugins.entries, *load_plugins([OWN]).entries))
+    return dict(sorted({**plugins.formats_by_name, TEXT.format.name: TEXT}.items()))
+
+
+def chosen_formats(plugins: Plugins, names: Collection[str]) -> tuple[OfferedFormat, ...]:
+    """The formats with these names, each once.
+
+    Raises:
+        InvalidError: no plugin offers a format of that name; the nearest name and all installed formats are named.
+    """
+    if set(names) <= {TEXT.format.name}:
+        return (TEXT,) if names else ()
+    offered = offered_formats(plugins)
+    for name in names:
+        if name not in offered:
+            _refuse(name, list(offered), plugins)
+    return tuple(offered[name] for name in dict.fromkeys(names))
+
+
+def _refuse(name: str, known: Collection[str], plugins: Plugins) -> NoReturn:
+    from leafgate.policy.validation import nearest_name
+
+    near = nearest_name(name, known, "")
+    broken = f"broken, see `leafgate plugins`: {', '.join(plugin.name for plugin in plugins.broken)}"
+    remedy = "; ".join(filter(None, [near, f"installed: {', '.join(known)}", broken if plugins.broken else ""]))
+    raise InvalidError(f"nobody offers the report format {name!r}", place="--to", remedy=remedy)
+
+
+def render(offered: OfferedFormat, document: ReportDocument, attachments: Mapping[str, bytes] | None = None) -> bytes:
+    """A report document in a format, which is given a copy of the document.
+
+    Raises:
+        ReportFormatError: the format failed or returned no content. The text names the error and its line and leaves
+            out its message, which may hold data.
+    """
+    format_ = offered.format
+    given = {name: content for name, content in (attachments or {}).items() if name in format_.attachments}
+    return _content(offered, lambda: format_.render(deepcopy(document), given))
+
+
+def render_tree(offered: OfferedFormat, document: ReportDocument) -> bytes | None:
+    """The first tree of a release in a format; None if the format draws none. Errors are those of `render`."""
+    draw = offered.format.render_tree
+    return None if draw is None else _content(offered, lambda: draw(deepcopy(document)))
+
+
+def _content(offered: OfferedFormat, draw: Callable[[], object]) -> bytes:
+    try:
+        content = draw()
+    except (Exception, SystemExit) as error:
+        _fail(offered, _where(error), error)
+    if not isinstance(content, bytes):
+        _fail(offered, f"returned {type(content).__name__}, not bytes")
+    if not content:
+        _fail(offered, "returned no bytes")
+    return content
+
+
+def _where(error: BaseException) -> str:
+    """The kind of an error and the line that raised it."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    line = "" if trace is None else f" in {trace.tb_frame.f_code.co_name}, line {trace.tb_lineno}"
+    return f"raised {type(error).__name__}{line}"
+
+
+def _fail(offered: OfferedFormat, how: str, error: BaseException | None = None) -> NoReturn:
+    raise ReportFormatError(
+        f"the report format {offered.format.name!r} of {offered.origin} {how}",
+        place="--to",
+        remedy="choose another format, and report this to the authors of the plugin",
+    ) from error
+
+
+def format_files(plugins: Plugins) -> frozenset[str]:
+    """The names of the files of every format that these plugins offer."""
+    return frozenset(each.filename for plugin in plugins.entries for each in plugin.formats)

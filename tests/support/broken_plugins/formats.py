@@ -1,0 +1,126 @@
+"""Report formats with one mistake each, and the honest one they were made from."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import itertools
+import socket
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from leafgate.api.report_formats import ReportDocument, ReportFormat
+from leafgate.io.text import clean
+
+
+def page(document: ReportDocument, lines: list[str]) -> bytes:
+    """A page with a heading and these lines, each of which is markup already."""
+    heading = html.escape(clean(document["policy"]["name"]))
+    return "\n".join([f"<h1>{heading}</h1>", *(f"<p>{line}</p>" for line in lines), ""]).encode()
+
+
+def ids(document: ReportDocument) -> list[str]:
+    return [html.escape(clean(finding["id"])) for finding in document["findings"]]
+
+
+def draw(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
+    return page(document, ids(document))
+
+
+HONEST_FORMAT = ReportFormat(name="plain", filename="report.plain.html", media_type="text/html", render=draw)
+
+
+def needs_a_release(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
+    return page(document, [document["release"]["sha256"], *ids(document)])
+
+
+def returns_text(document: ReportDocument, attachments: Mapping[str, bytes]) -> Any:
+    return page(document, ids(document)).decode()
+
+
+calls = itertools.count()
+
+
+def counts_calls(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
+    return page(document, [*ids(document), str(next(calls))])
+
+
+def prints_a_hash(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
+    return page(document, [*ids(document), str(hash(document["policy"]["name"]))])
+
+
+def sorts_in_place(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
+    document["findings"].sort(key=lambda finding: finding["id"])
+    return page(document, ids(document))
+
+
+def asks_a_name_server(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
+    with suppress(OSError):
+        socket.getaddrinfo("localhost", 80)
+    return page(document, ids(document))
+
+
+def draws_the_first_finding(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
+    return page(document, ids(document)[:1])
+
+
+def draws_problems_alone(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
+    problems = [finding for finding in document["findings"] if not finding["passed"]]
+    return page(document, ids({"findings": problems}))
+
+
+paths: list[str] = []
+
+
+def remembers(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
+    worst = [group for finding in document["findings"] for group in finding["evidence"].get("worst", ())]
+    paths.extend(html.escape(clean(group["path"])) for group in worst)
+    return page(document, [*ids(document), *sorted(set(paths))])
+
+
+def prints_characters_as_they_are(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
+    return page(document, [html.escape(finding["id"]) for finding in document["findings"]])
+
+
+def escapes_nothing(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
+    return page(document, [clean(finding["id"]) for finding in document["findings"]])
+
+
+def joins_with_commas(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
+    rows = [["id", "plugin"], *([clean(each["id"]), clean(each["plugin"])] for each in document["findings"])]
+    return "".join(f"{','.join(row)}\n" for row in rows).encode()
+
+
+def writes_formulas(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text).writerows([clean(each["id"]), clean(each["plugin"])] for each in document["findings"])
+    return text.getvalue().encode()
+
+
+def _drawn(render: Callable[[ReportDocument, Mapping[str, bytes]], bytes]) -> ReportFormat:
+    return replace(HONEST_FORMAT, render=render)
+
+
+CSV = replace(HONEST_FORMAT, filename="report.csv", media_type="text/csv")
+
+BROKEN_FORMATS = {
+    "a folder in the file name": (replace(HONEST_FORMAT, filename="../report.html"), "is_declared"),
+    "needs a release": (_drawn(needs_a_release), "renders_bytes"),
+    "returns a text": (_drawn(returns_text), "renders_bytes"),
+    "counts its calls": (_drawn(counts_calls), "repeats"),
+    "prints a hash": (_drawn(prints_a_hash), "repeats_elsewhere"),
+    "sorts in place": (_drawn(sorts_in_place), "leaves_inputs_alone"),
+    "asks a name server": (_drawn(asks_a_name_server), "no_network"),
+    "draws one finding": (_drawn(draws_the_first_finding), "names_every_problem"),
+    "draws problems alone": (_drawn(draws_problems_alone), "names_every_finding"),
+    "remembers": (_drawn(remembers), "discloses_nothing_of_auditors"),
+    "prints control characters": (_drawn(prints_characters_as_they_are), "prints_no_control_characters"),
+    "escapes no markup": (_drawn(escapes_nothing), "escapes_names"),
+    "quotes no cells": (replace(CSV, render=joins_with_commas), "escapes_names"),
+    "writes formulas": (replace(CSV, render=writes_formulas), "escapes_names"),
+    "writes no XML": (replace(HONEST_FORMAT, media_type="application/xml"), "escapes_names"),
+}
+"""Each broken format, and the check that must find its mistake."""

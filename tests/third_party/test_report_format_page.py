@@ -1,0 +1,205 @@
+"""The report format of docs/plugins.md, installed as a stranger's plugin, works wherever a bundled one does."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import stat
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from command_line import leafgate
+from leafgate.api import ReportFormat
+from leafgate.testing import check_format
+from stranger import install
+from survey import survey
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "plugins.md").read_text(encoding="utf-8")
+(SOURCE,) = (text for text in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "def report_formats" in text)
+FAILS = {"metrics": [{"use": "k_anonymity", "at_least": 24}, {"use": "exposure", "at_most": 0}]}
+
+
+@pytest.fixture
+def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Installs a module with a report format, the one of the page unless another source is given."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+
+    def put(module: str = "acme_csv", source: str = SOURCE) -> None:
+        install(folder, module, source)
+        monkeypatch.delitem(sys.modules, module, raising=False)
+
+    monkeypatch.syspath_prepend(folder)
+    return put
+
+
+def rows(content: bytes) -> list[list[str]]:
+    return list(csv.reader(content.decode().splitlines()))
+
+
+@pytest.mark.parametrize(("changes", "code", "result"), [({}, 0, "passed"), (FAILS, 1, "failed")], ids=["pass", "fail"])
+@pytest.mark.parametrize("audience", ["public", "auditor"])
+def test_an_audit_and_a_stored_report_have_the_same_file(
+    tmp_path: Path, stranger: Any, audience: str, changes: dict[str, Any], code: int, result: str
+) -> None:
+    stranger()
+    out = tmp_path / "out"
+    words = ["--out", out, "--audience", audience, "--to", "csv", "--to", "html"]
+    assert leafgate("audit", survey(tmp_path, changes), *words).code == code
+    written = out / "report.csv"
+    report = json.loads((out / "report.json").read_bytes())
+    assert [row[0] for row in rows(written.read_bytes())] == ["id", *(each["id"] for each in report["findings"])]
+    assert result in {row[1] for row in rows(written.read_bytes())}
+    assert stat.S_IMODE(written.stat().st_mode) == (0o600 if audience == "auditor" else 0o644)
+    again = leafgate("report", out / "report.json", "--to", "csv", "--out", tmp_path / "again.csv")
+    assert again.code == code
+    assert (tmp_path / "again.csv").read_bytes() == written.read_bytes()
+    printed = leafgate("report", out / "report.json", "--to", "csv")
+    if audience == "public":
+        assert (printed.code, printed.out.encode()) == (code, written.read_bytes())
+    else:
+        assert (printed.code, printed.out) == (2, "")
+
+
+def test_the_public_file_has_masked_numbers_and_the_auditors_has_all(tmp_path: Path, stranger: Any) -> None:
+    stranger()
+    policy = survey(tmp_path, {"metrics": [{"use": "k_anonymity", "at_least": 100}], "report": {"smallest_cell": 50}})
+    for audience in ("public", "auditor"):
+        leafgate("audit", policy, "--out", tmp_path / audience, "--audience", audience, "--to", "csv")
+    public, auditor = (rows((tmp_path / each / "report.csv").read_bytes()) for each in ("public", "auditor"))
+    assert "fewer_than" in public[1][2]
+    assert float(auditor[1][2]) < 50
+
+
+def test_it_is_listed(stranger: Any) -> None:
+    stranger()
+    offers = {each["name"]: each["offers"] for each in leafgate("plugins", "--json").document["plugins"]}
+    assert offers["acme_csv"] == [{"kind": "format", "use": "csv"}]
+    assert {"kind": "format", "use": "html"} in offers["reports"]
+    assert "acme_csv (acme-csv 1.0): format csv\n" in leafgate("plugins").out
+
+
+def test_it_conforms(stranger: Any) -> None:
+    stranger()
+    offered: ReportFormat = import_module("acme_csv").CSV
+    assert check_format(offered) == {}
+
+
+@pytest.mark.parametrize("words", [["--nonsense"], ["--to", "csw"], []], ids=["wrong option", "wrong format", "none"])
+def test_its_file_of_an_earlier_run_is_withdrawn(tmp_path: Path, stranger: Any, words: list[str]) -> None:
+    stranger()
+    out = tmp_path / "out"
+    policy = survey(tmp_path)
+    leafgate("audit", policy, "--out", out, "--to", "csv")
+    assert (out / "report.csv").exists()
+    (out / "report.pdf").write_bytes(b"made from report.html by somebody")
+    leafgate("audit", policy, "--out", out, *words)
+    assert not (out / "report.csv").exists()
+    assert (out / "report.pdf").exists()
+
+
+def test_its_file_is_withdrawn_once_it_is_no_longer_installed(tmp_path: Path, stranger: Any) -> None:
+    stranger()
+    out = tmp_path / "out"
+    leafgate("audit", survey(tmp_path), "--out", out, "--to", "csv")
+    (tmp_path / "site" / "acme_csv-1.0.dist-info" / "entry_points.txt").unlink()
+    leafgate("audit", tmp_path / "nowhere.yaml", "--out", out)
+    assert not (out / "report.csv").exists()
+
+
+def test_a_list_of_written_files_names_no_file_of_another_kind(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    leafgate("audit", survey(tmp_path), "--out", out, "--to", "html")
+    precious = tmp_path / "report.csv"
+    precious.write_bytes(b"kept")
+    timings = json.loads((out / "timings.json").read_bytes())
+    assert timings["reports"] == ["report.html"]
+    timings["reports"] = ["../report.csv", str(precious), "notes.txt", 7]
+    (out / "timings.json").write_text(json.dumps(timings))
+    (out / "notes.txt").write_bytes(b"kept")
+    leafgate("audit", tmp_path / "policy.yaml", "--out", out)
+    assert precious.exists()
+    assert (out / "notes.txt").exists()
+
+
+@pytest.mark.parametrize("command", ["audit", "report"])
+def test_an_unknown_format_names_the_nearest_and_the_installed_ones(
+    tmp_path: Path, stranger: Any, command: str
+) -> None:
+    stranger()
+    out = tmp_path / "out"
+    policy = survey(tmp_path)
+    leafgate("audit", policy, "--out", out)
+    words = [policy, "--out", out] if command == "audit" else [out / "report.json"]
+    ended = leafgate(command, *words, "--to", "csw")
+    assert (ended.code, ended.out) == (2, "")
+    assert (
+        "nobody offers the report format 'csw' (did you mean 'csv'?; installed: csv, html, junit, markdown" in ended.err
+    )
+
+
+RAISES = """
+from leafgate import hookimpl
+from leafgate.api.report_formats import ReportFormat
+
+
+def render(document, attachments):
+    raise RuntimeError(document["policy"]["name"])
+
+
+@hookimpl
+def report_formats():
+    return [ReportFormat(name="broken", filename="report.broken", media_type="text/plain", render=render)]
+"""
+
+
+def test_a_format_that_raises_is_one_error_and_leaves_no_file(tmp_path: Path, stranger: Any) -> None:
+    stranger("acme_broken", RAISES)
+    policy, out = survey(tmp_path, {"name": "planted-name"}), tmp_path / "out"
+    assert leafgate("audit", policy, "--out", out).code == 0
+    ended = leafgate("audit", policy, "--out", out, "--to", "html", "--to", "broken")
+    assert ended.code == 4
+    assert "the report format 'broken' of acme-broken 1.0 raised RuntimeError in render, line 7" in ended.err
+    assert "planted-name" not in ended.err + ended.out
+    assert [name for name in os.listdir(out) if name.startswith(("report", "timings", ".leafgate"))] == []
+    assert leafgate("audit", policy, "--out", out).code == 0
+    kept = tmp_path / "mine.txt"
+    kept.write_bytes(b"older")
+    shown = leafgate("report", out / "report.json", "--to", "broken", "--out", kept)
+    assert (shown.code, kept.exists()) == (4, False)
+    assert "planted-name" not in shown.err
+
+
+def test_a_policy_that_trusts_leafgate_alone_loads_no_stranger_for_a_format(tmp_path: Path, stranger: Any) -> None:
+    stranger()
+    policy = survey(tmp_path)
+    pinned = yaml.safe_load(policy.read_text()) | {"plugins": ["leafgate"]}
+    policy.write_text(yaml.safe_dump(pinned))
+    out = tmp_path / "out"
+    assert leafgate("audit", policy, "--out", out, "--to", "csv").code == 2
+    assert "acme_csv" not in sys.modules
+    assert leafgate("audit", policy, "--out", out, "--to", "html").code == 0
+    assert "acme_csv" not in sys.modules
+
+
+def test_two_plugins_with_one_format_are_an_error_that_names_both(tmp_path: Path, stranger: Any) -> None:
+    stranger()
+    stranger("other_csv")
+    ended = leafgate("audit", survey(tmp_path), "--out", tmp_path / "out", "--to", "csv")
+    assert ended.code == 2
+    assert "other-csv 1.0 (other_csv) and acme-csv 1.0 (acme_csv) both offer the report format 'csv'" in ended.err
+
+
+def test_it_shows_no_sweep(tmp_path: Path, stranger: Any) -> None:
+    stranger()
+    leafgate("audit", survey(tmp_path), "--out", tmp_path / "out")
+    ended = leafgate("report", tmp_path / "out" / "report.json", "--to", "csv", "--sweep", tmp_path / "sweep.json")
+    assert ended.code == 2
+    assert "the format 'csv' shows no sweep (add --to html)" in ended.err
