@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cases import more
+from leafgate.api.checks import AuditCheck
 from leafgate.api.components import AttackModel, TreeBuilder
 from leafgate.api.metrics import Metric, RecordMetric
 from leafgate.io.yaml import parse_yaml
@@ -76,7 +77,7 @@ def test_a_member_of_a_class_that_the_plugin_page_names_exists() -> None:
     rows = MEMBERS.findall(TEXTS["docs/plugins.md"].partition("## What a class says of itself")[2])
     names = {name for row in rows for name in re.findall(r"`(\w+)", row)}
     assert {"unit", "examples", "must_hide", "wants_test"} <= names
-    members = {name for kind in (AttackModel, Metric, RecordMetric, TreeBuilder) for name in dir(kind)}
+    members = {name for kind in (AttackModel, AuditCheck, Metric, RecordMetric, TreeBuilder) for name in dir(kind)}
     assert names <= members
 
 

@@ -25,6 +25,10 @@ MAX_RESULTS = 5000
 """Code scanning shows no more results of a run."""
 MAX_LEAVES = 50
 """Leaves of the tree in one result."""
+LIMIT_CHECK = "A limit of the privacy policy"
+CHECK_PREFIX = "check:"
+"""How the ids of findings of plugins' checks begin, which have no `metric`."""
+EVERY_AUDIT = "It runs in every audit, whatever the privacy policy asks for"
 
 
 def sarif(report: JsonObject) -> bytes:
@@ -81,7 +85,9 @@ def _idle(report: JsonObject) -> list[JsonDocument]:
 
 
 def _rule(finding: JsonObject) -> str:
-    """The name of the check that a finding belongs to."""
+    """The name of the check that a finding belongs to; of a plugin's check without the column."""
+    if not finding["metric"] and finding["id"].startswith(CHECK_PREFIX):
+        return clean(finding["id"].partition("#")[0])
     return clean(finding["id"].split("@")[0])
 
 
@@ -89,18 +95,18 @@ def _rule_document(name: str, findings: list[JsonObject]) -> JsonDocument:
     own = [finding for finding in findings if _rule(finding) == name]
     alarms = {clean(finding.get("alarm", "")) for finding in own}
     uses = clean(own[0].get("use", ""))
-    check = f"The check {name}, which uses {uses}." if uses else f"The check {name}."
+    of_check = not own[0]["metric"] and name.startswith(CHECK_PREFIX)
+    check = f"The check {name}, which uses {uses}." if uses and not of_check else f"The check {name}."
+    what_it_is = EVERY_AUDIT if of_check else LIMIT_CHECK
+    by = "and comes with" if of_check else "checked by"
+    helps = "What it checks" if of_check else "What it measures, what a good score means, worked out"
     what = alarms.pop() if len(alarms) == 1 else ""
     return {
         "id": name,
         "name": name,
         "shortDescription": {"text": f"Raised where {what}." if what else check},
-        "fullDescription": {
-            "text": f"{check} A limit of the privacy policy, checked by {clean(own[0]['plugin']) or 'leafgate'}."
-        },
-        "help": {
-            "text": f"What it measures, what a good score means, worked out: leafgate explain {_explained_by(own[0])}"
-        },
+        "fullDescription": {"text": f"{check} {what_it_is}, {by} {clean(own[0]['plugin']) or 'leafgate'}."},
+        "help": {"text": f"{helps}: leafgate explain {_explained_by(own[0])}"},
         "defaultConfiguration": {"level": "error"},
         "properties": {"tags": ["privacy"]},
     }

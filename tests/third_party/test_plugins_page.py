@@ -4,20 +4,27 @@ import re
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import cast
 
 import numpy as np
 import pytest
 
+from command_line import leafgate
+from entry_points import Point
 from leafgate.algorithms.consistency import inconsistent_leaves
-from leafgate.api import Release, TreeBuilder
+from leafgate.api import Release, TreeBuilder, registry
+from leafgate.api.hookspecs import GROUP
 from leafgate.app import serialize
-from leafgate.testing import check_attack, check_builder, check_metric
+from leafgate.disclosure.stored import parse_report
+from leafgate.errors import ExitCode
+from leafgate.testing import check_attack, check_audit_check, check_builder, check_metric
 from mortgage import mortgage
 
 PACKAGE = Path(__file__).with_name("acme_leafgate")
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "plugins.md").read_text(encoding="utf-8")
 SHOWN = dict(re.findall(r"`([\w.]+)`:\n\n```\w+\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
+MORTGAGE = Path(__file__).resolve().parents[2] / "policies/mortgage.yaml"
 FILES = sorted(file.name for file in PACKAGE.iterdir() if file.is_file())
 
 
@@ -30,18 +37,96 @@ def test_a_file_is_shown_as_it_is(name: str) -> None:
     assert SHOWN[name] == (PACKAGE / name).read_text(encoding="utf-8")
 
 
-def test_the_only_other_blocks_of_code_are_the_builder_and_the_report_format() -> None:
-    assert len(re.findall(r"^```(?:python|toml|yaml)$", PAGE, re.MULTILINE)) == len(FILES) + 2
+def test_the_only_other_blocks_of_code_are_the_builder_the_check_and_the_report_format() -> None:
+    assert len(re.findall(r"^```(?:python|toml|yaml)$", PAGE, re.MULTILINE)) == len(FILES) + 3
+
+
+def module_of_the_page(word: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The block of the page that has this word, as a module of its own."""
+    (block,) = (text for text in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if word in text)
+    name = f"{word.split()[-1].lower()}_of_the_page"
+    (folder / f"{name}.py").write_text(block, encoding="utf-8")
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    return import_module(name)
 
 
 @pytest.fixture
 def stump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TreeBuilder:
     """The builder of the page, in a module of its own."""
-    (block,) = (text for text in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "class Stump" in text)
-    (tmp_path / "stump_of_the_page.py").write_text(block, encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "stump_of_the_page", raising=False)
-    return cast(TreeBuilder, import_module("stump_of_the_page").Stump())
+    return cast(TreeBuilder, module_of_the_page("class Stump", tmp_path, monkeypatch).Stump())
+
+
+@pytest.fixture
+def rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The module with the check of the page, installed as a distribution of its own beside the bundled plugins."""
+    module = module_of_the_page("class ForbiddenColumns", tmp_path, monkeypatch)
+    installed = vars(registry)["entry_points"](group=GROUP)
+    point = Point("rules", lambda: module, "acme-rules", "1.0")
+    monkeypatch.setattr(registry, "entry_points", lambda group: [*installed, point])
+    return module
+
+
+def test_the_check_of_the_page_conforms(rules: ModuleType) -> None:
+    assert check_audit_check(rules.ForbiddenColumns()) == {}
+
+
+def test_the_check_of_the_page_fails_a_release_that_names_a_forbidden_column(
+    rules: ModuleType,
+) -> None:
+    (shown,) = re.findall(r"ends with\n\n```text\n(.*?)```", PAGE, re.DOTALL)
+    audited = leafgate("audit", MORTGAGE)
+    assert (audited.code, audited.err) == (ExitCode.FAIL, "")
+    assert shown in audited.out
+
+
+def test_the_check_of_the_page_has_nothing_against_a_release_without_such_a_column(
+    rules: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rules, "FORBIDDEN", frozenset({"religion"}))
+    audited = leafgate("audit", MORTGAGE)
+    assert (audited.code, audited.err) == (ExitCode.PASS, "")
+    assert "check:" not in audited.out
+
+
+def test_a_policy_that_lists_plugins_runs_the_checks_of_these_alone(rules: ModuleType, tmp_path: Path) -> None:
+    policy = MORTGAGE.read_text(encoding="utf-8")
+    (tmp_path / "mortgage.csv").write_bytes(MORTGAGE.with_suffix(".csv").read_bytes())
+    for pins, code in (("leafgate", ExitCode.PASS), ("leafgate, acme-rules", ExitCode.FAIL)):
+        (tmp_path / "pinned.yaml").write_text(f"{policy}\nplugins: [{pins}]\n", encoding="utf-8")
+        assert leafgate("audit", tmp_path / "pinned.yaml").code == code
+
+
+def test_the_check_of_the_page_is_listed_explained_and_in_the_report(rules: ModuleType, tmp_path: Path) -> None:
+    assert "rules (acme-rules 1.0): check forbidden_columns\n" in leafgate("plugins").out
+    assert leafgate("explain", "forbidden_columns").out.startswith("forbidden_columns: check of acme-rules 1.0\n")
+    leafgate("audit", MORTGAGE, "--out", tmp_path / "results")
+    report = parse_report((tmp_path / "results/report.json").read_bytes(), "report.json")
+    (its_finding,) = (each for each in report["findings"] if each["id"].startswith("check:"))
+    assert (its_finding["plugin"], its_finding["passed"]) == ("acme-rules 1.0", False)
+    assert "exception" in its_finding["evidence"]["problem"]
+
+
+def test_diff_names_the_finding_that_the_check_of_the_page_adds(
+    rules: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    leafgate("audit", MORTGAGE, "--out", tmp_path / "checked")
+    monkeypatch.setattr(rules, "FORBIDDEN", frozenset())
+    leafgate("audit", MORTGAGE, "--out", tmp_path / "unchecked")
+    reports = [tmp_path / name / "report.json" for name in ("unchecked", "checked")]
+    compared = leafgate("diff", *reports)
+    assert (compared.code, compared.err) == (ExitCode.FAIL, "")
+    assert "check:forbidden_columns#marital_status" in compared.out
+
+
+def test_a_sweep_finds_no_point_that_passes_where_the_check_of_the_page_fails(
+    rules: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    words = ("sweep", MORTGAGE, "--over", "build.k=3", "--workers", 1, "--out", tmp_path)
+    refused = leafgate(*words)
+    assert refused.code == ExitCode.FAIL
+    monkeypatch.setattr(rules, "FORBIDDEN", frozenset())
+    assert leafgate(*words, "--fresh").code == ExitCode.PASS
 
 
 def test_the_builder_of_the_page_makes_a_release_that_counts_the_table(stump: TreeBuilder) -> None:

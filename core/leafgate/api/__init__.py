@@ -1,6 +1,7 @@
 """All that plugin authors import, together with `leafgate.algorithms` and, for commands, `leafgate.app`.
 
-Components  TreeBuilder, AttackModel; metrics of people (AtLeast, AtMost) and of releases (ReleaseAtLeast, ...)
+Components  TreeBuilder, AttackModel; metrics of people (AtLeast, AtMost) and of releases (ReleaseAtLeast, ...);
+            AuditCheck
 Hooks       hookimpl marks the functions of a plugin; lazy("numpy") imports a heavy module on its first use
 Values      Table, Schema, Release and its trees, AdversaryKnowledge, Belief, ScoringContext, what evidence is made of
 Errors      InconclusiveError ("could not tell", never a pass), PolicyError, DataError, NoReleaseError, ...
@@ -10,6 +11,7 @@ pandas. The modules of this package are private:
 
     hookspecs     the hooks by which a plugin offers components and commands
     components    base classes of tree builders and attacks;  metrics: those of metrics;  context: what a metric reads
+    checks        the base class of audit checks, what they read and return
     declarations  what a policy declares;  plan: AuditPlan, all that the engine knows of a policy
     paths         types of options that name files
     report_formats  formats in which reports are written
@@ -18,6 +20,9 @@ pandas. The modules of this package are private:
 
 from typing import TYPE_CHECKING
 
+from leafgate.api.checks import AuditCheck as AuditCheck
+from leafgate.api.checks import CheckContext as CheckContext
+from leafgate.api.checks import CheckFinding as CheckFinding
 from leafgate.api.components import ONLY_DERIVED as ONLY_DERIVED
 from leafgate.api.components import AttackModel as AttackModel
 from leafgate.api.components import Strict as Strict

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from leafgate.api.checks import AuditCheck
 from leafgate.api.components import AttackModel, Component, TreeBuilder
 from leafgate.api.metrics import Example, Metric, RecordMetric
 from leafgate.api.registry import Plugin, Plugins, use_of
@@ -26,11 +27,16 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
         yield from _models_in(inner)
 
 
-KINDS: dict[type[Component], str] = {TreeBuilder: "builder", AttackModel: "attack", Metric: "metric"}
+KINDS: dict[type[Component], str] = {
+    TreeBuilder: "builder",
+    AttackModel: "attack",
+    Metric: "metric",
+    AuditCheck: "check",
+}
 
 
 def kind_of(component: type[Component]) -> str:
-    """builder, attack or metric."""
+    """builder, attack, metric or check."""
     return next(word for base, word in KINDS.items() if issubclass(component, base))
 
 
@@ -62,16 +68,14 @@ def explanation(component: type[Component], origin: str) -> str:
     """The page `leafgate explain` prints."""
     lines = [f"{use_of(component)}: {kind_of(component)} of {origin}", "", inspect.getdoc(component) or "", ""]
     if issubclass(component, Metric):
-        lines += _what_it_scores(component)
-        if component.checks:
-            lines.append(f"Checks the guarantee {component.checks!r} that a release claims.")
-        if component.private:
-            lines.append("Public reports state whether the limit holds, and no number.")
+        lines += _metric_lines(component)
     if issubclass(component, AttackModel):
         lines.append(f"Reads numbers that are: {', '.join(sorted(component.reads))}.")
         lines.append(f"Takes into account, where granted: {', '.join(sorted(component.needs)) or 'nothing more'}.")
     if issubclass(component, TreeBuilder):
         lines.append(f"Randomness: {component.randomness}.")
+    if issubclass(component, AuditCheck):
+        return "\n".join([*lines, *_check_lines(component)]) + "\n"
     scale, safe, alarm = "", "", ""
     if issubclass(component, Metric):
         scale, safe, alarm = component.scale, component.interpretation, component.plain_failure_of("the secret")
@@ -93,6 +97,24 @@ def explanation(component: type[Component], origin: str) -> str:
         picked = f": {{use: {use.default}}}" if use else ""
         lines += ["", f"{name}{picked}: {_first_line(model)}", *_option_lines(model, "  ")]
     return "\n".join(lines) + "\n"
+
+
+def _check_lines(check: type[AuditCheck]) -> Iterator[str]:
+    """When a check runs, what the public reads of it, and what it states about itself."""
+    yield "Runs in every audit; where a policy lists `plugins`, only if its distribution is among them."
+    public = "its reasons" if check.of_release else "that it has a finding, and no reason"
+    yield f"Public reports state {public}."
+    texts = {"Threat model": check.threat_model, "Formula": check.formula, "Source": check.source}
+    yield from (f"{title}: {text}" for title, text in {**texts, "Finding": check.plain_failure}.items() if text)
+
+
+def _metric_lines(metric: type[Metric]) -> Iterator[str]:
+    """What a metric scores, which claim it checks, and what the public reads of it."""
+    yield from _what_it_scores(metric)
+    if metric.checks:
+        yield f"Checks the guarantee {metric.checks!r} that a release claims."
+    if metric.private:
+        yield "Public reports state whether the limit holds, and no number."
 
 
 def _what_it_scores(metric: type[Metric]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pluggy
 
+from leafgate.api.checks import AuditCheck
 from leafgate.api.components import AttackModel, TreeBuilder
 from leafgate.api.metrics import Metric
 from leafgate.api.report_formats import ReportFormat
@@ -41,6 +42,12 @@ def attack_models() -> list[type[AttackModel]]:
 @hookspec
 def privacy_metrics() -> list[type[Metric]]:
     """Offer ways to score what an attack learned."""
+    raise NotImplementedError
+
+
+@hookspec
+def audit_checks() -> list[type[AuditCheck]]:
+    """Offer checks that run in every audit, although no policy asks for them."""
     raise NotImplementedError
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 import pluggy
 
 from leafgate.api import hookspecs
+from leafgate.api.checks import AuditCheck
 from leafgate.api.components import AttackModel, Component, TreeBuilder
 from leafgate.api.metrics import Metric
 from leafgate.api.report_formats import ReportFormat, mistakes
@@ -27,6 +28,7 @@ OFFERS: dict[str, type[Component]] = {
     "tree_builders": TreeBuilder,
     "attack_models": AttackModel,
     "privacy_metrics": Metric,
+    "audit_checks": AuditCheck,
 }
 
 Entry: TypeAlias = tuple[EntryPoint, str, str]
@@ -248,6 +250,8 @@ def _check_offer(component: object, base: type[Component], hook: str) -> None:
     field = component.model_fields["use"]
     if get_args(field.annotation) != (field.default,):
         raise TypeError(f'{component.__name__} needs a name: use: Literal["..."] = "..."')
+    if issubclass(component, AuditCheck):
+        _check_audit_check(component)
     unknown = sorted(set(component.needs) - NEEDS) if issubclass(component, AttackModel) else []
     if unknown:
         raise TypeError(f"{component.__name__} needs {unknown[0]!r}, which is none of {', '.join(sorted(NEEDS))}")
@@ -259,3 +263,11 @@ def _check_offer(component: object, base: type[Component], hook: str) -> None:
         raise TypeError(
             f"{component.__name__} needs a direction, at_least or at_most: derive it from AtLeast or AtMost"
         )
+
+
+def _check_audit_check(check: type[AuditCheck]) -> None:
+    required = [name for name, field in check.model_fields.items() if field.is_required()]
+    if required:
+        raise TypeError(f"{check.__name__} requires the option {required[0]!r}, and no policy gives a check options")
+    if not check.plain_failure.strip():
+        raise TypeError(f"{check.__name__} needs `plain_failure`: the public may read nothing else of its findings")

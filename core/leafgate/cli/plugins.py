@@ -67,7 +67,9 @@ def new(
 plugins_app.command("new")(guarded(new))
 
 
-def explain(name: Annotated[str, typer.Argument(metavar="NAME", help="A builder, an attack or a metric.")]) -> int:
+def explain(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A builder, an attack, a metric or a check.")],
+) -> int:
     """Say what a plugin does: options, threat model, formula, source."""
     from leafgate.api.describe import explanation
     from leafgate.api.registry import load_plugins

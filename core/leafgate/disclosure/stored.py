@@ -18,7 +18,7 @@ from leafgate.io.files import read_bounded
 from leafgate.io.json import JsonDocument, JsonObject, canonical, parse_json
 from leafgate.io.release_codec import FORMAT as RELEASE_FORMAT
 from leafgate.types.paths import format_path
-from leafgate.types.report import Direction
+from leafgate.types.report import CHECK_PREFIX, Direction
 
 MAX_BYTES = 64 * 1024 * 1024
 MESSAGES = {
@@ -121,8 +121,10 @@ def _breaks_limit(finding: JsonObject, audience: str) -> bool:
 def _waiver_contradictions(finding: JsonObject, report: JsonObject, place: str) -> Iterator[Problem]:
     """What is wrong with the waiver on a finding."""
     waiver = finding["waiver"]
-    if not finding["metric"] or not finding["limit"] or finding["id"].startswith("guarantee:"):
-        yield Problem(place, "is waived, and is no limit of the policy")
+    of_check = not finding["metric"] and finding["id"].startswith(CHECK_PREFIX)
+    of_limit = finding["metric"] and finding["limit"] and not finding["id"].startswith("guarantee:")
+    if not (of_check or of_limit):
+        yield Problem(place, "is waived, and is no limit of the policy or finding of a check")
     if same_person(waiver["owner"], waiver["approved_by"]):
         yield Problem(f"{place}.waiver", "its owner approves it")
     days = (date.fromisoformat(waiver["expires"]) - date.fromisoformat(waiver["issued"])).days

@@ -15,7 +15,7 @@ from leafgate.api.plan import AuditPlan, ReleaseFileChecks
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult, announce_attack, run_attack
 from leafgate.engine.build import build
-from leafgate.engine.checks import check_claims, soundness_checks, verified
+from leafgate.engine.checks import check_claims, plugin_checks, soundness_checks, verified
 from leafgate.engine.figures import guesses, tree_view
 from leafgate.engine.knowledge import Adversaries
 from leafgate.engine.report_facts import files_about_people, files_of, report_of
@@ -105,6 +105,7 @@ def audit(
         state = replace(state, verified_claims=verified(claims))
         limits = locations.of_limits(judge(plan.metrics, state))
         disclosed = locations.of_build(file_checks.findings(plan, plugins, artifact.release))
+        limits += locations.of_build(plugin_checks(state))
         limits, waivers = apply_waivers(plan, artifact, limits, [*doubts, *disclosed, *claims], passes(state), today)
     findings = [*doubts, *disclosed, *limits, *claims]
     with _timed(seconds, "draw"):

@@ -1,23 +1,28 @@
-"""Checks of the release itself: the claims it makes, and what leaves an audit inconclusive whatever its limits say."""
+"""Checks of the release that no limit asks for: its claims, what leaves an audit inconclusive, and plugins' checks."""
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import redirect_stdout
 from dataclasses import replace
+from io import StringIO
+from itertools import islice
 from typing import Any
 
 from leafgate.algorithms.consistency import counts_missing_cells, follows_from_records, is_exact_despite_label
 from leafgate.algorithms.node_counts import REMEDY
+from leafgate.api.checks import AuditCheck, CheckContext, CheckedData, CheckFinding
 from leafgate.api.components import AttackModel
 from leafgate.api.metrics import Metric, RecordMetric
 from leafgate.api.plan import AuditPlan
-from leafgate.api.registry import Plugins
+from leafgate.api.registry import Plugins, use_of
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
 from leafgate.engine.score import AuditState, inconclusive, score_beliefs, score_one
-from leafgate.errors import InconclusiveError, LeafgateError
-from leafgate.types.evidence import AuditorOnly
-from leafgate.types.report import Finding
+from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
+from leafgate.types.evidence import RESERVED, AuditorOnly, checked_evidence, is_json_encodable
+from leafgate.types.report import CHECK_PREFIX, Finding
 
 Attack = Callable[[AttackModel], AttackResult]
 WORST_FIRST = (False, None, True)
@@ -262,3 +267,95 @@ def _noisy_cells(column: str, state: AuditState) -> set[int]:
         return set()
     place = records.columns.index(column)
     return {i for i, row in enumerate(records.rows) if row[place] is not None}
+
+
+# --- The checks of plugins ---
+
+
+def plugin_checks(state: AuditState) -> list[Finding]:
+    """The findings of all installed audit checks, by the checks' names; a check that errs has an inconclusive one."""
+    kinds = [kind for kind in state.plugins.kind(AuditCheck) if issubclass(kind, AuditCheck)]
+    return [finding for kind in kinds for finding in _run_check(kind, state)]
+
+
+def _run_check(kind: type[AuditCheck], state: AuditState) -> list[Finding]:
+    """Run one check on copies and isolate its errors. What it prints is dropped: it may hold a cell of the data."""
+    printed = StringIO()
+    try:
+        with isolate_plugin_errors(kind, state.plugins):
+            context = check_context(kind, state)
+            with redirect_stdout(printed):
+                findings = answers_of(kind.model_validate({"use": use_of(kind)}), context)
+        problem = "it prints, and a check may only return findings" if printed.getvalue() else ""
+    except LeafgateError as error:
+        findings, problem = [], str(error)
+    if not problem:
+        return [finding_of(kind, state.plugins.origin(kind), each) for each in findings]
+    origin = state.plugins.origin(kind)
+    evidence = {"problem": f"{use_of(kind)} ({origin}): {problem}"}
+    return [replace(_bare_finding(kind, origin, None), evidence=evidence)]
+
+
+def check_context(kind: type[AuditCheck], state: AuditState) -> CheckContext:
+    """What a check of this kind reads: copies, of the release alone where it declares `of_release`."""
+    beliefs = {result.attack.called: tuple(result.beliefs) for result in state.attack_results}
+    data = None if kind.of_release else CheckedData(state.table, state.test, state.known, beliefs)
+    return CheckContext.copy_of(state.release, data)
+
+
+def answers_of(check: AuditCheck, context: CheckContext) -> list[CheckFinding]:
+    """Run a check; its findings, validated. An error of leafgate that it raises itself is its finding.
+
+    Raises InconclusiveError for what is no finding that a report can hold, and where a check that declares
+    `of_release` reads anything else.
+    """
+    columns = [column.name for column in context.release.schema.columns]
+    try:
+        answers = list(islice(check.run(context), len(columns) + 2))
+    except LeafgateError as error:
+        if check.of_release and isinstance(error, UnreadableError):
+            raise
+        return [CheckFinding(problem=str(error), fails=False)]
+    for answer in answers:
+        _require_valid(answer, columns)
+    about = [answer.column for answer in answers]
+    if len(set(about)) < len(about):
+        raise InconclusiveError("it returned two findings about one column, or two about the whole release")
+    return [replace(answer, evidence=copy.deepcopy(dict(answer.evidence))) for answer in answers]
+
+
+def _require_valid(answer: object, columns: Iterable[str]) -> None:
+    if type(answer) is not CheckFinding:
+        raise InconclusiveError("it returned something that is no CheckFinding")
+    problem = answer.problem
+    if not isinstance(problem, str) or not problem.strip() or not is_json_encodable(problem):
+        raise InconclusiveError("it returned a finding whose `problem` is no text")
+    if type(answer.fails) is not bool:
+        raise InconclusiveError("it returned a finding whose `fails` is neither True nor False")
+    if answer.column is not None and (type(answer.column) is not str or answer.column not in columns):
+        raise InconclusiveError("it returned a finding about something that is no column of the schema")
+    checked_evidence(answer.evidence, RESERVED)
+
+
+def finding_of(kind: type[AuditCheck], origin: str, answer: CheckFinding) -> Finding:
+    """The finding of a report; problem and evidence are for auditors unless they follow from the release alone."""
+    evidence: dict[str, Any] = {"problem": answer.problem, **answer.evidence}
+    if not kind.of_release:
+        evidence = {key: AuditorOnly(content) for key, content in evidence.items()}
+    finding = _bare_finding(kind, origin, answer.column)
+    return replace(finding, passed=False if answer.fails else None, evidence=evidence)
+
+
+def _bare_finding(kind: type[AuditCheck], origin: str, column: str | None) -> Finding:
+    """An inconclusive finding of a check, without evidence."""
+    about = "" if column is None else f"#{column}"
+    return Finding(
+        f"{CHECK_PREFIX}{use_of(kind)}{about}",
+        "",
+        None,
+        use=use_of(kind),
+        plugin=origin,
+        private=not kind.of_release,
+        of_release=kind.of_release,
+        plain_failure=kind.plain_failure,
+    )

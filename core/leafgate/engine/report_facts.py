@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from leafgate.algorithms.routing import count_leaves
+from leafgate.api.checks import AuditCheck
 from leafgate.api.components import AttackModel, Component
 from leafgate.api.declarations import Grants
 from leafgate.api.paths import digest
@@ -273,9 +274,10 @@ def _release_facts(plan: AuditPlan, artifact: ReleaseArtifact) -> dict[str, Any]
 
 
 def versions_of(plan: AuditPlan, plugins: Plugins) -> dict[str, str]:
-    """Of Python, leafgate, and every distribution the policy's plugins come from."""
+    """Of Python, leafgate, and every distribution that the policy's plugins or the audit checks come from."""
     components: list[Component] = [plan.builder, *plan.attacks, *plan.metrics]
-    names = dict.fromkeys([*CORE_DISTRIBUTIONS, *(plugins.origin(component).split(" ")[0] for component in components)])
+    used: list[Component | type[Component]] = [*components, *plugins.kind(AuditCheck)]
+    names = dict.fromkeys([*CORE_DISTRIBUTIONS, *(plugins.origin(component).split(" ")[0] for component in used)])
     versions = {"python": ".".join(map(str, sys.version_info[:3]))}
     for name in names:
         try:

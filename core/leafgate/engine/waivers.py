@@ -31,7 +31,8 @@ def utc_today() -> date:
 class WaiverReview:
     """A policy's waivers, compared on one day with the findings of an audit.
 
-    `limits` are the findings of the policy's metrics, the only ones that can be waived; `others` everything else.
+    `limits` are the findings of the policy's metrics and of plugins' checks, the only ones that can be waived; `others`
+    everything else.
     `release` is the digest of what was built, None where nothing could be; `file` that of the bytes it was read from,
     None where it was read from no file.
     """
@@ -83,24 +84,26 @@ class WaiverReview:
 
     def _about_the_finding(self, waiver: WaiverTerms) -> Iterator[tuple[str, str]]:
         same_id = [finding for finding in self.limits if finding.id == waiver.finding]
-        of_metrics = [finding for finding in same_id if finding.metric]
-        others = len(of_metrics) < len(same_id) or any(finding.id == waiver.finding for finding in self.others)
-        if not of_metrics and not others:
+        waivable = [finding for finding in same_id if finding.metric or finding.is_of_check]
+        others = len(waivable) < len(same_id) or any(finding.id == waiver.finding for finding in self.others)
+        if not waivable and not others:
             close = get_close_matches(waiver.finding, [finding.id for finding in self.limits], 1)
             yield "unknown", "no finding has this id" + (f"; did you mean {close[0]}?" if close else "")
         elif others:
             yield "not_waivable", "only a limit of the policy that is broken can be waived; this is none"
-        elif len(of_metrics) > 1:
+        elif len(waivable) > 1:
             yield "not_waivable", "several findings have this id; give metrics and attacks names that tell them apart"
         else:
-            yield from self._about_the_limit(waiver, of_metrics[0])
+            yield from self._about_the_limit(waiver, waivable[0])
 
     def _about_the_limit(self, waiver: WaiverTerms, finding: Finding) -> Iterator[tuple[str, str]]:
         if finding.passed is None:
             yield "not_waivable", "it could not be told whether the limit holds, which cannot be waived"
         if finding.passed:
             yield "unused", "the limit holds without it; take it out"
-        if waiver.has_limit and not (waiver.weaker is not None and self.holds(waiver.weaker, waiver.finding)):
+        if waiver.has_limit and finding.limit is None:
+            yield "not_waivable", "it has no limit that could be weakened; take `limit` out of the waiver"
+        elif waiver.has_limit and not (waiver.weaker is not None and self.holds(waiver.weaker, waiver.finding)):
             yield "broken_limit", "the weaker limit that it asks for is broken too"
 
 

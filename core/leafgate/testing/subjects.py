@@ -7,18 +7,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from io import StringIO
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leafgate.api.checks import AuditCheck, CheckContext, CheckedData, CheckFinding
 from leafgate.api.components import AttackModel, Component, TreeBuilder
 from leafgate.api.context import ScoringContext
 from leafgate.api.metrics import Metric, RecordMetric
+from leafgate.engine.checks import answers_of
 from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import serialize
@@ -340,12 +343,54 @@ class MetricSubject(Subject[CaseKind, ScoringContext, str]):
         return float(numbers.min()) if self.component.direction == "at_least" else -float(numbers.max())
 
 
-def subject_of(component: Component, more: Sequence[Scenario]) -> AttackSubject | BuilderSubject | MetricSubject:
-    """The subject of a component; TypeError if it is no attack, builder or metric."""
+@dataclass(frozen=True)
+class CheckSubject(Subject[Scenario, CheckContext, list[CheckFinding]]):
+    """An audit check, and the releases it is run on, each with the table it was made from and one belief."""
+
+    component: AuditCheck
+
+    rejection = "returns no findings on any release of this kit"
+    remedy = "return an iterable of CheckFinding, each about another column or about the whole release; print nothing"
+
+    def instances(self) -> Iterator[tuple[str, Scenario]]:
+        return ((scenario.name, scenario) for scenario in (*SETTINGS, *self.more))
+
+    def open(self, instance: Scenario) -> CheckContext:
+        world = instance.world()
+        secret = world.known.schema.secrets[0]
+        shares = pd.DataFrame(1 / len(secret.domain), index=range(len(world.table)), columns=list(secret.domain))
+        belief = Belief(secret.name, np.zeros(len(world.table), dtype=int), shares)
+        data = None if self.component.of_release else CheckedData(world.table, None, world.known, {"linking": [belief]})
+        return CheckContext.copy_of(world.release, data)
+
+    def run(self, opened: CheckContext) -> list[CheckFinding]:
+        printed = StringIO()
+        try:
+            with redirect_stdout(printed):
+                findings = called(self.component, lambda: answers_of(self.component, opened))
+        except InconclusiveError as error:
+            raise NonConformance(f"what it returns on a release of this kit is refused: {error}", self.remedy) from None
+        if printed.getvalue():
+            raise NonConformance("it prints, which leaves the audit inconclusive", "print nothing; return findings")
+        return findings
+
+    def snapshot(self, opened: CheckContext) -> str:
+        if self.component.of_release:
+            return canonical_text(opened.release)
+        beliefs = [belief for results in opened.beliefs.values() for belief in results]
+        return canonical_text([opened.release, opened.table, opened.known, *beliefs])
+
+
+def subject_of(
+    component: Component, more: Sequence[Scenario]
+) -> AttackSubject | BuilderSubject | MetricSubject | CheckSubject:
+    """The subject of a component; TypeError if it is no attack, builder, metric or check."""
+    if isinstance(component, AuditCheck):
+        return CheckSubject(component, more)
     if isinstance(component, AttackModel):
         return AttackSubject(component, more)
     if isinstance(component, Metric):
         return MetricSubject(component, more)
     if isinstance(component, TreeBuilder):
         return BuilderSubject(component, more)
-    raise TypeError(f"{type(component).__name__} is no builder, attack or metric")
+    raise TypeError(f"{type(component).__name__} is no builder, attack, metric or check")

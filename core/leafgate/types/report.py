@@ -101,6 +101,8 @@ class Limit:
 
 
 FORMAT = "leafgate/report/1"
+CHECK_PREFIX = "check:"
+"""How the id of an audit check's finding begins; its `metric` is empty."""
 Verdict = Literal["pass", "fail", "inconclusive"]
 GROUPS_ALONE = "the metric scores groups of people, and no distribution of a secret"
 DERIVED_ALONE = "the metric can only score what is derived"
@@ -155,7 +157,7 @@ class Finding:
     `smallest_group` in the smallest of all. `where` is the line of the policy file that asked for the limit:
     {"file", "line"}, empty where it is not known. `waiver` states who lets the finding through although it failed, and
     until when. `plain_failure` is a clause in plain words: what a broken limit means. `use` is the `use` of a metric
-    with a name of its own.
+    with a name of its own, or of an audit check.
     """
 
     id: str
@@ -196,6 +198,11 @@ class Finding:
     def average(self) -> bool:
         """Is its value the mean over people?"""
         return self.limit is not None and self.limit.average
+
+    @property
+    def is_of_check(self) -> bool:
+        """Is it the finding of a plugin's audit check?"""
+        return not self.metric and self.id.startswith(CHECK_PREFIX)
 
     @property
     def fails(self) -> bool:

@@ -4,9 +4,9 @@ from typing import Any, Literal
 import pytest
 
 from entry_points import BASICS, Load, Point, install, module, offering, raising
-from leafgate.api import AtLeast, AttackModel, Metric
+from leafgate.api import AtLeast, AttackModel, AuditCheck, CheckContext, CheckFinding, Metric
 from leafgate.api.components import Component
-from leafgate.api.describe import plugin_lines, plugins_document
+from leafgate.api.describe import explanation, plugin_lines, plugins_document
 from leafgate.api.registry import Plugin, load_plugins
 from leafgate.errors import InconclusiveError, PolicyError
 from leafgate.policy.load import policy_model, policy_of
@@ -63,9 +63,42 @@ class Limitless(Metric):
     direction = "at_least"
 
 
+class Veto(AuditCheck):
+    """Has no finding."""
+
+    use: Literal["veto"] = "veto"
+
+    threat_model = "none"
+    formula = "nothing"
+    source = "counting"
+    plain_failure = "the release must not be published"
+
+    def run(self, context: CheckContext) -> list[CheckFinding]:
+        return []
+
+
+class Choosy(Veto):
+    """A check that needs an option, which no policy could give it."""
+
+    words: tuple[str, ...]
+
+
+class Mute(Veto):
+    """A check of which the public would read nothing."""
+
+    plain_failure = " "
+
+
 @pytest.mark.parametrize(
     ("component", "said"),
-    [(Nameless, "use: Literal"), (Loose, "use: Literal"), (Aimless, "direction"), (Limitless, "direction")],
+    [
+        (Nameless, "use: Literal"),
+        (Loose, "use: Literal"),
+        (Aimless, "direction"),
+        (Limitless, "direction"),
+        (Choosy, "requires the option 'words'"),
+        (Mute, "needs `plain_failure`"),
+    ],
 )
 def test_a_class_no_policy_could_use_breaks_its_plugin_alone(
     monkeypatch: pytest.MonkeyPatch, component: type[Component], said: str
@@ -120,6 +153,40 @@ def test_two_plugins_with_one_name_are_an_error_that_names_both(monkeypatch: pyt
     assert f"{ORIGIN} (spies)" in str(caught.value)
     assert "basics 1.0 (basics)" in str(caught.value)
     assert caught.value.exit_code == 2
+
+
+class SecondCalm(AuditCheck):
+    """A check with the name of an attack."""
+
+    use: Literal["calm"] = "calm"
+
+    plain_failure = "the release must not be published"
+
+
+def test_a_check_and_an_attack_with_one_name_are_an_error_that_names_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, Point("spies", offering(SecondCalm)), BASICS)
+    with pytest.raises(PolicyError, match="both offer 'calm'") as caught:
+        load_plugins().kind(AuditCheck)
+    assert f"{ORIGIN} (spies)" in str(caught.value)
+    assert "basics 1.0 (basics)" in str(caught.value)
+
+
+def test_a_check_is_listed_and_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, Point("spies", offering(Veto)), BASICS)
+    found = load_plugins()
+    assert f"spies ({ORIGIN}): check veto\n" in plugin_lines(found)
+    offers = {each["name"]: each["offers"] for each in plugins_document(found)["plugins"]}
+    assert offers["spies"] == [{"kind": "check", "use": "veto"}]
+    page = explanation(found.by_name["veto"], ORIGIN)
+    assert page.startswith(f"veto: check of {ORIGIN}\n\nHas no finding.\n")
+    assert "Public reports state that it has a finding, and no reason.\n" in page
+    assert "Finding: the release must not be published\n" in page
+
+
+def test_no_policy_can_pick_a_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, Point("spies", offering(Veto)), BASICS)
+    with pytest.raises(PolicyError, match="attacks"):
+        policy_of(policy_document(attacks=[{"use": "calm"}, {"use": "veto"}]), Path())
 
 
 def test_components_are_found_by_kind_and_know_where_they_came_from(monkeypatch: pytest.MonkeyPatch) -> None:

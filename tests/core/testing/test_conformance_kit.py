@@ -95,7 +95,7 @@ def test_all_checks_at_once_list_everything_that_does_not_hold() -> None:
 
 
 def test_only_builders_attacks_and_metrics_conform() -> None:
-    with pytest.raises(TypeError, match="is no builder, attack or metric"):
+    with pytest.raises(TypeError, match="is no builder, attack, metric or check"):
         conformance(Component(use="x"))
 
 
