@@ -15,8 +15,7 @@ from leafgate.algorithms.prediction import predict
 from leafgate.algorithms.routing import split_rows
 from leafgate.api import Release, Table
 from leafgate.types.arrays import Rows
-from leafgate.types.hierarchy import Hierarchy
-from leafgate.types.schema import Column, Schema
+from leafgate.types.schema import Column, Hierarchy, Schema
 from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, children
 
 HIGHER = "Higher education"

@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from leafgate.types.hierarchy import Hierarchy
-from leafgate.types.schema import Column, Schema
+from leafgate.types.schema import Column, Hierarchy, Schema
 from leafgate.types.table import Table, make_table, typed_column
 
 CLASSES = ("good", "bad", "ugly")

@@ -9,13 +9,12 @@ Errors      InconclusiveError ("could not tell", never a pass), PolicyError, Dat
 docs/plugins.md explains them and says what a version of this interface promises. Importing it loads no numpy and no
 pandas. The modules of this package are private:
 
-    hookspecs     the hooks by which a plugin offers components and commands
-    components    base classes of tree builders and attacks;  metrics: those of metrics;  context: what a metric reads
-    checks        the base class of audit checks, what they read and return
-    declarations  what a policy declares;  plan: AuditPlan, all that the engine knows of a policy
-    paths         types of options that name files
-    report_formats  formats in which reports are written
-    registry      finds, checks and loads plugins;  describe: prints what a plugin states about itself
+    hookspecs       the hooks by which a plugin offers classes, commands and report formats
+    components      base classes of tree builders and attacks;  metrics: those of metrics;  context: what a metric reads
+    checks          base class of checks that run in every audit;  report_formats: what a format is
+    options         types of options: ranges of numbers, names of files;  knowledge: what `knows` may grant
+    plan            AuditPlan, all that the engine knows of a policy, and what a policy declares
+    registry        finds, checks and loads plugins;  describe: prints what a plugin states about itself
 """
 
 from typing import TYPE_CHECKING
@@ -28,8 +27,6 @@ from leafgate.api.components import AttackModel as AttackModel
 from leafgate.api.components import Strict as Strict
 from leafgate.api.components import TreeBuilder as TreeBuilder
 from leafgate.api.context import ScoringContext as ScoringContext
-from leafgate.api.declarations import Declarations as Declarations
-from leafgate.api.declarations import DeclaredColumn as DeclaredColumn
 from leafgate.api.hookspecs import hookimpl as hookimpl
 from leafgate.api.metrics import AtLeast as AtLeast
 from leafgate.api.metrics import AtMost as AtMost
@@ -40,15 +37,17 @@ from leafgate.api.metrics import ReleaseAtLeast as ReleaseAtLeast
 from leafgate.api.metrics import ReleaseAtMost as ReleaseAtMost
 from leafgate.api.options import NonNegativeFloat as NonNegativeFloat
 from leafgate.api.options import OpenProbability as OpenProbability
+from leafgate.api.options import OwnersFile as OwnersFile
+from leafgate.api.options import PeopleFile as PeopleFile
+from leafgate.api.options import PolicyFile as PolicyFile
 from leafgate.api.options import PositiveFloat as PositiveFloat
 from leafgate.api.options import PositiveInt as PositiveInt
 from leafgate.api.options import PositiveShare as PositiveShare
 from leafgate.api.options import PruningConfidence as PruningConfidence
 from leafgate.api.options import Share as Share
 from leafgate.api.options import ShareBelowOne as ShareBelowOne
-from leafgate.api.paths import OwnersFile as OwnersFile
-from leafgate.api.paths import PeopleFile as PeopleFile
-from leafgate.api.paths import PolicyFile as PolicyFile
+from leafgate.api.plan import Declarations as Declarations
+from leafgate.api.plan import DeclaredColumn as DeclaredColumn
 from leafgate.api.report_formats import SWEEP_PICTURE as SWEEP_PICTURE
 from leafgate.api.report_formats import ReportDocument as ReportDocument
 from leafgate.api.report_formats import ReportFormat as ReportFormat
@@ -72,7 +71,6 @@ from leafgate.types.belief import Certainty as Certainty
 from leafgate.types.evidence import AuditorOnly as AuditorOnly
 from leafgate.types.evidence import PeopleCount as PeopleCount
 from leafgate.types.evidence import ReleaseOnly as ReleaseOnly
-from leafgate.types.hierarchy import Hierarchy as Hierarchy
 from leafgate.types.noise import Coins as Coins
 from leafgate.types.noise import Law as Law
 from leafgate.types.noise import Noise as Noise
@@ -87,6 +85,7 @@ from leafgate.types.release import Severity as Severity
 from leafgate.types.report import Unit as Unit
 from leafgate.types.report import lenient as lenient
 from leafgate.types.schema import Column as Column
+from leafgate.types.schema import Hierarchy as Hierarchy
 from leafgate.types.schema import Schema as Schema
 from leafgate.types.schema import Value as Value
 from leafgate.types.schema import bin_of as bin_of

@@ -19,7 +19,7 @@ from leafgate.types.report import Scored
 if TYPE_CHECKING:
     import numpy as np
 
-    from leafgate.api.declarations import Declarations
+    from leafgate.api.plan import Declarations
     from leafgate.types.adversary import AdversaryKnowledge, Need
     from leafgate.types.belief import Belief
     from leafgate.types.release import BuildResult, Release

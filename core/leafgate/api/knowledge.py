@@ -6,8 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from leafgate.api.options import STRICT, FiniteFloat, Share
-from leafgate.api.paths import PeopleFile
+from leafgate.api.options import STRICT, FiniteFloat, PeopleFile, Share
 from leafgate.types.schema import Value
 
 

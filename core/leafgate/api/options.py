@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import hashlib
+from pathlib import Path
+from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field
+from pydantic import (
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    SerializationInfo,
+    ValidationInfo,
+    WithJsonSchema,
+)
 
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True, allow_inf_nan=False)
 """Refuse unknown keys, other types and NaN; leave the input out of error texts."""
@@ -23,3 +33,74 @@ OpenProbability = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 """Neither impossible nor certain."""
 PruningConfidence = Annotated[float, Field(gt=0, le=0.5, allow_inf_nan=False)]
 """The confidence level of error-based pruning."""
+
+
+def inside(folder: Path, name: object) -> Path:
+    """The file `name` below `folder`; ValueError when it is elsewhere, by symlink too."""
+    if not isinstance(name, str) or not name or "\0" in name:
+        raise ValueError("must be a file name")
+    try:
+        path = (folder / name).resolve()
+        loops = path.is_symlink()  # resolved, and still a link: Python 3.13 no longer raises
+    except (OSError, RuntimeError):
+        loops = True
+    if loops:
+        raise ValueError("cannot be followed; does a link lead to itself?")
+    if Path(name).is_absolute() or not path.is_relative_to(folder.resolve()):
+        raise ValueError("leaves the policy's folder; name a file below it, or move the folder with --root")
+    return path
+
+
+def _below(key: str) -> PlainValidator:
+    def resolve(name: Any, info: ValidationInfo) -> Path:
+        folders = info.context or {}
+        return inside(folders.get(key, Path()), name)
+
+    return PlainValidator(resolve)
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file's bytes."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+UNREAD = "files that cannot be read are marked as such"
+"""The serialization context in which a policy is compared although its files may be missing."""
+
+
+UNREADABLE = "cannot be read"
+"""What the serialized policy has in place of the digest of a file that cannot be read."""
+
+
+def _content_digest(path: Path, info: SerializationInfo) -> str:
+    try:
+        return digest(path)
+    except OSError:
+        if info.context == UNREAD:
+            return UNREADABLE
+        raise
+
+
+ABOUT_PEOPLE = "people "
+"""The prefix of the digest of a file about people where two policies are compared; no output contains it."""
+
+
+def _presence(path: Path, info: SerializationInfo) -> str:
+    return ABOUT_PEOPLE + _content_digest(path, info) if info.context == UNREAD else "there is one"
+
+
+_NAME = WithJsonSchema({"type": "string"})
+_WRITTEN = (_NAME, PlainSerializer(_content_digest))
+_PRESENT = (_NAME, PlainSerializer(_presence))
+
+DataFile = Annotated[Path, _below("root"), *_WRITTEN]
+"""A file below the data's root (the policy's folder, or `--root`); digested by its content."""
+
+PolicyFile = Annotated[Path, _below("beside"), *_WRITTEN]
+"""A file below the policy's own folder, wherever the data is; digested by its content."""
+
+PeopleFile = Annotated[Path, _below("root"), *_PRESENT]
+"""A file below the data's root about people: a policy's digest states only that there is one."""
+
+OwnersFile = Annotated[Path, _below("beside"), *_PRESENT]
+"""The same, below the policy's own folder."""

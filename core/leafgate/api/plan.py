@@ -8,7 +8,6 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leafgate.api.declarations import Declarations, Grants
 from leafgate.types.paths import DocumentPath
 
 if TYPE_CHECKING:
@@ -18,6 +17,51 @@ if TYPE_CHECKING:
     from leafgate.types.adversary import Fact
     from leafgate.types.release import Publish, Release
     from leafgate.types.report import Finding
+    from leafgate.types.schema import Role
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeclaredColumn:
+    """One column as the policy declares it, whether the audit uses the column or ignores it.
+
+    `values` and `bins` are None where the policy declares none; `counts` and `reason` are set only for a weight.
+    """
+
+    roles: tuple[Role, ...]
+    values: tuple[str, ...] | None = None
+    bins: tuple[float, ...] | None = None
+    ordered: bool = False
+    has_hierarchy: bool = False
+    counts: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grants:
+    """What the policy grants the adversary beyond the public columns and the release.
+
+    Attributes:
+        distribution: the share of each value of the secrets.
+        people: the secrets of some people, whom a file lists.
+        sample: the share of the people, in [0, 1], whose secrets are known; None where none are drawn.
+        fact_count: how many facts about people are known.
+        population: the public columns of the population that the people come from.
+    """
+
+    distribution: bool = False
+    people: bool = False
+    sample: float | None = None
+    fact_count: int = 0
+    population: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declarations:
+    """The columns of a policy by name, the columns with protected cells, and what the adversary is granted."""
+
+    columns: Mapping[str, DeclaredColumn]
+    protected_columns: frozenset[str] = frozenset()
+    grants: Grants = field(default_factory=Grants)
 
 
 MOST_DAYS = 365

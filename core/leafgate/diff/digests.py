@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from leafgate.api.paths import ABOUT_PEOPLE, UNREADABLE
+from leafgate.api.options import ABOUT_PEOPLE, UNREADABLE
 from leafgate.diff.partial import Compared
 from leafgate.policy.sources import name_of
 from leafgate.policy.strictness import Change, line_of

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError, ValidationInfo, create_model, field_validator
 
-from leafgate.api.paths import UNREAD
+from leafgate.api.options import UNREAD
 from leafgate.api.registry import Plugins
 from leafgate.errors import PolicyError
 from leafgate.policy.inherit import inherited, with_source_locations

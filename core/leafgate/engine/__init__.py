@@ -3,5 +3,5 @@
 `audit` calls `build`, `attack`, `checks` and `score` in this order, and `waivers` on their findings. `knowledge` grants
 each attack what the plan says for it, limited to what the attack declares. `validation`
 refuses beliefs that make no sense; `scores` validates and summarises a metric's scores of one belief. `report_facts`
-writes what a report states besides findings, `figures` and `tree_layout` its pictures.
+writes what a report states besides findings, `figures` its pictures.
 """

@@ -14,9 +14,8 @@ from typing import Any
 from leafgate.algorithms.routing import count_leaves
 from leafgate.api.checks import AuditCheck
 from leafgate.api.components import AttackModel, Component
-from leafgate.api.declarations import Grants
-from leafgate.api.paths import digest
-from leafgate.api.plan import AuditPlan
+from leafgate.api.options import digest
+from leafgate.api.plan import AuditPlan, Grants
 from leafgate.api.registry import Plugins
 from leafgate.engine.waivers import Waivers
 from leafgate.errors import PolicyError

@@ -12,10 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 from pydantic import AfterValidator, Field, ValidationError, create_model
 
 from leafgate.api.components import AttackModel, Component
-from leafgate.api.declarations import Declarations, DeclaredColumn, Grants
 from leafgate.api.knowledge import Knows
 from leafgate.api.metrics import Metric
-from leafgate.api.plan import IN_MEMORY, AuditPlan, KnowledgeGrant, PolicyOrigin, WaiverTerms
+from leafgate.api.plan import (
+    IN_MEMORY,
+    AuditPlan,
+    Declarations,
+    DeclaredColumn,
+    Grants,
+    KnowledgeGrant,
+    PolicyOrigin,
+    WaiverTerms,
+)
 from leafgate.api.registry import Plugins
 from leafgate.errors import InconclusiveError, PolicyError, Problem
 from leafgate.policy.inherit import inherited, load_trusted, with_source_locations

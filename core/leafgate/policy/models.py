@@ -13,16 +13,14 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, field_v
 from leafgate.api.components import AttackModel, Component, Strict, TreeBuilder
 from leafgate.api.knowledge import Knows
 from leafgate.api.metrics import Metric
-from leafgate.api.options import FiniteFloat
-from leafgate.api.paths import DataFile, PeopleFile
+from leafgate.api.options import DataFile, FiniteFloat, PeopleFile
 from leafgate.api.plan import MOST_DAYS
 from leafgate.errors import DataError
 from leafgate.io.json import canonical
 from leafgate.policy.protection import Protect
 from leafgate.policy.waivers import MAX_DAYS, Approvals, Waiver
-from leafgate.types.hierarchy import Hierarchy, parse_hierarchy
 from leafgate.types.release import Level
-from leafgate.types.schema import DROPPED_ROLES, Column, Role, Schema, bin_names
+from leafgate.types.schema import DROPPED_ROLES, Column, Hierarchy, Role, Schema, bin_names, parse_hierarchy
 
 EXCLUSIVE_ROLES = DROPPED_ROLES | {"key"}
 """Roles that a column can only have alone."""

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from leafgate.api.paths import inside
+from leafgate.api.options import inside
 from leafgate.api.plan import Lines, SourceLine
 from leafgate.errors import PolicyError
 from leafgate.io.files import read_bounded

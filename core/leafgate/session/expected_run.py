@@ -13,7 +13,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leafgate.api.paths import digest
+from leafgate.api.options import digest
 from leafgate.errors import InvalidError, PolicyError, Problem
 
 if TYPE_CHECKING:

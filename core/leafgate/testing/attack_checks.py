@@ -6,23 +6,259 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from leafgate.errors import LeafgateError
-from leafgate.testing.attack_properties import (
-    REMEDIES,
-    detects_disclosure,
-    respects_noise,
-    same_beliefs,
-    uninformative_release_uninformative_belief,
-)
 from leafgate.testing.check import DoesNotApply, NonConformance, called
 from leafgate.testing.common_checks import COMMON_CHECKS
 from leafgate.testing.sandbox import cells, public, refuse_cells
-from leafgate.testing.scenarios import Instance, Scenario, apart, well_informed
+from leafgate.testing.scenarios import SETTINGS, Instance, Scenario, apart, truth_of, well_informed
 from leafgate.testing.scenarios.malformed import edge_case_instances
-from leafgate.testing.scenarios.tables import relabelled, reordered, shuffled
-from leafgate.testing.subjects import AttackSubject, laid_out
+from leafgate.testing.scenarios.releases import DisclosureLevel
+from leafgate.testing.scenarios.tables import Key, relabelled, reordered, shuffled
+from leafgate.testing.subjects import AttackSubject, groups_of, laid_out, posterior_of
 from leafgate.types.adversary import NEEDS, AdversaryKnowledge
 from leafgate.types.belief import Belief
+from leafgate.types.release import Counted, Level
+
+MIN_TRUTH = 0.95
+"""The least mean probability of the truth where a release discloses it."""
+MIN_TRUTH_IN_NOISE = 0.9
+"""The same where there is a little noise on the release."""
+CERTAIN = 0.99
+"""A probability from which a secret counts as known."""
+TOLERANCE = 0.05
+"""How far a posterior may be from the prior where nothing is disclosed."""
+
+
+def detects_disclosure(subject: AttackSubject) -> None:
+    """It believes the truth where a release discloses a secret, and refutes claims that are false."""
+    leaking = [
+        (setting, world, belief) for setting, world, beliefs in _disclosing_releases(subject) for belief in beliefs
+    ]
+    _isolates_exposed_people(leaking)
+    about = [(setting, world, belief) for setting, world, belief in leaking if _about(setting, belief)]
+    if not about:
+        raise DoesNotApply("no release of this kit gives away what it speaks of")
+    for setting, world, belief in about:
+        if setting.mechanism is not None:
+            _refutes(belief, expected=True)
+            continue
+        believed = _believed(setting, world, belief)
+        if believed < (MIN_TRUTH_IN_NOISE if world.release.noise else MIN_TRUTH):
+            raise NonConformance(
+                f"{setting.name} gives secrets away, and it believes the truth with {believed:.3g} only",
+                "read the release at the level it is published; if its adversary cannot know better, "
+                "give the reason in `expected`",
+            )
+
+
+def _isolates_exposed_people(leaking: list[tuple[Scenario, Instance, Belief]]) -> None:
+    """People whom a release isolates share a group with nobody else."""
+    for setting, world, belief in leaking:
+        groups = groups_of(belief, world)
+        if groups is None or setting.cells:
+            continue
+        rows, out = world.table.public[1], np.array(setting.exposed(world.table))
+        if set(groups[rows[out]].tolist()) & set(groups[rows[~out]].tolist()):
+            raise NonConformance(
+                f"{setting.name} isolates somebody, and it groups them with others",
+                "give people with different paths different numbers in `equivalence_class`",
+            )
+
+
+NOT_TRUE: tuple[Counted, ...] = ("noisy", "perturbed")
+"""Semantics of numbers that are not exact counts of people."""
+
+
+def respects_noise(subject: AttackSubject) -> None:
+    """Numbers that are declared noisy, or of changed cells, make it certain of nobody."""
+    counted = [each for each in NOT_TRUE if each in subject.component.reads]
+    trees = [setting for setting in SETTINGS if setting.mechanism is None and not setting.cells]
+    tried = 0
+    for setting in (setting.counting(counted[0]) for setting in trees if counted):
+        try:
+            beliefs = subject.run(setting.world())
+        except LeafgateError:
+            continue
+        for belief in (belief for belief in beliefs if belief.secret is not None and belief.record_positions is None):
+            tried += 1
+            if _believed(setting, setting.world(), belief) >= CERTAIN:
+                raise NonConformance(
+                    f"it is certain of somebody by numbers that are {counted[0]}",
+                    "ask `release.counted` before you take numbers for true; leave out of `reads` what you do not know",
+                )
+    if not tried:
+        raise DoesNotApply("it reads no trees whose numbers are anything but counts of people")
+
+
+LEVELS: tuple[Level, ...] = ("shares", "error_rates")
+"""Levels, besides counts, at which a person alone in a leaf is disclosed."""
+
+
+def _disclosing_releases(subject: AttackSubject) -> Iterator[tuple[Scenario, Instance, list[Belief]]]:
+    """Every setting; those of trees also with less on their leaves, where the attack reads that."""
+    for setting, believed in subject.beliefs:
+        yield setting, setting.world(), believed
+        for level in LEVELS if setting.world().release.trees and not setting.cells else ():
+            result = setting.at_level(level)
+            try:
+                beliefs = subject.run(result.world())
+            except LeafgateError:
+                continue
+            yield result, result.world(), beliefs
+
+
+def _instances(subject: AttackSubject, telling: DisclosureLevel) -> Iterator[tuple[Scenario, Instance]]:
+    return ((setting, setting.world(telling=telling)) for setting, _ in subject.beliefs)
+
+
+def _about(setting: Scenario, belief: Belief) -> bool:
+    """Is it what the setting is made for: of the mechanism, of cells, or of people?"""
+    if setting.mechanism is not None:
+        return belief.secret is None and not belief.of_people
+    return belief.secret is not None and (belief.record_positions is not None) == setting.cells
+
+
+def _refutes(belief: Belief, *, expected: bool) -> None:
+    if bool(belief.evidence.get("refutes")) != expected:
+        problem = "does not refute a claim that is false" if expected else "refutes a claim that is true"
+        raise NonConformance(f"it {problem}", "run the mechanism often enough, and bound what chance alone would show")
+
+
+def _believed(setting: Scenario, world: Instance, belief: Belief) -> float:
+    """The chance it gives the truth, on average over the people who are exposed."""
+    rows, table = _people(setting, world, belief)
+    chances = posterior_of(belief, world)
+    assert chances is not None
+    assert belief.secret is not None
+    truth = table.codes(belief.secret)
+    out = [i for i, exposed in enumerate(setting.exposed(table)) if exposed]
+    return float(np.mean([chances[rows[i], truth[i]] for i in out]))
+
+
+def _people(setting: Scenario, world: Instance, belief: Belief) -> tuple[np.ndarray, Any]:
+    """A table of the people a belief is about, and each one's row in the belief."""
+    if belief.record_positions is None:
+        return world.table.public[1], world.table
+    origins = np.array(world.origins)[belief.record_positions]
+    frame = world.table.frame.iloc[origins].reset_index(drop=True)
+    ones = np.ones(len(frame), dtype=np.int64)
+    return np.arange(len(frame)), replace(world.table, frame=frame, weight=ones, protected={}, _codes={})
+
+
+def uninformative_release_uninformative_belief(subject: AttackSubject) -> None:
+    """Where a release discloses nothing, everybody has the same posterior: the overall shares, or uniform."""
+    tried = 0
+    for setting, world in _instances(subject, "nothing"):
+        try:
+            found = subject.run(world)
+        except LeafgateError:
+            continue  # to be inconclusive is right, too
+        _has_one_group(setting, world, found)
+        beliefs = [belief for belief in found if _about(setting, belief)]
+        tried += len(beliefs)
+        for belief in beliefs:
+            if setting.mechanism is not None:
+                _refutes(belief, expected=False)
+            else:
+                _alike(setting, world, belief)
+    if not tried:
+        raise DoesNotApply(
+            "it believes nothing where nothing is disclosed, or no release of the kit has what it is about"
+        )
+
+
+def _has_one_group(setting: Scenario, world: Instance, beliefs: list[Belief]) -> None:
+    """A release that discloses nothing leaves everybody in one group."""
+    for groups in () if setting.cells else [groups_of(belief, world) for belief in beliefs]:
+        if groups is not None and len(set(groups.tolist())) > 1:
+            raise NonConformance(
+                f"{setting.name} discloses nothing, and it divides people into groups",
+                "give people whom the release does not distinguish the same number in `equivalence_class`",
+            )
+
+
+def _alike(setting: Scenario, world: Instance, belief: Belief) -> None:
+    chances = posterior_of(belief, world)
+    assert chances is not None
+    assert belief.secret is not None
+    remedy = "what it believes must follow from the release and what is known, and from nothing else"
+    if float(np.ptp(chances, axis=0).max()) > TOLERANCE:
+        raise NonConformance(f"{setting.name} discloses nothing, and it believes different things of people", remedy)
+    truth = truth_of(world.table, belief.secret)
+    most = float((world.table.weight * (truth == truth.mode()[0]).to_numpy()).sum() / world.table.people)
+    overall = (
+        np.bincount(world.table.codes(belief.secret), weights=world.table.weight, minlength=chances.shape[1])
+        / world.table.people
+    )
+    uniform = np.full(chances.shape[1], 1 / chances.shape[1])
+    off = min(float(np.abs(chances - prior).max()) for prior in (overall, uniform))
+    if setting.labels and off > TOLERANCE:
+        raise NonConformance(
+            f"{setting.name} discloses nothing, and its belief is neither the overall shares nor uniform", remedy
+        )
+    if _mean_truth(setting, world, belief) > max(most, float(overall.max())) + TOLERANCE:
+        raise NonConformance(f"{setting.name} discloses nothing, and it believes the truth all the same", remedy)
+
+
+def _mean_truth(setting: Scenario, world: Instance, belief: Belief) -> float:
+    everyone = replace(setting, exposed=lambda table: [True] * len(table))
+    return _believed(everyone, world, belief)
+
+
+CLOSE = 1e-4
+"""Chances that should be equal may differ by this much: some attacks solve for them."""
+REMEDIES = {
+    "weight": "let every record count `known.weight` people, and speak of people with equal cells alike",
+    "order": "find columns by their names, never by position",
+    "rows": "go by what a row says, never by where it stands",
+    "labels": "lay out chances by the order of `known.schema[secret].domain`; sort nothing by name",
+    "needs": "declare in `needs` what it takes into account of what is known: an audit grants nothing else",
+}
+
+
+def same_beliefs(pairs: Iterator[tuple[Any, Any]], when: str, remedy: str) -> None:
+    for beliefs, twin in pairs:
+        if set(beliefs) != set(twin):
+            raise NonConformance(f"it speaks of other secrets {when}", REMEDIES[remedy])
+        for secret in beliefs:
+            _same_chances(_by_key(*beliefs[secret]), _by_key(*twin[secret]), when, remedy)
+            _same_groups(beliefs[secret], twin[secret], when, remedy)
+
+
+def _by_key(world: Instance, belief: Belief, keys: list[Key]) -> list[tuple[Key, dict[Any, float]]]:
+    chances = posterior_of(belief, world)
+    if chances is None or belief.secret is None:
+        return []
+    domain = world.known.schema[belief.secret].domain
+    return [(key, dict(zip(domain, row, strict=True))) for key, row in zip(keys, chances.tolist(), strict=True)]
+
+
+def _same_chances(
+    beliefs: list[tuple[Key, dict[Any, float]]], twin: list[tuple[Key, dict[Any, float]]], when: str, remedy: str
+) -> None:
+    first = dict(beliefs)
+    for key, row in twin:
+        if key not in first or any(abs(first[key][value] - p) > CLOSE for value, p in row.items()):
+            raise NonConformance(f"it believes something else of the same person {when}", REMEDIES[remedy])
+
+
+def _same_groups(belief: Any, twin: Any, when: str, remedy: str) -> None:
+    if belief[1].equivalence_class is None or belief[1].records is not None:
+        return
+    if _division(belief) != _division(twin):
+        raise NonConformance(f"it distinguishes other people {when}", REMEDIES[remedy])
+
+
+def _division(laid_out: tuple[Instance, Belief, list[Key]]) -> set[frozenset[Key]]:
+    """The sets of people whom the attack does not distinguish."""
+    groups: dict[int, set[Key]] = {}
+    _, belief, keys = laid_out
+    assert belief.equivalence_class is not None
+    for group, key in zip(belief.equivalence_class.tolist(), keys, strict=True):
+        groups.setdefault(group, set()).add(key)
+    return {frozenset(keys) for keys in groups.values()}
 
 
 def believes(subject: AttackSubject) -> None:

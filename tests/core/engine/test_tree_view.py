@@ -17,8 +17,7 @@ from leafgate.demo import run_demo
 from leafgate.disclosure.document import document
 from leafgate.disclosure.schema import NodeDocument
 from leafgate.engine.audit import Audit
-from leafgate.engine.figures import first_asking
-from leafgate.engine.tree_layout import ROWS, Drawn, layout_of, unfolded
+from leafgate.engine.figures import ROWS, Drawn, first_asking, layout_of, unfolded
 from leafgate.session.run import Session, open_session
 from leafgate.types.release import Release
 from leafgate.types.report import Finding, Limit, Report, TreeView

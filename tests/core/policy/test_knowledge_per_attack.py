@@ -16,7 +16,7 @@ from command_line import leafgate
 from entry_points import module
 from insider import FACT, INSIDER, knowing, refused
 from leafgate.api import AdversaryKnowledge, AttackModel, Belief, PolicyError, Release, Table
-from leafgate.api.declarations import Declarations
+from leafgate.api.plan import Declarations
 from leafgate.api.registry import offered_by
 from leafgate.io import tables
 from leafgate.policy.load import compile_plan, load_policy, policy_of

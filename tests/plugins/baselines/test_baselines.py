@@ -13,7 +13,7 @@ from leafgate.algorithms.induction.growth import growing_node
 from leafgate.algorithms.induction.histograms import count_histograms
 from leafgate.algorithms.induction.pruning import pessimistic_errors
 from leafgate.algorithms.prediction import predict
-from leafgate.types.hierarchy import Hierarchy
+from leafgate.types.schema import Hierarchy
 from leafgate.types.table import Table
 from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, columns_asked, leaves
 from leafgate_baselines import C45, Id3

@@ -22,9 +22,8 @@ from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import UnreadableError
 from leafgate.policy.load import policy_of
 from leafgate.session.run import audit_policy
-from leafgate.types.hierarchy import Hierarchy
 from leafgate.types.report import Finding, Report
-from leafgate.types.schema import Column
+from leafgate.types.schema import Column, Hierarchy
 from leafgate.types.table import Table
 from leafgate_diversity import AlphaKAnonymity
 from random_tables import Cell, categorical, hierarchies, table_of

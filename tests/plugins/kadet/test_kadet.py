@@ -10,7 +10,7 @@ import pytest
 from leafgate.algorithms.induction.encoding import encode
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import InconclusiveError, NoReleaseError
-from leafgate.types.hierarchy import Hierarchy
+from leafgate.types.schema import Hierarchy
 from leafgate.types.table import Table
 from leafgate.types.tree import Branch, CategoricalSplit, Node, NumericSplit
 from leafgate_kadet import Kadet

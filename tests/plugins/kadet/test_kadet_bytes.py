@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import NoReleaseError
 from leafgate.io.release_codec import serialize
-from leafgate.types.hierarchy import Hierarchy
 from leafgate.types.release import Records, Release
-from leafgate.types.schema import Column, Schema
+from leafgate.types.schema import Column, Hierarchy, Schema
 from leafgate.types.table import Table, make_table
 from leafgate_kadet import Kadet
 from leafgate_linking.attack import link

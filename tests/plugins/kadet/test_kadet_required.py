@@ -22,8 +22,7 @@ from leafgate.api.registry import load_plugins
 from leafgate.engine.audit import Audit
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.session.run import audit_policy
-from leafgate.types.hierarchy import Hierarchy
-from leafgate.types.schema import Column, Schema
+from leafgate.types.schema import Column, Hierarchy, Schema
 from leafgate.types.table import Table, make_table
 from leafgate.types.tree import CategoricalSplit, Node
 from leafgate_diversity import DeltaDisclosure, LDiversity, TCloseness

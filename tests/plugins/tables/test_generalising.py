@@ -19,9 +19,8 @@ from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import NoReleaseError
 from leafgate.io.release_codec import serialize
 from leafgate.session.run import audit_policy
-from leafgate.types.hierarchy import Hierarchy
 from leafgate.types.release import Publish, Records, Release
-from leafgate.types.schema import Column, Schema
+from leafgate.types.schema import Column, Hierarchy, Schema
 from leafgate.types.table import Table, make_table
 from leafgate.types.tree import leaves
 from leafgate_linking import Linking

@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 
 from leafgate.testing.sandbox import MARK, SIGN
-from leafgate.types.hierarchy import Hierarchy
-from leafgate.types.schema import Column, Schema
+from leafgate.types.schema import Column, Hierarchy, Schema
 from leafgate.types.table import Table, make_table, typed_column
 
 P = ParamSpec("P")
