@@ -130,8 +130,6 @@ class AdversaryModel(Protocol):
         """The adversary after studying `grid`; `cache` and `counts` only save time."""
 
 
-# --- How sure several adversaries are of hidden cells, and by how much too sure ---
-
 LIMIT_TOLERANCE = 5e-13
 """By so much a belief may pass its limit, for floating point does; less than an audit allows."""
 

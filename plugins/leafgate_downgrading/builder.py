@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from leafgate_downgrading.options import DowngradingOptions
 
 
-# --- When the promise is not kept: an error that says how far it came, without a cell ---
-
-
 def refuse_unprotected(search: Search, protected: Mask, cells: Cells, options: DowngradingOptions) -> None:
     """NoReleaseError when more protected cells are in rows that were given up than the policy allows."""
     rows = np.array(sorted(search.given_up), dtype=np.int64)
@@ -66,9 +63,6 @@ def _withheld(hidden: Mask, protected: Mask) -> str:
     threatened = protected.any(axis=1)
     further, visible = int((hidden & ~protected).sum()), int((~protected[threatened]).sum())
     return f"{further} further cells of {visible} in the records concerned"
-
-
-# --- The tree a reader of the downgraded table would learn ---
 
 
 def reader_tree(schema: Schema, records: Records) -> Node:

@@ -12,8 +12,6 @@ from leafgate.algorithms.induction.splits import x_log_x
 from leafgate.api import Floats, Mask, Rows
 from leafgate_downgrading.grid import HIDDEN, Grid
 
-# --- The best test of a node whose cases may hide what it asks about ---
-
 TINY = 1e-9
 
 

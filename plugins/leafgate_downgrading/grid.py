@@ -60,8 +60,6 @@ def hidden_by_column(codes: Codes, wanted: Collection[int] | None = None) -> Ite
             yield column, rows
 
 
-# --- From typed cells to a Grid: values by their domain, numbers by ranges that hold as many people each ---
-
 N_RANGES = 10
 """Into so many ranges numbers are cut, at quantiles of those that can be seen."""
 

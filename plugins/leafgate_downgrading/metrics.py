@@ -22,8 +22,6 @@ from leafgate_downgrading.grid import (
     table_cells,
 )
 
-# --- The loss of function: how much worse models are that are learned from what is left of a table ---
-
 READER = TreeOptions()
 """How a reader of the table learns: C4.5 as it is."""
 

@@ -58,9 +58,6 @@ def columns_by_information(counts: Floats, grid: Grid, column: int) -> Codes:
     return np.asarray(order[order != column])
 
 
-# --- Naive Bayes: every visible cell counts as evidence of its own ---
-
-
 class NaiveBayesAdversary:
     """Beliefs about every column from the pair counts of the visible cells, one added to each count."""
 

@@ -124,9 +124,6 @@ def _evaluate(
     yield from found.items()
 
 
-# --- What a search for cells to withhold is after, and how far it has come ---
-
-
 @dataclass(frozen=True)
 class Objective:
     """The limits to satisfy, and the cells that may be withheld for it.
@@ -176,8 +173,6 @@ class Search:
         self._seen = grid, counts
         return counts
 
-
-# --- One round of downgrading: who sees what, what worries, and when a row is given up ---
 
 FEW_VISIBLE_CELLS = 64
 """With no more visible cells than this in all threatened rows, other rows are drawn in before one is given up."""

@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from leafgate_dp_random_trees.options import Neighbours
 
 
-# --- Do the labels and scores of a release follow from the numbers it shows, and from nothing else? ---
-
-
 def postprocessing_violations(release: Release, k: int) -> Iterator[str]:
     """Parts of the release that do not follow from its counts alone: labels, values and scores, each in words."""
     every = [leaf for tree in release.trees for leaf in leaves(tree)]
@@ -182,8 +179,6 @@ def false_counts_detected(case: ScoringContext, options: Options) -> Mapping[str
         )
     return refused
 
-
-# --- Accounting for a release anew: from what it shows and says of itself, and from the policy ---
 
 BUILDERS: dict[object, type[Options]] = {
     "dp_random_trees": DpRandomTreesOptions,

@@ -111,8 +111,6 @@ def _weighted(people: People, total: Floats) -> People:
     return people
 
 
-# --- Scores for the leaves of a forest of released counts: one additive model, fitted to all trees together ---
-
 NEWTON_SWEEPS = 8
 """Newton steps for every tree; twice as many change nothing on Adult."""
 RIDGE = 1.0
@@ -171,8 +169,6 @@ def _softmax(summed: Floats) -> Floats:
     raised = np.exp(summed - summed.max(axis=0))
     return np.asarray(raised / raised.sum(axis=0))
 
-
-# --- Post-processing: labels and scores that follow from the released counts alone ---
 
 DECIMALS = 4
 """Decimals of scores; more would add no accuracy and could carry hidden information."""

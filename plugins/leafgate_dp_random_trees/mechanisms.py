@@ -14,8 +14,6 @@ import numpy as np
 
 from leafgate.api import Ids
 
-# --- Private coins: a stream nobody can foresee or trace back, from a key drawn once for each forest ---
-
 KEY_BYTES = 32
 """Bytes of a key."""
 

@@ -92,8 +92,6 @@ def _is_random(node: Node, schema: Schema, depth: Any, bounds: Bounds, asked: tu
     )
 
 
-# --- Forests that ask every column, and every pair of columns, about equally often: drawn from the domains alone ---
-
 CUTS = 7
 """Cuts of a numeric column in one tree: eight cells, a binary tree of depth three."""
 SKEW = 3.0

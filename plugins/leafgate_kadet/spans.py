@@ -26,8 +26,6 @@ from leafgate.algorithms.induction.splits import Cuts, cuts_of, on_level, segmen
 from leafgate.api import Codes, InconclusiveError, Mask, Rows
 from leafgate_kadet.requirements import Admissible, SecretView
 
-# --- BREACH of the paper: the tests that would break a span, evaluated for all tests at once ---
-
 
 @dataclass(frozen=True)
 class InadmissibleSplits:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from leafgate_ppdtc45.options import Ppdtc45Options
 
 
-# --- Naive Bayes from shared numbers ---
-
 FLOOR = 1e-2
 """Smallest variance within a class, as a share of the variance of the shared numbers."""
 NOISE_FLOOR = 1e-6

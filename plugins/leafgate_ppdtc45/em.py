@@ -11,8 +11,6 @@ from leafgate.algorithms.deconvolution import cells_between, even_chances, likel
 from leafgate.api import Codes, Floats, Noise
 from leafgate_ppdtc45.shared import SharedRecords
 
-# --- One column of shared numbers, ready for many rounds of EM ---
-
 CELLS = 128
 """Equal cells into which the range of a column's original numbers is divided."""
 
@@ -72,8 +70,6 @@ def em_rounds(chances: Floats, observed: Floats, table: Floats, rounds: int) -> 
         chances = np.where(somebody, found / np.maximum(found.sum(axis=1, keepdims=True), FLOOR), chances)
     return chances
 
-
-# --- Each column's distribution within each class, reconstructed from shared numbers ---
 
 CLASS_ROUNDS = 20
 """Rounds of EM for each class.

@@ -109,9 +109,6 @@ def _ledger(path: Path) -> Sequence[Mapping[str, str]]:
     raise DataError("cannot be read: it says what was shared of the data beside it", place=path.name)
 
 
-# --- Coins from the operating system, one by one ---
-
-
 class SystemCoins:
     """Draws as numpy's generators name them, each from bits of the operating system's own.
 
@@ -134,8 +131,6 @@ class SystemCoins:
         """The rows in another order, each order as likely."""
         return rows[np.argsort(self.random(len(rows)), kind="stable")]
 
-
-# --- One table of shared rows from what several parties share ---
 
 MAX_DEVIATIONS = 40.0
 """Standard deviations that Gaussian noise from 64 random bits never exceeds."""

@@ -96,9 +96,6 @@ def expected_accuracy(tree: Node, judges: ReconstructedRecords) -> float:
     return float(right.mean())
 
 
-# --- Classifying people of whom only shared numbers are seen ---
-
-
 def classify_along_random_paths(
     tree: Node,
     numbers: Mapping[str, Floats],
@@ -125,9 +122,6 @@ def classify_along_random_paths(
             case CategoricalSplit():
                 raise TypeError("a tree of numeric splits has no categorical split")
     return found
-
-
-# --- How well a release predicts people of whom only shared numbers are seen ---
 
 
 def perturb_test_table(table: Table, release: Release, rng: np.random.Generator) -> Table:

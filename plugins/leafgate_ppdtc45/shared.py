@@ -88,8 +88,6 @@ def sort_records(shared: SharedRecords) -> tuple[SharedRecords, Codes]:
     return shared.select(order), order
 
 
-# --- How much noise: from what the policy says to one law for each column ---
-
 NOISE_LOCATION = "build.noise"
 
 
@@ -177,8 +175,6 @@ def _noise_law(options: NoiseOptions, amount: float, numbers: Floats, weight: ND
                 options.law, amount / 2 if options.law == "uniform" else amount / math.sqrt(2 * math.pi * math.e)
             )
 
-
-# --- The file a party shares, `leafgate/shared/1`: a line with the noise laws, then CSV ---
 
 FORMAT = "leafgate/shared/1"
 MARK = f"# {FORMAT} "

@@ -100,8 +100,6 @@ def to_tree(twig: ExpectedNode, schema: Schema) -> Node:
     return NumericSplit(schema.features[twig.split.column].name, twig.split.at, low, high)
 
 
-# --- Quantile matching: C4.5 on the shared numbers, each cut moved to the original number of the same rank ---
-
 MIN_PEOPLE_TO_RECONSTRUCT = 200
 """A node with fewer people has its columns' distributions from the nearest node above with more."""
 
@@ -159,9 +157,6 @@ def _match_node(
             )
 
 
-# --- C4.5 straight on shared numbers, as if there were no noise ---
-
-
 @dataclass(frozen=True)
 class Learner:
     """C4.5's options; pruned unless `confidence` is None."""
@@ -187,8 +182,6 @@ def direct_tree(shared: SharedRecords, learner: Learner) -> Node:
         prune(root, learner.confidence)
     return finished(cells, root, table.schema)
 
-
-# --- The threshold method: C4.5 on the shared numbers, every cut moved by a constant ---
 
 THETAS: Sequence[float] = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """Candidates for `theta: auto`."""
@@ -237,8 +230,6 @@ def choose_theta(shared: SharedRecords, learner: Learner, rng: np.random.Generat
         expected += [expected_accuracy(threshold_tree(tree, shared.noise, theta), judges) for theta in THETAS]
     return max(THETAS, key=lambda theta: (round(expected[THETAS.index(theta)], 12), -abs(theta - 0.5)))
 
-
-# --- Tests that count everyone on both sides, by the chance of being there ---
 
 MAX_CANDIDATE_CUTS = 128
 """So many places to cut a column are tried at a node, spread evenly over its different numbers."""

@@ -531,9 +531,6 @@ def _fits(leaf: Leaf, counts: dict[str, int], tolerance: float) -> bool:
     return True
 
 
-# --- Both: the numbers of a release and of the model's file that it was read from ---
-
-
 @dataclass(frozen=True)
 class Consistency:
     """Do the numbers of a release and of a model's file count this table's people? Computed on first use."""

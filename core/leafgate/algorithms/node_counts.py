@@ -31,7 +31,7 @@ weights of rows that nobody knows; second derivatives of the loss."""
 Loss = Literal["constant", "logistic", "softmax", "hinge", "bounded", "unknown"]
 """How a person's second derivative follows from the scores; `bounded`: it is 1 at most, `unknown`: not at all."""
 
-WHOLE = 0.01
+WHOLE_TOLERANCE = 0.01
 """A number of rows may differ from a whole number by this much; a difference of one row is a difference."""
 
 FALSE_ALARM = 1e-6
@@ -298,7 +298,7 @@ class _Check:
 
         Numbers are rounded to two decimals or finer on each leaf, and added up.
         """
-        rounding = min(0.5, WHOLE * sums.leaves)
+        rounding = min(0.5, WHOLE_TOLERANCE * sums.leaves)
         fewer = values < expected - rounding
         with_others = not everybody or self.table.dropped > 0
         return np.asarray(fewer if with_others else fewer | (values > expected + rounding))
@@ -308,11 +308,11 @@ class _Check:
         values = numbers.values
         depth = _depth_of(tree, numbers)[:, None] if values.ndim == 2 else _depth_of(tree, numbers)
         nobody = (expected == 0) & (np.nan_to_num(values) > 0)
-        everybody = _root(values) >= self.people - WHOLE
+        everybody = _root(values) >= self.people - WHOLE_TOLERANCE
         if numbers.kind == "rows" and (everybody or not self._weights_are_people(tree, sums)):
             if everybody or self.by_root == (1.0, 1.0):
-                return np.asarray(abs(values - expected) > WHOLE)
-            return np.asarray((values > expected + WHOLE) | self._unlikely(values, expected, depth))
+                return np.asarray(abs(values - expected) > WHOLE_TOLERANCE)
+            return np.asarray((values > expected + WHOLE_TOLERANCE) | self._unlikely(values, expected, depth))
         certain = not self.numbers.weighted
         if numbers.kind == "draws" and self.draws is not None and certain and self.numbers.subsample == 1.0:
             return np.asarray(nobody | self._unlikely_draws(values, expected, depth))
@@ -322,7 +322,7 @@ class _Check:
         most = hessians.most if numbers.kind == "hessian" and hessians is not None and certain else math.inf
         most = 1.0 if numbers.kind == "rows" else most
         with np.errstate(invalid="ignore"):
-            more = values > np.where(expected > 0, most * expected * (1 + HESSIAN_TOLERANCE), 0.0) + WHOLE
+            more = values > np.where(expected > 0, most * expected * (1 + HESSIAN_TOLERANCE), 0.0) + WHOLE_TOLERANCE
         return np.asarray(nobody | silent | more)
 
     def _weights_are_people(self, tree: TreeNumbers, sums: _Sums) -> bool:
@@ -330,7 +330,7 @@ class _Check:
         for result in tree.numbers:
             if result.kind == "weight" and result.values.ndim == 1 and self.by_root == (1.0, 1.0):
                 apart = abs(result.values - sums.people(result))
-                return bool((apart <= WHOLE).all())
+                return bool((apart <= WHOLE_TOLERANCE).all())
         return False
 
     def _unlikely(self, values: Floats, expected: Floats, depth: Positions) -> Flags:
@@ -350,7 +350,7 @@ class _Check:
         share = np.clip(values / draws, 0, 1)
         wrong = draws * _divergence(share, expected / self.people) > bound
         if values.ndim == 1:
-            wrong |= (depth == 0) & (abs(values - draws) > WHOLE)
+            wrong |= (depth == 0) & (abs(values - draws) > WHOLE_TOLERANCE)
         return np.asarray(wrong)
 
     def _wrong_hessians(
@@ -359,7 +359,7 @@ class _Check:
         """Which sums of second derivatives are not those of the people whom the table sends there."""
         values = numbers.values
         if scores.constant:
-            allowed = np.maximum(FIRST_ROUND_TOLERANCE * expected, WHOLE * scores.largest(tree.output))
+            allowed = np.maximum(FIRST_ROUND_TOLERANCE * expected, WHOLE_TOLERANCE * scores.largest(tree.output))
         else:
             allowed = HESSIAN_TOLERANCE * expected + PERSON_TOLERANCE * people
         allowed = allowed + scores.form.rounding * expected

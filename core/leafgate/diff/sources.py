@@ -16,7 +16,7 @@ from leafgate.policy.repository import LINK, SUBMODULE, Entry, Repository
 from leafgate.policy.sources import read_lines
 
 Texts = Iterator[tuple[str, str]]
-BESIDE = ("extends", "waivers", "approvals.reviewers")
+POLICY_FOLDER_KEYS = ("extends", "waivers", "approvals.reviewers")
 """Where a policy names files that it is read with."""
 TABLE = "data.path"
 """The table is no part of a policy, and may be large."""
@@ -34,7 +34,7 @@ def as_file(path: Path) -> Iterator[Path]:
         return
     content = read_bounded(path, MAX_BYTES, InvalidError, str(path))
     for place, name in _texts(_document(content), ""):
-        if place in BESIDE and name:
+        if place in POLICY_FOLDER_KEYS and name:
             remedy = "compare files, or a file with a revision: leafgate diff POLICY --base REV"
             raise PolicyError(
                 "names a file beside a policy that is in no folder", place=f"{path}: {place}", remedy=remedy
@@ -89,7 +89,7 @@ def _files_of(
                 continue
             if place == "extends":
                 waiting.append(named)
-            elif place in BESIDE:
+            elif place in POLICY_FOLDER_KEYS:
                 files |= _present(named, _file_at(named, entries, revision))
             elif named in entries and entries[named].is_file:
                 files[named] = entries[named]

@@ -58,7 +58,7 @@ UNCHANGED = WrapValidator(_checked)
 """Keeps whole numbers: a report distinguishes 3 from 3.0."""
 WRITTEN_AS_GIVEN = PlainSerializer(lambda value: value)
 Number = Annotated[float, UNCHANGED, WRITTEN_AS_GIVEN]
-Whole = Annotated[int, Field(ge=0, lt=2**53)]
+WholeNumber = Annotated[int, Field(ge=0, lt=2**53)]
 Share = Annotated[float, Field(ge=0, le=1), UNCHANGED, WRITTEN_AS_GIVEN]
 
 
@@ -92,7 +92,7 @@ class FromTo(Document):
         return self
 
 
-Count = Whole | FewerThan | FromTo
+Count = WholeNumber | FewerThan | FromTo
 """A number of people."""
 Value = Number | FewerThan | MoreThan | FromTo
 """A score."""
@@ -121,11 +121,11 @@ class NodeDocument(Document):
 
     parent: Annotated[int, Field(ge=0)] | None
     kind: Literal["test", "leaf", "folded"]
-    leaves: Whole
+    leaves: WholeNumber
     risk: Literal["past", "allowed", "within", "nobody"] | None = None
-    leaves_past: Whole | None = None
-    people: Whole | None = None
-    past: dict[str, Whole] = {}  # noqa: RUF012  a pydantic field
+    leaves_past: WholeNumber | None = None
+    people: WholeNumber | None = None
+    past: dict[str, WholeNumber] = {}  # noqa: RUF012  a pydantic field
     way: str = ""
     words: str = ""
     beliefs: tuple[BeliefDocument, ...] = ()
@@ -143,7 +143,7 @@ class NodeDocument(Document):
 class ClassDocument(Document):
     """The smallest equivalence class of a leaf's people, and the columns tested above it that the adversary lacks."""
 
-    people: Whole
+    people: WholeNumber
     unknown: Annotated[tuple[str, ...], Field(min_length=1)]
 
 
@@ -153,14 +153,14 @@ class BeliefDocument(Document):
     attack: str
     secret: str
     believed: Annotated[dict[str, Share], Field(min_length=1, max_length=1)]
-    true: dict[str, Whole]
+    true: dict[str, WholeNumber]
 
 
 class TreeDocument(Document):
     """The tree to draw."""
 
-    trees: Whole
-    number: Whole = 1
+    trees: WholeNumber
+    number: WholeNumber = 1
     coloured: bool
     nodes: Annotated[tuple[NodeDocument, ...], Field(min_length=1)]
 
@@ -185,7 +185,7 @@ class GroupDocument(BaseModel):
     people: Count
     path: str = ""
     true: dict[str, Count] = {}
-    possible_values: Whole | None = None
+    possible_values: WholeNumber | None = None
 
 
 class TriedDocument(BaseModel):
@@ -388,8 +388,8 @@ class ReleaseDocument(Document):
     file: FileDocument = Field(None)  # type: ignore[assignment]
     sha256: Digest
     builder: dict[str, JsonValue]
-    trees: Whole
-    leaves: Whole
+    trees: WholeNumber
+    leaves: WholeNumber
     drawn_once: bool = False
     records: Count | None = None
 
@@ -423,7 +423,7 @@ class ReportDocument(Document):
     format: Literal["leafgate/report/1"]
     verdict: Verdict
     audience: Literal["public", "auditor"]
-    waived: Whole
+    waived: WholeNumber
     judged_on: Day = Field(None)  # type: ignore[assignment]
     policy: PolicyDocument
     data: DataDocument

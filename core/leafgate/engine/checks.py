@@ -148,9 +148,6 @@ def _results_for(checker: type[Metric], state: AuditState, attack: Attack) -> li
     return [next((a for a in state.attack_results if a.attack == wanted), None) or attack(wanted)]
 
 
-# --- What leaves an audit inconclusive whatever its limits say ---
-
-
 def soundness_checks(plan: AuditPlan, plugins: Plugins, state: AuditState) -> list[Finding]:
     """A finding for each reason why a pass would prove nothing."""
     origin = plugins.origin(plan.builder)
@@ -267,9 +264,6 @@ def _noisy_cells(column: str, state: AuditState) -> set[int]:
         return set()
     place = records.columns.index(column)
     return {i for i, row in enumerate(records.rows) if row[place] is not None}
-
-
-# --- The checks of plugins ---
 
 
 def plugin_checks(state: AuditState) -> list[Finding]:

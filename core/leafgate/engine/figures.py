@@ -109,13 +109,14 @@ def ways(node: Node, schema: Schema) -> Iterator[tuple[str, Node]]:
             yield "any other", node.default
 
 
-# --- Which nodes of a tree are drawn: the paths to the leaves that matter, and as much of the rest as has room ---
-
-ROWS, WHOLE, DEPTH, TRIES = 26, 48, 40, 200
-"""So many ends of paths are drawn (of a tree that has not many more: all), and so deep.
-
-So many urgent leaves that find no room are tried before giving up.
-"""
+MAX_ROWS = 26
+"""Ends of paths that a picture draws, one a row."""
+MAX_ROWS_UNFOLDED = 48
+"""A tree with no more leaves than this is drawn with all of them."""
+MAX_DEPTH_DRAWN = 40
+"""Nodes below this depth are folded."""
+MAX_FAILED_LEAVES = 200
+"""Urgent leaves without room that are tried before giving up."""
 
 
 @dataclass(frozen=True)
@@ -161,16 +162,16 @@ def unfolded(laid: TreeLayout, urgent: Sequence[int], rows: int | None = None) -
 
     Children of a test that are not drawn are folded into one, so that no test with many answers takes all the room.
     """
-    rows = rows or (WHOLE if laid.leaves <= WHOLE else ROWS)
+    rows = rows or (MAX_ROWS_UNFOLDED if laid.leaves <= MAX_ROWS_UNFOLDED else MAX_ROWS)
     chosen, failed = _Chosen(laid), 0
     for number in urgent:
         leaf = laid.place_of_leaf[number]
         path = [node for node in (*laid.path(leaf), leaf) if node not in chosen.nodes]
-        if laid.depth[leaf] <= DEPTH and chosen.rows + chosen.adds(path) <= rows:
+        if laid.depth[leaf] <= MAX_DEPTH_DRAWN and chosen.rows + chosen.adds(path) <= rows:
             chosen.take(path)
         else:
             failed += 1
-            if failed == TRIES:
+            if failed == MAX_FAILED_LEAVES:
                 break
     _fill(chosen, rows)
     return list(_drawn(laid, chosen.nodes))
@@ -181,7 +182,7 @@ def _fill(chosen: _Chosen, rows: int) -> None:
     laid, waiting = chosen.laid, [0]
     for node in waiting:  # grows while it is walked: level by level
         hidden = [child for child in laid.below[node] if child not in chosen.nodes]
-        if laid.depth[node] < DEPTH and hidden:
+        if laid.depth[node] < MAX_DEPTH_DRAWN and hidden:
             room = rows - chosen.rows
             chosen.take(hidden if len(hidden) - 1 <= room else hidden[:room])  # all of them leave nothing to fold
         waiting.extend(child for child in laid.below[node] if child in chosen.nodes)

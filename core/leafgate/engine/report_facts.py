@@ -112,9 +112,6 @@ def data_facts(table: Table, files: DataFiles, *, differentially_private: bool) 
     return {**counts, "distinct": AuditorOnly(PeopleCount(len(table))), **result, **left_out}
 
 
-# --- The threat model: what is published, which attacks were tried, and with what knowledge ---
-
-
 def describe_threat_model(plan: AuditPlan, release: Release | None, schema: Schema) -> dict[str, Any]:
     """The columns by what the adversary knows of them, what else it is granted, its attacks, and what is published.
 
@@ -164,8 +161,6 @@ def _granted(grants: Grants) -> Iterator[str]:
     if grants.population:
         yield "the public columns of the population that the people come from"
 
-
-# --- The report, and its notes ---
 
 OPEN_DOMAIN = "was taken from the data, and the release tells it."
 EXTREME_BOUND = "occurs, and the release tells it: so somebody has it. Declare rounder ones, for what could occur."

@@ -115,8 +115,6 @@ def smallest_class(case: ScoringContext, rows: NDArray[np.bool_]) -> int | None:
     return int(case.sizes.to_numpy()[rows].min())
 
 
-# --- The two distributions of a secret: what is derived, and the true composition ---
-
 DISTRIBUTIONS: tuple[Distribution, ...] = ("derived", "composition")
 DISTRIBUTION_NAMES: dict[Distribution, str] = {
     "derived": "what the adversary derives",
@@ -208,8 +206,6 @@ def metric_evidence(metric: Metric, plugins: Plugins, case: ScoringContext, scor
     except UnreadableError as error:
         raise InconclusiveError(str(error)) from error
 
-
-# --- The equivalence classes furthest past a limit, as evidence of a finding ---
 
 MAX_WORST_CLASSES = 3
 """A finding lists this many equivalence classes at most."""

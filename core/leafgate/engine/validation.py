@@ -186,9 +186,6 @@ def _check_evidence(evidence: object) -> None:
             raise InconclusiveError("its evidence must list the guarantees it refutes, or tries to, by name")
 
 
-# --- Beliefs about hidden cells ---
-
-
 def hidden_cells(belief: Belief, release: Release | None) -> NDArray[Any]:
     """The positions of a belief's cells, if its records hide them all.
 

@@ -127,9 +127,6 @@ def _document(waiver: WaiverTerms, status: str, message: str) -> dict[str, Any]:
     return {**waiver.document, "status": status, "message": message}
 
 
-# --- Findings with the line of the policy that asked for them, so that who reads one can go there ---
-
-
 @dataclass(frozen=True)
 class SourceLocations:
     """The line of the policy that each finding comes from; findings of a policy in memory have none."""
@@ -153,8 +150,6 @@ class SourceLocations:
         folder = {"folder": elsewhere[line.file]} if line.file in elsewhere else {}
         return replace(finding, where={"file": line.file, "line": line.number, **folder})
 
-
-# --- The findings as the policy's waivers leave them ---
 
 Waivers = Mapping[str, Any]
 """What a report states of waivers: nothing where the policy has none."""

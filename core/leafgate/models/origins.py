@@ -14,8 +14,6 @@ from leafgate.io.release_codec import LoadedRelease, ReleaseArtifact
 from leafgate.types.release import Records, Release
 from leafgate.types.table import Table
 
-# --- The file in which an owner keeps whose the records of a release are, `leafgate/origins/1` ---
-
 FORMAT = "leafgate/origins/1"
 
 

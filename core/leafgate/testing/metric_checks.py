@@ -17,7 +17,7 @@ from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.testing.check import DoesNotApply, NonConformance, called
 from leafgate.testing.common_checks import COMMON_CHECKS
 from leafgate.testing.sandbox import canonical_text, cells, numbers_in, public, refuse_cells
-from leafgate.testing.scenarios.contexts import SHOWN, Learned, alone, edge_case_contexts, unchanged, worked_case
+from leafgate.testing.scenarios.contexts import SHOWN_CASES, Learned, alone, edge_case_contexts, unchanged, worked_case
 from leafgate.testing.scenarios.tables import (
     ILLNESSES,
     Key,
@@ -32,7 +32,7 @@ from leafgate.testing.subjects import MetricSubject
 from leafgate.types.evidence import RESERVED, checked_evidence
 from leafgate.types.table import Table
 
-PEOPLE = SHOWN[0].name
+PEOPLE = SHOWN_CASES[0].name
 TRUTH = "flu"
 """The illness of the one who is 90, unless another is asked for."""
 CLOSE = 1e-9

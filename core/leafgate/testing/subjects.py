@@ -28,7 +28,7 @@ from leafgate.io.release_codec import serialize
 from leafgate.testing.check import DoesNotApply, NonConformance, called
 from leafgate.testing.sandbox import canonical_text
 from leafgate.testing.scenarios import SETTINGS, Instance, Scenario
-from leafgate.testing.scenarios.contexts import SHOWN, CaseKind, Change, Learned, release_case, unchanged
+from leafgate.testing.scenarios.contexts import SHOWN_CASES, CaseKind, Change, Learned, release_case, unchanged
 from leafgate.testing.scenarios.tables import Key, copied, keys_of, marked, salaries, survey
 from leafgate.types.adversary import AdversaryKnowledge, limit_knowledge
 from leafgate.types.belief import Belief, rows_for
@@ -275,7 +275,7 @@ class MetricSubject(Subject[CaseKind, ScoringContext, str]):
 
     def instances(self) -> Iterator[tuple[str, CaseKind]]:
         if self.of_people:
-            return ((kind.name, kind) for kind in SHOWN)
+            return ((kind.name, kind) for kind in SHOWN_CASES)
         scenarios = (*SETTINGS, *self.more)
         return ((s.name, CaseKind(s.name, partial(release_case, s), s.labels)) for s in scenarios)
 

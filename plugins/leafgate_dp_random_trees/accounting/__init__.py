@@ -141,8 +141,6 @@ def _theorem_epsilon(forest: Forest, delta: float, neighbours: Neighbours) -> fl
     return high
 
 
-# --- Which forests reach a wanted (epsilon, delta): for each k and number of trees the largest sampling rate ---
-
 SAMPLING_RATES = tuple(i / 100 for i in range(1, 51))
 """The sampling rates that are tried."""
 
@@ -179,8 +177,6 @@ def feasible_parameters(
                 low, high = (middle, high) if keeps(k, n, SAMPLING_RATES[middle]) else (low, middle)
             yield FeasibleParameters(k, n, SAMPLING_RATES[low] if low >= 0 else None)
 
-
-# --- Which forest keeps a wanted promise, and what a forest claims ---
 
 DEFAULT_TREES = 128
 """Trees of a forest when the policy sets neither `epsilon` nor `trees`."""

@@ -143,8 +143,6 @@ def _up_to(a: Floats, most: float) -> Floats:
     return a[: np.searchsorted(a, most * (1 + 1e-9), side="right")]
 
 
-# --- The tight guarantee: the privacy-loss distribution of one tree, composed once for each tree ---
-
 Neighbours = Literal["add_remove", "replace_one"]
 DISCRETISATION_STEP = 1e-3
 """Of the epsilons a tree's loss is rounded to, in nats."""

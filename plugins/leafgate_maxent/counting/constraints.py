@@ -16,8 +16,6 @@ from leafgate_maxent.problem.leaf_constraints import LinearConstraints
 from leafgate_maxent.problem.problem import Problem
 from leafgate_maxent.problem.split_constraints import SplitConstraints, impurity, x_log_x
 
-# --- The problem in whole numbers: who is certain, whose class is open, and what must add up ---
-
 
 @dataclass(frozen=True)
 class IntegerModel:
@@ -186,8 +184,6 @@ def _pieces(row: Ids, cell: Ids, number: Floats, model: IntegerModel) -> Pieces:
     return Pieces(pairs // result.size, part, most[where].astype(np.float64), settled, of)
 
 
-# --- The least and the most impure that blocks of people can be, whose classes are known within bounds ---
-
 HALVINGS = 60
 
 
@@ -225,8 +221,6 @@ def _part(t: Floats, people: Floats, *, gini: bool) -> Floats:
     n = people[:, None]
     return -np.divide(t**2, n, where=n > 0, out=np.zeros_like(t))
 
-
-# --- The internal constraints that some data set breaks, as blocks of people that they compare ---
 
 MAX_AT_ONCE = 2_000
 """Constraints bounded together, so that the blocks of all of them never have to be held."""

@@ -87,9 +87,6 @@ def _at_random(component: Component, rng: np.random.Generator) -> Ids:
     return np.concatenate(classes)
 
 
-# --- Have chains forgotten where they started? Split R-hat and effective sample size ---
-
-
 @dataclass(frozen=True)
 class Convergence:
     """The worst of all quantities that vary: R-hat (1 is best), effective draws, standard error of a share."""

@@ -21,8 +21,6 @@ from leafgate_maxent.counting.components import Component
 from leafgate_maxent.counting.constraints import CellSums
 from leafgate_maxent.problem.split_constraints import impurity
 
-# --- The columns of a state: every sum of a component over its cells, in the order in which these are filled ---
-
 
 @dataclass(frozen=True)
 class Constraint:

@@ -111,9 +111,6 @@ def blocks_by_constraint(component: Component, sites: Sequence[LeafBlock]) -> li
     return [np.array(found) for found in by_constraint.values()]
 
 
-# --- A move: people of a leaf who change class, in several chains at once ---
-
-
 @dataclass(frozen=True)
 class Move:
     """In every chain `member` more people of each of the site's blocks have class `to`, and fewer `source`.
@@ -273,8 +270,6 @@ class Chains:
         self.sums[rows, move.block.sums] = saved.sums[which]
         self.violation[which] = saved.violation[which]
 
-
-# --- Walking the chains: visits to leaves, moves that join several, and what is refused ---
 
 PEOPLE_PER_VISIT = 2
 """A sweep proposes a move for so many people."""

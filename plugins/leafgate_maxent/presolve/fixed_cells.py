@@ -75,9 +75,6 @@ def forced_cells(problem: Problem, fixed: Floats) -> Floats:
     return result
 
 
-# --- The structure of a matrix: connected components, and rows that span all of them ---
-
-
 def component_numbers(matrix: sp.csr_array) -> tuple[Ids, Ids]:
     """The number of the connected component of each row and of each column; a nonzero entry joins its row and column.
 

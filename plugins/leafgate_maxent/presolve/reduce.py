@@ -200,9 +200,6 @@ def _by_block(curved: NonlinearConstraints) -> sp.csr_array:
     return sp.csr_array(adding @ abs(curved.matrix))
 
 
-# --- A part of a part: some of its variables, with what is asked of them ---
-
-
 def restrict(part: Subproblem, chosen: Mask) -> Subproblem:
     """The part of some variables, with the constraints that are about them; no constraint is about both."""
     curved = part.curved

@@ -120,8 +120,6 @@ def _tests(cells: NodeCells, people: Floats, rules: CandidateRules) -> Tests:
     return Tests(cells.node[segment], segment, np.concatenate([np.full(len(fan), -1), position[cut]]))
 
 
-# --- Which tests an adversary can prove were candidates at a node, from what is published of the algorithm ---
-
 ORDINARY = frozenset({"measure", "average_gain", "min_leaf", "pruned"})
 KADET = frozenset({"measure", "average_gain", "k", "pruned"})
 HARMLESS = frozenset({"min_split"})

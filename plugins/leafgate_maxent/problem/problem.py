@@ -75,9 +75,6 @@ class Problem:
         return worst
 
 
-# --- What solving a problem came to ---
-
-
 @dataclass(frozen=True)
 class Binding:
     """An internal constraint that the optimum touches, and its price: nats for each person x nat it is relaxed by."""

@@ -21,8 +21,6 @@ from scipy import sparse as sp
 from leafgate.api import Floats, Ids, Mask, NumericSplit
 from leafgate_maxent.problem.tree_index import StrataSums, Tests, TreeIndex
 
-# --- Impurity of blocks of people, in people x measure, with its derivatives; natural logarithms ---
-
 
 def x_log_x(x: Floats) -> Floats:
     """x ln x of each element, in nats; 0 where x is 0."""
@@ -189,9 +187,6 @@ class SplitConstraints:
         return sp.csr_array(part if end == start + 1 else sp.csr_array(np.ones((1, end - start))) @ part)
 
 
-# --- Random 64-bit marks: sets are compared by the sums of their members' marks ---
-
-
 def splitmix64(marks: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The finaliser of splitmix64, so that sums of marks of different sets do not collide.
 
@@ -201,9 +196,6 @@ def splitmix64(marks: NDArray[np.uint64]) -> NDArray[np.uint64]:
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.asarray(mixed ^ (mixed >> np.uint64(31)))
-
-
-# --- How two tests at a node compare: whether they are the same, and by gain ratio at which rate ---
 
 
 def same_split(cells: NodeCells, children: StrataSums, tests: Tests) -> Mask:

@@ -28,8 +28,6 @@ from leafgate.api import (
 )
 from leafgate_maxent.problem.tree_index import ReachableCase, cases_through
 
-# --- What of unknown columns is counted, and how much of it a way through the trees takes ---
-
 Cells = Mapping[str, Sequence[Domain]]
 """What of an unknown column is counted: its values, or the intervals between all cuts."""
 
@@ -175,9 +173,6 @@ def _sorted(strata: Strata) -> Strata:
     member = None if strata.member is None else strata.member[order]
     value = {name: codes[order] for name, codes in strata.value.items()}
     return Strata(strata.row[order], strata.share[order], strata.leaf[order], value, member)
-
-
-# --- Whom the adversary knows of, and of whom he knows the secret already ---
 
 
 @dataclass(frozen=True)

@@ -128,9 +128,6 @@ def _lost(
     return np.setdiff1d(rows, np.concatenate(taken)), possible
 
 
-# --- Which strata are at which node, and sums of them ---
-
-
 @dataclass(frozen=True)
 class NodeMembership:
     """Which strata are at which node: pairs, and for each the branch that is taken there."""

@@ -23,8 +23,6 @@ from leafgate_maxent.solve.infeasibility import raise_infeasible, raise_on_confl
 from leafgate_maxent.solve.interior_point import SolverOptions
 from leafgate_maxent.solve.lifting import make_elastic
 
-# --- The active set: inequalities that were violated in an earlier round ---
-
 VIOLATION_TOLERANCE = 1e-8
 """Inequalities violated by more than this, in people or people x nats, join the active set."""
 
@@ -65,8 +63,6 @@ def union(first: ActiveSet, second: ActiveSet) -> ActiveSet:
 
     return ActiveSet(both(first.splits, second.splits), both(first.linear, second.linear))
 
-
-# --- All starts of a search, side by side in processes where that pays ---
 
 MIN_CELLS_FOR_PROCESSES = 20_000
 """Problems with fewer cells run all starts in one process, because starting processes costs more."""
@@ -214,8 +210,6 @@ def _local(search: Search, active: ActiveSet, people: Floats, options: SolverOpt
     outcome = question.outcome(solved, convex=False)
     return outcome.people.copy(), outcome
 
-
-# --- From the problem to the belief of the largest entropy ---
 
 FINAL_TOLERANCE = 1e-6
 """Largest violation, in people, that the final solution may have."""

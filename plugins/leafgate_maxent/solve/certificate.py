@@ -89,9 +89,6 @@ class Residual:
         return np.asarray(vector - self.matrix.T @ self.duals(vector))
 
 
-# --- How far from the optimum a point can be at most: weak duality, evaluated at what was found ---
-
-
 def upper_bound(part: Subproblem, solved: Solution) -> float:
     """No feasible point of the part has a larger entropy (people x nats).
 

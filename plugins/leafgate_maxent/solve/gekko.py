@@ -25,8 +25,6 @@ from leafgate_maxent.solve.certificate import estimate_duals
 from leafgate_maxent.solve.lifting import Batch, LiftedProblem, decompose_blocks, lift
 from leafgate_maxent.solve.subproblem import Solution, Subproblem
 
-# --- A GEKKO model that stays on this machine, says nothing and leaves nothing behind ---
-
 IPOPT = 3
 MAX_ITERATIONS = 1000
 """Steps of the solver."""

@@ -28,8 +28,6 @@ from leafgate.api import Floats
 from leafgate_maxent.problem.split_constraints import TINY
 from leafgate_maxent.solve.subproblem import Solution, Subproblem
 
-# --- The preconditioner: the Newton system with a diagonal in place of the Hessian, solved leaf by leaf ---
-
 
 class Step(NamedTuple):
     """A change of x, of the inequalities' prices and of the equalities' prices."""
@@ -91,8 +89,6 @@ def _solver(matrix: sp.csr_array) -> Callable[[Floats], Floats]:
     lu = sla.splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=symmetric)
     return lambda right: np.asarray(lu.solve(right))
 
-
-# --- The Newton system of the structured engine, and how it is solved without the Hessian ---
 
 MIN_CURVATURE = 1e-9
 """A direction along which the Hessian is less than this part of its diagonal leads nowhere."""

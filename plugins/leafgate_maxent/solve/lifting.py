@@ -144,9 +144,6 @@ def _scaled(matrix: sp.csr_array, left: Floats, right: Floats) -> sp.csr_array:
     return sp.csr_array(sp.diags_array(left) @ matrix @ sp.diags_array(right))
 
 
-# --- A part whose curved constraints may be missed, at a price ---
-
-
 def make_elastic(part: Subproblem, relief: sp.csr_array, cost: Floats) -> Subproblem:
     """The part with further variables that make its curved constraints easier, at a cost.
 
@@ -177,8 +174,6 @@ def make_elastic(part: Subproblem, relief: sp.csr_array, cost: Floats) -> Subpro
         cost=np.concatenate([part.costs, cost]),
     )
 
-
-# --- Independent blocks of a lifted problem: two solutions of half the size are cheaper than one ---
 
 MIN_BATCH_VARIABLES = 500
 """Variables; smaller components are solved together, for starting the solver costs as much as so many."""

@@ -17,7 +17,7 @@ from leafgate.demo import run_demo
 from leafgate.disclosure.document import document
 from leafgate.disclosure.schema import NodeDocument
 from leafgate.engine.audit import Audit
-from leafgate.engine.figures import ROWS, Drawn, first_asking, layout_of, unfolded
+from leafgate.engine.figures import MAX_ROWS, Drawn, first_asking, layout_of, unfolded
 from leafgate.session.run import Session, open_session
 from leafgate.types.release import Release
 from leafgate.types.report import Finding, Limit, Report, TreeView
@@ -114,7 +114,7 @@ def test_a_tree_of_any_depth_is_laid_out_and_folded() -> None:
     assert laid.span[0] == (0, 5001)
     assert laid.way[:3] == ["", "<= 1", "> 1"]
     drawn = unfolded(laid, [5000, 3])
-    assert ends(drawn) == ROWS
+    assert ends(drawn) == MAX_ROWS
     nodes = {node for one in drawn for node in one.nodes}
     assert laid.place_of_leaf[3] in nodes
     assert laid.place_of_leaf[5000] not in nodes
@@ -174,7 +174,7 @@ def test_a_test_with_very_many_answers_is_drawn_soon() -> None:
     fan = CategoricalSplit("age", tuple(Branch((f"v{i}",), Leaf(label="no")) for i in range(many)))
     laid = layout_of(fan, AGE)
     with ends_soon():
-        assert ends(unfolded(laid, list(range(many)))) == ROWS
+        assert ends(unfolded(laid, list(range(many)))) == MAX_ROWS
 
 
 POLICY = {"name": "p", "sha256": "0" * 64}

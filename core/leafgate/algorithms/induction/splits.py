@@ -13,8 +13,6 @@ from leafgate.algorithms.induction.encoding import EncodedTable
 from leafgate.algorithms.induction.histograms import Histograms
 from leafgate.types.arrays import Floats, Mask
 
-# --- Impurity as sums over counts, so that a split's gain is a difference of sums ---
-
 Measure = Literal["gain", "gain_ratio", "gini"]
 
 

@@ -68,9 +68,6 @@ class BitSets:
         return self.sets[number, feature]
 
 
-# --- Arrays of a foreign file, checked: numbers of one kind, one for each node ---
-
-
 def floats_at(fields: Mapping[str, Any], key: str, place: str, length: int | None = None) -> Floats:
     """The finite numbers under a key."""
     found = _numbers(fields, key, "iuf", place, length).astype(np.float64)
@@ -113,9 +110,6 @@ def used(low: Ids, high: Ids, leaf: np.ndarray) -> Ids | None:
         inner = rows[~leaf[rows]]
         rows = np.concatenate([low[inner], high[inner]])
     return np.flatnonzero(seen)
-
-
-# --- A tree that is built node by node ---
 
 
 @dataclass

@@ -172,9 +172,6 @@ LOOKUP_ROUNDING: Mapping[LookupPrecision, Callable[[float], float]] = {
 }
 
 
-# --- A feature of somebody else's model ---
-
-
 @dataclass(frozen=True)
 class Feature:
     """A feature that some tree asks about: its name, what the file says it is, and how it is asked.

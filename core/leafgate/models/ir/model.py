@@ -28,8 +28,6 @@ SETTINGS = (
 
 LEAF = -1
 
-# --- What the numbers at the leaves of a model's file disclose ---
-
 RATIOS = FileDisclosure(
     "ratios", "medium", "shares to the last digit: of small leaves they betray how many people are in them"
 )
@@ -162,9 +160,6 @@ class ModelIR:
             values = np.nan_to_num(tree.size)
             found.append(NodeNumbers("size", "rows" if (values == np.rint(values)).all() else "weight", tree.size))
         return tuple(found)
-
-
-# --- Trees without tests that change nothing ---
 
 
 def topological_order(tree: TreeIR) -> Ids:

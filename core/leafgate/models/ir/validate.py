@@ -10,8 +10,6 @@ from leafgate.models.ir.arrays import refuse_many
 from leafgate.models.ir.model import LEAF, Flags, Floats, Ids, ModelIR, TreeIR
 from leafgate.types.tree import MAX_DEPTH
 
-# --- Tests that no value can pass one after the other ---
-
 MAX_LOOKS = 3_000_000
 """Tests above others that are looked at, and categories in their sets."""
 

@@ -26,8 +26,6 @@ from leafgate.models.ir.features import (
 )
 from leafgate.types.schema import Column, Schema
 
-# --- Whether a feature's values can be the policy's: codes taken for numbers, and values spelled in two ways ---
-
 See = Callable[[float], float]
 """A number as a model sees it: in single precision, without its fraction."""
 
@@ -93,7 +91,7 @@ BETWEEN = ("_", "=", "-", ".", ":", " ", "__")
 """What stands between column and value in names of dummy features."""
 
 
-Found = Numeric | CategoryCodes | MissingIndicator
+ResolvedOrigin = Numeric | CategoryCodes | MissingIndicator
 
 
 class Encoding(Strict):
@@ -168,7 +166,7 @@ def _renamed(origin: Origin | None, declared: Encoding) -> Origin | None:
     )
 
 
-def _spelled_plainly(origin: Found, schema: Schema) -> Found:
+def _spelled_plainly(origin: ResolvedOrigin, schema: Schema) -> ResolvedOrigin:
     """The origin by its column's name in the policy, where the file has `_` for signs that it does not take."""
     found = [column.name for column in schema.columns if plainly(column.name) == origin.column]
     return replace(origin, column=found[0]) if len(found) == 1 else origin

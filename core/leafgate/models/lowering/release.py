@@ -21,8 +21,6 @@ from leafgate.types.release import FileDisclosure, ModelFile, Publish, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.tree import Leaf, Node, children
 
-# --- How the trees of a model ask about its features ---
-
 
 def asked_features(model: ModelIR) -> dict[int, Feature]:
     """Every feature that some tree asks about, by its number."""

@@ -50,8 +50,6 @@ def _check_counts(loaded: LoadedRelease, table: Table, place: str) -> None:
         raise ReleaseError(f"{wrong.words} sends there", place=place, remedy=REMEDY)
 
 
-# --- Features that a file's counts could have shown to be misread, and that nobody held against a table ---
-
 WHY = "was held against no table before the counts went that could show it to be a code of the model's own"
 
 CHECKED = {"exact", "sampled", "bootstrap"}

@@ -21,8 +21,6 @@ from leafgate.models.scrub.rounding import DIGITS, largest_change, same_labels, 
 from leafgate.models.scrub.sampling import random_cells, rows_of
 from leafgate.types.release import Combine
 
-# --- What a foreign model predicts of rows of numbers in its own features: the second way to the same predictions ---
-
 
 def leaves_of(tree: TreeIR, rows: Floats) -> Ids:
     """The node each row of features ends in; missing cells are NaN."""
@@ -84,11 +82,11 @@ def predicted(model: ModelIR, rows: Floats) -> Ids:
     return np.asarray(np.where(silent, -1, result.argmax(axis=1)))
 
 
-Left = Literal["labels", "shares", "counts"]
+LeafContent = Literal["labels", "shares", "counts"]
 POINTS = 20_000
 
 
-def minimise(model: ModelIR, leaves: Left, place: str, digits: int = DIGITS) -> ModelIR:
+def minimise(model: ModelIR, leaves: LeafContent, place: str, digits: int = DIGITS) -> ModelIR:
     """The model with nothing in it but what predictions need and, on its leaves, what `leaves` allows.
 
     Shares are left with so many digits; all scores of boosting, without which nobody could predict.
@@ -130,7 +128,7 @@ def minimise(model: ModelIR, leaves: Left, place: str, digits: int = DIGITS) -> 
     )
 
 
-def shares_changed(model: ModelIR, leaves: Left, digits: int = DIGITS) -> str:
+def shares_changed(model: ModelIR, leaves: LeafContent, digits: int = DIGITS) -> str:
     """How much shares change by rounding and whether labels do, in words; empty where nothing is rounded."""
     if leaves != "shares" or not model.classes or model.values not in {"shares", "counts"}:
         return ""
@@ -139,7 +137,7 @@ def shares_changed(model: ModelIR, leaves: Left, digits: int = DIGITS) -> str:
     return f", which change by at most {largest_change(model, digits):.4f}{certain}"
 
 
-def _at_level(model: ModelIR, leaves: Left) -> ModelIR:
+def _at_level(model: ModelIR, leaves: LeafContent) -> ModelIR:
     """The reduced leaves, and what they still disclose."""
     if not model.classes or model.values == "scores":
         trees = tuple(replace(tree, counts=None, size=None, numbers=()) for tree in model.trees)
@@ -237,7 +235,9 @@ def compare_on_random_points(original: ModelIR, scrubbed: ModelIR, seed: int) ->
     return Proof(len(before), int(different.sum()))
 
 
-def refuse_different(proofs: Sequence[tuple[str, Proof]], leaves: Left, place: str, digits: int = DIGITS) -> None:
+def refuse_different(
+    proofs: Sequence[tuple[str, Proof]], leaves: LeafContent, place: str, digits: int = DIGITS
+) -> None:
     """ReleaseError unless all proofs found no difference."""
     remedies = {
         "labels": "its trees' shares decide together, so labels are not enough: --leaves shares",

@@ -101,7 +101,7 @@ def cells_case(learned: Learned, change: Change = unchanged) -> ScoringContext:
     return ScoringContext(table, world.table, world.release, world.known, belief, origins=world.origins)
 
 
-SHOWN = (CaseKind("people", people_case), CaseKind("hidden cells", cells_case, labels=False))
+SHOWN_CASES = (CaseKind("people", people_case), CaseKind("hidden cells", cells_case, labels=False))
 
 
 def release_case(setting: Scenario, learned: Learned = "everything", change: Change = unchanged) -> ScoringContext:

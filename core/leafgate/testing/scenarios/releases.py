@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 DisclosureLevel = Literal["much", "nothing"]
 WITHHELD = {"withheld": True}
-SHOWN = 18
+PEOPLE_SHOWN = 18
 """Of the 20 people of a row of `twins`, whose mood is published."""
 
 
@@ -67,7 +67,7 @@ def withheld_release(table: Table, telling: DisclosureLevel) -> BuildResult:
     shown = table.frame.astype(object).to_numpy().tolist()
     for i, (row, people) in enumerate(zip(shown, table.weight.tolist(), strict=True)):
         hidden = [WITHHELD if name == "mood" else cell for name, cell in zip(names, row, strict=True)]
-        copies = [(row, people * SHOWN // 20), *([(hidden, 1)] * 2)]
+        copies = [(row, people * PEOPLE_SHOWN // 20), *([(hidden, 1)] * 2)]
         rows += [tuple(cells) for cells, _ in copies]
         weight += [n for _, n in copies]
         origins += [i] * len(copies)

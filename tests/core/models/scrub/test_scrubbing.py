@@ -31,7 +31,14 @@ from leafgate.models.reader import read_foreign
 from leafgate.models.scrub.equivalence import unproved, with_unproved
 from leafgate.models.scrub.rounding import largest_change, rounded, same_labels
 from leafgate.models.scrub.sampling import random_cells, rows_of
-from leafgate.models.scrub.scrub import Left, compare_on_random_points, minimise, predicted, refuse_different, votes
+from leafgate.models.scrub.scrub import (
+    LeafContent,
+    compare_on_random_points,
+    minimise,
+    predicted,
+    refuse_different,
+    votes,
+)
 from leafgate.types.schema import Schema
 from sample_model import MODEL, with_tree
 from sklearn_pipelines import PIPELINES, as_frame, people
@@ -97,7 +104,7 @@ def test_a_scrubbed_file_tells_labels_and_passes_as_such(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
 @pytest.mark.parametrize("leaves", ["labels", "shares", "counts"])
-def test_a_scrubbed_model_predicts_the_same_or_is_refused(name: str, leaves: Left) -> None:
+def test_a_scrubbed_model_predicts_the_same_or_is_refused(name: str, leaves: LeafContent) -> None:
     model = gate.from_sklearn(fitted(name, 3 if name != "exponential" else 2, gaps=False))
     try:
         less = minimise(model, leaves, "model")

@@ -110,8 +110,6 @@ def _members(ensemble: Operator, mode: Ids, place: str) -> dict[int, frozenset[s
     return dict(found)
 
 
-# --- The trees of ONNX's TreeEnsemble, from its lists of nodes and leaves ---
-
 MAX_SAYS = 20_000_000
 
 

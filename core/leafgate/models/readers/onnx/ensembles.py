@@ -151,8 +151,6 @@ def with_says(ensemble: Operator, prefix: str, trees: Sequence[Grown], width: in
     return tuple(built)
 
 
-# --- What the trees of each kind of ONNX ensemble say together ---
-
 CLOSE = 1e-4
 KINDS = ("TreeEnsembleClassifier", "TreeEnsembleRegressor", "TreeEnsemble")
 

@@ -23,8 +23,6 @@ from leafgate.models.readers.onnx.wire import (
     varints,
 )
 
-# --- Attributes of an ONNX operator: a number, a text, a tensor, or a list of numbers or texts ---
-
 MAX_TEXTS = 4_100_000
 TYPES = {2: 1, 3: 2, 4: 3, 5: 4, 6: 5, 7: 6, 8: 7, 9: 8}
 """For each field that holds a value the type that an attribute with it says it has."""
@@ -141,9 +139,6 @@ def _scalar(number: int, value: bytes | int, place: str) -> Any:
     if number == 5 and isinstance(value, bytes):
         return tensor_of(value, place)
     return None
-
-
-# --- What an ONNX graph is given: the type and shape of each input ---
 
 
 @dataclass(frozen=True)

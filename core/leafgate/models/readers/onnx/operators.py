@@ -25,7 +25,7 @@ from leafgate.models.readers.onnx.symbolic import (
     stepped_cell,
     wire,
 )
-from leafgate.models.readers.onnx.wire import DOUBLE, FLOAT, TRUTH, WHOLE, Tensor
+from leafgate.models.readers.onnx.wire import DOUBLE, FLOAT, INTEGER, TRUTH, Tensor
 
 TRUTHS = {"False": 0.0, "True": 1.0, "false": 0.0, "true": 1.0, "0": 0.0, "1": 1.0}
 """How tables spell what is true or false."""
@@ -35,13 +35,13 @@ def _cast(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
     of, to = people(op, given, place), op.attributes.get("to")
     if of.kind == to:
         return [of]
-    if of.kind == TRUTH and to in {FLOAT, DOUBLE, WHOLE}:
+    if of.kind == TRUTH and to in {FLOAT, DOUBLE, INTEGER}:
         return [each(_truth, of, to)]
-    if of.kind in {FLOAT, DOUBLE} and to == WHOLE:
-        return [each(lambda cell: _cut(cell, op, place), of, WHOLE)]
-    if of.kind in {WHOLE, DOUBLE} and to == FLOAT:
+    if of.kind in {FLOAT, DOUBLE} and to == INTEGER:
+        return [each(lambda cell: _cut(cell, op, place), of, INTEGER)]
+    if of.kind in {INTEGER, DOUBLE} and to == FLOAT:
         return [single(of, op, place)]
-    if of.kind in {WHOLE, FLOAT} and to == DOUBLE and not any(cell.cut for cell in of.cells.ravel()):
+    if of.kind in {INTEGER, FLOAT} and to == DOUBLE and not any(cell.cut for cell in of.cells.ravel()):
         return [Wire(DOUBLE, of.cells)]
     raise refuse(op, "changes a type in a way that is not read here", place)
 
@@ -137,15 +137,13 @@ SCALES: Mapping[str, tuple[Act, str, set[str]]] = {
 """For each operator what it does, whose it is, and its attributes."""
 
 
-# --- ONNX's operators for what scikit-learn learned of numbers: scalers, imputers, rows joined ---
-
 ML = "ai.onnx.ml"
 
 
 def _scaler(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
     """(number - offset) * scale in single precision, as onnxruntime's `ScalerOp` does it."""
     of = people(op, given, place)
-    if of.kind not in {FLOAT, WHOLE} or of.cells.ndim != 1:
+    if of.kind not in {FLOAT, INTEGER} or of.cells.ndim != 1:
         raise refuse(op, "works not on rows of numbers in single precision", place)
     of = single(of, op, place)
     attributes: dict[str, Operation] = {"offset": "minus", "scale": "times"}
@@ -177,7 +175,7 @@ def _joined(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
     """FeatureVectorizer: rows of numbers one after another, in single precision."""
     parts = [people(op, given, place, i) for i in range(len(given))]
     sizes = op.attributes.get("inputdimensions")
-    wide = [part.cells.size for part in parts if part.cells.ndim == 1 and part.kind in {FLOAT, DOUBLE, WHOLE}]
+    wide = [part.cells.size for part in parts if part.cells.ndim == 1 and part.kind in {FLOAT, DOUBLE, INTEGER}]
     if len({part.kind for part in parts}) != 1:
         raise refuse(op, "joins rows of several types", place)
     if not isinstance(sizes, np.ndarray) or len(wide) != len(parts) or sizes.tolist() != wide or not wide:
@@ -192,9 +190,6 @@ LEARNED: Mapping[str, tuple[Act, str, set[str]]] = {
     "FeatureVectorizer": (_joined, ML, {"inputdimensions"}),
 }
 """For each operator what it does, whose it is, and its attributes."""
-
-
-# --- Operators of ONNX that move cells and change none: joining, choosing, splitting, another shape ---
 
 
 def _axis(op: Operator, of: Wire, place: str) -> int:
@@ -223,7 +218,7 @@ def _concat(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
 
 def _reshape(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
     """Another shape of each person's cells; no cell may move from one person to another."""
-    of, shape = people(op, given, place), constant(op, given, 1, WHOLE, place)
+    of, shape = people(op, given, place), constant(op, given, 1, INTEGER, place)
     first, *rest = shape.values.tolist() or [1]
     whole = math.prod(rest) if all(size > 0 for size in rest) else 0
     if first == 0 and rest.count(-1) == 1 and all(size > 0 or size == -1 for size in rest):
@@ -248,7 +243,7 @@ def _flatten(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
 
 
 def _gather(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
-    of, wanted = people(op, given, place), constant(op, given, 1, WHOLE, place)
+    of, wanted = people(op, given, place), constant(op, given, 1, INTEGER, place)
     axis = _axis(op, of, place)
     _check_within(wanted.values, of.cells.shape[axis], op, place, least=-of.cells.shape[axis])
     check_size(of.cells.size // max(of.cells.shape[axis], 1) * len(wanted.values), op, place)
@@ -257,7 +252,7 @@ def _gather(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
 
 def _chosen(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
     """ArrayFeatureExtractor: some of the last axis."""
-    of, wanted = people(op, given, place), constant(op, given, 1, WHOLE, place)
+    of, wanted = people(op, given, place), constant(op, given, 1, INTEGER, place)
     if of.cells.ndim != 1 or not len(wanted.values):
         raise refuse(op, "chooses among what is no row of cells", place)
     _check_within(wanted.values, of.cells.shape[-1], op, place)
@@ -274,7 +269,7 @@ def _split(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
     of = people(op, given, place)
     axis = _axis(op, of, place)
     result = op.attributes.get("split")
-    sizes = result if result is not None and len(given) == 1 else constant(op, given, 1, WHOLE, place).values
+    sizes = result if result is not None and len(given) == 1 else constant(op, given, 1, INTEGER, place).values
     wrong = result is not None and (len(given) > 1 or not isinstance(result, np.ndarray))
     if wrong or (sizes < 1).any() or int(sizes.sum()) != of.cells.shape[axis] or len(sizes) != len(op.outputs):
         raise refuse(op, "splits cells otherwise than it has them", place)

@@ -11,11 +11,11 @@ import numpy as np
 from leafgate.models.ir.features import LOOKUP_ROUNDING, SINGLE, CategoryCodes, LookupPrecision, Numeric, OneHot
 from leafgate.models.readers.onnx.graph import Operator
 from leafgate.models.readers.onnx.symbolic import Act, Cell, Value, Wire, check_size, constant, people, refuse, wire
-from leafgate.models.readers.onnx.wire import FLOAT, TEXT, WHOLE
+from leafgate.models.readers.onnx.wire import FLOAT, INTEGER, TEXT
 
 ML = "ai.onnx.ml"
-KEYS = {TEXT: "keys_strings", WHOLE: "keys_int64s", FLOAT: "keys_floats"}
-VALUES = {"values_int64s": (WHOLE, "default_int64", -1), "values_floats": (FLOAT, "default_float", 0.0)}
+KEYS = {TEXT: "keys_strings", INTEGER: "keys_int64s", FLOAT: "keys_floats"}
+VALUES = {"values_int64s": (INTEGER, "default_int64", -1), "values_floats": (FLOAT, "default_float", 0.0)}
 """What a LabelEncoder gives: its type, and the attribute with what it gives to values it does not know."""
 
 
@@ -23,7 +23,7 @@ def _one_hot(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
     """A cell for each category: 1 for its own, 0 for others; a value of no category gets zeros, or is refused."""
     of, zeros = people(op, given, place), op.attributes.get("zeros", 1)
     name = "cats_strings" if of.kind == TEXT else "cats_int64s"
-    if of.kind not in {TEXT, WHOLE} or set(op.attributes) - {"zeros"} != {name} or zeros not in {0, 1}:
+    if of.kind not in {TEXT, INTEGER} or set(op.attributes) - {"zeros"} != {name} or zeros not in {0, 1}:
         raise refuse(op, "codes values that are of another type than its categories", place)
     texts = _spelled(op, name, of.kind, place)
     check_size(of.cells.size * len(texts), op, place)
@@ -108,8 +108,6 @@ CODES: Mapping[str, tuple[Act, str, set[str]]] = {
 """For each operator what it does, whose it is, and its attributes."""
 
 
-# --- ONNX's ReduceSum over the codes of one column ---
-
 MAX_EXACT = 2**24
 """Whole numbers up to here are added up in single precision without rounding."""
 
@@ -117,7 +115,7 @@ MAX_EXACT = 2**24
 def _sum(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
     """ReduceSum along the last axis of codes that one column has: how skl2onnx puts rare categories together."""
     of = people(op, given, place)
-    axes = op.attributes["axes"] if "axes" in op.attributes else constant(op, given, 1, WHOLE, place).values
+    axes = op.attributes["axes"] if "axes" in op.attributes else constant(op, given, 1, INTEGER, place).values
     last = of.cells.ndim
     if not isinstance(axes, np.ndarray) or axes.tolist() not in ([-1], [last]) or op.attributes.get("keepdims", 1) != 1:
         raise refuse(op, "adds along an axis that is not read", place)

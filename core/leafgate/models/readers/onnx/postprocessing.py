@@ -11,7 +11,7 @@ from leafgate.errors import ReleaseError
 from leafgate.models.readers.onnx.graph import Graph, Operator
 from leafgate.models.readers.onnx.preprocessing import known, leading
 from leafgate.models.readers.onnx.symbolic import REMEDY
-from leafgate.models.readers.onnx.wire import DOUBLE, FLOAT, TEXT, WHOLE, tensor_of
+from leafgate.models.readers.onnx.wire import DOUBLE, FLOAT, INTEGER, TEXT, tensor_of
 
 Role = Literal["label", "scores", "index"]
 """What stands in a value after the trees: the class, numbers of classes, the number of the class."""
@@ -60,7 +60,7 @@ def _unknown_operators(graph: Graph, ensemble: Operator, roles: dict[str, Role])
 def _same_after(op: Operator, role: Role, ensemble: Operator) -> bool:
     """Does it leave which class is said, and which score is whose?"""
     if op.kind == "Cast":
-        return op.attributes.get("to") in ({FLOAT, DOUBLE} if role == "scores" else {WHOLE, TEXT})
+        return op.attributes.get("to") in ({FLOAT, DOUBLE} if role == "scores" else {INTEGER, TEXT})
     if op.kind == "ZipMap":
         return role == "scores" and _labels(op) == _labels(ensemble)
     if op.kind == "Normalizer":
@@ -91,7 +91,7 @@ def classes_of(graph: Graph, roles: Mapping[str, Role], targets: int, place: str
     if not named:
         return tuple(map(str, range(targets)))
     items = [tensor_of(graph.constants[op.inputs[0]], place) for op in named]
-    if len(items) != 1 or len(items[0].values) != targets or items[0].kind not in {WHOLE, TEXT}:
+    if len(items) != 1 or len(items[0].values) != targets or items[0].kind not in {INTEGER, TEXT}:
         raise ReleaseError("names its classes twice, or not one for each target", place=place)
     values = items[0].values
     return tuple(v.decode("utf-8") for v in values) if items[0].kind == TEXT else tuple(map(str, values.tolist()))

@@ -11,7 +11,7 @@ from leafgate.models.readers.onnx.graph import Given, Graph, Operator
 from leafgate.models.readers.onnx.operators import LEARNED, SCALES, SHAPES
 from leafgate.models.readers.onnx.operators_categorical import CODES, SUMS
 from leafgate.models.readers.onnx.symbolic import Act, Cell, Value, Wire, refuse, wire
-from leafgate.models.readers.onnx.wire import DOUBLE, FLOAT, TEXT, TRUTH, WHOLE, Tensor, tensor_of
+from leafgate.models.readers.onnx.wire import DOUBLE, FLOAT, INTEGER, TEXT, TRUTH, Tensor, tensor_of
 
 ACTS: Mapping[str, tuple[Act, str, set[str]]] = {**SHAPES, **SCALES, **LEARNED, **CODES, **SUMS}
 CONSTANT = "Constant"
@@ -94,7 +94,7 @@ def _value(name: str, values: dict[str, Value], graph: Graph, op: Operator, plac
 def _given(name: str, graph: Graph, width: int, place: str) -> Wire:
     """The columns under one of the graph's inputs: by its name where it is one, else by their positions in it."""
     given: Given = graph.given[name]
-    if given.kind not in {FLOAT, DOUBLE, WHOLE, TEXT, TRUTH} or given.shape is None or not 1 <= len(given.shape) <= 2:
+    if given.kind not in {FLOAT, DOUBLE, INTEGER, TEXT, TRUTH} or given.shape is None or not 1 <= len(given.shape) <= 2:
         raise ReleaseError(f"is given {name[:60]!r} of a type or shape that is not read here", place=place)
     size = given.shape[1] if len(given.shape) == 2 else 1
     size = width if size is None else size
@@ -126,7 +126,7 @@ def _parts(origin: Numeric | CategoryCodes) -> int:
 
 def _numbers(asked: Wire, ensemble: Operator, width: int, place: str) -> Wire:
     """What the trees are given, if that is a row of numbers, and as long as they ask about."""
-    if asked.kind not in {FLOAT, DOUBLE, WHOLE} or asked.cells.ndim != 1 or any(cell.cut for cell in asked.cells):
+    if asked.kind not in {FLOAT, DOUBLE, INTEGER} or asked.cells.ndim != 1 or any(cell.cut for cell in asked.cells):
         raise refuse(ensemble, "is not given a row of numbers of each person", place)
     if asked.cells.size < width:
         raise refuse(ensemble, f"asks about {width:,} features, and is given {asked.cells.size:,}", place)

@@ -13,8 +13,6 @@ import numpy as np
 from leafgate.errors import ReleaseError
 from leafgate.models.ir.model import Floats, Ids
 
-# --- Protocol buffers as bytes say them: fields by number, no schema, nothing but lengths and numbers ---
-
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 MAX_FIELDS = 100_000
 """So many fields one message may have; the numbers of a list are not counted one by one."""
@@ -93,12 +91,12 @@ def single(content: bytes) -> float:
     return float(struct.unpack("<f", content)[0])
 
 
-FLOAT, UINT8, WHOLE, TEXT, TRUTH, DOUBLE = 1, 2, 7, 8, 9, 11
+FLOAT, UINT8, INTEGER, TEXT, TRUTH, DOUBLE = 1, 2, 7, 8, 9, 11
 """Numbers of ONNX's types."""
 
 Kind = Literal[1, 2, 7, 8, 9, 11]
-RAW = {FLOAT: "<f4", UINT8: "<u1", WHOLE: "<i8", TRUTH: "<u1", DOUBLE: "<f8"}
-LISTED = {FLOAT: 4, UINT8: 5, WHOLE: 7, TEXT: 6, TRUTH: 5, DOUBLE: 10}
+RAW = {FLOAT: "<f4", UINT8: "<u1", INTEGER: "<i8", TRUTH: "<u1", DOUBLE: "<f8"}
+LISTED = {FLOAT: 4, UINT8: 5, INTEGER: 7, TEXT: 6, TRUTH: 5, DOUBLE: 10}
 """For each type the field that lists its values, where they are not raw."""
 
 MAX_AXES = 8

@@ -16,8 +16,6 @@ from leafgate.models.ir.arrays import TreeBuilder
 from leafgate.models.ir.model import LEAF, Floats, TreeIR
 from leafgate.models.readers.pmml.fields import Field, Predicate, Several, Test
 
-# --- What is known of fields on the way down a PMML tree, so that no test is asked whose answer is known ---
-
 
 @dataclass(frozen=True)
 class Remaining:

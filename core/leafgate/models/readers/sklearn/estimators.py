@@ -131,9 +131,6 @@ READERS: Mapping[str, Callable[[ObjectView], EstimatorIR]] = {
 }
 
 
-# --- Fitted scikit-learn models in memory ---
-
-
 def from_sklearn(model: Any) -> ModelIR:
     """The neutral trees of a fitted scikit-learn estimator or pipeline, as its file would give them.
 

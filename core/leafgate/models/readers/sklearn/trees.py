@@ -16,8 +16,6 @@ from leafgate.models.ir.model import LEAF, Floats, TreeIR
 from leafgate.models.readers.sklearn.feature import PipelineFeature
 from leafgate.types.release import Combine, Counted
 
-# --- What a scikit-learn estimator comes to ---
-
 
 @dataclass(frozen=True)
 class EstimatorIR:

@@ -13,7 +13,7 @@ from leafgate.types.release import FileDisclosure
 CLOSE = 1e-5
 """Sums in single precision are off by this part."""
 
-WHOLE = 0.02
+ROUNDING = 0.02
 """A number of people may be off by so much."""
 
 
@@ -76,7 +76,7 @@ def _people(tree: TreeIR, values: Floats) -> Floats | None:
     """The numbers as whole ones, if that is what they are and a node's children together have its own."""
     people = np.rint(values)
     inner = np.flatnonzero(tree.feature != LEAF)
-    if (people < 0).any() or (abs(values - people) > np.maximum(WHOLE, CLOSE * people)).any() or people[0] < 1:
+    if (people < 0).any() or (abs(values - people) > np.maximum(ROUNDING, CLOSE * people)).any() or people[0] < 1:
         return None
     below = np.concatenate([tree.low[inner], tree.high[inner]])
     if len(below) and (below.min() < 0 or below.max() >= tree.nodes):
