@@ -127,6 +127,8 @@ def policy_of(
     idle += waiver_problems(policy.waivers, policy.metrics, policy.approvals, policy.max_waiver_days)
     if idle:
         raise PolicyError.listing(idle)
+    if policy.plugins is not None and plugins.broken:  # otherwise its checks would silently not run
+        raise InconclusiveError.listing(_broken(plugins))
     return Loaded(policy, plugins)
 
 
@@ -285,6 +287,9 @@ def _refuse_component(component: Component) -> Component:
 def _refuse(problems: list[Problem], plugins: Plugins) -> None:
     unknown = [problem for problem in problems if problem.message.startswith("nobody offers")]
     if plugins.broken and len(unknown) == len(problems):
-        why = [Problem(p.origin, f"the plugin {p.name!r} is broken: {p.problem}") for p in plugins.broken]
-        raise InconclusiveError.listing([*unknown, *why])
+        raise InconclusiveError.listing([*unknown, *_broken(plugins)])
     raise PolicyError.listing(problems)
+
+
+def _broken(plugins: Plugins) -> list[Problem]:
+    return [Problem(p.origin, f"the plugin {p.name!r} is broken: {p.problem}") for p in plugins.broken]

@@ -70,6 +70,11 @@ def test_a_broken_plugin_hinders_nobody_who_does_not_use_it(broken: Path) -> Non
     assert load_policy(write_policy(broken)).plugins.broken
 
 
+def test_a_broken_plugin_that_the_policy_lists_is_inconclusive(broken: Path) -> None:
+    with pytest.raises(InconclusiveError, match="the plugin 'leafgate_out_of_order' is broken: RuntimeError"):
+        load_policy(write_policy(broken, {"plugins": ["leafgate", "leafgate_out_of_order"]}))
+
+
 def test_what_the_policy_does_not_trust_is_not_loaded(broken: Path) -> None:
     assert load_policy(write_policy(broken, {"plugins": ["leafgate"]})).plugins.broken == ()
 
