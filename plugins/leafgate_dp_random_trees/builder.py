@@ -44,11 +44,11 @@ def dp_random_trees(options: DpRandomTreesOptions, table: Table, rng: np.random.
     """
     promised = choose_forest(options)
 
-    def shown(counter: Ids, weight: Ids, counters: int, key: Key) -> Ids:
+    def published_counts(counter: Ids, weight: Ids, counters: int, key: Key) -> Ids:
         counts = _counter_totals(counter, sample_counts(weight, promised.beta, key), counters)
         return np.asarray(np.where(counts >= promised.k, counts, 0))
 
-    trees = _count_trees(options, table, promised.trees, rng, shown)
+    trees = _count_trees(options, table, promised.trees, rng, published_counts)
     builder = options.described() | {"trees": promised.trees, "beta": promised.beta}
     claim = sampling_claim(options, promised)
     return _release(options, builder, table, trees, "sampled", claim, k=promised.k)
@@ -63,21 +63,21 @@ def dp_laplace_trees(options: DpLaplaceTreesOptions, table: Table, rng: np.rando
     Departure: whole noise of the discrete Laplace distribution, exactly drawn; the account composes privacy losses.
     """
 
-    def shown(counter: Ids, weight: Ids, counters: int, key: Key) -> Ids:
+    def published_counts(counter: Ids, weight: Ids, counters: int, key: Key) -> Ids:
         noise = discrete_laplace(options.scale, counters, key)
         return np.asarray(np.maximum(_counter_totals(counter, weight, counters) + noise, 0))
 
-    trees = _count_trees(options, table, options.trees, rng, shown)
+    trees = _count_trees(options, table, options.trees, rng, published_counts)
     return _release(options, options.described(), table, trees, "noisy", noise_claim(options))
 
 
 def random_trees(options: RandomTreesOptions, table: Table, rng: np.random.Generator) -> Release:
     """Trees that each count everybody, without any guarantee."""
 
-    def shown(counter: Ids, weight: Ids, counters: int, key: Key) -> Ids:
+    def published_counts(counter: Ids, weight: Ids, counters: int, key: Key) -> Ids:
         return _counter_totals(counter, weight, counters)
 
-    trees = _count_trees(options, table, options.trees, rng, shown, careful=False)
+    trees = _count_trees(options, table, options.trees, rng, published_counts, careful=False)
     return Release(
         builder=options.described(),
         schema=table.schema,
@@ -96,7 +96,7 @@ def _count_trees(
     table: Table,
     trees: int,
     rng: np.random.Generator,
-    shown: Numbers,
+    published_counts: Numbers,
     *,
     careful: bool = True,
 ) -> list[tuple[Node, Ids]]:
@@ -112,7 +112,7 @@ def _count_trees(
     for number, tree in enumerate(forest):
         routed = route(tree, table)
         counters = len(routed.leaves) * classes
-        numbers = shown(routed.leaf * classes + codes, table.weight, counters, key.for_use(f"tree {number}"))
+        numbers = published_counts(routed.leaf * classes + codes, table.weight, counters, key.for_use(f"tree {number}"))
         found.append((tree, numbers.reshape(-1, classes)))
     return found
 

@@ -147,12 +147,12 @@ def read_policy(path: Path, name: str = "") -> PolicyDocument:
     document, lines = _read(path, name, "" if name != path.name else str(path))
     homes = {name: Home(path.parent)}
     if isinstance(document.get("waivers"), str):
-        waivers, where = _list_beside(path.parent, document["waivers"], "waivers", "waivers")
+        waivers, where = _list_in_policy_folder(path.parent, document["waivers"], "waivers", "waivers")
         document, lines = document | {"waivers": waivers}, {**_without(lines, ("waivers",)), **where}
     approvals = dict_or_empty(document.get("approvals"))
     if isinstance(approvals.get("reviewers"), str):
         at = ("approvals", "reviewers")
-        reviewers, listed = _list_beside(path.parent, approvals["reviewers"], "reviewers", format_path(at))
+        reviewers, listed = _list_in_policy_folder(path.parent, approvals["reviewers"], "reviewers", format_path(at))
         document = document | {"approvals": approvals | {"reviewers": reviewers}}
         lines = {**_without(lines, at), **{("approvals", *inner): line for inner, line in listed.items()}}
     return PolicyDocument(document, name, lines, homes=homes)
@@ -256,12 +256,12 @@ def _chain(path: Path, taken: Collection[str]) -> Iterator[tuple[Path, PolicyDoc
         parent = written.document.get("extends")
         if parent is None or len(paths) > DEEPEST:
             return
-        here = _beside(here.parent, parent, f"{name}: extends")
+        here = _in_policy_folder(here.parent, parent, f"{name}: extends")
 
 
-def _list_beside(folder: Path, name: str, key: str, place: str) -> tuple[Any, Lines]:
+def _list_in_policy_folder(folder: Path, name: str, key: str, place: str) -> tuple[Any, Lines]:
     """Return the list under the one key of a file below the policy's folder, and its lines."""
-    document, lines = _read(_beside(folder, name, place), name)
+    document, lines = _read(_in_policy_folder(folder, name, place), name)
     if set(document) != {key} or isinstance(document[key], str):
         raise PolicyError(f"must have the key `{key}`, a list, and nothing else", place=name)
     return document[key], lines
@@ -276,7 +276,7 @@ def _not_taken(name: str, folder: Path, taken: Collection[str]) -> str:
     return wanted
 
 
-def _beside(folder: Path, name: object, place: str) -> Path:
+def _in_policy_folder(folder: Path, name: object, place: str) -> Path:
     """A file that belongs to the policy and is not moved by `--root`."""
     try:
         return inside(folder, name)

@@ -22,14 +22,14 @@ Words = Annotated[str, Field(min_length=1, max_length=2000)]
 DIGEST = r"^[0-9a-f]{64}$"
 
 
-def _whole(digest: str, info: ValidationInfo) -> str:
+def _full_digest(digest: str, info: ValidationInfo) -> str:
     if not re.fullmatch(DIGEST[1:-1], digest):
         key = "release.file.sha256" if info.field_name == "file" else "release.sha256"
         raise ValueError(f"must be the whole SHA-256, 64 digits: `{key}` of report.json")
     return digest
 
 
-Digest = Annotated[str, AfterValidator(_whole), Field(json_schema_extra={"pattern": DIGEST})]
+Digest = Annotated[str, AfterValidator(_full_digest), Field(json_schema_extra={"pattern": DIGEST})]
 Day = Annotated[date, Field(ge=date(1970, 1, 1))]
 
 
