@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pluggy
 
-from leafgate.api.checks import AuditCheck
-from leafgate.api.components import AttackModel, TreeBuilder
-from leafgate.api.metrics import Metric
-from leafgate.api.report_formats import ReportFormat
-
 if TYPE_CHECKING:
     import typer
+
+    from leafgate.api.checks import AuditCheck
+    from leafgate.api.components import AttackModel, TreeBuilder
+    from leafgate.api.metrics import Metric
+    from leafgate.api.report_formats import ReportFormat
 
 GROUP = "leafgate"
 """The entry-point group, and the project name of the hooks."""
