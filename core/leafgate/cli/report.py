@@ -14,7 +14,6 @@ from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError
 from leafgate.io.files import EVERYONE, OWNER_ONLY, clear_file, make_folder, write_file
 from leafgate.session.expected_run import ExpectedRun
-from leafgate.types.report import EXIT_CODES, Verdict
 
 if TYPE_CHECKING:
     from leafgate.api.registry import OfferedFormat
@@ -36,6 +35,7 @@ def report(
     from leafgate.api.registry import Plugins, load_plugins
     from leafgate.disclosure.stored import read_report
     from leafgate.session.report_formats import TEXT, chosen_formats, render
+    from leafgate.types.report import EXIT_CODES
 
     if out is not None:
         expectations = (expect_policy, expect_release, expect_file)
@@ -54,8 +54,7 @@ def report(
     else:
         make_folder(out.parent)
         write_file(out, content, OWNER_ONLY if auditor else EVERYONE)
-    verdict: Verdict = result["verdict"]
-    return EXIT_CODES[verdict]
+    return EXIT_CODES[result["verdict"]]
 
 
 def _frontier(sweep: Path, offered: OfferedFormat, document: Mapping[str, Any]) -> bytes:

@@ -6,6 +6,7 @@ release and file they expect. An expectation is a SHA-256 or the file that has i
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +14,6 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leafgate.api.options import digest
 from leafgate.errors import InvalidError, PolicyError, Problem
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _digests(expected: str | None, option: str) -> dict[str, str | None]:
     if SHA256.fullmatch(expected):
         return {"sha256": expected.lower()}
     try:
-        return {"sha256": digest(Path(expected))}
+        return {"sha256": hashlib.sha256(Path(expected).read_bytes()).hexdigest()}
     except (OSError, ValueError):
         raise _no_digest(expected, option) from None
 
