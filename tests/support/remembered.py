@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Collection
 from importlib.metadata import EntryPoints
 from types import ModuleType
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import leafgate.policy.load
 from leafgate.api import registry
 from leafgate.api.components import Component
-from leafgate.api.registry import OFFERS, Plugins
+from leafgate.api.registry import Plugins, component_hooks
 from leafgate.policy.models import Policy
 
 _entry_points = vars(registry)["entry_points"]
@@ -36,16 +37,15 @@ def _offers(module: ModuleType, hooks: tuple[Any, ...]) -> Any:
     return _offered_by(module)
 
 
-def _offered(module: ModuleType) -> Any:
+def _offered(module: ModuleType, only: Collection[str] | None = None) -> Any:
     if not module.__name__.startswith("leafgate_"):
-        return _offered_by(module)
-    return _offers(
-        module, tuple(getattr(module, name, None) for name in (*OFFERS, "commands", "report_formats", "leafgate_api"))
-    )
+        return _offered_by(module, only)
+    hooks = (*component_hooks(), "commands", "report_formats", "leafgate_api")
+    return _offers(module, tuple(getattr(module, name, None) for name in hooks))  # all of it, whatever is needed
 
 
 def _model_of(plugins: Plugins) -> type[Policy]:
-    key = tuple(tuple(plugins.kind(base)) for base in OFFERS.values())
+    key = tuple(tuple(plugins.kind(base)) for base in component_hooks().values())
     if key not in _models:
         _models[key] = _policy_model(plugins)
     return _models[key]

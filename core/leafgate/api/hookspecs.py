@@ -1,4 +1,9 @@
-"""The hooks, by which a plugin offers classes, whose options the policy fills in, and report formats."""
+"""The hooks, by which a plugin offers classes, whose options the policy fills in, and report formats.
+
+A hook that offers classes returns them in a list, or names them: a mapping from the name that policies use to the
+place of the class, such as `{"kadet": "leafgate_kadet.builder:KAdet"}`. A class that is named is imported when a
+command needs it, so that `leafgate --help` and `leafgate validate` stay quick.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,8 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import typer
 
     from leafgate.api.checks import AuditCheck
@@ -28,25 +35,25 @@ hookimpl = pluggy.HookimplMarker(GROUP)
 
 
 @hookspec
-def tree_builders() -> list[type[TreeBuilder]]:
+def tree_builders() -> list[type[TreeBuilder]] | Mapping[str, str]:
     """Offer ways to make what the owner would publish."""
     raise NotImplementedError
 
 
 @hookspec
-def attack_models() -> list[type[AttackModel]]:
+def attack_models() -> list[type[AttackModel]] | Mapping[str, str]:
     """Offer ways an adversary would use a release."""
     raise NotImplementedError
 
 
 @hookspec
-def privacy_metrics() -> list[type[Metric]]:
+def privacy_metrics() -> list[type[Metric]] | Mapping[str, str]:
     """Offer ways to score what an attack learned."""
     raise NotImplementedError
 
 
 @hookspec
-def audit_checks() -> list[type[AuditCheck]]:
+def audit_checks() -> list[type[AuditCheck]] | Mapping[str, str]:
     """Offer checks that run in every audit, although no policy asks for them."""
     raise NotImplementedError
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import Distribution, EntryPoint, entry_points
 from types import ModuleType
@@ -13,23 +14,20 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 import pluggy
 
 from leafgate.api import hookspecs
-from leafgate.api.checks import AuditCheck
-from leafgate.api.components import AttackModel, Component, TreeBuilder
-from leafgate.api.metrics import Metric
 from leafgate.api.report_formats import ReportFormat, mistakes
 from leafgate.errors import PolicyError, Problem
+from leafgate.lazy_loading import lazy
 from leafgate.types.adversary import NEEDS
 from leafgate.types.report import Unit
 
 if TYPE_CHECKING:
     import typer
 
-OFFERS: dict[str, type[Component]] = {
-    "tree_builders": TreeBuilder,
-    "attack_models": AttackModel,
-    "privacy_metrics": Metric,
-    "audit_checks": AuditCheck,
-}
+    from leafgate.api import checks, components, metrics
+    from leafgate.api.checks import AuditCheck
+    from leafgate.api.components import Component
+else:  # the help of commands needs none of them
+    checks, components, metrics = (lazy(f"leafgate.api.{name}") for name in ("checks", "components", "metrics"))
 
 Entry: TypeAlias = tuple[EntryPoint, str, str]
 """An entry point, and the canonical name and version of its distribution."""
@@ -37,12 +35,16 @@ Entry: TypeAlias = tuple[EntryPoint, str, str]
 
 @dataclass(frozen=True)
 class Plugin:
-    """One entry point: where it comes from, what it offers, or why it cannot."""
+    """One entry point: where it comes from, what it offers, or why it cannot.
+
+    `not_imported` names components that it offers too, and that nobody has asked for.
+    """
 
     name: str
     distribution: str
     version: str
     offers: tuple[type[Component], ...] = ()
+    not_imported: tuple[str, ...] = ()
     commands: tuple[typer.Typer, ...] = ()
     formats: tuple[ReportFormat, ...] = ()
     problem: str = ""
@@ -74,13 +76,12 @@ class Plugins:
     @cached_property
     def by_name(self) -> dict[str, type[Component]]:
         """What a policy can pick, by its `use`; PolicyError when two plugins offer one name."""
-        offered: dict[str, tuple[type[Component], Plugin]] = {}
+        offered: dict[str, Plugin] = {}
         problems = []
         for plugin in self.entries:
-            for component in plugin.offers:
-                use = use_of(component)
+            for use in (*map(use_of, plugin.offers), *plugin.not_imported):
                 if use in offered:
-                    other = offered[use][1]
+                    other = offered[use]
                     problems.append(
                         Problem(
                             "plugins",
@@ -88,10 +89,10 @@ class Plugins:
                             "uninstall one, or list the plugins you trust under `plugins:`",
                         )
                     )
-                offered[use] = (component, plugin)
+                offered[use] = plugin
         if problems:
             raise PolicyError.listing(problems)
-        return {use: component for use, (component, _) in offered.items()}
+        return {use_of(component): component for plugin in self.entries for component in plugin.offers}
 
     @cached_property
     def formats_by_name(self) -> dict[str, OfferedFormat]:
@@ -125,21 +126,52 @@ def use_of(component: type[Component]) -> str:
     return str(component.model_fields["use"].default)
 
 
-def load_plugins(pins: Sequence[str] | None = None) -> Plugins:
+def component_hooks() -> dict[str, type[Component]]:
+    """The hooks that offer components, and the base class of what each offers."""
+    return {
+        "tree_builders": components.TreeBuilder,
+        "attack_models": components.AttackModel,
+        "privacy_metrics": metrics.Metric,
+        "audit_checks": checks.AuditCheck,
+    }
+
+
+def load_plugins(pins: Sequence[str] | None = None, only: Collection[str] | None = None) -> Plugins:
     """Load what is installed under the entry-point group, or only what `pins` trusts.
 
-    A pin is a distribution name, with a version range if wanted ("acme-attacks>=1.2"). Raises
-    PolicyError for a pin that is malformed or that nothing installed satisfies.
+    Args:
+        pins: distribution names, with a version range if wanted ("acme-attacks>=1.2").
+        only: the names of the components that are needed; others that a plugin offers by name are not imported.
+
+    Raises:
+        PolicyError: a pin is malformed, or nothing installed satisfies it.
     """
+    return Plugins(tuple(_load(*entry, only) for entry in _installed(pins)))
+
+
+def load_commands() -> Iterator[tuple[Plugin, Sequence[typer.Typer]]]:
+    """The commands that each plugin offers; its components are not imported."""
+    for point, distribution, version in _installed(None):
+        yield Plugin(point.name, distribution, version), _commands_at(point)
+
+
+def _commands_at(point: EntryPoint) -> Sequence[typer.Typer]:
+    """The commands at an entry point; none where it cannot be loaded, and `leafgate plugins` says why."""
+    try:
+        return _commands(_hooks_of(point.load()))
+    except (Exception, SystemExit):
+        return ()
+
+
+def _installed(pins: Sequence[str] | None) -> list[Entry]:
+    """The entry points, sorted by their distributions; those that `pins` trusts, if it is given."""
     points = [(point, point.dist) for point in entry_points(group=hookspecs.GROUP)]
     distributions = {id(distribution): distribution for _, distribution in points}
     # once for each distribution: whenever it is asked, it parses its metadata anew
     sources = {key: _source(distribution) for key, distribution in distributions.items()}
     installed = [(point, *sources[id(distribution)]) for point, distribution in points]
     installed.sort(key=lambda entry: (entry[1], entry[0].name))
-    if pins is not None:
-        installed = _trusted(installed, pins)
-    return Plugins(tuple(_load(*entry) for entry in installed))
+    return installed if pins is None else _trusted(installed, pins)
 
 
 def _source(distribution: Distribution | None) -> tuple[str, str]:
@@ -178,38 +210,74 @@ def _trusted(installed: Sequence[Entry], pins: Sequence[str]) -> list[Entry]:
     return kept
 
 
-def _load(point: EntryPoint, distribution: str, version: str) -> Plugin:
+def _load(point: EntryPoint, distribution: str, version: str, only: Collection[str] | None) -> Plugin:
+    plugin = Plugin(point.name, distribution, version)
     try:
-        module = point.load()
-        offers, commands, formats = offered_by(module)
+        return replace(plugin, **offered_by(point.load(), only))
     except (Exception, SystemExit) as error:
-        return Plugin(point.name, distribution, version, problem=f"{type(error).__name__}: {error}")
-    return Plugin(point.name, distribution, version, offers, commands, formats)
+        return replace(plugin, problem=f"{type(error).__name__}: {error}")
 
 
-Offered: TypeAlias = "tuple[tuple[type[Component], ...], tuple[typer.Typer, ...], tuple[ReportFormat, ...]]"
-"""Components, commands and report formats."""
+def offered_by(module: ModuleType, only: Collection[str] | None = None) -> dict[str, Any]:
+    """What one plugin module offers through the hooks: the fields of its `Plugin`.
+
+    Args:
+        module: the module that the entry point names.
+        only: the names of the components that are needed; None for all.
+
+    Raises:
+        TypeError: something that it offers is no offer.
+    """
+    hook = _hooks_of(module)
+    offers: list[type[Component]] = []
+    not_imported: list[str] = []
+    for name, base in component_hooks().items():
+        for component, use in _named(getattr(hook, name)(), only):
+            if component is None:
+                not_imported.append(use)
+                continue
+            _check_offer(component, base, name)
+            if use and use != use_of(component):
+                raise TypeError(f"{name}() offers {component.__name__} as {use!r}, and its `use` is another")
+            offers.append(component)
+    formats = _flat(hook.report_formats())
+    for offered in formats:
+        _check_format(offered)
+    return {
+        "offers": tuple(offers),
+        "not_imported": tuple(not_imported),
+        "commands": _commands(hook),
+        "formats": tuple(formats),
+    }
 
 
-def offered_by(module: ModuleType) -> Offered:
-    """What one plugin module offers through the hooks; raises TypeError for what is no offer."""
+def _hooks_of(module: ModuleType) -> Any:
+    """The hooks of a plugin module; TypeError if it was made for another interface, or has a hook that is none."""
     _refuse_other_api(module)
     manager = pluggy.PluginManager(hookspecs.GROUP)
     manager.add_hookspecs(hookspecs)
     manager.register(module)
     manager.check_pending()
-    offers: list[type[Component]] = []
-    for hook, base in OFFERS.items():
-        for component in _flat(getattr(manager.hook, hook)()):
-            _check_offer(component, base, hook)
-            offers.append(component)
-    apps = _flat(manager.hook.commands())
+    return manager.hook
+
+
+def _named(
+    offers: Iterable[Iterable[Any] | Mapping[str, str]], only: Collection[str] | None
+) -> Iterator[tuple[Any, str]]:
+    """Each component that a hook offers, with the name that the hook gives it; None for one that nobody needs."""
+    for offered in offers:
+        if isinstance(offered, Mapping):
+            for use, home in offered.items():
+                yield None if only is not None and use not in only else pkgutil.resolve_name(home), use
+        else:
+            yield from ((component, "") for component in offered)
+
+
+def _commands(hook: Any) -> tuple[typer.Typer, ...]:
+    apps = _flat(hook.commands())
     if not all(hasattr(app, "registered_commands") for app in apps):
         raise TypeError("commands() offers something that is no typer app")
-    formats = _flat(manager.hook.report_formats())
-    for offered in formats:
-        _check_format(offered)
-    return tuple(offers), tuple(apps), tuple(formats)
+    return tuple(apps)
 
 
 def _refuse_other_api(module: ModuleType) -> None:
@@ -250,16 +318,16 @@ def _check_offer(component: object, base: type[Component], hook: str) -> None:
     field = component.model_fields["use"]
     if get_args(field.annotation) != (field.default,):
         raise TypeError(f'{component.__name__} needs a name: use: Literal["..."] = "..."')
-    if issubclass(component, AuditCheck):
+    if issubclass(component, checks.AuditCheck):
         _check_audit_check(component)
-    unknown = sorted(set(component.needs) - NEEDS) if issubclass(component, AttackModel) else []
+    unknown = sorted(set(component.needs) - NEEDS) if issubclass(component, components.AttackModel) else []
     if unknown:
         raise TypeError(f"{component.__name__} needs {unknown[0]!r}, which is none of {', '.join(sorted(NEEDS))}")
-    if issubclass(component, Metric) and component.unit not in set(Unit):
+    if issubclass(component, metrics.Metric) and component.unit not in set(Unit):
         raise TypeError(
             f"{component.__name__} has a unit that is none of {', '.join(repr(str(unit)) for unit in Unit)}"
         )
-    if issubclass(component, Metric) and getattr(component, "direction", None) not in component.model_fields:
+    if issubclass(component, metrics.Metric) and getattr(component, "direction", None) not in component.model_fields:
         raise TypeError(
             f"{component.__name__} needs a direction, at_least or at_most: derive it from AtLeast or AtMost"
         )

@@ -77,10 +77,10 @@ def _leafgate(
 
 def with_plugin_commands(core: typer.Typer) -> typer.Typer:
     """The app with the commands that plugins offer; a name that exists already is refused, with a warning."""
-    from leafgate.api.registry import load_plugins
+    from leafgate.api.registry import load_commands
 
-    for plugin in load_plugins().entries:
-        for offered in plugin.commands:
+    for plugin, apps in load_commands():
+        for offered in apps:
             _add_commands(core, offered, plugin)
     return core
 

@@ -85,7 +85,7 @@ def _sha256(policy: Path, root: Path | None, org: list[Path] | None) -> str:
     from leafgate.policy.load import load_policy
     from leafgate.session.expected_run import policy_sha256
 
-    return policy_sha256(load_policy(policy, root, org).policy, str(policy))
+    return policy_sha256(load_policy(policy, root, org, check_only=True).policy, str(policy))
 
 
 def _read_policy(policy: Path, root: Path | None, org: list[Path] | None, *, partial: bool) -> tuple[str, list[str]]:
@@ -93,7 +93,7 @@ def _read_policy(policy: Path, root: Path | None, org: list[Path] | None, *, par
     from leafgate.policy.load import load_policy
 
     if not partial:
-        loaded = load_policy(policy, root, org).policy
+        loaded = load_policy(policy, root, org, check_only=True).policy
         return loaded.name, warnings_of(loaded)
     from leafgate.api.registry import load_plugins
     from leafgate.diff.partial import read_one

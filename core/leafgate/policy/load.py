@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Union
@@ -56,15 +56,18 @@ class Loaded:
     source: PolicyOrigin = IN_MEMORY
 
 
-def load_policy(path: Path, root: Path | None = None, org: Path | Sequence[Path] | None = None) -> Loaded:
+def load_policy(
+    path: Path, root: Path | None = None, org: Path | Sequence[Path] | None = None, *, check_only: bool = False
+) -> Loaded:
     """Read, check and resolve a policy file and all it extends; `org` is a policy it is held to besides, or several.
 
+    With `check_only` the result has the plugins that the policy names, not all that an audit needs.
     Raises PolicyError listing everything that is wrong; InconclusiveError when all that is wrong
     is a name nobody offers while a plugin is broken.
     """
     written, loosened = inherited(load_extends_chain(path, each_org(org)))
     with with_source_locations(written):
-        loaded = policy_of(written.document, path.parent, root, homes_of(written, root))
+        loaded = policy_of(written.document, path.parent, root, homes_of(written, root), check_only=check_only)
     if loosened:
         raise PolicyError.listing(loosened)
     root_folder = root_of(path)
@@ -93,17 +96,22 @@ def homes_of(written: PolicyDocument, root: Path | None = None) -> PathResolver:
 
 
 def policy_of(
-    document: dict[str, Any], folder: Path, root: Path | None = None, homes: PathResolver | None = None
+    document: dict[str, Any],
+    folder: Path,
+    root: Path | None = None,
+    homes: PathResolver | None = None,
+    *,
+    check_only: bool = False,
 ) -> Loaded:
     """The policy a parsed document describes; relative files are below `folder`, data below `root`.
 
-    What policies that it extends name is beside these, by `homes`.
+    What policies that it extends name is beside these, by `homes`. `check_only`: as in `load_policy`.
     """
     if document.get("plugins") == []:
         raise PolicyError("lists nobody, so nothing is offered", place="plugins", remedy="name leafgate at least")
     if document.get("extends") is not None:
         raise PolicyError("only a policy in a file can extend another", place="extends")
-    plugins = load_trusted(document)
+    plugins = load_trusted(document, _components_named(document) if check_only else None)
     model = policy_model(plugins)
     context = {"beside": folder, "root": root or folder}
     problems: list[Problem] = []
@@ -112,6 +120,8 @@ def policy_of(
     except ValidationError as error:
         problems = problems_of(error, document, plugins)
     problems += cross_field_errors(document, plugins)
+    if problems and check_only:  # what is wrong is said by all that is installed
+        return policy_of(document, folder, root, homes)
     if problems:
         _refuse(problems, plugins)
     policy = policy if homes is None else homes.resolve(policy)
@@ -130,6 +140,13 @@ def policy_of(
     if policy.plugins is not None and plugins.broken:  # otherwise its checks would silently not run
         raise InconclusiveError.listing(_broken(plugins))
     return Loaded(policy, plugins)
+
+
+def _components_named(document: Mapping[str, Any]) -> frozenset[str]:
+    """The names that a document gives as `use` where a policy picks components; whatever else stands there is none."""
+    places = [document.get(name) for name in KINDS]
+    items = [item for place in places for item in (place if isinstance(place, list) else [place])]
+    return frozenset(str(item.get("use")) for item in items if isinstance(item, dict))
 
 
 def declarations_of(policy: Policy) -> Declarations:

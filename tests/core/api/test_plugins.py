@@ -1,13 +1,16 @@
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 
 import pytest
+import typer
 
 from entry_points import BASICS, Load, Point, install, module, offering, raising
 from leafgate.api import AtLeast, AttackModel, AuditCheck, CheckContext, CheckFinding, Metric
 from leafgate.api.components import Component
 from leafgate.api.describe import explanation, plugin_lines, plugins_document
-from leafgate.api.registry import Plugin, load_plugins
+from leafgate.api.registry import Plugin, load_commands, load_plugins
 from leafgate.errors import InconclusiveError, PolicyError
 from leafgate.policy.load import policy_model, policy_of
 from standins import ORIGIN, Calm, Sizes, Stump, policy_document
@@ -226,3 +229,54 @@ def test_an_unknown_name_is_inconclusive_while_a_plugin_is_broken(monkeypatch: p
     assert f"{ORIGIN}: the plugin 'spies' is broken: ImportError: no solver here" in str(caught.value)
     with pytest.raises(PolicyError):
         policy_of(wanted | {"seed": -1}, Path())
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch) -> str:
+    """A module with the class Calm, which only a test imports by its name."""
+    place = ModuleType("spies_home")
+    vars(place)["Calm"] = Calm
+    monkeypatch.setitem(sys.modules, "spies_home", place)
+    return "spies_home:Calm"
+
+
+def named(**attacks: str) -> Load:
+    return lambda: module(attack_models=lambda: attacks)
+
+
+def test_a_class_that_is_offered_by_its_place_is_imported_only_when_it_is_needed(
+    monkeypatch: pytest.MonkeyPatch, home: str
+) -> None:
+    install(monkeypatch, Point("spies", named(calm=home, gone="spies_home:Gone")))
+    (plugin,) = load_plugins(only={"calm"}).entries
+    assert (plugin.offers, plugin.not_imported, plugin.problem) == ((Calm,), ("gone",), "")
+    assert load_plugins(only=()).entries[0].not_imported == ("calm", "gone")
+    assert "Gone" in load_plugins().broken[0].problem
+
+
+def test_a_class_is_offered_by_the_name_that_policies_use(monkeypatch: pytest.MonkeyPatch, home: str) -> None:
+    install(monkeypatch, Point("spies", named(quiet=home)))
+    assert "offers Calm as 'quiet'" in load_plugins().broken[0].problem
+
+
+def test_names_clash_before_anything_is_imported(monkeypatch: pytest.MonkeyPatch, home: str) -> None:
+    install(monkeypatch, Point("spies", named(calm="spies_home:Gone")), BASICS)
+    with pytest.raises(PolicyError, match="both offer 'calm'"):
+        load_plugins(only=()).kind(AttackModel)
+
+
+def test_commands_are_found_although_the_classes_of_their_plugin_are_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = typer.Typer()
+    offers = {"attack_models": lambda: {"gone": "spies_home:Gone"}, "commands": lambda: [app]}
+    install(monkeypatch, Point("spies", lambda: module(**offers)), Point("wrong", lambda: module(commands=lambda: 7)))
+    assert [(plugin.name, list(apps)) for plugin, apps in load_commands()] == [("spies", [app]), ("wrong", [])]
+
+
+def test_a_policy_is_checked_with_the_components_it_names_and_corrected_with_all(
+    monkeypatch: pytest.MonkeyPatch, home: str
+) -> None:
+    install(monkeypatch, Point("spies", named(calm=home, other="nowhere:Gone")), Point("more", offering(Stump, Sizes)))
+    policy = policy_document(attacks=[{"use": "calm"}])
+    assert policy_of(policy, Path(), check_only=True).plugins.entries[1].not_imported == ("other",)
+    with pytest.raises(InconclusiveError, match="broken"):  # which name is meant, nobody can tell
+        policy_of(policy | {"attacks": [{"use": "clam"}]}, Path(), check_only=True)
