@@ -67,7 +67,12 @@ from leafgate.types.adversary import AdversaryKnowledge as AdversaryKnowledge
 from leafgate.types.adversary import Between as Between
 from leafgate.types.adversary import Fact as Fact
 from leafgate.types.belief import Belief as Belief
+from leafgate.types.belief import CellBelief as CellBelief
 from leafgate.types.belief import Certainty as Certainty
+from leafgate.types.belief import GroupBelief as GroupBelief
+from leafgate.types.belief import MechanismBelief as MechanismBelief
+from leafgate.types.belief import MembershipBelief as MembershipBelief
+from leafgate.types.belief import SecretBelief as SecretBelief
 from leafgate.types.evidence import AuditorOnly as AuditorOnly
 from leafgate.types.evidence import PeopleCount as PeopleCount
 from leafgate.types.evidence import ReleaseOnly as ReleaseOnly
