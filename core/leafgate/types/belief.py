@@ -70,6 +70,126 @@ class Belief:
         return self.equivalence_class is not None or self.record_positions is not None
 
 
+@dataclass(frozen=True, kw_only=True)
+class TypedBelief:
+    """What beliefs of all types have in common; becomes `Belief` when every plugin returns one of the five types.
+
+    Attributes:
+        evidence: JSON for the finding: bounds, gaps, counts of constraints.
+    """
+
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class GroupBelief(TypedBelief):
+    """Which people an attack cannot distinguish, without a posterior of any secret.
+
+    Attributes:
+        equivalence_class: shape (n_records,), whole numbers; records with the same number cannot be distinguished by
+            what the release discloses at once.
+        records: the attack's own records, with every public column; by default those of `AdversaryKnowledge.records`.
+        explain: describes in words what the release discloses about one equivalence class; only auditors see it.
+        population_groups: shape (n_population,), the equivalence class of each row of `AdversaryKnowledge.population`,
+            numbered as `equivalence_class` is.
+    """
+
+    equivalence_class: NDArray[Any]
+    records: pd.DataFrame | None = field(default=None, kw_only=True)
+    explain: Callable[[int], str] | None = field(default=None, kw_only=True)
+    population_groups: NDArray[Any] | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True)
+class PosteriorBelief(TypedBelief):
+    """What beliefs about one secret have in common: a SecretBelief is about people, a CellBelief about hidden cells.
+
+    Attributes:
+        secret: the column that the belief is about.
+        posterior: shape (n_rows, n_values), a column for each value of the secret in the order of its domain; rows
+            sum to 1. A row is a record, or a hidden cell.
+        prior: shape of `posterior`; what the adversary believed before the attack's reasoning.
+        alternative_posteriors: each of the shape of `posterior`; the attack has no less reason for them. A limit that
+            does not come out the same for all of them is inconclusive.
+        incomplete: the release discloses more about the secret than the attack computes, so that any posterior is
+            possible, the true one too.
+        certainty: how much of `posterior` is true of all people whom the release counts. `certain`: each value with
+            probability 1. `shares`: moreover each row is the true composition of its equivalence class. `guess`:
+            nothing.
+    """
+
+    secret: str
+    posterior: pd.DataFrame
+    prior: pd.DataFrame | None = field(default=None, kw_only=True)
+    alternative_posteriors: Sequence[pd.DataFrame] = field(default=(), kw_only=True)
+    incomplete: bool = field(default=False, kw_only=True)
+    certainty: Certainty = field(default="guess", kw_only=True)
+
+
+@dataclass(frozen=True)
+class SecretBelief(PosteriorBelief):
+    """A posterior over one secret's values for each record of people.
+
+    Attributes:
+        equivalence_class: shape (n_records,), whole numbers; records with the same number cannot be distinguished by
+            what the release discloses at once. None where the attack divides people into no groups.
+        records: the attack's own records, with every public column; by default those of `AdversaryKnowledge.records`.
+        explain: describes in words what the release discloses about one equivalence class; only auditors see it.
+        population_groups: shape (n_population,), the equivalence class of each row of `AdversaryKnowledge.population`,
+            numbered as `equivalence_class` is.
+    """
+
+    equivalence_class: NDArray[Any] | None = field(default=None, kw_only=True)
+    records: pd.DataFrame | None = field(default=None, kw_only=True)
+    explain: Callable[[int], str] | None = field(default=None, kw_only=True)
+    population_groups: NDArray[Any] | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True)
+class CellBelief(PosteriorBelief):
+    """A posterior of hidden cells of published records, by an attack that knows whose published record is whose.
+
+    `secret` is the column of the cells; `posterior` has a row for each of them.
+
+    Attributes:
+        record_positions: shape (n_cells,), the positions in `release.records` of the records whose cells they are.
+        estimates: shape (n_cells,), the attack's estimates of the numbers in those cells.
+    """
+
+    record_positions: NDArray[Any]
+    estimates: NDArray[Any] | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True)
+class MembershipBelief(TypedBelief):
+    """How likely each of `AdversaryKnowledge.candidates` is to be in the table that the release was made from.
+
+    Attributes:
+        scores: shape (n_candidates,), finite numbers; a higher one means that the candidate is more likely in the
+            table. Only their order matters.
+        p_values: shape (n_candidates,), from 0 to 1: where the attack is a statistical test of the hypothesis that a
+            candidate is not in the table, the probability of a score as high if that is true.
+        excluded: shape (n_candidates,), True where the release proves that the candidate is not in the table.
+    """
+
+    scores: NDArray[Any]
+    p_values: NDArray[Any] | None = field(default=None, kw_only=True)
+    excluded: NDArray[Any] | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True)
+class MechanismBelief(TypedBelief):
+    """Evidence about claims of the release, by an attack on the mechanism that made it.
+
+    Attributes:
+        tries: the claims that the attack tries to disprove, such as `epsilon`.
+        refutes: those that it does disprove.
+    """
+
+    tries: Sequence[str] = field(default=(), kw_only=True)
+    refutes: Sequence[str] = field(default=(), kw_only=True)
+
+
 def rows_for(known: AdversaryKnowledge, records: pd.DataFrame) -> NDArray[np.int64]:
     """For each record of the adversary's knowledge the row of an attack's own `records` with equal public cells.
 
