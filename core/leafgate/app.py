@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from leafgate.console.options import ExpectRelease as ExpectRelease
     from leafgate.console.options import PolicyFile as PolicyFile
     from leafgate.disclosure.stored import parse_report as parse_report
-    from leafgate.disclosure.text import alarm as alarm
     from leafgate.disclosure.text import audited_file as audited_file
-    from leafgate.disclosure.text import details as details
+    from leafgate.disclosure.text import finding_alarm as finding_alarm
+    from leafgate.disclosure.text import finding_details as finding_details
+    from leafgate.disclosure.text import finding_headline as finding_headline
     from leafgate.disclosure.text import group_words as group_words
-    from leafgate.disclosure.text import headline as headline
-    from leafgate.disclosure.text import idle_waivers as idle_waivers
+    from leafgate.disclosure.text import idle_waiver_lines as idle_waiver_lines
     from leafgate.disclosure.text import limit_words as limit_words
-    from leafgate.disclosure.text import middle as middle
-    from leafgate.disclosure.text import number as number
+    from leafgate.disclosure.text import middle_of_count as middle_of_count
+    from leafgate.disclosure.text import number_words as number_words
     from leafgate.disclosure.text import people_words as people_words
-    from leafgate.disclosure.text import quoted as quoted
+    from leafgate.disclosure.text import quoted_name as quoted_name
     from leafgate.disclosure.text import release_words as release_words
     from leafgate.disclosure.text import verdict_words as verdict_words
     from leafgate.engine.build import publish as publish
@@ -71,8 +71,9 @@ __getattr__ = lazy_exports(
         "leafgate.console.exit_codes": "guarded",
         "leafgate.console.options": "AsOf ExpectFile ExpectPolicy ExpectRelease PolicyFile",
         "leafgate.disclosure.stored": "parse_report",
-        "leafgate.disclosure.text": "alarm audited_file details group_words headline idle_waivers limit_words middle "
-        "number people_words quoted release_words verdict_words",
+        "leafgate.disclosure.text": "audited_file finding_alarm finding_details finding_headline group_words "
+        "idle_waiver_lines limit_words middle_of_count number_words people_words quoted_name release_words "
+        "verdict_words",
         "leafgate.engine.build": "publish",
         "leafgate.io.files": "EVERYONE OWNER_ONLY make_folder write_file write_files",
         "leafgate.io.json": "JsonDocument JsonObject canonical object_at parse_json parse_number readable",

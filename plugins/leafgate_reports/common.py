@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from leafgate.app import LONGEST, JsonObject, alarm, clean, details, group_words, headline
+from leafgate.app import LONGEST, JsonObject, clean, finding_alarm, finding_details, finding_headline, group_words
 
 State = Literal["failed", "inconclusive", "waived", "passed"]
 MAX_SHORT_LINES = 3
@@ -27,12 +27,12 @@ def findings_by_urgency(report: JsonObject) -> list[JsonObject]:
 
 def sentence(finding: JsonObject) -> str:
     """A finding in one line."""
-    return clean(headline(finding), 4 * LONGEST)
+    return clean(finding_headline(finding), 4 * LONGEST)
 
 
 def plain_meaning(finding: JsonObject) -> str:
     """The meaning of a broken limit for people who know no metrics; empty where it holds, or the metric gives none."""
-    return clean(alarm(finding), 4 * LONGEST)
+    return clean(finding_alarm(finding), 4 * LONGEST)
 
 
 def message(finding: JsonObject) -> str:
@@ -42,13 +42,13 @@ def message(finding: JsonObject) -> str:
 
 def detail_lines(finding: JsonObject) -> list[str]:
     """The details of a finding, a line each."""
-    return [clean(line, 4 * LONGEST) for line in details(finding)]
+    return [clean(line, 4 * LONGEST) for line in finding_details(finding)]
 
 
 def main_details(finding: JsonObject) -> list[str]:
     """The most important details of a finding: the number of people past the limit, and its worst groups."""
     worst = [group_words(group, finding["secret"]) for group in finding["evidence"].get("worst", ())]
-    lines = [line for line in details(finding) if not worst or line in worst or "past the limit" in line]
+    lines = [line for line in finding_details(finding) if not worst or line in worst or "past the limit" in line]
     return [clean(line, 2 * LONGEST) for line in lines[:MAX_SHORT_LINES]]
 
 

@@ -14,10 +14,10 @@ from leafgate.app import (
     JsonObject,
     audited_file,
     clean,
-    idle_waivers,
-    number,
+    idle_waiver_lines,
+    number_words,
     people_words,
-    quoted,
+    quoted_name,
     release_words,
     verdict_words,
 )
@@ -73,13 +73,13 @@ def environment() -> Environment:
         lstrip_blocks=True,
         finalize=lambda value: clean(value, 1000) if type(value) is str else value,
     )
-    templates.filters["number"] = number
+    templates.filters["number"] = number_words
     templates.globals["state"] = state
     templates.globals["plain_meaning"] = plain_meaning
     templates.globals["detail_lines"] = detail_lines
     templates.globals["sentence"] = sentence
     templates.globals["main_details"] = main_details
-    templates.filters["quoted"] = quoted
+    templates.filters["quoted"] = quoted_name
     templates.filters["people_words"] = people_words
     templates.globals["short"] = lambda name: clean(name, 60)
     return templates
@@ -108,7 +108,7 @@ def template_context(report: JsonObject) -> JsonDocument:
         "histograms": [histogram(finding) for finding in drawn[:MAX_FIGURES]],
         "averaged": any(finding["limit"].get("average") for finding in drawn),
         "guesses": report.get("guesses", [])[:MAX_FIGURES],
-        "idle": list(idle_waivers(report))[:MAX_LISTED],
+        "idle": list(idle_waiver_lines(report))[:MAX_LISTED],
         "meaning": meaning(report),
         "method": list(method_lines(report)),
         "again": reproduction_note(report),
@@ -154,5 +154,5 @@ def _most(past: JsonObject) -> JsonDocument:
 
 def _belief(belief: JsonObject) -> str:
     [(value, chance)] = belief["believed"].items()
-    true = ", ".join(f"{number(count)} {name}" for name, count in belief["true"].items())
+    true = ", ".join(f"{number_words(count)} {name}" for name, count in belief["true"].items())
     return f"{belief['attack']} believes {belief['secret']} is {value} ({100 * chance:.3g} %); in truth: {true}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from leafgate.app import LONGEST, JsonObject, audited_file, clean, idle_waivers
+from leafgate.app import LONGEST, JsonObject, audited_file, clean, idle_waiver_lines
 from leafgate_reports.common import detail_lines, message, place, state, state_counts
 
 
@@ -24,7 +24,7 @@ def junit(report: JsonObject) -> bytes:
         SubElement(about, "property", {"name": name, "value": value})
     for finding in report["findings"]:
         _case(suite, report, finding)
-    if idle := [clean(line, 4 * LONGEST) for line in idle_waivers(report)]:
+    if idle := [clean(line, 4 * LONGEST) for line in idle_waiver_lines(report)]:
         SubElement(suite, "system-out").text = "\n".join(idle)
     indent(root)
     text: str = tostring(root, encoding="unicode")

@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from leafgate.app import LONGEST, JsonObject, audited_file, clean, idle_waivers, people_words, quoted, verdict_words
+from leafgate.app import (
+    LONGEST,
+    JsonObject,
+    audited_file,
+    clean,
+    idle_waiver_lines,
+    people_words,
+    quoted_name,
+    verdict_words,
+)
 from leafgate_reports.common import (
     command,
     data_digest,
@@ -37,7 +46,7 @@ def _lines(report: JsonObject) -> Iterator[str]:
     yield ""
     release, data = report["release"], report["data"]
     if file := audited_file(report):
-        yield f"- audited file {_safe(quoted(file['name']))} ({_safe(file['format'])}), sha256 `{file['sha256']}`"
+        yield f"- audited file {_safe(quoted_name(file['name']))} ({_safe(file['format'])}), sha256 `{file['sha256']}`"
     yield f"- policy `{report['policy']['sha256'][:16]}`"
     if release is not None:
         yield f"- release `{release['sha256'][:16]}` by {_safe(release['builder'].get('use', '?'))}"
@@ -75,7 +84,7 @@ def _explained(finding: JsonObject) -> Iterator[str]:
 
 def _ending(report: JsonObject) -> Iterator[str]:
     yield ""
-    items = [*idle_waivers(report), *report["notes"], *meaning(report)]
+    items = [*idle_waiver_lines(report), *report["notes"], *meaning(report)]
     yield from (f"> {_safe(line)}  " for line in items[:MAX_LISTED])
     yield ""
     yield from (f"- **{_safe(what)}**: {_safe(line)}" for what, line in list(method_lines(report))[:MAX_LISTED])

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Mapping
 from urllib.parse import quote
 
-from leafgate.app import LONGEST, JsonDocument, JsonObject, audited_file, clean, idle_waivers, readable
+from leafgate.app import LONGEST, JsonDocument, JsonObject, audited_file, clean, idle_waiver_lines, readable
 from leafgate_reports.common import (
     detail_lines,
     findings_by_urgency,
@@ -80,7 +80,7 @@ def _file_uri(file: Mapping[str, str]) -> str:
 
 def _idle(report: JsonObject) -> list[JsonDocument]:
     """The waivers that do not apply, as notifications: they are no problem of the release, and so no results."""
-    items = [clean(line, 4 * LONGEST) for line in idle_waivers(report)]
+    items = [clean(line, 4 * LONGEST) for line in idle_waiver_lines(report)]
     return [{"level": "warning", "message": {"text": line}} for line in items]
 
 

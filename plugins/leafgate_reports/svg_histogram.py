@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from leafgate.app import JsonObject, limit_words, middle, number
+from leafgate.app import JsonObject, limit_words, middle_of_count, number_words
 from leafgate_reports.common import sentence
 
 WIDTH, FLOOR, HIGH, SIDE = 420.0, 150.0, 118.0, 22.0
@@ -42,7 +42,7 @@ def histogram(finding: JsonObject) -> Histogram:
     """The histogram of a finding's scores."""
     bars = finding["distribution"]
     width = (WIDTH - 2 * SIDE) / len(bars)
-    most = max(middle(bar["people"]) for bar in bars) or 1
+    most = max(middle_of_count(bar["people"]) for bar in bars) or 1
     drawn = [_bar(bar, SIDE + i * width, width, most) for i, bar in enumerate(bars)]
     marks = [bars[0]["from"], *(bar["to"] for bar in bars)]
     edges = [(SIDE + i * width, _edge(mark) if i or mark is not None else "") for i, mark in enumerate(marks)]
@@ -70,18 +70,18 @@ def _apart(edges: Sequence[tuple[float, str]], limit: float | None) -> list[tupl
 
 
 def _bar(bar: JsonObject, x: float, width: float, most: float) -> Bar:
-    height = HIGH * middle(bar["people"]) / most
+    height = HIGH * middle_of_count(bar["people"]) / most
     height = max(height, 2.0) if bar["people"] else 0.0
     past = {True: "past", False: "within", None: "across"}[bar["past"]]
     ends = [
         f"from {bar['from']:.4g}" if bar["from"] is not None else "",
         f"to {bar['to']:.4g}" if bar["to"] is not None else "and more",
     ]
-    title = f"{number(bar['people'])} people: {' '.join(filter(None, ends))}"
-    people = number(bar["people"]) if bar["people"] else ""
+    title = f"{number_words(bar['people'])} people: {' '.join(filter(None, ends))}"
+    people = number_words(bar["people"]) if bar["people"] else ""
     if CHAR_WIDTH * len(people) >= width:
         about = "~" if isinstance(bar["people"], Mapping) else ""
-        people = about + _short(round(middle(bar["people"])))
+        people = about + _short(round(middle_of_count(bar["people"])))
     return Bar(x + 1.5, FLOOR - height, width - 3, height, past, people, title)
 
 

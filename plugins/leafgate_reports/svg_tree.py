@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from leafgate.app import JsonObject, clean, number
+from leafgate.app import JsonObject, clean, number_words
 from leafgate_reports.common import path_conditions
 
 ROW, BARE, MARGIN, DOT, TURN = 26, 46, 14, 16, 16
@@ -158,11 +158,11 @@ def _spot(nodes: Sequence[JsonObject], i: int, x: float, y: float, width: float)
 def _what(node: JsonObject) -> str:
     if node["kind"] == "test":
         return f"asks for {node['words']}" if "words" in node else "a test"
-    return f"{number(node['leaves'])} leaves, not drawn" if node["kind"] == "folded" else "a leaf"
+    return f"{number_words(node['leaves'])} leaves, not drawn" if node["kind"] == "folded" else "a leaf"
 
 
 def _people(node: JsonObject) -> str:
-    return f"{number(node['people'])} {'person' if node['people'] == 1 else 'people'}" if "people" in node else ""
+    return f"{number_words(node['people'])} {'person' if node['people'] == 1 else 'people'}" if "people" in node else ""
 
 
 def class_words(node: JsonObject) -> str:
@@ -172,8 +172,9 @@ def class_words(node: JsonObject) -> str:
         return ""
     columns = ", ".join(clean(name, MAX_LABEL_LENGTH) for name in result["unknown"])
     return (
-        f"the adversary cannot tell them apart from others: their equivalence class has {number(result['people'])} "
-        f"people or more, because tests above ask for what is not known of them ({columns})"
+        f"the adversary cannot tell them apart from others: their equivalence class has "
+        f"{number_words(result['people'])} people or more, because tests above ask for what is not known of them "
+        f"({columns})"
     )
 
 
@@ -183,10 +184,10 @@ def _annotation(node: JsonObject) -> str:
         return ""
     if node["kind"] == "leaf":
         result = node.get("equivalence_class")
-        people = _people(node) + (f" in a class of {number(result['people'])}" if result else "")
+        people = _people(node) + (f" in a class of {number_words(result['people'])}" if result else "")
         return " → ".join(filter(None, [people, _short(node.get("words", ""), 34)]))
-    past = f", {number(node['leaves_past'])} past a limit" if node.get("leaves_past") else ""
-    return f"+ {number(node['leaves'])} leaves{past}"
+    past = f", {number_words(node['leaves_past'])} past a limit" if node.get("leaves_past") else ""
+    return f"+ {number_words(node['leaves'])} leaves{past}"
 
 
 def _short(text: str, longest: int) -> str:

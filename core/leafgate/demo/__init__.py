@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from leafgate.disclosure.text import group_words, number
+from leafgate.disclosure.text import group_words, number_words
 from leafgate.io.files import EVERYONE, make_folder, write_files
 
 BUILDS = {
@@ -75,9 +75,9 @@ def _of(report: Mapping[str, Any], metric: str) -> Mapping[str, Any]:
 
 _ROWS = (
     ("verdict", lambda report: report["verdict"].upper()),
-    ("people in the smallest group", lambda report: number(_of(report, "k_anonymity")["value"])),
-    ("people in groups smaller than 20", lambda report: number(_of(report, "k_anonymity")["beyond"])),
-    ("people whose illness is exposed", lambda report: number(_of(report, "exposure")["beyond"])),
+    ("people in the smallest group", lambda report: number_words(_of(report, "k_anonymity")["value"])),
+    ("people in groups smaller than 20", lambda report: number_words(_of(report, "k_anonymity")["beyond"])),
+    ("people whose illness is exposed", lambda report: number_words(_of(report, "exposure")["beyond"])),
     ("accuracy on 3,000 other people", lambda report: f"{_of(report, 'accuracy')['value']:.3f}"),
-    ("leaves", lambda report: number(report["release"]["leaves"])),
+    ("leaves", lambda report: number_words(report["release"]["leaves"])),
 )

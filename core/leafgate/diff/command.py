@@ -159,7 +159,7 @@ def _of_reports(old: Path, new: Path) -> DiffOutcome:
 
 
 def _report_lines(moves: Sequence[Moved]) -> Iterator[str]:
-    from leafgate.disclosure.text import file_words, number
+    from leafgate.disclosure.text import file_words, number_words
     from leafgate.policy.inherit import quoted_value
 
     for move in moves:
@@ -168,7 +168,7 @@ def _report_lines(moves: Sequence[Moved]) -> Iterator[str]:
             yield f"{move.kind:9}  the audited file is another: {' became '.join(files)}"
             continue
         was, now = (
-            quoted_value(result if result is None or isinstance(result, bool) else number(result))
+            quoted_value(result if result is None or isinstance(result, bool) else number_words(result))
             for result in (move.old, move.new)
         )
         if move.what in {"policy", "data", "release"}:

@@ -22,21 +22,21 @@ LEFT_OUT = {"dropped": "for missing cells", "commented": "as comments"}
 MARKS = {True: "ok  ", False: "FAIL", None: "????"}
 
 
-def number(value: object) -> str:
+def number_words(value: object) -> str:
     """A number, exact or masked, in words: `1,234`, `fewer than 10`, `20 to 29`."""
     if isinstance(value, Mapping):
         if "fewer_than" in value:
             limit = value["fewer_than"]
-            return f"{'less' if isinstance(limit, float) else 'fewer'} than {number(limit)}"
+            return f"{'less' if isinstance(limit, float) else 'fewer'} than {number_words(limit)}"
         if "more_than" in value:
-            return f"more than {number(value['more_than'])}"
-        return f"{number(value['from'])} to {number(value['to'])}"
+            return f"more than {number_words(value['more_than'])}"
+        return f"{number_words(value['from'])} to {number_words(value['to'])}"
     if isinstance(value, float) and not value.is_integer():
         return f"{value:.4g}"
     return f"{int(value):,}" if isinstance(value, int | float) else str(value)
 
 
-def middle(count: float | JsonObject) -> float:
+def middle_of_count(count: float | JsonObject) -> float:
     """A count, or the middle of its masked interval."""
     if isinstance(count, Mapping):
         return float(count.get("from", 0) + count.get("to", count.get("fewer_than", 0))) / 2
@@ -45,7 +45,7 @@ def middle(count: float | JsonObject) -> float:
 
 def _many(count: object, noun: str) -> str:
     plural = {"leaf": "leaves"}.get(noun, f"{noun}s")
-    return f"{number(count)} {noun if count == 1 else plural}"
+    return f"{number_words(count)} {noun if count == 1 else plural}"
 
 
 def summary(report: JsonObject) -> str:
@@ -59,23 +59,25 @@ def _lines(report: JsonObject) -> Iterator[str]:
     if file := audited_file(report):
         yield f"  audited file {file_words(file)}"
     if "people" in data:
-        left_out = [f"{number(data[key])} more left out {why}" for key, why in LEFT_OUT.items() if key in data]
+        left_out = [f"{number_words(data[key])} more left out {why}" for key, why in LEFT_OUT.items() if key in data]
         yield f"  {people_words(data)}" + (f" ({', '.join(left_out)})" if left_out else "")
     if release is not None:
         yield f"  release by {release_words(release)}, sha256 {release['sha256'][:16]}"
     for finding in report["findings"]:
         yield from finding_lines(finding)
-    yield from (f"  {line}" for line in idle_waivers(report))
+    yield from (f"  {line}" for line in idle_waiver_lines(report))
     for note in report["notes"]:
         yield f"  note: {note}"
 
 
 def people_words(data: JsonObject) -> str:
     """The number of people, with the number of rows or the sum of the weights where the table has weights."""
-    people = f"{number(data['people'])} people"
+    people = f"{number_words(data['people'])} people"
     if "rows" in data:
         return f"{people} in {_many(data['rows'], 'row')}"
-    return f"{people}, a row each, whose weights add up to {number(data['weight'])}" if "weight" in data else people
+    return (
+        f"{people}, a row each, whose weights add up to {number_words(data['weight'])}" if "weight" in data else people
+    )
 
 
 def audited_file(report: JsonObject) -> Mapping[str, str] | None:
@@ -86,10 +88,10 @@ def audited_file(report: JsonObject) -> Mapping[str, str] | None:
 
 def file_words(file: Mapping[str, str]) -> str:
     """The name, format and digest of a file in one line."""
-    return f"{quoted(file['name'])} ({shorten(file['format'], MAX_NAME_LENGTH)}), sha256 {file['sha256']}"
+    return f"{quoted_name(file['name'])} ({shorten(file['format'], MAX_NAME_LENGTH)}), sha256 {file['sha256']}"
 
 
-def quoted(name: str) -> str:
+def quoted_name(name: str) -> str:
     """A file's name in quotes, with its own quotes and control characters escaped."""
     return json.dumps(shorten(name, MAX_NAME_LENGTH), ensure_ascii=False)
 
@@ -104,11 +106,11 @@ def release_words(release: JsonObject) -> str:
 def verdict_words(report: JsonObject) -> str:
     """The verdict as a sentence, which states if it passes by waivers."""
     if report["verdict"] == "pass" and report["waived"]:
-        return f"{VERDICTS['waived']} ({number(report['waived'])} waived)."
+        return f"{VERDICTS['waived']} ({number_words(report['waived'])} waived)."
     return VERDICTS[report["verdict"]]
 
 
-def idle_waivers(report: JsonObject) -> Iterator[str]:
+def idle_waiver_lines(report: JsonObject) -> Iterator[str]:
     """A line for each waiver that does not apply, with the reason."""
     for waiver in report.get("waivers", ()):
         if waiver["status"] != "applied":
@@ -118,17 +120,17 @@ def idle_waivers(report: JsonObject) -> Iterator[str]:
 def finding_lines(finding: JsonObject) -> Iterator[str]:
     """The lines of one finding in a terminal: its mark and headline, then the details."""
     mark = "waiv" if "waiver" in finding else MARKS[finding["passed"]]
-    yield f"  {mark}  {headline(finding)}"
-    yield from (f"          {line}" for line in filter(None, [alarm(finding), *details(finding)]))
+    yield f"  {mark}  {finding_headline(finding)}"
+    yield from (f"          {line}" for line in filter(None, [finding_alarm(finding), *finding_details(finding)]))
 
 
-def headline(finding: JsonObject) -> str:
+def finding_headline(finding: JsonObject) -> str:
     """The id of a finding, its score and its limit."""
     limit = limit_words(finding)
     return f"{finding['id']}{_value(finding)}" + (f" (wanted {limit})" if limit else "")
 
 
-def alarm(finding: JsonObject) -> str:
+def finding_alarm(finding: JsonObject) -> str:
     """The meaning of a limit that does not hold, in a sentence for people who know no metrics; empty if it holds."""
     clause = finding.get("alarm", "")
     if finding["passed"] or not clause:
@@ -141,7 +143,9 @@ def alarm(finding: JsonObject) -> str:
 def limit_words(finding: JsonObject) -> str:
     """The limit in words."""
     limit = " ".join(
-        f"{key.replace('_', ' ')} {number(value)}" for key, value in finding["limit"].items() if key.startswith("at_")
+        f"{key.replace('_', ' ')} {number_words(value)}"
+        for key, value in finding["limit"].items()
+        if key.startswith("at_")
     )
     allowed = finding["limit"].get("allow")
     whom = f" for all but {100 * allowed:g} % of people" if allowed else ""
@@ -150,10 +154,10 @@ def limit_words(finding: JsonObject) -> str:
     return f"{limit}{whom}" if limit else ""
 
 
-def details(finding: JsonObject) -> Iterator[str]:
+def finding_details(finding: JsonObject) -> Iterator[str]:
     """Lines on the people past the limit, the waiver, why a finding is inconclusive, and the worst groups."""
     if finding["beyond"]:
-        yield f"{number(finding['beyond'])} of {number(finding['people'])} people are past the limit"
+        yield f"{number_words(finding['beyond'])} of {number_words(finding['people'])} people are past the limit"
     if "waiver" in finding:
         waiver = finding["waiver"]
         yield f"waived until {waiver['expires']} by {waiver['approved_by']} for {waiver['owner']}: {waiver['reason']}"
@@ -169,7 +173,7 @@ def details(finding: JsonObject) -> Iterator[str]:
 
 def _value(finding: JsonObject) -> str:
     if finding["value"] is not None:
-        return f" is {'about ' if 'step' in finding else ''}{number(finding['value'])}"
+        return f" is {'about ' if 'step' in finding else ''}{number_words(finding['value'])}"
     if finding["evidence"].get("unbounded"):
         return " is unbounded"
     return (
@@ -186,16 +190,16 @@ def _distribution_lines(finding: JsonObject) -> Iterator[str]:
     if reason and reason not in {GROUPS_ALONE, DERIVED_ALONE, HIDDEN_CELLS}:  # there is no alternative in these cases
         yield f"judged is what is derived: {reason}"
     if "derived" in evidence:
-        text = "unbounded" if evidence["derived"] is None else number(evidence["derived"])
+        text = "unbounded" if evidence["derived"] is None else number_words(evidence["derived"])
         yield f"what the adversary can derive is {text}"
     if "composition" in evidence:
-        text = "unbounded" if evidence["composition"] is None else number(evidence["composition"])
+        text = "unbounded" if evidence["composition"] is None else number_words(evidence["composition"])
         yield f"the groups' true composition is {text}"
 
 
 def group_words(group: JsonObject, secret: str | None) -> str:
     """A group of people, and what the release discloses about them."""
-    people = number(group["people"])
+    people = number_words(group["people"])
     alone, shared = ("published cells", "the same published cells") if "shares" in group else ("a path", "one path")
     who = f"1 person has {alone} alone" if people == "1" else f"{people} people share {shared}"
     count = group.get("possible_values")
@@ -210,8 +214,8 @@ def _true_values(truth: JsonObject, secret: str | None) -> str:
         return ""
     if len(truth) > 1:
         return f"; in truth {secret or 'the secret'} is " + ", ".join(
-            f"{value} for {number(n)}" for value, n in truth.items()
+            f"{value} for {number_words(n)}" for value, n in truth.items()
         )
     [(value, people)] = truth.items()
-    whose = {"1": "", "2": " for both"}.get(number(people), f" for all {number(people)}")
+    whose = {"1": "", "2": " for both"}.get(number_words(people), f" for all {number_words(people)}")
     return f"; in truth {secret or 'the secret'} is {value}{whose}"

@@ -11,7 +11,7 @@ from typing import Any
 
 from leafgate.api.metrics import Metric, RecordMetric
 from leafgate.disclosure.masking import Audience
-from leafgate.disclosure.text import number
+from leafgate.disclosure.text import number_words
 from leafgate.policy.models import Policy
 from leafgate.sweep.axes import display_value
 from leafgate.sweep.worker import Result
@@ -129,7 +129,7 @@ def _cell(finding: Mapping[str, Any]) -> str:
     value = finding["value"]
     if value is None:
         return {True: "holds", False: "broken", None: ""}[finding["passed"]]
-    return number(value) if isinstance(value, Mapping) else repr(float(value))
+    return number_words(value) if isinstance(value, Mapping) else repr(float(value))
 
 
 def as_document(outcome: Outcome, audience: Audience, *, numbers: bool = True) -> dict[str, Any]:
@@ -177,7 +177,7 @@ def table_lines(outcome: Outcome, *, numbers: bool = True) -> Iterator[str]:
 def _word(finding: Mapping[str, Any] | None) -> str:
     if finding is None or (finding["value"] is None and finding["passed"] is None):
         return "-"
-    return number(finding["value"]) if finding["value"] is not None else _cell(finding)
+    return number_words(finding["value"]) if finding["value"] is not None else _cell(finding)
 
 
 def _verdict(outcome: Outcome, *, numbers: bool) -> str:
@@ -189,5 +189,5 @@ def _verdict(outcome: Outcome, *, numbers: bool) -> str:
         return (
             f"The first release that passes: {best.point.label} ({best.folder}); no number says which is most useful."
         )
-    text = f"{number(value)} with " if numbers else ""
+    text = f"{number_words(value)} with " if numbers else ""
     return f"The best {outcome.utility} that passes: {text}{best.point.label} ({best.folder})"

@@ -17,7 +17,7 @@ import sarif_pydantic
 from jsonschema import Draft4Validator
 
 from command_line import leafgate
-from leafgate.disclosure.text import alarm, summary
+from leafgate.disclosure.text import finding_alarm, summary
 from leafgate.io.json import readable
 from leafgate_reports.common import findings_by_urgency
 from reports import FILES, HOSTILE, audited, renamed, view
@@ -87,7 +87,9 @@ def test_sarif_is_valid_and_has_a_result_for_whatever_does_not_hold(report: dict
     broken = [finding for finding in findings_by_urgency(report) if finding["passed"] is not True]
     assert len(results) == len(broken)
     first = [(result.message.text or "").splitlines()[0] for result in results]
-    assert all(f"{alarm(finding)} {finding['id']}".strip() in line for line, finding in zip(first, broken, strict=True))
+    assert all(
+        f"{finding_alarm(finding)} {finding['id']}".strip() in line for line, finding in zip(first, broken, strict=True)
+    )
     rules = read.runs[0].tool.driver.rules or []
     assert [rules[result.rule_index or 0].id for result in results] == [result.rule_id for result in results]
     for result in results_of(content):
