@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from leafgate.api.checks import AuditCheck as AuditCheck
     from leafgate.api.checks import CheckContext as CheckContext
     from leafgate.api.checks import CheckFinding as CheckFinding
-    from leafgate.api.components import AttackModel as AttackModel
     from leafgate.api.components import ONLY_DERIVED as ONLY_DERIVED
+    from leafgate.api.components import AttackModel as AttackModel
     from leafgate.api.components import Strict as Strict
     from leafgate.api.components import TreeBuilder as TreeBuilder
     from leafgate.api.context import ScoringContext as ScoringContext
@@ -52,9 +52,9 @@ if TYPE_CHECKING:
     from leafgate.api.options import ShareBelowOne as ShareBelowOne
     from leafgate.api.plan import Declarations as Declarations
     from leafgate.api.plan import DeclaredColumn as DeclaredColumn
+    from leafgate.api.report_formats import SWEEP_PICTURE as SWEEP_PICTURE
     from leafgate.api.report_formats import ReportDocument as ReportDocument
     from leafgate.api.report_formats import ReportFormat as ReportFormat
-    from leafgate.api.report_formats import SWEEP_PICTURE as SWEEP_PICTURE
     from leafgate.errors import DataError as DataError
     from leafgate.errors import InconclusiveError as InconclusiveError
     from leafgate.errors import InvalidError as InvalidError
@@ -96,28 +96,28 @@ if TYPE_CHECKING:
     from leafgate.types.release import Records as Records
     from leafgate.types.release import Release as Release
     from leafgate.types.release import Severity as Severity
-    from leafgate.types.report import lenient as lenient
     from leafgate.types.report import Unit as Unit
-    from leafgate.types.schema import bin_of as bin_of
-    from leafgate.types.schema import bins_between as bins_between
+    from leafgate.types.report import lenient as lenient
     from leafgate.types.schema import Column as Column
     from leafgate.types.schema import Hierarchy as Hierarchy
     from leafgate.types.schema import Schema as Schema
     from leafgate.types.schema import Value as Value
+    from leafgate.types.schema import bin_of as bin_of
+    from leafgate.types.schema import bins_between as bins_between
+    from leafgate.types.table import Table as Table
     from leafgate.types.table import distinct_rows as distinct_rows
     from leafgate.types.table import make_table as make_table
-    from leafgate.types.table import Table as Table
     from leafgate.types.table import typed_column as typed_column
+    from leafgate.types.tree import MAX_DEPTH as MAX_DEPTH
     from leafgate.types.tree import Branch as Branch
     from leafgate.types.tree import CategoricalSplit as CategoricalSplit
-    from leafgate.types.tree import children as children
-    from leafgate.types.tree import columns_asked as columns_asked
     from leafgate.types.tree import Leaf as Leaf
-    from leafgate.types.tree import leaves as leaves
-    from leafgate.types.tree import map_leaves as map_leaves
-    from leafgate.types.tree import MAX_DEPTH as MAX_DEPTH
     from leafgate.types.tree import Node as Node
     from leafgate.types.tree import NumericSplit as NumericSplit
+    from leafgate.types.tree import children as children
+    from leafgate.types.tree import columns_asked as columns_asked
+    from leafgate.types.tree import leaves as leaves
+    from leafgate.types.tree import map_leaves as map_leaves
 
 __getattr__ = lazy_exports(
     __name__,
