@@ -1,8 +1,9 @@
 """What commands and report formats import beside `leafgate.api`.
 
-Policies, release files, writing files, options and exit codes of commands; the sentences in which reports put findings.
-A plugin that adds commands or report formats uses it. It belongs to the same versioned interface. Each name is
-imported when it is first read, so that commands which touch no data start at once.
+Policies and what differs between two of them; release files, audits and their results; stored reports and the sentences
+in which they put findings; reading and writing files; options, output and exit codes of commands. A plugin that adds
+commands or report formats uses it. It belongs to the same versioned interface. Each name is imported when it is first
+read, so that commands which touch no data start at once.
 """
 
 from __future__ import annotations
@@ -12,15 +13,36 @@ from typing import TYPE_CHECKING
 from leafgate.lazy_loading import lazy_exports
 
 if TYPE_CHECKING:
+    from leafgate.api.options import ABOUT_PEOPLE as ABOUT_PEOPLE
+    from leafgate.api.options import UNREADABLE as UNREADABLE
+    from leafgate.api.plan import SourceLine as SourceLine
     from leafgate.api.registry import Plugins as Plugins
+    from leafgate.api.registry import load_plugins as load_plugins
     from leafgate.console.exit_codes import guarded as guarded
     from leafgate.console.options import AsOf as AsOf
+    from leafgate.console.options import Audience as Audience
+    from leafgate.console.options import DataFile as DataFile
+    from leafgate.console.options import DataRoot as DataRoot
     from leafgate.console.options import ExpectFile as ExpectFile
     from leafgate.console.options import ExpectPolicy as ExpectPolicy
     from leafgate.console.options import ExpectRelease as ExpectRelease
+    from leafgate.console.options import JsonOutput as JsonOutput
     from leafgate.console.options import PolicyFile as PolicyFile
+    from leafgate.console.options import TestFile as TestFile
+    from leafgate.console.output import print_document as print_document
+    from leafgate.console.output import say as say
+    from leafgate.disclosure.intervals import range_of_value as range_of_value
+    from leafgate.disclosure.intervals import share_range as share_range
     from leafgate.disclosure.stored import parse_report as parse_report
+    from leafgate.disclosure.stored import read_report as read_report
+    from leafgate.disclosure.stored import report_bytes as report_bytes
+    from leafgate.disclosure.sweep_picture import SWEEP_FORMAT as SWEEP_FORMAT
+    from leafgate.disclosure.sweep_picture import near_end as near_end
+    from leafgate.disclosure.sweep_picture import setting_words as setting_words
+    from leafgate.disclosure.sweep_picture import sweep_picture as sweep_picture
+    from leafgate.disclosure.sweep_picture import worst_finding as worst_finding
     from leafgate.disclosure.text import audited_file as audited_file
+    from leafgate.disclosure.text import file_words as file_words
     from leafgate.disclosure.text import finding_alarm as finding_alarm
     from leafgate.disclosure.text import finding_details as finding_details
     from leafgate.disclosure.text import finding_headline as finding_headline
@@ -34,9 +56,15 @@ if TYPE_CHECKING:
     from leafgate.disclosure.text import release_words as release_words
     from leafgate.disclosure.text import verdict_words as verdict_words
     from leafgate.engine.build import publish as publish
+    from leafgate.errors import ExitCode as ExitCode
+    from leafgate.errors import ReportError as ReportError
+    from leafgate.io.cells import is_code as is_code
     from leafgate.io.files import EVERYONE as EVERYONE
     from leafgate.io.files import OWNER_ONLY as OWNER_ONLY
+    from leafgate.io.files import clear_file as clear_file
     from leafgate.io.files import make_folder as make_folder
+    from leafgate.io.files import read_bounded as read_bounded
+    from leafgate.io.files import remove_files as remove_files
     from leafgate.io.files import write_file as write_file
     from leafgate.io.files import write_files as write_files
     from leafgate.io.json import JsonDocument as JsonDocument
@@ -52,41 +80,96 @@ if TYPE_CHECKING:
     from leafgate.io.tables import read_columns as read_columns
     from leafgate.io.text import LONGEST as LONGEST
     from leafgate.io.text import clean as clean
+    from leafgate.io.text import printable_line as printable_line
+    from leafgate.io.yaml import MAX_YAML_BYTES as MAX_YAML_BYTES
+    from leafgate.io.yaml import parse_yaml as parse_yaml
+    from leafgate.models.hints import ModelHints as ModelHints
+    from leafgate.models.hints import class_column as class_column
+    from leafgate.models.hints import hints_of as hints_of
+    from leafgate.models.hints import rest_of_policy as rest_of_policy
     from leafgate.models.load import load_release as load_release
     from leafgate.models.lowering.encoding import Encoding as Encoding
     from leafgate.models.origins import with_origins as with_origins
+    from leafgate.policy.inherit import quoted_value as quoted_value
+    from leafgate.policy.load import PartialPolicy as PartialPolicy
     from leafgate.policy.load import compile_plan as compile_plan
+    from leafgate.policy.load import document_of as document_of
     from leafgate.policy.load import load_policy as load_policy
+    from leafgate.policy.load import policy_of as policy_of
+    from leafgate.policy.load import read_partial_policy as read_partial_policy
+    from leafgate.policy.models import CsvOptions as CsvOptions
     from leafgate.policy.models import Data as Data
     from leafgate.policy.models import Policy as Policy
+    from leafgate.policy.repository import Repository as Repository
+    from leafgate.policy.repository import RepositoryEntry as RepositoryEntry
+    from leafgate.policy.sources import PolicyDocument as PolicyDocument
+    from leafgate.policy.sources import component_name as component_name
     from leafgate.policy.sources import display_path as display_path
+    from leafgate.policy.sources import read_policy_lines as read_policy_lines
+    from leafgate.policy.strictness import PolicyChange as PolicyChange
+    from leafgate.policy.strictness import compare_policies as compare_policies
+    from leafgate.policy.strictness import line_of_value as line_of_value
     from leafgate.session.expected_run import ExpectedRun as ExpectedRun
+    from leafgate.session.report_formats import chosen_formats as chosen_formats
+    from leafgate.session.report_formats import result_files as result_files
+    from leafgate.session.results import write_results as write_results
+    from leafgate.session.run import SharedTables as SharedTables
+    from leafgate.session.run import audit_inputs_sha256 as audit_inputs_sha256
+    from leafgate.session.run import audit_policy as audit_policy
+    from leafgate.session.run import open_session as open_session
+    from leafgate.session.run import read_undeclared_table as read_undeclared_table
+    from leafgate.session.run import with_data_files as with_data_files
+    from leafgate.session.stale_results import RELEASE as RELEASE
+    from leafgate.types.paths import DocumentPath as DocumentPath
+    from leafgate.types.paths import format_path as format_path
+    from leafgate.types.report import DIRECTIONS as DIRECTIONS
     from leafgate.types.report import EXIT_CODES as EXIT_CODES
+    from leafgate.types.report import Direction as Direction
     from leafgate.types.report import Verdict as Verdict
 
 __getattr__ = lazy_exports(
     __name__,
     {
-        "leafgate.api.registry": "Plugins",
+        "leafgate.api.options": "ABOUT_PEOPLE UNREADABLE",
+        "leafgate.api.plan": "SourceLine",
+        "leafgate.api.registry": "Plugins load_plugins",
         "leafgate.console.exit_codes": "guarded",
-        "leafgate.console.options": "AsOf ExpectFile ExpectPolicy ExpectRelease PolicyFile",
-        "leafgate.disclosure.stored": "parse_report",
-        "leafgate.disclosure.text": "audited_file finding_alarm finding_details finding_headline group_words "
-        "idle_waiver_lines limit_words middle_of_count number_words people_words quoted_name release_words "
-        "verdict_words",
+        "leafgate.console.options": "AsOf Audience DataFile DataRoot ExpectFile ExpectPolicy ExpectRelease JsonOutput "
+        "PolicyFile TestFile",
+        "leafgate.console.output": "print_document say",
+        "leafgate.disclosure.intervals": "range_of_value share_range",
+        "leafgate.disclosure.stored": "parse_report read_report report_bytes",
+        "leafgate.disclosure.sweep_picture": "SWEEP_FORMAT near_end setting_words sweep_picture worst_finding",
+        "leafgate.disclosure.text": "audited_file file_words finding_alarm finding_details finding_headline "
+        "group_words idle_waiver_lines limit_words middle_of_count number_words people_words quoted_name "
+        "release_words verdict_words",
         "leafgate.engine.build": "publish",
-        "leafgate.io.files": "EVERYONE OWNER_ONLY make_folder write_file write_files",
+        "leafgate.errors": "ExitCode ReportError",
+        "leafgate.io.cells": "is_code",
+        "leafgate.io.files": "EVERYONE OWNER_ONLY clear_file make_folder read_bounded remove_files write_file "
+        "write_files",
         "leafgate.io.json": "JsonDocument JsonObject canonical object_at parse_json parse_number readable",
         "leafgate.io.release_codec": "LoadedRelease read_noise serialize",
         "leafgate.io.tables": "read_columns",
-        "leafgate.io.text": "LONGEST clean",
+        "leafgate.io.text": "LONGEST clean printable_line",
+        "leafgate.io.yaml": "MAX_YAML_BYTES parse_yaml",
+        "leafgate.models.hints": "ModelHints class_column hints_of rest_of_policy",
         "leafgate.models.load": "load_release",
         "leafgate.models.lowering.encoding": "Encoding",
         "leafgate.models.origins": "with_origins",
-        "leafgate.policy.load": "compile_plan load_policy",
-        "leafgate.policy.models": "Data Policy",
-        "leafgate.policy.sources": "display_path",
+        "leafgate.policy.inherit": "quoted_value",
+        "leafgate.policy.load": "PartialPolicy compile_plan document_of load_policy policy_of read_partial_policy",
+        "leafgate.policy.models": "CsvOptions Data Policy",
+        "leafgate.policy.repository": "Repository RepositoryEntry",
+        "leafgate.policy.sources": "PolicyDocument component_name display_path read_policy_lines",
+        "leafgate.policy.strictness": "PolicyChange compare_policies line_of_value",
         "leafgate.session.expected_run": "ExpectedRun",
-        "leafgate.types.report": "EXIT_CODES Verdict",
+        "leafgate.session.report_formats": "chosen_formats result_files",
+        "leafgate.session.results": "write_results",
+        "leafgate.session.run": "SharedTables audit_inputs_sha256 audit_policy open_session read_undeclared_table "
+        "with_data_files",
+        "leafgate.session.stale_results": "RELEASE",
+        "leafgate.types.paths": "DocumentPath format_path",
+        "leafgate.types.report": "DIRECTIONS EXIT_CODES Direction Verdict",
     },
 )

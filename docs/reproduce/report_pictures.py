@@ -13,7 +13,7 @@ from typing import Literal
 
 from playwright.sync_api import Browser, sync_playwright
 
-from leafgate.demo import run_demo
+from leafgate_demo.audits import run_demo
 
 IMAGES = Path(__file__).resolve().parents[1] / "images"
 Colours = Literal["light", "dark"]

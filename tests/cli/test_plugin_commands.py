@@ -67,15 +67,50 @@ def test_a_group_of_commands_of_a_plugin_runs(monkeypatch: pytest.MonkeyPatch) -
     assert "people" in leafgate("--help").out
 
 
-def test_a_group_with_a_name_of_the_core_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    group = typer.Typer()
-    group.add_typer(app(hello), name="plugins")
-    install(monkeypatch, Point("spies", commanding(group)), BASICS)
-    assert "acme-spies 1.2 offers a command 'plugins' that exists already" in leafgate("--help").err
+def grouped(name: str, *commands: typer.Typer) -> typer.Typer:
+    """An app with one group of this name, which has the commands of the others."""
+    outer, group = typer.Typer(), typer.Typer()
+    group.registered_commands = [command for each in commands for command in each.registered_commands]
+    outer.add_typer(group, name=name)
+    return outer
+
+
+@pytest.mark.parametrize("of_core", [True, False])
+def test_a_command_is_added_to_a_group_that_exists(monkeypatch: pytest.MonkeyPatch, *, of_core: bool) -> None:
+    """The second run finds nothing of the first: the group of the core, or of another plugin, is not changed."""
+    name = "plugins" if of_core else "people"
+    other_group = Point("late", commanding(grouped("people", app(seven, "seven"))), "Beta")
+    install(monkeypatch, Point("spies", commanding(grouped(name, app(hello)))), other_group, BASICS)
+    for _ in range(2):
+        greeted = leafgate(name, "greet")
+        assert (greeted.code, greeted.out, greeted.err) == (0, "hello\n", "")
+        assert leafgate("people", "seven").code == 7
     assert leafgate("plugins").out.startswith("spies (acme-spies 1.2)")
 
 
-@pytest.mark.parametrize("name", ["audit", "explain", "demo"])
+def test_a_name_that_a_group_has_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    late = Point("late", commanding(grouped("plugins", app(other), app(seven, "seven"))), "Beta")
+    install(monkeypatch, Point("spies", commanding(grouped("plugins", app(hello)))), late, BASICS)
+    greeted = leafgate("plugins", "greet")
+    assert greeted.out == "hello\n"
+    assert "beta 1.2 offers a command 'greet' that exists already" in greeted.err
+    assert leafgate("plugins", "seven").code == 7
+
+
+def test_a_group_cannot_take_the_name_of_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, Point("spies", commanding(grouped("audit", app(hello)))), BASICS)
+    assert "acme-spies 1.2 offers a command 'audit' that exists already" in leafgate("--help").err
+
+
+def test_commands_of_leafgate_s_own_plugins_keep_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = Point("demo", commanding(app(hello, "demo")), "leafgate")
+    install(monkeypatch, Point("spies", commanding(app(other, "demo"))), own)
+    shown = leafgate("demo")
+    assert shown.out == "hello\n"
+    assert "acme-spies 1.2 offers a command 'demo' that exists already" in shown.err
+
+
+@pytest.mark.parametrize("name", ["audit", "explain", "schema"])
 def test_a_name_of_the_core_is_refused_and_the_core_keeps_working(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     install(monkeypatch, Point("spies", commanding(app(hello, name), app(hello, "greet"))), BASICS)
     helped = leafgate("--help")

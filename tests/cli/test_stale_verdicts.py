@@ -18,7 +18,7 @@ import pytest
 import typer.main
 
 from command_line import Ended, leafgate, start
-from leafgate.cli.app import core_app
+from leafgate.cli.app import core_app, with_plugin_commands
 from leafgate.session import stale_results
 from leafgate.session.expected_run import judge_waivers_again
 from stranger import install
@@ -99,7 +99,7 @@ def test_every_folder_of_a_repeated_out_is_cleared_and_no_other(passed: Path) ->
 
 @pytest.mark.parametrize("command", ["audit", "sweep", "report", "diff"])
 def test_the_options_that_take_a_value_are_known_before_they_are_parsed(command: str) -> None:
-    commands: dict[str, Any] = vars(typer.main.get_command(core_app()))["commands"]
+    commands: dict[str, Any] = vars(typer.main.get_command(with_plugin_commands(core_app())))["commands"]
     options = [each for each in commands[command].params if each.param_type_name == "option"]
     taking = {name for each in options if not each.is_flag and not each.count for name in each.opts}
     assert {name for name in taking if name != "--help"} <= stale_results.VALUE_OPTIONS

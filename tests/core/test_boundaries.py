@@ -126,7 +126,7 @@ def test_commands_that_touch_no_data_load_nothing_heavy(words: tuple[object, ...
     ("words", "needless"),
     [
         (("--version",), {"pydantic", "pluggy", "yaml", "leafgate.cli.audit", *PLUGINS}),
-        (("validate", TOP / "policies" / "mortgage.yaml"), {"leafgate.disclosure.schema", "leafgate.sweep.command"}),
+        (("validate", TOP / "policies" / "mortgage.yaml"), {"leafgate.disclosure.schema", "leafgate_sweep.axes"}),
     ],
     ids=["--version", "validate"],
 )

@@ -66,5 +66,5 @@ def report_formats() -> list[ReportFormat]:
 
 @hookspec
 def commands() -> list[typer.Typer]:
-    """Offer further commands; a name the core has already is refused."""
+    """Offer further commands, and commands for a group that exists; a name that is taken is refused."""
     raise NotImplementedError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,8 @@ import typer
 from leafgate.console.exit_codes import guarded
 
 if TYPE_CHECKING:
+    from typer.models import CommandInfo
+
     from leafgate.api.registry import Plugin
 
 COMMANDS = {
@@ -18,26 +21,31 @@ COMMANDS = {
     "build": "leafgate.cli.audit",
     "attack": "leafgate.cli.audit",
     "report": "leafgate.cli.report",
-    "sweep": "leafgate.sweep.command",
     "convert": "leafgate.cli.model",
     "scrub": "leafgate.cli.model",
     "validate": "leafgate.cli.policy",
-    "init": "leafgate.cli.policy",
     "schema": "leafgate.cli.policy",
-    "diff": "leafgate.diff.command",
     "explain": "leafgate.cli.plugins",
-    "demo": "leafgate.cli.plugins",
 }
-"""The commands in the order of the help, and the module of each command's function, which has its name."""
+"""The commands of the core, and the module of each command's function, which has its name."""
 GROUP = "plugins"
-"""The group of commands that is `plugins_app` in `leafgate.cli.plugins`."""
+"""The group of commands that is `plugins_app` in `leafgate.cli.plugins`; plugins add `new` to it."""
+OWN = "leafgate"
+"""The distribution whose plugins offer their commands first, so that no other one takes their names."""
+HELP_ORDER = (
+    *("audit", "build", "attack", "report", "sweep", "convert", "scrub", "validate", "init", "schema", "diff"),
+    *("explain", "demo"),
+)
+"""The commands that the help lists first; others follow in the order of their plugins."""
 
 
 def app_for(words: Sequence[str]) -> typer.Typer:
     """The app with what this command line needs: one command, none for `--version`, or else all and the plugins'."""
     first = words[0] if words else ""
-    if first in COMMANDS or first == GROUP:
+    if first in COMMANDS:
         return core_app([first])
+    if first == GROUP:
+        return with_plugin_commands(core_app([GROUP]))
     return core_app([]) if first == "--version" else with_plugin_commands(core_app())
 
 
@@ -53,7 +61,7 @@ def core_app(names: Iterable[str] = (*COMMANDS, GROUP)) -> typer.Typer:
     app.callback()(_leafgate)
     for name in names:
         if name == GROUP:
-            app.add_typer(import_module("leafgate.cli.plugins").plugins_app, name=GROUP)
+            app.add_typer(_copied(import_module("leafgate.cli.plugins").plugins_app), name=GROUP)
         else:
             app.command(name)(guarded(getattr(import_module(COMMANDS[name]), name)))
     return app
@@ -79,25 +87,48 @@ def with_plugin_commands(core: typer.Typer) -> typer.Typer:
     """The app with the commands that plugins offer; a name that exists already is refused, with a warning."""
     from leafgate.api.registry import load_commands
 
-    for plugin, apps in load_commands():
+    for plugin, apps in sorted(load_commands(), key=lambda offer: offer[0].distribution != OWN):
         for offered in apps:
             _add_commands(core, offered, plugin)
+    ranks = {name: rank for rank, name in enumerate(HELP_ORDER)}
+    core.registered_commands.sort(key=lambda command: ranks.get(_name(command), len(ranks)))
     return core
 
 
 def _add_commands(app: typer.Typer, offered: typer.Typer, plugin: Plugin) -> None:
-    """Add the commands and the groups of commands that a plugin offers, except for those whose names are taken."""
+    """Add the commands and the groups of commands that a plugin offers, except for those whose names are taken.
+
+    The commands of a group that exists already are added to that group.
+    """
+    groups = {str(group.name): group.typer_instance for group in app.registered_groups}
     for command in offered.registered_commands:
-        if _is_free(app, command.name or getattr(command.callback, "__name__", "").replace("_", "-"), plugin):
+        if _is_free(app, _name(command), plugin):
             app.registered_commands.append(command)
     for group in offered.registered_groups:
-        if _is_free(app, str(group.name), plugin):
-            app.registered_groups.append(group)
+        existing = groups.get(str(group.name))
+        if existing is not None and group.typer_instance is not None:
+            _add_commands(existing, group.typer_instance, plugin)
+        elif _is_free(app, str(group.name), plugin):
+            added = copy(group)
+            added.typer_instance = None if group.typer_instance is None else _copied(group.typer_instance)
+            app.registered_groups.append(added)
+
+
+def _copied(app: typer.Typer) -> typer.Typer:
+    """The same app with lists of its own, so that what is added to it stays out of the original."""
+    result = copy(app)
+    result.registered_commands = [*app.registered_commands]
+    result.registered_groups = [*app.registered_groups]
+    return result
+
+
+def _name(command: CommandInfo) -> str:
+    """The name of a command: the one it is given, or else that of its function, as typer writes it."""
+    return command.name or getattr(command.callback, "__name__", "").replace("_", "-")
 
 
 def _is_free(app: typer.Typer, name: str, plugin: Plugin) -> bool:
-    commands = (c.name or getattr(c.callback, "__name__", "").replace("_", "-") for c in app.registered_commands)
-    if name not in {*commands, *(str(group.name) for group in app.registered_groups)}:
+    if name not in {*map(_name, app.registered_commands), *(str(group.name) for group in app.registered_groups)}:
         return True
     typer.echo(f"leafgate: {plugin.origin} offers a command {name!r} that exists already", err=True)
     return False

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leafgate.console.options import Audience, DataFile, Json, Org, PolicyFile, Root, Test
+from leafgate.console.options import Audience, DataFile, DataRoot, JsonOutput, Org, PolicyFile, TestFile
 from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError, OutputError, PolicyError
 from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, write_file
@@ -26,11 +26,11 @@ else:
 def audit(
     policy: PolicyFile,
     data: DataFile = None,
-    root: Root = None,
+    root: DataRoot = None,
     org: Org = None,
-    test: Test = None,
+    test: TestFile = None,
     out: Annotated[Path | None, typer.Option(help="Folder for release.json, report.json, timings.json.")] = None,
-    as_json: Json = False,
+    as_json: JsonOutput = False,
     audience: Annotated[Audience, typer.Option(help="auditor: everything, in owner-only files.")] = Audience.public,
     to: Annotated[
         list[str] | None,
@@ -51,9 +51,9 @@ def audit(
         remedy = "keep the release: add --out; or try out with `rehearsal: true`"
         raise PolicyError("this builder never draws the same again", place="build", remedy=remedy)
     if out is not None:
-        from leafgate.session.report_formats import chosen_formats, format_files
+        from leafgate.session.report_formats import chosen_formats, result_files
 
-        results = RESULTS | format_files(run.plugins)
+        results = result_files(run.plugins)
         remove_files(out, results - _results_read(run.policy, out, results))
     audited = run.audit(announce=lambda line: None if as_json else say(f"note: {line}", err=True))
     if out is not None:
@@ -123,7 +123,7 @@ def build(
     policy: PolicyFile,
     out: Annotated[Path, typer.Option(help="The release file to write.")],
     data: DataFile = None,
-    root: Root = None,
+    root: DataRoot = None,
     org: Org = None,
 ) -> int:
     """Build the release alone and write it; nothing is attacked, so nothing is said about it."""
@@ -143,7 +143,7 @@ def attack(
     use: Annotated[str, typer.Option(metavar="NAME", help="An attack of the policy, or one that is installed.")],
     out: Annotated[Path, typer.Option(help="The file to write (for its owner's eyes only).")],
     data: DataFile = None,
-    root: Root = None,
+    root: DataRoot = None,
     secret: Annotated[str | None, typer.Option(metavar="COLUMN", help="Which secret, if there are several.")] = None,
 ) -> int:
     """Write what one attack believes of everybody as CSV; of an attack on the mechanism, its evidence as JSON."""

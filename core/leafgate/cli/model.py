@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from leafgate.console.options import Root
+from leafgate.console.options import DataRoot
 from leafgate.console.output import say
 from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, refuse_same, write_file
 
@@ -51,7 +51,7 @@ def scrub(
     policy: Annotated[
         Path | None, typer.Option(metavar="POLICY", help="A policy with the data that predictions are compared on.")
     ] = None,
-    root: Root = None,
+    root: DataRoot = None,
     digits: Annotated[int, typer.Option(min=1, max=3, help="How many digits shares have.")] = 2,
 ) -> int:
     """Write a neutral file whose leaves disclose only what is chosen; its predictions are compared on points."""

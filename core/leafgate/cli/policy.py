@@ -1,4 +1,4 @@
-"""Commands about policies: validate, init, schema."""
+"""Commands about policies: validate, schema."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Annotated
 import typer
 
 from leafgate.cli.audit import warn, warnings_of
-from leafgate.console.options import Json, Org, Root
+from leafgate.console.options import DataRoot, JsonOutput, Org
 from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError, LeafgateError
-from leafgate.io.files import EVERYONE, write_file
 from leafgate.io.json import readable
 
 PolicyFiles = Annotated[list[Path], typer.Argument(metavar="POLICY...", help="The policies, YAML files.")]
@@ -20,7 +19,7 @@ PolicyFiles = Annotated[list[Path], typer.Argument(metavar="POLICY...", help="Th
 
 def validate(
     policies: PolicyFiles,
-    root: Root = None,
+    root: DataRoot = None,
     org: Org = None,
     partial: Annotated[
         bool, typer.Option("--partial", help="Policies that others extend: they need not be complete.")
@@ -31,7 +30,7 @@ def validate(
             "--dependents", help="Besides, every policy of this git repository that is read with one of them."
         ),
     ] = False,
-    as_json: Json = False,
+    as_json: JsonOutput = False,
     digest: Annotated[
         bool, typer.Option("--digest", help="Print the policy's SHA-256 alone, as `--expect-policy` takes it.")
     ] = False,
@@ -96,9 +95,9 @@ def _read_policy(policy: Path, root: Path | None, org: list[Path] | None, *, par
         loaded = load_policy(policy, root, org, check_only=True).policy
         return loaded.name, warnings_of(loaded)
     from leafgate.api.registry import load_plugins
-    from leafgate.diff.partial import read_one
+    from leafgate.policy.load import read_partial_policy
 
-    return str(read_one(policy, load_plugins()).written.document.get("name") or ""), []
+    return str(read_partial_policy(policy, load_plugins()).written.document.get("name") or ""), []
 
 
 def _of_file(error: LeafgateError, policy: Path) -> LeafgateError:
@@ -110,29 +109,6 @@ def _of_file(error: LeafgateError, policy: Path) -> LeafgateError:
         return f"{policy}{place.removeprefix(policy.name)}" if place.startswith(policy.name) else f"{policy}: {place}"
 
     return type(error).listing(replace(each, location=placed(each.location)) for each in error.problems)
-
-
-def init(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")],
-    target: Annotated[str | None, typer.Option("--class", metavar="COLUMN", help="What is predicted.")] = None,
-    header: Annotated[bool | None, typer.Option("--header/--no-header", help="Is the first line names?")] = None,
-    out: Annotated[Path | None, typer.Option(help="The policy file to write; default: stdout.")] = None,
-    model: Annotated[Path | None, typer.Option(metavar="FILE", help="A fitted model, to audit that.")] = None,
-) -> int:
-    """Write a first policy for a table, domains filled in for you to check."""
-    from leafgate.scaffold.policy import first_policy
-
-    if out is not None and out.exists():
-        raise InvalidError("is there already", place=str(out), remedy="name another file, or move that one away")
-    text = first_policy(data, target, header, model, None if out is None else out.parent)
-    if out is None:
-        print_document(text)
-        return 0
-    write_file(out, text.encode(), EVERYONE)
-    beside = data.resolve().parent == out.resolve().parent
-    root = "" if beside else f" --root {data.parent}"
-    say(f"{out}: check the lines that say CHECK, then: leafgate audit {out}{root}", err=True)
-    return 0
 
 
 def schema() -> int:

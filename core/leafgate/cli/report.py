@@ -62,11 +62,10 @@ def _frontier(sweep: Path, offered: OfferedFormat, document: Mapping[str, Any]) 
     if SWEEP_PICTURE not in offered.format.attachments:
         message = f"the format {offered.format.name!r} shows no sweep"
         raise InvalidError(message, place="--sweep", remedy="add --to html")
-    from leafgate.sweep.plot import picture
-    from leafgate.sweep.stored import read_sweep
+    from leafgate.disclosure.sweep_picture import read_sweep, sweep_picture
 
-    outcome = read_sweep(sweep, document["audience"])
-    if outcome.policy != document["policy"]["name"]:
+    stored = read_sweep(sweep, document["audience"])
+    if stored.get("policy", "") != document["policy"]["name"]:
         remedy = "name a sweep of the policy that was audited"
         raise InvalidError("is a sweep of another policy than the report is of", place=str(sweep), remedy=remedy)
-    return picture(outcome)
+    return sweep_picture(stored)

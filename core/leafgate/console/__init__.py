@@ -1,4 +1,4 @@
-"""What commands share; those of plugins and of sweep and diff import it, and leafgate.cli assembles them all.
+"""What commands share; those of plugins import it, and leafgate.cli assembles them all.
 
 options      options and arguments that several commands take
 output       prints lines and documents safely

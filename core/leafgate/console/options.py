@@ -18,13 +18,13 @@ class Audience(StrEnum):
 
 PolicyFile = Annotated[Path, typer.Argument(metavar="POLICY", help="The policy, a YAML file.")]
 DataFile = Annotated[Path | None, typer.Argument(metavar="[DATA]", help="The table; overrides data.path.")]
-Root = Annotated[Path | None, typer.Option(help="The folder the policy's data files are below.")]
+DataRoot = Annotated[Path | None, typer.Option(help="The folder the policy's data files are below.")]
 Org = Annotated[
     list[Path] | None,
     typer.Option(metavar="POLICY", help="A policy that this one must complete or tighten; again for more."),
 ]
-Test = Annotated[Path | None, typer.Option(metavar="FILE", help="The test table; overrides data.test.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, whatever happens.")]
+TestFile = Annotated[Path | None, typer.Option(metavar="FILE", help="The test table; overrides data.test.")]
+JsonOutput = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, whatever happens.")]
 ExpectPolicy = Annotated[
     str | None, typer.Option(metavar="SHA256|POLICY", help="Refuse a report of another policy, or of other waivers.")
 ]

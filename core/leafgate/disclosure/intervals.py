@@ -78,7 +78,7 @@ def range_of_value(finding: JsonObject) -> Range | None:
     return Range(result.low - half - ROUNDING_ERROR, result.high + half + ROUNDING_ERROR)
 
 
-def share(part: PublishedNumber, total: PublishedNumber) -> Range | None:
+def share_range(part: PublishedNumber, total: PublishedNumber) -> Range | None:
     """The range of one count's share of another; None where either is suppressed, or the total may be 0."""
     some, everyone = range_of(part), range_of(total)
     if some is None or everyone is None or everyone.low <= 0:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from leafgate.disclosure.intervals import range_of, share
+from leafgate.disclosure.intervals import range_of, share_range
 from leafgate.disclosure.limit_query import NARROW, SMALL, TEST, LimitQuery
 from leafgate.disclosure.schema import FewerThan, FindingDocument, MoreThan, Value
 from leafgate.types.report import Finding, Limit, Report
@@ -59,7 +59,7 @@ def _narrows(query: LimitQuery, public: FindingDocument) -> bool:
         if result is not None and result.holds(query.limit.direction, query.limit.bound) is None:
             return True
     allowed = query.limit.allow
-    beyond = share(public.beyond, public.people) if allowed and _is_below_cell(public.beyond) else None
+    beyond = share_range(public.beyond, public.people) if allowed and _is_below_cell(public.beyond) else None
     return beyond is not None and beyond.holds("at_most", allowed) is None
 
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from leafgate.api.plan import MOST_DAYS
-from leafgate.disclosure.intervals import range_of_value, share
+from leafgate.disclosure.intervals import range_of_value, share_range
 from leafgate.disclosure.schema import ReportDocument, WaiverDocument
 from leafgate.errors import Problem, ReportError, plain
 from leafgate.io.contacts import same_person
@@ -110,7 +110,7 @@ def _breaks_limit(finding: JsonObject, audience: str) -> bool:
     average, allow = limit.get("average", False), limit.get("allow", 0.0)
     if direction is None or (average and audience == "public"):
         return False
-    beyond = None if average else share(finding["beyond"], finding["people"])
+    beyond = None if average else share_range(finding["beyond"], finding["people"])
     if beyond is not None and beyond.low > allow:
         return True
     value = None if allow else range_of_value(finding)

@@ -15,7 +15,7 @@ import yaml
 
 from leafgate.errors import PolicyError
 
-MAX_BYTES = 256 * 1024
+MAX_YAML_BYTES = 256 * 1024
 MAX_DEPTH = 32
 
 
@@ -91,8 +91,10 @@ def parse_yaml(content: bytes, place: str) -> dict[str, Any]:
 
 def read_yaml(content: bytes, place: str) -> Kept:
     """Return the mapping together with the text and the node that give the line of each value."""
-    if len(content) > MAX_BYTES:
-        raise PolicyError(f"is larger than {MAX_BYTES // 1024} KB", place=place, remedy="a policy is a page of text")
+    if len(content) > MAX_YAML_BYTES:
+        raise PolicyError(
+            f"is larger than {MAX_YAML_BYTES // 1024} KB", place=place, remedy="a policy is a page of text"
+        )
     loader = None
     try:
         text = content.decode("utf-8-sig")

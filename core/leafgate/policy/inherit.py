@@ -13,8 +13,8 @@ from leafgate.api.plan import Lines, SourceLine
 from leafgate.api.registry import Plugins, load_plugins
 from leafgate.errors import InvalidError, PolicyError, Problem
 from leafgate.io.text import printable, shorten
-from leafgate.policy.sources import Chain, PolicyDocument, name_of
-from leafgate.policy.strictness import Change, compared, nearest_line
+from leafgate.policy.sources import Chain, PolicyDocument, component_name
+from leafgate.policy.strictness import PolicyChange, compare_policies, nearest_line
 from leafgate.types.paths import DocumentPath, parse_path, paths_of
 
 KEYED: set[DocumentPath] = {("attacks",), ("metrics",)}
@@ -98,9 +98,9 @@ class _Merging:
 
     def _named(self, parent: list[Any], child: list[Any], at: _Paths) -> Iterator[Any]:
         """Yield the parent's items, each merged with the child's item of its name, then the child's own items."""
-        names, unmatched = [name_of(item) for item in child], list(range(len(child)))
+        names, unmatched = [component_name(item) for item in child], list(range(len(child)))
         for i, item in enumerate(parent):
-            match = next((j for j in unmatched if names[j] is not None and names[j] == name_of(item)), None)
+            match = next((j for j in unmatched if names[j] is not None and names[j] == component_name(item)), None)
             if match is None:
                 yield self._take(item, self.parent, (*at.parent, i), (*at.merged, i))
             else:
@@ -191,12 +191,12 @@ def _loosened(parent: PolicyDocument, whole: PolicyDocument) -> list[Problem]:
         plugins = load_trusted(whole.document)
     except PolicyError:
         plugins = Plugins()  # load_policy reports what is wrong with the pins
-    return [_problem(change) for change in compared(parent, whole, plugins) if loosens(change)]
+    return [_problem(change) for change in compare_policies(parent, whole, plugins) if loosens(change)]
 
 
 def _refuse_untrusted(parent: PolicyDocument, whole: PolicyDocument) -> None:
     before, now = (replace(each, document={"plugins": each.document.get("plugins")}) for each in (parent, whole))
-    wider = [_problem(change) for change in compared(before, now, Plugins()) if loosens(change)]
+    wider = [_problem(change) for change in compare_policies(before, now, Plugins()) if loosens(change)]
     if wider:
         raise PolicyError.listing(wider)
 
@@ -214,12 +214,12 @@ def load_trusted(document: Mapping[str, Any], only: Collection[str] | None = Non
     return load_plugins(pins) if pinned else load_plugins(only=only)
 
 
-def loosens(change: Change) -> bool:
+def loosens(change: PolicyChange) -> bool:
     """Is the change forbidden to a policy that extends the older one?"""
     return change.kind != "tighter" and not change.allowed_in_child
 
 
-def _problem(change: Change) -> Problem:
+def _problem(change: PolicyChange) -> Problem:
     what = "loosens" if change.kind == "looser" else "changes, in no direction that is tighter,"
     was, now = quoted_value(change.old), quoted_value(change.new)
     what = change.problem or f"{what} what it extends"

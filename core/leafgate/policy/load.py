@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Union
 
-from pydantic import AfterValidator, Field, ValidationError, create_model
+from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, create_model, field_validator
 
 from leafgate.api.components import AttackModel, Component
 from leafgate.api.knowledge import Knows
 from leafgate.api.metrics import Metric
+from leafgate.api.options import UNREAD
 from leafgate.api.plan import (
     IN_MEMORY,
     AuditPlan,
@@ -28,7 +30,7 @@ from leafgate.api.registry import Plugins
 from leafgate.errors import InconclusiveError, PolicyError, Problem
 from leafgate.policy.inherit import inherited, load_trusted, with_source_locations
 from leafgate.policy.knowledge import facts_of
-from leafgate.policy.models import Policy
+from leafgate.policy.models import ColumnSpec, Data, Policy
 from leafgate.policy.sources import (
     PathResolver,
     PolicyDocument,
@@ -147,6 +149,58 @@ def _components_named(document: Mapping[str, Any]) -> frozenset[str]:
     places = [document.get(name) for name in KINDS]
     items = [item for place in places for item in (place if isinstance(place, list) else [place])]
     return frozenset(str(item.get("use")) for item in items if isinstance(item, dict))
+
+
+LEFT_OUT: Mapping[str, Any] = {"name": "", "build": None, "attacks": (), "metrics": ()}
+"""What a policy that others extend may leave to them, besides `data` and its columns."""
+
+
+class PartialData(Data):
+    """Some of what is known of the people."""
+
+    columns: dict[str, ColumnSpec] = Field({}, description="Some columns, whatever their roles.")
+
+    @field_validator("columns")
+    @classmethod
+    def _roles_complete(cls, columns: dict[str, ColumnSpec], info: ValidationInfo) -> dict[str, ColumnSpec]:
+        return columns
+
+
+@dataclass(frozen=True)
+class PartialPolicy:
+    """A policy as it is written, complete or not, and what its digest covers.
+
+    That is None where a component does not say which options it uses.
+    """
+
+    written: PolicyDocument
+    digested: Mapping[str, Any] | None
+
+
+def read_partial_policy(path: Path, plugins: Plugins) -> PartialPolicy:
+    """A policy with all it extends; it need not be complete. PolicyError for whatever else is wrong with it."""
+    written, loosened = inherited(load_extends_chain(path))
+    if loosened:
+        raise PolicyError.listing(loosened)
+    context = {"beside": path.parent, "root": path.parent}
+    try:
+        policy = _partial_model(plugins).model_validate_json(as_json(written.document), context=context)
+    except ValidationError as error:
+        if wrong := problems_of(error, written.document, plugins):
+            with with_source_locations(written):
+                raise PolicyError.listing(wrong) from None
+        return PartialPolicy(written, None)
+    return PartialPolicy(written, homes_of(written).resolve(policy).digested(UNREAD))
+
+
+def _partial_model(plugins: Plugins) -> type[Policy]:
+    complete = policy_model(plugins)
+    fields: dict[str, Any] = {"data": (PartialData, PartialData())}
+    for name, default in LEFT_OUT.items():
+        field = copy(complete.model_fields[name])
+        field.default = default
+        fields[name] = (field.annotation if default is not None else field.annotation | None, field)  # type: ignore[operator]
+    return create_model("Policy", __base__=complete, **fields)
 
 
 def declarations_of(policy: Policy) -> Declarations:

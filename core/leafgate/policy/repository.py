@@ -13,7 +13,7 @@ from typing import Any
 
 from leafgate.errors import InvalidError, LeafgateError, PolicyError
 from leafgate.io.files import read_bounded
-from leafgate.io.yaml import MAX_BYTES, parse_yaml
+from leafgate.io.yaml import MAX_YAML_BYTES, parse_yaml
 from leafgate.policy.sources import files_read
 
 ENVIRONMENT = ("HOME", "XDG_CONFIG_HOME", "SYSTEMROOT", "TMPDIR")
@@ -33,7 +33,7 @@ COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
-class Entry:
+class RepositoryEntry:
     """One entry of a revision's tree: its mode as git writes it, and the id of its object."""
 
     mode: str
@@ -42,6 +42,11 @@ class Entry:
     @property
     def is_file(self) -> bool:
         return self.mode.startswith("100")
+
+    @property
+    def leads_elsewhere(self) -> bool:
+        """Is it a link, or another repository?"""
+        return self.mode in {LINK, SUBMODULE}
 
 
 @dataclass(frozen=True)
@@ -73,17 +78,17 @@ class Repository:
             raise unknown
         return commit
 
-    def entries(self, commit: str) -> dict[PurePosixPath, Entry]:
+    def entries(self, commit: str) -> dict[PurePosixPath, RepositoryEntry]:
         """Every folder, file and link of a commit, by its path from the top."""
         listed = _git(self.top, "ls-tree", "-r", "-t", "-z", "--full-tree", commit)
         entries = {}
         for line in filter(None, listed.split(b"\0")):
             head, _, name = line.partition(b"\t")
             mode, _, object_id = head.decode("ascii").split(" ")
-            entries[PurePosixPath(os.fsdecode(name))] = Entry(mode, object_id)
+            entries[PurePosixPath(os.fsdecode(name))] = RepositoryEntry(mode, object_id)
         return entries
 
-    def content(self, entry: Entry) -> bytes:
+    def content(self, entry: RepositoryEntry) -> bytes:
         """The bytes of a file as they were committed, whatever attributes the repository gives it."""
         return _git(self.top, "cat-file", "blob", entry.object_id)
 
@@ -173,7 +178,7 @@ def dependents(changed: Sequence[Path], orgs: Sequence[Path] = ()) -> list[Depen
 def is_policy(path: Path) -> bool:
     """Does a file say that it is a policy? One that cannot be read as YAML does by the line that says so."""
     try:
-        content = read_bounded(path, MAX_BYTES, PolicyError, path.name)
+        content = read_bounded(path, MAX_YAML_BYTES, PolicyError, path.name)
     except PolicyError:
         return False
     if b"leafgate" not in content:

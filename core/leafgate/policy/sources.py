@@ -14,7 +14,7 @@ from leafgate.api.plan import Lines, SourceLine
 from leafgate.errors import PolicyError
 from leafgate.io.files import read_bounded
 from leafgate.io.text import printable, shorten
-from leafgate.io.yaml import MAX_BYTES, Kept, Node, read_yaml
+from leafgate.io.yaml import MAX_YAML_BYTES, Kept, Node, read_yaml
 from leafgate.types.paths import DocumentPath, format_path, locate
 
 MAX_LINE_LENGTH = 200
@@ -47,7 +47,7 @@ def shown_file(path: Path, policy: Path, word: str) -> str:
     return display_path(inner.relative_to(base), word) if inner.is_relative_to(base) else word
 
 
-def read_lines(content: bytes, name: str) -> tuple[dict[str, Any], Lines]:
+def read_policy_lines(content: bytes, name: str) -> tuple[dict[str, Any], Lines]:
     """Return the document in a policy's bytes and the line of each value; PolicyError as `parse_yaml`."""
     kept = read_yaml(content, name)
     return kept.document, lines_of(kept, name)
@@ -286,9 +286,9 @@ def _in_policy_folder(folder: Path, name: object, place: str) -> Path:
 
 
 def _read(path: Path, name: str, place: str = "") -> tuple[dict[str, Any], Lines]:
-    return read_lines(read_bounded(path, MAX_BYTES, PolicyError, place or name), name)
+    return read_policy_lines(read_bounded(path, MAX_YAML_BYTES, PolicyError, place or name), name)
 
 
-def name_of(item: Any) -> Any:
+def component_name(item: Any) -> Any:
     """Return the name that findings give to an attack or a metric of a document; None for anything else."""
     return (item.get("name") or item.get("use")) if isinstance(item, dict) else None

@@ -18,7 +18,7 @@ from leafgate.api.plan import SourceLine
 from leafgate.api.registry import Plugins
 from leafgate.io.json import is_number
 from leafgate.policy.models import AS_ROLES, Unlisted
-from leafgate.policy.sources import PolicyDocument, dict_or_empty, name_of
+from leafgate.policy.sources import PolicyDocument, component_name, dict_or_empty
 from leafgate.policy.waivers import MAX_DAYS, addresses_of
 from leafgate.types.paths import DocumentPath, format_path, locate
 from leafgate.types.release import LEVELS
@@ -151,7 +151,7 @@ LIST_PEOPLE = "leave `counts` out; or list {name} under data.columns of the poli
 
 
 @dataclass(frozen=True)
-class Change:
+class PolicyChange:
     """One value that differs between an older and a newer policy.
 
     `old` and `new` are the values, None where there is none, with their source lines if known. `allowed_in_child`
@@ -181,7 +181,7 @@ class Change:
         return isinstance(self.path[-1], int) and (self.old is None or self.new is None)
 
 
-def compared(old: PolicyDocument, new: PolicyDocument, plugins: Plugins) -> list[Change]:
+def compare_policies(old: PolicyDocument, new: PolicyDocument, plugins: Plugins) -> list[PolicyChange]:
     """Return every change from the older policy to the newer one; invalid values of either raise no error."""
     comparing = _Comparing(old, new, plugins)
     return [
@@ -203,20 +203,20 @@ class _Comparing:
     newer: PolicyDocument
     plugins: Plugins
 
-    def trust(self) -> Iterator[Change]:
+    def trust(self) -> Iterator[PolicyChange]:
         """The distributions that are loaded: fewer is tighter."""
         old, new = self._both(("plugins",))
         if old != new:
             yield self._change(fewer_trusted(old, new), ("plugins",), old, new)
 
-    def numbers(self) -> Iterator[Change]:
+    def numbers(self) -> Iterator[PolicyChange]:
         """All values that have an order of their own."""
         for path, default, order in ORDERED:
             old, new = (default if value is None else value for value in self._both(path))
             if old != new:
                 yield self._change(order(old, new), path, old, new)
 
-    def columns(self) -> Iterator[Change]:
+    def columns(self) -> Iterator[PolicyChange]:
         """The roles and the domain of each column."""
         old, new = (dict_or_empty(result) for result in self._both(("data", "columns")))
         for name in [*old, *(name for name in new if name not in old)]:
@@ -272,7 +272,7 @@ class _Comparing:
                 return True
         return False
 
-    def _order(self, old: list[str], new: list[str]) -> Iterator[Change]:
+    def _order(self, old: list[str], new: list[str]) -> Iterator[PolicyChange]:
         """The order of columns. It names them in a file without a header; otherwise it only breaks ties and is free."""
         nameless = [value is False for value in self._both(("data", "csv", "header"))]
         before, after = ([name for name in names if name in old and name in new] for names in (old, new))
@@ -283,7 +283,7 @@ class _Comparing:
             was, now = (f"in the order {', '.join(names)}" for names in zip(*moved, strict=True))
             yield self._change("different", ("data", "columns"), was, now, free=not nameless[0])
 
-    def build(self) -> Iterator[Change]:
+    def build(self) -> Iterator[PolicyChange]:
         old, new = (dict_or_empty(result) for result in self._both(("build",)))
         if old and new and old.get("use") != new.get("use"):
             yield self._change("different", ("build",), old, new)
@@ -292,9 +292,9 @@ class _Comparing:
         elif old or new:
             yield self._change("different", ("build",), old or None, new or None, free=not old)
 
-    def named(self, key: str) -> Iterator[Change]:
+    def named(self, key: str) -> Iterator[PolicyChange]:
         """Attacks or metrics, by their names: more are tighter."""
-        old, new = ({str(name_of(item)): (i, item) for i, item in _items(value)} for value in self._both((key,)))
+        old, new = ({str(component_name(item)): (i, item) for i, item in _items(value)} for value in self._both((key,)))
         for name, (i, item) in old.items():
             if name not in new:
                 yield self._change("looser", (key, i), item, None, name=name)
@@ -308,7 +308,7 @@ class _Comparing:
             if name not in old:
                 yield self._change("tighter", (key, j), None, item, name=name)
 
-    def lists(self) -> Iterator[Change]:
+    def lists(self) -> Iterator[PolicyChange]:
         """Protected cells and facts the adversary knows: more are tighter. Waivers: fewer are."""
         lists: list[tuple[DocumentPath, Kind]] = [
             (("data", "protect"), "tighter"),
@@ -322,13 +322,13 @@ class _Comparing:
                 values = (item, None) if removed else (None, item)
                 yield self._change(kind, (*path, i), *values, free=path == ("waivers",))
 
-    def own_knowledge(self) -> Iterator[Change]:
+    def own_knowledge(self) -> Iterator[PolicyChange]:
         """What each attack of both policies is granted, where one of them has a `knows` for this attack alone.
 
         More is tighter. An attack without one is granted what the policy's `knows` grants.
         """
         old, new = (
-            {str(name_of(item)): (i, item) for i, item in _items(locate(each.document, ("attacks",)))}
+            {str(component_name(item)): (i, item) for i, item in _items(locate(each.document, ("attacks",)))}
             for each in (self.older, self.newer)
         )
         for name, (i, item) in old.items():
@@ -338,7 +338,7 @@ class _Comparing:
             for key, change in self._knowledge(_section_of(i, item), _section_of(j, newer)):
                 yield replace(change, path=("attacks", j, "knows", *key), name=name)
 
-    def _knowledge(self, section: DocumentPath, now: DocumentPath) -> Iterator[tuple[DocumentPath, Change]]:
+    def _knowledge(self, section: DocumentPath, now: DocumentPath) -> Iterator[tuple[DocumentPath, PolicyChange]]:
         """The differences between what two sections `knows` grant, each with its path within the section.
 
         Args:
@@ -364,7 +364,7 @@ class _Comparing:
             path = (*(section if removed else now), "facts", i)
             yield ("facts", i), self._change("looser" if removed else "tighter", path, *values)
 
-    def rest(self) -> Iterator[Change]:
+    def rest(self) -> Iterator[PolicyChange]:
         """Values without an order: the policy's name, its files and how they are read, its seed."""
         has_columns = bool(locate(self.older.document, ("data", "columns")))
         stated: list[DocumentPath] = [("knows", "people"), ("data", "population"), ("report", "digest_key")]
@@ -379,7 +379,7 @@ class _Comparing:
 
     def _options(
         self, old: dict[str, Any], new: dict[str, Any], path: DocumentPath, now: DocumentPath, name: str = ""
-    ) -> Iterator[Change]:
+    ) -> Iterator[PolicyChange]:
         """The options of one component that is used in both."""
         kind = self.plugins.by_name.get(str(old.get("use")))
         for key in [*old, *(key for key in new if key not in old)]:
@@ -391,7 +391,7 @@ class _Comparing:
 
     def _stated(
         self, path: DocumentPath, old: Any, new: Any, *, grants: bool = False, free: bool = True
-    ) -> Iterator[Change]:
+    ) -> Iterator[PolicyChange]:
         """A value without an order; if it is `free`, a child may set it where the parent does not."""
         if old != new:
             kind: Kind = "different" if not grants or (old and new) else "tighter" if new else "looser"
@@ -415,12 +415,12 @@ class _Comparing:
         *,
         free: bool = False,
         name: str = "",
-    ) -> Change:
-        lines = line_of(self.older, path, value=old), line_of(self.newer, now or path, value=new)
-        return Change(kind, path if old is not None else now or path, old, new, *lines, free, name)
+    ) -> PolicyChange:
+        lines = line_of_value(self.older, path, value=old), line_of_value(self.newer, now or path, value=new)
+        return PolicyChange(kind, path if old is not None else now or path, old, new, *lines, free, name)
 
 
-def line_of(written: PolicyDocument, path: DocumentPath, *, value: Any) -> SourceLine | None:
+def line_of_value(written: PolicyDocument, path: DocumentPath, *, value: Any) -> SourceLine | None:
     """Return the line of the value at a path, or of the nearest value around it; of a missing item, its list's."""
     return nearest_line(written, path[:-1] if value is None and isinstance(path[-1], int) else path)
 

@@ -19,7 +19,7 @@ from leafgate.policy.knowledge import fact_problems, place_of
 from leafgate.policy.models import ColumnSpec, Policy, column_of
 from leafgate.policy.protection import place_of as place_of_rule
 from leafgate.policy.protection import protect_problems
-from leafgate.policy.sources import dict_or_empty, name_of
+from leafgate.policy.sources import component_name, dict_or_empty
 from leafgate.types.paths import DocumentPath, format_path
 from leafgate.types.report import DIRECTIONS
 from leafgate.types.schema import Column
@@ -62,7 +62,7 @@ def cross_field_errors(document: dict[str, Any], plugins: Plugins) -> Iterator[P
     yield from _says_what_it_uses(document, attacks, metrics, plugins)
     yield from _unique("attack", attacks)
     yield from _unique("metric", metrics)
-    names = [name_of(attack) for _, attack in attacks]
+    names = [component_name(attack) for _, attack in attacks]
     columns = dict_or_empty(dict_or_empty(document.get("data")).get("columns"))
     secrets = [name for name, spec in columns.items() if "sensitive" in _listed(dict_or_empty(spec).get("role"))]
     protected = [rule.get("column") for _, rule in _dicts(dict_or_empty(document.get("data")).get("protect"))]
@@ -117,9 +117,9 @@ def _says_what_it_uses(document: dict[str, Any], attacks: Named, metrics: Named,
 
 
 def _unique(noun: str, components: Named) -> Iterator[Problem]:
-    names = [name_of(component) for _, component in components]
+    names = [component_name(component) for _, component in components]
     for i, component in components:
-        if "use" in component and names.count(name_of(component)) > 1:
+        if "use" in component and names.count(component_name(component)) > 1:
             yield Problem(f"{noun}s[{i}]", f"another {noun} has this name", "give each its own `name:`")
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from leafgate.api.registry import OfferedFormat, Plugins, load_plugins
 from leafgate.api.report_formats import ReportDocument, ReportFormat
 from leafgate.errors import InvalidError, PolicyError, ReportFormatError
+from leafgate.session.stale_results import RESULTS
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -113,6 +114,6 @@ def _fail(offered: OfferedFormat, how: str, error: BaseException | None = None) 
     ) from error
 
 
-def format_files(plugins: Plugins) -> frozenset[str]:
-    """The names of the files of every format that these plugins offer."""
-    return frozenset(each.filename for plugin in plugins.entries for each in plugin.formats)
+def result_files(plugins: Plugins) -> frozenset[str]:
+    """The names of all files that an audit may write, in every format that these plugins offer."""
+    return RESULTS | frozenset(each.filename for plugin in plugins.entries for each in plugin.formats)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,15 +15,21 @@ from leafgate.api.registry import Plugins
 from leafgate.errors import DataError, PolicyError
 from leafgate.io.json import canonical
 from leafgate.policy.load import compile_plan, each_org, load_policy
-from leafgate.policy.models import Policy
+from leafgate.policy.models import CsvOptions, Policy
 from leafgate.policy.sources import shown_file
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from leafgate.api.components import AttackModel
     from leafgate.io.release_codec import ReleaseArtifact
     from leafgate.session.notebook import NotebookAudit
     from leafgate.types.adversary import AdversaryKnowledge
     from leafgate.types.table import Table
+
+
+PolicyTables = tuple["Table", "Table | None", "Table | None", "Table | None", Mapping[str, "Table"]]
+"""The table, the test table, the population, the known people, and those of each attack by its name."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +92,19 @@ def audit_policy(
     tables = (table, test, population, people, own_people)
     audited = audit(plan, plugins, *tables, file_checks=FILE_CHECKS, today=today, announce=announce)
     return NotebookAudit.of(audited, policy.plugins)
+
+
+def audit_inputs_sha256(policy: Policy, plugins: Plugins, tables: PolicyTables, audience: str) -> str:
+    """A digest of everything that the results of an audit depend on.
+
+    It is for the owner of the data: whoever has it can confirm a guess of the data.
+    """
+    from leafgate.engine.report_facts import files_about_people, files_of, versions_of
+
+    plan = compile_plan(policy)
+    files = files_of(plan, tables[0], files_about_people(*tables[1:]))
+    inputs = canonical([policy.sha256, files.keyed(files.key or b""), versions_of(plan, plugins), audience])
+    return hashlib.sha256(inputs).hexdigest()
 
 
 def build_release(policy: Policy, plugins: Plugins, table: Table, test: Table | None = None) -> ReleaseArtifact:
@@ -150,7 +170,7 @@ def open_session(
     if before_data is not None:
         before_data(loaded.policy, loaded.plugins)
     source = replace(loaded.source, given=tuple(_given(path, data, root, each_org(org), test)))
-    policy = overridden(loaded.policy, data, test)
+    policy = with_data_files(loaded.policy, data, test)
     start = time.perf_counter()
     table, test_table, population, people, own_people = read_tables(policy)
     seconds = {"read": time.perf_counter() - start}
@@ -169,10 +189,7 @@ def _given(
             yield from (option, shown_file(path, policy, word))
 
 
-Read = tuple["Table", "Table | None", "Table | None", "Table | None", Mapping[str, "Table"]]
-
-
-def read_tables(policy: Policy) -> Read:
+def read_tables(policy: Policy) -> PolicyTables:
     """The table, the test table, the population and the known people that a policy names.
 
     Last are the known people of each attack whose own `knows` names a file; a file that several name is read once.
@@ -216,12 +233,12 @@ def _people_files(policy: Policy) -> dict[str, Path]:
 
 
 @dataclass(frozen=True)
-class Tables:
+class SharedTables:
     """The tables of several policies, read on first use; policies that read the same files alike share them."""
 
-    read: dict[bytes, Read] = field(default_factory=dict)
+    read: dict[bytes, PolicyTables] = field(default_factory=dict)
 
-    def of(self, policy: Policy) -> Read:
+    def of(self, policy: Policy) -> PolicyTables:
         key = _data_key(policy)
         if key not in self.read:
             self.read[key] = read_tables(policy)
@@ -245,7 +262,59 @@ def _refuse_one_class(table: Table) -> None:
             )
 
 
-def overridden(policy: Policy, data: Path | None, test: Path | None) -> Policy:
+def with_data_files(policy: Policy, data: Path | None, test: Path | None) -> Policy:
     """The policy with the files that the command line names."""
     changed = {key: path for key, path in (("path", data), ("test", test)) if path is not None}
     return policy.model_copy(update={"data": policy.data.model_copy(update=changed)})
+
+
+MAX_SNIFFED_BYTES = 2**16
+"""The beginning of a CSV file that is searched for its delimiter."""
+
+
+def read_undeclared_table(path: Path, header: bool | None = None) -> tuple[pd.DataFrame, CsvOptions]:
+    """Every cell of a data file that no policy describes yet, as text, and how its CSV is written.
+
+    Args:
+        path: a CSV or Parquet file.
+        header: whether the first line of a CSV file is names; decided by its cells when left out.
+
+    Returns:
+        The cells, each column a categorical of texts with the column's name; a CSV file without names gets `column_1`
+        and so on.
+
+    Raises:
+        DataError: the file cannot be read or is no table.
+    """
+    from leafgate.io.cells import is_code, read_bytes
+    from leafgate.io.csv import read_cells
+    from leafgate.io.tables import is_parquet, read_parquet
+
+    content = read_bytes(path)
+    if is_parquet(path):
+        return read_parquet(content, None, path.name), CsvOptions()
+    options = _sniffed_options(content[:MAX_SNIFFED_BYTES].rpartition(b"\n")[0] or content, path.name)
+    cells = read_cells(content, options, path.name)
+    first = [str(cell) for cell in cells.iloc[0]]
+    named = header
+    if named is None:
+        named = all(is_code(cell) for cell in first) and len(set(first)) == len(first)
+    if named:
+        cells = cells.iloc[1:].reset_index(drop=True)
+    names = first if named else [f"column_{i + 1}" for i in range(len(first))]
+    return cells.set_axis(names, axis=1), options.model_copy(update={"header": named})
+
+
+def _sniffed_options(start: bytes, place: str) -> CsvOptions:
+    """The delimiter that divides the first rows into most columns, all rows alike."""
+    from leafgate.io.csv import width
+
+    possible = []
+    for sign in ",;\t| ":
+        spaced = sign != " " and f"{sign} ".encode() in start
+        options = CsvOptions(delimiter=sign, skip_initial_space=spaced)
+        try:
+            possible.append((width(start, options, place), options))
+        except DataError:
+            continue
+    return max(possible, key=lambda pair: pair[0])[1] if possible else CsvOptions()

@@ -29,9 +29,9 @@ SWEEPS = ("sweep.json", "sweep.csv", "sweep.svg")
 EARLIER = "earlier-"
 """What the name of a file begins with that was set aside instead of removed."""
 FOLDERS = {"audit": VERDICTS, "sweep": SWEEPS}
-"""Commands whose `--out` is a folder, and the verdicts they write there."""
+"""Commands whose `--out` is a folder, and the verdicts they write there; `sweep` is a bundled plugin's."""
 FILE_WRITERS = {"report", "diff"}
-"""Commands whose `--out` is a file."""
+"""Commands whose `--out` is a file; `diff` is a bundled plugin's."""
 VALUE_OPTIONS = frozenset(
     {
         *("--root", "--org", "--test", "--out", "--audience", "--to", "--over", "--workers", "--sweep", "--report"),

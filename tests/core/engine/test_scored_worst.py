@@ -18,8 +18,6 @@ from leafgate.api.components import ONLY_DERIVED
 from leafgate.api.describe import explanation
 from leafgate.api.metrics import RecordMetric
 from leafgate.api.registry import load_plugins
-from leafgate.diff.policies import expected_outcomes
-from leafgate.diff.reports import moved
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary
 from leafgate.engine.checks import verified
@@ -27,11 +25,13 @@ from leafgate.errors import PolicyError
 from leafgate.policy.json_schema import policy_schema
 from leafgate.policy.load import load_policy, policy_of
 from leafgate.policy.sources import PolicyDocument
-from leafgate.policy.strictness import compared
+from leafgate.policy.strictness import compare_policies
 from leafgate.policy.waivers import Waiver
 from leafgate.session.run import open_session
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.report import Finding, Limit, Report, ScoredPeople, SecondaryScore
+from leafgate_diff.policies import expected_outcomes
+from leafgate_diff.reports import moved
 from standins import attack_that, audited, finding, metric_that, plugins_with, policy_with, release_metric_that
 
 POLICY = {"name": "p", "sha256": "0" * 64}
@@ -382,7 +382,7 @@ def written(document: dict[str, Any]) -> PolicyDocument:
 def test_worst_is_tighter_than_either_and_these_are_in_no_order(
     tmp_path: Path, old: str | None, new: str | None, kinds: list[str]
 ) -> None:
-    changes = compared(written(option(old)), written(option(new)), PLUGINS)
+    changes = compare_policies(written(option(old)), written(option(new)), PLUGINS)
     assert [(change.kind, change.place) for change in changes] == [(kind, "metrics[0].scored") for kind in kinds]
     for metric in (option(old)["metrics"][0], option(new)["metrics"][0]):
         assert policy_of_metrics(tmp_path, metric)
@@ -403,7 +403,7 @@ def policy_of_metrics(folder: Path, *metrics: Mapping[str, Any]) -> bool:
 def test_writing_what_a_metric_can_only_score_changes_nothing() -> None:
     for use, limit in (("k_anonymity", "at_least"), ("divergence", "at_least"), ("gain", "at_most")):
         bare, explicit = (written(option(scored, use, limit)) for scored in (None, "derived"))
-        assert compared(bare, explicit, PLUGINS) == []
+        assert compare_policies(bare, explicit, PLUGINS) == []
 
 
 def stored_finding(scored: str | None, value: float = 0.5, **more: Any) -> dict[str, Any]:

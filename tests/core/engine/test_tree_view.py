@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from leafgate.demo import run_demo
 from leafgate.disclosure.document import document
 from leafgate.disclosure.schema import NodeDocument
 from leafgate.engine.audit import Audit
@@ -23,6 +22,7 @@ from leafgate.types.release import Release
 from leafgate.types.report import Finding, Limit, Report, TreeView
 from leafgate.types.schema import Column, Schema
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
+from leafgate_demo.audits import run_demo
 from patience import ends_soon
 from reports import view
 from standins import audited as audited_by_standins

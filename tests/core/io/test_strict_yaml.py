@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.errors import PolicyError
-from leafgate.io.yaml import MAX_BYTES, MAX_DEPTH, parse_yaml
+from leafgate.io.yaml import MAX_DEPTH, MAX_YAML_BYTES, parse_yaml
 
 LETTERS = st.characters(min_codepoint=32, exclude_categories=["C", "Zl", "Zp"])
 TEXTS = st.text(LETTERS, max_size=20)
@@ -174,8 +174,8 @@ def test_a_text_that_is_no_unicode_is_refused() -> None:
 
 
 def test_more_than_a_quarter_megabyte_is_refused_unread() -> None:
-    assert "256 KB" in refusal(b"[" * (MAX_BYTES + 1)).problems[0].message
-    assert "256 KB" not in refusal(b"[" * MAX_BYTES).problems[0].message
+    assert "256 KB" in refusal(b"[" * (MAX_YAML_BYTES + 1)).problems[0].message
+    assert "256 KB" not in refusal(b"[" * MAX_YAML_BYTES).problems[0].message
 
 
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ("{a: ", "}")])

@@ -59,7 +59,7 @@ def test_there_are_example_policies() -> None:
 
 def test_the_demo_policy_is_the_one_that_is_installed() -> None:
     shown = next(path for path in POLICIES if path.stem == "demo")
-    assert shown.read_bytes() == files("leafgate.demo").joinpath("demo.yaml").read_bytes()
+    assert shown.read_bytes() == files("leafgate_demo").joinpath("demo.yaml").read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from leafgate.errors import PolicyError
 from leafgate.policy.inherit import loosens, merged
 from leafgate.policy.load import Loaded, load_policy
 from leafgate.policy.sources import DEEPEST, PolicyDocument
-from leafgate.policy.strictness import compared
+from leafgate.policy.strictness import compare_policies
 from leafgate.session.run import open_session
 from survey import ALLOWED, COLUMNS, UNLISTED, survey
 
@@ -509,7 +509,7 @@ def test_whatever_passes_an_accepted_child_passes_its_parent(
     parent, child = family
     first = PolicyDocument(parent, "org.yaml", {})
     whole = merged(first, PolicyDocument(child, "policy.yaml", {}))
-    accepted = not any(loosens(change) for change in compared(first, whole, PLUGINS))
+    accepted = not any(loosens(change) for change in compare_policies(first, whole, PLUGINS))
     event(f"accepted: {accepted}")
     if not accepted or any(metric.get("average") and metric.get("allow") for metric in whole.document["metrics"]):
         return  # refused, or not valid
@@ -523,7 +523,7 @@ def test_whatever_passes_an_accepted_child_passes_its_parent(
 def test_there_and_back_again_turns_tighter_into_looser(old: dict[str, Any], new: dict[str, Any]) -> None:
     opposite = {"tighter": "looser", "looser": "tighter"}
     one, other = PolicyDocument(old, "a", {}), PolicyDocument(new, "b", {})
-    forth, back = (compared(*pair, PLUGINS) for pair in ((one, other), (other, one)))
+    forth, back = (compare_policies(*pair, PLUGINS) for pair in ((one, other), (other, one)))
     average = {change.place.rpartition(".")[0] for change in forth if change.place.endswith(".average")}
     plain = [change for change in forth if change.place.rpartition(".")[0] not in average]
     items = sorted((opposite.get(change.kind, "different"), str(change.new), str(change.old)) for change in plain)
@@ -537,4 +537,4 @@ def test_a_policy_extended_by_itself_or_by_nothing_is_itself(policy: dict[str, A
     for child in (policy, {"leafgate": 1}):
         whole = merged(written_once, PolicyDocument(child, "policy.yaml", {}))
         assert whole == PolicyDocument(policy, "policy.yaml", {}, ("org.yaml",))
-        assert compared(written_once, whole, PLUGINS) == []
+        assert compare_policies(written_once, whole, PLUGINS) == []

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from leafgate.api.plan import Lines, SourceLine
 from leafgate.disclosure.document import document
 from leafgate.policy.load import load_policy
-from leafgate.policy.sources import MAX_LINE_LENGTH, read_lines, read_policy
+from leafgate.policy.sources import MAX_LINE_LENGTH, read_policy, read_policy_lines
 from leafgate.session.run import open_session
 from leafgate.types.paths import format_path
 from survey import PEOPLE, survey
@@ -71,7 +71,7 @@ def test_every_place_has_its_line(tmp_path: Path, place: str, number: int, text:
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
 def test_lines_are_counted_by_any_ending(ending: str) -> None:
-    _, lines = read_lines(POLICY.replace("\n", ending).encode(), "p.yaml")
+    _, lines = read_policy_lines(POLICY.replace("\n", ending).encode(), "p.yaml")
     assert lines["metrics", 1, "at_most"].number == 19
 
 
@@ -80,19 +80,19 @@ def test_a_key_written_on_a_line_of_its_own_is_found_there(document: dict[str, A
     keys = list(document)
     words = [(json.dumps(key, ensure_ascii=False), json.dumps(document[key], ensure_ascii=False)) for key in keys]
     text = "".join(f"{key}: {value}\n" for key, value in words)
-    found, lines = read_lines(text.encode(), "p.yaml")
+    found, lines = read_policy_lines(text.encode(), "p.yaml")
     assert found == document
     assert [lines[key,].number for key in keys] == list(range(1, len(keys) + 1))
 
 
 def test_what_is_quoted_is_short_and_moves_no_cursor() -> None:
-    _, lines = read_lines(f"name: \N{RIGHT-TO-LEFT OVERRIDE}{'x' * 10_000}\n".encode(), "p.yaml")
+    _, lines = read_policy_lines(f"name: \N{RIGHT-TO-LEFT OVERRIDE}{'x' * 10_000}\n".encode(), "p.yaml")
     assert len(lines["name",].text) == MAX_LINE_LENGTH
     assert lines["name",].text.isprintable()
 
 
 def test_a_mark_at_the_end_of_the_text_is_on_a_line_that_is_there() -> None:
-    _, lines = read_lines(b"a:\n- \n-", "p.yaml")
+    _, lines = read_policy_lines(b"a:\n- \n-", "p.yaml")
     assert (lines["a", 0].number, lines["a", 1].number) == (2, 3)
 
 
@@ -120,5 +120,5 @@ def test_a_policy_in_another_folder_is_called_by_its_name_alone(tmp_path: Path) 
 
 @given(st.integers(min_value=0, max_value=30))
 def test_comments_above_move_every_line_by_as_many(comments: int) -> None:
-    _, lines = read_lines(b"# a word\n" * comments + POLICY.encode(), "p.yaml")
+    _, lines = read_policy_lines(b"# a word\n" * comments + POLICY.encode(), "p.yaml")
     assert lines["metrics", 1, "at_most"].number == 19 + comments

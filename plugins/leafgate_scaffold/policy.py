@@ -12,13 +12,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from leafgate.errors import DataError, PolicyError
-from leafgate.io.cells import is_code, read_bytes
-from leafgate.io.csv import read_cells, width
-from leafgate.io.tables import is_parquet, read_parquet
-from leafgate.io.yaml import MAX_BYTES
-from leafgate.models.hints import ModelHints, class_column, hints_of, rest_of_policy
-from leafgate.policy.models import CsvOptions
+from leafgate.api import DataError, PolicyError
+from leafgate.app import (
+    MAX_YAML_BYTES,
+    CsvOptions,
+    ModelHints,
+    class_column,
+    hints_of,
+    is_code,
+    read_undeclared_table,
+    rest_of_policy,
+)
 
 
 def round_edges(low: float, high: float) -> tuple[float, ...]:
@@ -38,9 +42,6 @@ def round_edges(low: float, high: float) -> tuple[float, ...]:
 
 
 MISSING = ("", "?", "NA", "N/A")
-START = 2**16
-"""Bytes that are looked at to find the delimiter."""
-
 MANY = 50
 """A class with more values than this is none: names, or numbers."""
 
@@ -111,11 +112,7 @@ def first_policy(
     they are nobody's. Every such guess says CHECK. With `model`, a fitted
     model's file, the audit is of that; `folder` is the folder the policy will stand in.
     """
-    csv = CsvOptions()
-    if is_parquet(path):
-        cells = read_parquet(read_bytes(path), None, path.name)
-    else:
-        cells, csv = _read(path, header)
+    cells, csv = read_undeclared_table(path, header)
     names = [str(name) for name in cells.columns]
     if len(set(names)) != len(names):
         raise DataError("a column name stands twice in the header", place=path.name, remedy="rename one")
@@ -134,7 +131,7 @@ def first_policy(
         target = target or class_column(hints, {guess.name: guess.values for guess in guesses}, names)
     lines = [*_lines(path, csv, guesses, target, hints), *_rest(hints, guesses, target, folder)]
     text = "\n".join(lines) + "\n"
-    if len(text.encode()) > MAX_BYTES:
+    if len(text.encode()) > MAX_YAML_BYTES:
         remedy = "leave out columns that are texts of their own, such as names and remarks"
         raise DataError("has too many different values for a policy to list", place=path.name, remedy=remedy)
     return text
@@ -151,33 +148,6 @@ def _rest(hints: ModelHints | None, guesses: Sequence[Guess], target: str | None
         yield "# CHECK: put the model's file beside this policy, or below"
     values = next(guess.values for guess in guesses if guess.name == target)
     yield from rest_of_policy(hints, name, target, values)
-
-
-def _read(path: Path, header: bool | None) -> tuple[pd.DataFrame, CsvOptions]:
-    content = read_bytes(path)
-    options = _sniffed(content[:START].rpartition(b"\n")[0] or content, path.name)
-    cells = read_cells(content, options, path.name)
-    first = [str(cell) for cell in cells.iloc[0]]
-    named = header
-    if named is None:
-        named = all(is_code(cell) for cell in first) and len(set(first)) == len(first)
-    if named:
-        cells = cells.iloc[1:].reset_index(drop=True)
-    names = first if named else [f"column_{i + 1}" for i in range(len(first))]
-    return cells.set_axis(names, axis=1), options.model_copy(update={"header": named})
-
-
-def _sniffed(start: bytes, place: str) -> CsvOptions:
-    """The delimiter that divides the first rows into most columns, all rows alike."""
-    found = []
-    for sign in ",;\t| ":
-        spaced = sign != " " and f"{sign} ".encode() in start
-        options = CsvOptions(delimiter=sign, skip_initial_space=spaced)
-        try:
-            found.append((width(start, options, place), options))
-        except DataError:
-            continue
-    return max(found, key=lambda pair: pair[0])[1] if found else CsvOptions()
 
 
 def _guess(name: str, cells: pd.Series, known: frozenset[str] = frozenset()) -> Guess:

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 import onnx_pipelines
 from command_line import leafgate
 from leafgate.policy.load import load_policy
-from leafgate.scaffold.policy import first_policy
+from leafgate_scaffold.policy import first_policy
 from onnx_pipelines import document_of, with_texts
 from sklearn_pipelines import PIPELINES, as_frame, people
 from sklearn_zoo import skops_bytes

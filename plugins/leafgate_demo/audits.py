@@ -1,4 +1,4 @@
-"""`leafgate demo`: two audits of made-up people, one that fails and one that passes."""
+"""The demonstration: made-up data, two policies, their audits, and the results side by side."""
 
 from __future__ import annotations
 
@@ -7,8 +7,18 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from leafgate.disclosure.text import group_words, number_words
-from leafgate.io.files import EVERYONE, make_folder, write_files
+from leafgate.app import (
+    EVERYONE,
+    chosen_formats,
+    group_words,
+    make_folder,
+    number_words,
+    open_session,
+    read_report,
+    write_files,
+    write_results,
+)
+from leafgate_demo.people import people_csv
 
 BUILDS = {
     "unprotected": "build: {use: c45, prune: false}",
@@ -19,18 +29,12 @@ ANNOUNCED = {"unprotected": "fail", "kadet": "pass"}
 
 def policy_text(which: str) -> str:
     """The demo's policy, its one `build:` line set to the unprotected or the protected builder."""
-    text = files("leafgate.demo").joinpath("demo.yaml").read_text(encoding="utf-8")
+    text = files("leafgate_demo").joinpath("demo.yaml").read_text(encoding="utf-8")
     return text.replace(BUILDS["unprotected"], BUILDS[which])
 
 
 def run_demo(folder: Path) -> tuple[str, bool]:
     """Write data, policies and reports into `folder`; the text to show, and whether both ended as announced."""
-    from leafgate.demo.people import people_csv
-    from leafgate.disclosure.document import document
-    from leafgate.session.report_formats import chosen_formats
-    from leafgate.session.results import write_results
-    from leafgate.session.run import open_session
-
     write_files(folder, {"people.csv": people_csv(3000, 1), "test.csv": people_csv(3000, 2)}, EVERYONE)
     reports = {}
     for which in BUILDS:
@@ -40,7 +44,7 @@ def run_demo(folder: Path) -> tuple[str, bool]:
         below = folder / which
         make_folder(below)
         write_results(audited, "auditor", below, chosen_formats(session.plugins, ["html"]))
-        reports[which] = document(audited.report, "auditor")
+        reports[which] = read_report(below / "report.json")
     as_announced = all(reports[which]["verdict"] == verdict for which, verdict in ANNOUNCED.items())
     return "\n".join(_lines(reports, folder)) + "\n", as_announced
 

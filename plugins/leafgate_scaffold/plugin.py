@@ -13,8 +13,8 @@ from typing import Literal
 
 from jinja2 import Environment, StrictUndefined
 
-from leafgate.api.registry import Plugins
-from leafgate.errors import InvalidError
+from leafgate.api import InvalidError
+from leafgate.app import Plugins
 
 Kind = Literal["attack", "metric", "builder"]
 
@@ -97,7 +97,7 @@ def _render(template: str, newcomer: Newcomer) -> str:
     environment = Environment(  # noqa: S701  it renders Python, TOML and Markdown, not HTML
         trim_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined
     )
-    text = (resources.files("leafgate.scaffold") / "templates" / f"{template}.j2").read_text(encoding="utf-8")
+    text = (resources.files("leafgate_scaffold") / "templates" / f"{template}.j2").read_text(encoding="utf-8")
     imports = {"hookimpl", *(name for kind in kinds for name in IMPORTS[kind])}
     return environment.from_string(text).render(
         module=newcomer.module,

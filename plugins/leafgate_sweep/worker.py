@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from leafgate.api.registry import Plugins
-from leafgate.disclosure.document import document
-from leafgate.disclosure.masking import Audience
-from leafgate.engine.report_facts import files_about_people, files_of, versions_of
-from leafgate.errors import DataError, InconclusiveError, LeafgateError, PolicyError
-from leafgate.io.files import OWNER_ONLY, make_folder, remove_files, write_file
-from leafgate.io.json import canonical, parse_json, readable
-from leafgate.policy.load import compile_plan, policy_of
-from leafgate.policy.models import Policy
-from leafgate.session.report_formats import format_files
-from leafgate.session.results import write_results
-from leafgate.session.run import Read, Tables, audit_policy, overridden
-from leafgate.session.stale_results import RELEASE, RESULTS
-from leafgate.sweep.axes import Point
+from leafgate.api import DataError, InconclusiveError, LeafgateError, PolicyError
+from leafgate.app import (
+    OWNER_ONLY,
+    RELEASE,
+    Plugins,
+    Policy,
+    SharedTables,
+    audit_inputs_sha256,
+    audit_policy,
+    make_folder,
+    parse_json,
+    policy_of,
+    readable,
+    remove_files,
+    result_files,
+    with_data_files,
+    write_file,
+    write_results,
+)
+from leafgate_sweep.axes import Point
 
 REPORT, KEY = "report.json", "point.json"
 
@@ -36,7 +41,7 @@ class Task:
     data: Path | None
     test: Path | None
     out: Path
-    audience: Audience
+    audience: Literal["public", "auditor"]
     fresh: bool
 
 
@@ -78,7 +83,7 @@ def at_point(point: Point) -> Iterator[None]:
 def policy_at(point: Point, task: Task) -> tuple[Policy, Plugins]:
     """The policy of one point, without waivers: what is looked for are releases that need none."""
     loaded = policy_of(dict(point.document), task.folder, task.root)
-    policy = overridden(loaded.policy, task.data, task.test).model_copy(update={"waivers": ()})
+    policy = with_data_files(loaded.policy, task.data, task.test).model_copy(update={"waivers": ()})
     _refuse_choosing(policy)
     return policy, loaded.plugins
 
@@ -107,7 +112,7 @@ class Auditor:
     """Audits a point, or takes over the result of an earlier run of the very same audit."""
 
     task: Task
-    tables: Tables = field(default_factory=Tables)
+    tables: SharedTables = field(default_factory=SharedTables)
 
     def __call__(self, named: tuple[Point, str]) -> Result:
         point, name = named
@@ -117,12 +122,13 @@ class Auditor:
     def _result(self, point: Point, name: str) -> Result:
         policy, plugins = policy_at(point, self.task)
         read, folder = self.tables.of(policy), self.task.out / name
-        key = self._key(policy, plugins, read)
+        sha256 = audit_inputs_sha256(policy, plugins, read, self.task.audience)
+        key = readable({"format": "leafgate/point/1", "sha256": sha256})
         kept = None if self.task.fresh else _kept(folder, key)
         if kept is not None:
             return Result(point, kept, name)
         make_folder(folder)
-        remove_files(folder, (*RESULTS, *format_files(plugins), KEY))
+        remove_files(folder, (*result_files(plugins), KEY))
         try:
             audited = audit_policy(policy, plugins, *read)
         except InconclusiveError as error:
@@ -131,16 +137,7 @@ class Auditor:
             _refuse_promise(policy)
         write_results(audited, self.task.audience, folder)
         write_file(folder / KEY, key, OWNER_ONLY)
-        return Result(point, document(audited.report, self.task.audience), name)
-
-    def _key(self, policy: Policy, plugins: Plugins, read: Read) -> bytes:
-        """Everything a result depends on, in a digest, by which its owner alone could confirm a guess of the data."""
-        plan = compile_plan(policy)
-        files = files_of(plan, read[0], files_about_people(*read[1:]))
-        result = canonical(
-            [policy.sha256, files.keyed(files.key or b""), versions_of(plan, plugins), self.task.audience]
-        )
-        return readable({"format": "leafgate/point/1", "sha256": hashlib.sha256(result).hexdigest()})
+        return Result(point, _stored_report(folder), name)
 
 
 def _kept(folder: Path, key: bytes) -> dict[str, Any] | None:
@@ -148,9 +145,17 @@ def _kept(folder: Path, key: bytes) -> dict[str, Any] | None:
     try:
         if (folder / KEY).read_bytes() != key:
             return None
-        report = parse_json((folder / REPORT).read_bytes(), DataError, REPORT)
+        report = _stored_report(folder)
     except (OSError, LeafgateError):
         return None
-    if not isinstance(report, dict) or "verdict" not in report:
+    if "verdict" not in report:
         return None
     return report if report.get("release") is None or (folder / RELEASE).exists() else None
+
+
+def _stored_report(folder: Path) -> dict[str, Any]:
+    """The report in a folder of results."""
+    report = parse_json((folder / REPORT).read_bytes(), DataError, REPORT)
+    if not isinstance(report, dict):
+        raise DataError("is no report", place=REPORT)
+    return report

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from command_line import leafgate
 from leafgate.api.registry import load_plugins
-from leafgate.diff.policies import expected_outcomes
-from leafgate.diff.reports import moved
 from leafgate.disclosure.document import document
-from leafgate.disclosure.intervals import Range, range_of, share
+from leafgate.disclosure.intervals import Range, range_of, share_range
 from leafgate.policy.load import load_policy, policy_of
 from leafgate.policy.sources import PolicyDocument
-from leafgate.policy.strictness import compared
+from leafgate.policy.strictness import compare_policies
 from leafgate.session.run import Session, open_session
+from leafgate_diff.policies import expected_outcomes
+from leafgate_diff.reports import moved
 from survey import policy, survey
 
 PLUGINS = load_plugins(["leafgate"])
@@ -277,7 +277,7 @@ def test_what_is_foreseen_is_what_an_audit_then_finds(
     found = replace(run, policy=policy_of(changed, Path()).policy.model_copy(update={"data": run.policy.data})).audit()
     passed = {finding.id: finding.passed for finding in found.report.findings}
     for report in stored.values():
-        for one in expected_outcomes(report, new, compared(old, new, PLUGINS)):
+        for one in expected_outcomes(report, new, compare_policies(old, new, PLUGINS)):
             event(f"{report['audience']}: {one.outcome}")
             if one.outcome != "cannot tell":
                 assert one.outcome.split(" ")[1] in ({"pass", "passes"} if passed[one.finding] else {"fail", "fails"})
@@ -417,5 +417,5 @@ def test_a_range_holds_as_far_as_it_is_told(document: Any, direction: Any, limit
 
 
 def test_a_share_of_two_ranges_is_as_wide_as_it_may_be() -> None:
-    found = share({"from": 10, "to": 19}, {"from": 20, "to": 29})
+    found = share_range({"from": 10, "to": 19}, {"from": 20, "to": 29})
     assert found == Range(10 / 29, 19 / 20)

@@ -7,16 +7,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from leafgate.api.options import ABOUT_PEOPLE, UNREADABLE
-from leafgate.diff.partial import Compared
-from leafgate.policy.sources import name_of
-from leafgate.policy.strictness import Change, line_of
-from leafgate.types.paths import DocumentPath, format_path
+from leafgate.app import (
+    ABOUT_PEOPLE,
+    UNREADABLE,
+    DocumentPath,
+    PartialPolicy,
+    PolicyChange,
+    component_name,
+    format_path,
+    line_of_value,
+)
 
 NAMED = ("attacks", "metrics")
 
 
-def unexplained_changes(old: Compared, new: Compared, changes: Sequence[Change]) -> Iterator[Change]:
+def unexplained_changes(
+    old: PartialPolicy, new: PartialPolicy, changes: Sequence[PolicyChange]
+) -> Iterator[PolicyChange]:
     """A change for each place that the two digests cover otherwise, and that no change is at, in or around.
 
     A file about people that one side cannot read, as where it is in no commit, is compared by its name alone.
@@ -29,26 +36,26 @@ def unexplained_changes(old: Compared, new: Compared, changes: Sequence[Change])
             continue
         if not any(known[: len(path)] == path[: len(known)] for known in reported):
             was, now = _written_path(old, path), _written_path(new, path)
-            lines = line_of(old.written, was, value=before), line_of(new.written, now, value=after)
+            lines = line_of_value(old.written, was, value=before), line_of_value(new.written, now, value=after)
             name = str(path[1]) if path[0] in NAMED and len(path) > 1 else ""
-            yield Change("different", was, *_printed(before, after), *lines, name=name)
+            yield PolicyChange("different", was, *_printed(before, after), *lines, name=name)
 
 
-def uncompared(old: Compared, new: Compared) -> Iterator[Change]:
+def uncompared(old: PartialPolicy, new: PartialPolicy) -> Iterator[PolicyChange]:
     """A change for whatever may be another without anybody seeing it: for those who want proof that nothing is.
 
     That is everything where one side could not be completed, and a file that digests cover and neither side can read.
     The people in a file are no part of a policy's digest.
     """
     if old.digested is None or new.digested is None:
-        yield Change("different", ("policy",), "what cannot be compared", "what cannot be compared")
+        yield PolicyChange("different", ("policy",), "what cannot be compared", "what cannot be compared")
         return
     common = _names(old.digested) & _names(new.digested)
     unread = (set(_unread(_by_name(each.digested, common), ())) for each in (old, new) if each.digested is not None)
     for path in sorted(set.intersection(*unread), key=format_path):
         was, now = _written_path(old, path), _written_path(new, path)
-        lines = line_of(old.written, was, value=UNREADABLE), line_of(new.written, now, value=UNREADABLE)
-        yield Change("different", was, UNREADABLE, UNREADABLE, *lines)
+        lines = line_of_value(old.written, was, value=UNREADABLE), line_of_value(new.written, now, value=UNREADABLE)
+        yield PolicyChange("different", was, UNREADABLE, UNREADABLE, *lines)
 
 
 def _unread(digested: Any, path: DocumentPath) -> Iterator[DocumentPath]:
@@ -63,7 +70,7 @@ def _unread(digested: Any, path: DocumentPath) -> Iterator[DocumentPath]:
         yield path
 
 
-def _named_path(change: Change) -> DocumentPath:
+def _named_path(change: PolicyChange) -> DocumentPath:
     """The path of a change with the names of attacks and metrics, as digests have it, and up to an item of a list."""
     if change.name:
         return (change.path[0], change.name, *change.path[2:])
@@ -72,12 +79,12 @@ def _named_path(change: Change) -> DocumentPath:
 
 def _names(digested: Mapping[str, Any]) -> set[str]:
     """What attacks and metrics are called."""
-    return {str(name_of(item)) for key in NAMED for item in digested[key]}
+    return {str(component_name(item)) for key in NAMED for item in digested[key]}
 
 
 def _by_name(digested: Mapping[str, Any], common: set[str]) -> dict[str, Any]:
     """The same with the common attacks and metrics by their names, and these names in order."""
-    listed = {key: {str(name_of(item)): item for item in digested[key]} for key in NAMED}
+    listed = {key: {str(component_name(item)): item for item in digested[key]} for key in NAMED}
     kept = {key: {name: item for name, item in items.items() if name in common} for key, items in listed.items()}
     return {**digested, **{key: {**items, "": list(items)} for key, items in kept.items()}}
 
@@ -91,12 +98,12 @@ def _apart(old: Any, new: Any, path: DocumentPath) -> Iterator[tuple[DocumentPat
         yield path, old, new
 
 
-def _written_path(policy: Compared, path: DocumentPath) -> DocumentPath:
+def _written_path(policy: PartialPolicy, path: DocumentPath) -> DocumentPath:
     """The path in a policy's file of what digests have at `path`."""
     if path[0] not in NAMED or len(path) < 2 or not path[1]:
         return tuple(filter(None, path))
     items = policy.written.document.get(str(path[0])) or []
-    return (path[0], next((i for i, item in enumerate(items) if str(name_of(item)) == path[1]), 0), *path[2:])
+    return (path[0], next((i for i, item in enumerate(items) if str(component_name(item)) == path[1]), 0), *path[2:])
 
 
 def _printed(old: Any, new: Any) -> tuple[Any, Any]:

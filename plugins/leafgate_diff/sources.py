@@ -9,11 +9,8 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from leafgate.disclosure.stored import MAX_BYTES
-from leafgate.errors import InvalidError, PolicyError
-from leafgate.io.files import read_bounded
-from leafgate.policy.repository import LINK, SUBMODULE, Entry, Repository
-from leafgate.policy.sources import read_lines
+from leafgate.api import InvalidError, PolicyError
+from leafgate.app import Repository, RepositoryEntry, read_bounded, read_policy_lines
 
 Texts = Iterator[tuple[str, str]]
 POLICY_FOLDER_KEYS = ("extends", "waivers", "approvals.reviewers")
@@ -21,6 +18,8 @@ POLICY_FOLDER_KEYS = ("extends", "waivers", "approvals.reviewers")
 TABLE = "data.path"
 """The table is no part of a policy, and may be large."""
 LONGEST_NAME = 1024
+MAX_PIPE_BYTES = 64 * 1024 * 1024
+"""As much as a report may have; of more, one byte is read, so that its reader refuses it."""
 
 
 @contextmanager
@@ -32,7 +31,7 @@ def as_file(path: Path) -> Iterator[Path]:
     if not (path.is_fifo() or path.is_char_device()):
         yield path
         return
-    content = read_bounded(path, MAX_BYTES, InvalidError, str(path))
+    content = read_bounded(path, MAX_PIPE_BYTES, InvalidError, str(path))
     for place, name in _texts(_document(content), ""):
         if place in POLICY_FOLDER_KEYS and name:
             remedy = "compare files, or a file with a revision: leafgate diff POLICY --base REV"
@@ -71,10 +70,10 @@ def at_revision(policy: Path, revision: str) -> Iterator[Path]:
 
 
 def _files_of(
-    policy: PurePosixPath, repository: Repository, entries: Mapping[PurePosixPath, Entry], revision: str
-) -> dict[PurePosixPath, Entry]:
+    policy: PurePosixPath, repository: Repository, entries: Mapping[PurePosixPath, RepositoryEntry], revision: str
+) -> dict[PurePosixPath, RepositoryEntry]:
     """The policy, all it extends, and whatever else of the commit one of them names: lists, hierarchies, models."""
-    files: dict[PurePosixPath, Entry] = {}
+    files: dict[PurePosixPath, RepositoryEntry] = {}
     waiting, followed = [policy], set[PurePosixPath]()
     while waiting:
         path = waiting.pop()
@@ -96,14 +95,16 @@ def _files_of(
     return files
 
 
-def _present(path: PurePosixPath, entry: Entry | None) -> dict[PurePosixPath, Entry]:
+def _present(path: PurePosixPath, entry: RepositoryEntry | None) -> dict[PurePosixPath, RepositoryEntry]:
     return {} if entry is None else {path: entry}
 
 
-def _file_at(path: PurePosixPath, entries: Mapping[PurePosixPath, Entry], revision: str) -> Entry | None:
+def _file_at(
+    path: PurePosixPath, entries: Mapping[PurePosixPath, RepositoryEntry], revision: str
+) -> RepositoryEntry | None:
     """The file at a path of a commit, None where nothing is; InvalidError for links and what lies behind them."""
     for step in (path, *path.parents):
-        if step in entries and entries[step].mode in {LINK, SUBMODULE}:
+        if step in entries and entries[step].leads_elsewhere:
             raise InvalidError(f"is a link or another repository in {revision}", place=str(step), remedy="name a file")
     entry = entries.get(path)
     return entry if entry is not None and entry.is_file else None
@@ -120,7 +121,7 @@ def _below(folder: PurePosixPath, name: str) -> PurePosixPath | None:
 def _document(content: bytes) -> dict[str, Any]:
     """A policy's document as far as it can be read; the caller reports what is wrong with it."""
     try:
-        return read_lines(content, "")[0]
+        return read_policy_lines(content, "")[0]
     except PolicyError:
         return {}
 

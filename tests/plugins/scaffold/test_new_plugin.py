@@ -14,9 +14,9 @@ import pytest
 from command_line import leafgate
 from leafgate.api.registry import load_plugins
 from leafgate.errors import InvalidError
-from leafgate.scaffold.plugin import newcomer, package
 from leafgate.testing import conformance
 from leafgate.testing.check import DoesNotApply
+from leafgate_scaffold.plugin import newcomer, package
 
 KINDS = {"both": (), "attack": ("--kind", "attack"), "metric": ("--kind", "metric"), "builder": ("--kind", "builder")}
 OFFERS = {

@@ -8,17 +8,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from leafgate.api.metrics import Metric, RecordMetric
-from leafgate.api.registry import load_plugins
-from leafgate.diff.digests import uncompared, unexplained_changes
-from leafgate.diff.partial import read_one
-from leafgate.diff.reports import scored_in
-from leafgate.disclosure.intervals import range_of_value, share
-from leafgate.errors import InvalidError
-from leafgate.policy.load import as_json
-from leafgate.policy.sources import PolicyDocument, name_of
-from leafgate.policy.strictness import Change, compared
-from leafgate.types.report import Direction
+from leafgate.api import InvalidError, Metric, RecordMetric
+from leafgate.app import (
+    Direction,
+    PolicyChange,
+    PolicyDocument,
+    canonical,
+    compare_policies,
+    component_name,
+    load_plugins,
+    range_of_value,
+    read_partial_policy,
+    share_range,
+)
+from leafgate_diff.digests import uncompared, unexplained_changes
+from leafgate_diff.reports import scored_in
 
 ELSEWHERE = {"build", "publish", "data", "knows", "seed"}
 """Parts of a policy whose change makes another release or adversary: no stored result decides the outcome."""
@@ -28,7 +32,7 @@ JUDGED = {"at_least", "at_most", "allow", "average", "of", "secret"}
 
 def changes_of(
     old: Path, new: Path, *, strict: bool = False, revision: str = ""
-) -> tuple[PolicyDocument, PolicyDocument, list[Change]]:
+) -> tuple[PolicyDocument, PolicyDocument, list[PolicyChange]]:
     """Both policies, and every change from the first to the second: whatever their digests cover, and waivers.
 
     Where it is `strict`, what could not be compared is a change that is `different`. `revision` is where the older
@@ -36,9 +40,9 @@ def changes_of(
     """
     plugins = load_plugins()
     with _located_at(revision):
-        before = read_one(old, plugins)
-    after = read_one(new, plugins)
-    changes = compared(before.written, after.written, plugins)
+        before = read_partial_policy(old, plugins)
+    after = read_partial_policy(new, plugins)
+    changes = compare_policies(before.written, after.written, plugins)
     changes += unexplained_changes(before, after, changes)
     changes += uncompared(before, after) if strict else ()
     return before.written, after.written, [_of_revision(revision, change) for change in changes]
@@ -54,7 +58,7 @@ def _located_at(revision: str) -> Iterator[None]:
         raise type(error).listing(listed) from None
 
 
-def _of_revision(revision: str, change: Change) -> Change:
+def _of_revision(revision: str, change: PolicyChange) -> PolicyChange:
     line = change.old_line
     if not revision or line is None:
         return change
@@ -74,11 +78,11 @@ OUTCOMES = ("would fail", "would pass", "cannot tell", "no longer asked", "still
 
 
 def expected_outcomes(
-    report: Mapping[str, Any], new: PolicyDocument, changes: Sequence[Change]
+    report: Mapping[str, Any], new: PolicyDocument, changes: Sequence[PolicyChange]
 ) -> list[ExpectedOutcome]:
     """What the newer policy's limits would make of each finding of a stored report, as far as its numbers decide."""
-    metrics = {name_of(item): item for item in new.document.get("metrics", ())}
-    attacks = {name_of(item) for item in new.document.get("attacks", ())}
+    metrics = {component_name(item): item for item in new.document.get("metrics", ())}
+    attacks = {component_name(item) for item in new.document.get("attacks", ())}
     limits = [
         finding for finding in report["findings"] if finding["limit"] and not finding["id"].startswith("guarantee:")
     ]
@@ -99,7 +103,7 @@ def _predict(
     finding: Mapping[str, Any],
     document: Mapping[str, Any] | None,
     attacks: set[Any],
-    changes: Sequence[Change],
+    changes: Sequence[PolicyChange],
     audience: str,
 ) -> ExpectedOutcome:
     name, asked = finding["id"], document is not None and finding["attack"] in {None, *attacks}
@@ -133,12 +137,12 @@ def _scores_another_distribution(finding: Mapping[str, Any], metric: Metric) -> 
 
 
 def _metric(document: Mapping[str, Any]) -> Metric:
-    metric = load_plugins().by_name[str(document["use"])].model_validate_json(as_json(dict(document)))
+    metric = load_plugins().by_name[str(document["use"])].model_validate_json(canonical(dict(document)))
     assert isinstance(metric, Metric)
     return metric
 
 
-def _reasons_of_another_value(finding: Mapping[str, Any], changes: Sequence[Change]) -> Iterator[str]:
+def _reasons_of_another_value(finding: Mapping[str, Any], changes: Sequence[PolicyChange]) -> Iterator[str]:
     """The changes that make the value of a stored finding differ."""
     for change in changes:
         root, option = change.path[0], change.path[-1]
@@ -181,7 +185,7 @@ def _worst(finding: Mapping[str, Any], direction: Direction, limit: float) -> bo
 
 def _share_allowed(finding: Mapping[str, Any], stricter: float, allow: float) -> bool | None:
     """Are no more people past the limit than are allowed? A stricter limit has more of them, or as many."""
-    beyond = share(finding["beyond"], finding["people"])
+    beyond = share_range(finding["beyond"], finding["people"])
     if beyond is None:
         return None
     if stricter <= 0 and beyond.high <= allow:

@@ -10,19 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leafgate.console.options import Json
-from leafgate.console.output import print_document
-from leafgate.errors import InvalidError
-from leafgate.io.files import EVERYONE, OWNER_ONLY, clear_file, write_file
-from leafgate.io.json import readable
-from leafgate.io.text import printable_line
+from leafgate.api import InvalidError
+from leafgate.app import JsonOutput, guarded
 
 if TYPE_CHECKING:
-    from leafgate.api.plan import SourceLine
-    from leafgate.diff.policies import ExpectedOutcome
-    from leafgate.diff.reports import Moved
-    from leafgate.policy.strictness import Change
+    from leafgate.app import PolicyChange, SourceLine
+    from leafgate_diff.policies import ExpectedOutcome
+    from leafgate_diff.reports import Moved
 
+app = typer.Typer()
 Old = Annotated[Path, typer.Argument(metavar="OLD", help="A policy, or a stored report.")]
 New = Annotated[Path | None, typer.Argument(metavar="NEW", help="Another of the same kind; left out with --base.")]
 Base = Annotated[str, typer.Option(metavar="REV", help="Compare the policy with what this git revision has of it.")]
@@ -38,9 +34,11 @@ def diff(
         Path | None, typer.Option(metavar="REPORT", help="With policies: what NEW would change on a report of OLD's.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="A file for the differences as JSON.")] = None,
-    as_json: Json = False,
+    as_json: JsonOutput = False,
 ) -> int:
     """Say what got tighter or looser between two policies, or better or worse between two reports."""
+    from leafgate.app import EVERYONE, OWNER_ONLY, clear_file, print_document, printable_line, readable, write_file
+
     if out is not None:
         clear_file(out, [path for path in (old, new, report) if path is not None])
     if (new is None) != bool(base):
@@ -61,7 +59,7 @@ def diff(
 
 def _compared(old: Path, new: Path | None, base: str, report: Path | None, *, strict: bool) -> DiffOutcome:
     """Both sides as files, each read once where it is a pipe, and their differences."""
-    from leafgate.diff.sources import as_file, at_revision
+    from leafgate_diff.sources import as_file, at_revision
 
     with ExitStack() as opened:
         first = opened.enter_context(as_file(old))
@@ -85,9 +83,7 @@ DiffOutcome = tuple[dict[str, Any], list[str], int, bool]
 
 def _is_report(path: Path) -> bool:
     """Does the file declare that it is a report? The caller reports whatever cannot be read."""
-    from leafgate.disclosure.stored import report_bytes
-    from leafgate.errors import ReportError
-    from leafgate.io.json import parse_json
+    from leafgate.app import ReportError, parse_json, report_bytes
 
     try:
         document = parse_json(report_bytes(path), ReportError, str(path))
@@ -97,8 +93,8 @@ def _is_report(path: Path) -> bool:
 
 
 def _of_policies(old: Path, new: Path, report: Path | None, base: str, *, strict: bool) -> DiffOutcome:
-    from leafgate.diff.policies import changes_of, expected_outcomes
-    from leafgate.disclosure.stored import read_report
+    from leafgate.app import read_report
+    from leafgate_diff.policies import changes_of, expected_outcomes
 
     _, newer, changes = changes_of(old, new, strict=strict, revision=base)
     stored = None if report is None else read_report(report)
@@ -111,11 +107,11 @@ def _of_policies(old: Path, new: Path, report: Path | None, base: str, *, strict
     return document, lines, int(any(_blocks(change, strict=strict) for change in changes)), private
 
 
-def _blocks(change: Change, *, strict: bool) -> bool:
+def _blocks(change: PolicyChange, *, strict: bool) -> bool:
     return change.kind != "tighter" if strict else change.kind == "looser"
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _change(change: PolicyChange) -> dict[str, Any]:
     fields = {"kind": change.kind, "place": change.place, "old": change.old, "new": change.new}
     where = {"old_where": _where(change.old_line), "new_where": _where(change.new_line)}
     return fields | {key: line for key, line in where.items() if line}
@@ -125,8 +121,8 @@ def _where(line: SourceLine | None) -> dict[str, Any]:
     return {} if line is None else {"file": line.file, "line": line.number}
 
 
-def _policy_lines(changes: Sequence[Change]) -> Iterator[str]:
-    from leafgate.policy.inherit import quoted_value
+def _policy_lines(changes: Sequence[PolicyChange]) -> Iterator[str]:
+    from leafgate.app import quoted_value
 
     for change in changes:
         where = [f"{line.file}:{line.number}" for line in (change.old_line, change.new_line) if line is not None]
@@ -136,15 +132,15 @@ def _policy_lines(changes: Sequence[Change]) -> Iterator[str]:
 
 
 def _expected_lines(expected: Sequence[ExpectedOutcome]) -> Iterator[str]:
-    from leafgate.policy.inherit import quoted_value
+    from leafgate.app import quoted_value
 
     for each in expected:
         yield f"{each.outcome:15}  {quoted_value(each.finding)}" + (f": {each.reason}" if each.reason else "")
 
 
 def _of_reports(old: Path, new: Path) -> DiffOutcome:
-    from leafgate.diff.reports import WORSE, moved
-    from leafgate.disclosure.stored import read_report
+    from leafgate.app import read_report
+    from leafgate_diff.reports import WORSE, moved
 
     stored = read_report(old), read_report(new)
     moves = moved(*stored)
@@ -159,8 +155,7 @@ def _of_reports(old: Path, new: Path) -> DiffOutcome:
 
 
 def _report_lines(moves: Sequence[Moved]) -> Iterator[str]:
-    from leafgate.disclosure.text import file_words, number_words
-    from leafgate.policy.inherit import quoted_value
+    from leafgate.app import file_words, number_words, printable_line, quoted_value
 
     for move in moves:
         if move.what == "file":
@@ -180,3 +175,6 @@ def _report_lines(moves: Sequence[Moved]) -> Iterator[str]:
 def _counted(kinds: Sequence[str]) -> str:
     items = [f"{count} {kind}" for kind, count in Counter(kinds).items()]
     return f"{', '.join(items)}." if items else "No difference."
+
+
+app.command("diff")(guarded(diff))

@@ -11,11 +11,9 @@ from typing import Annotated
 
 import typer
 
-from leafgate.console.options import Audience, DataFile, Json, PolicyFile, Root, Test
-from leafgate.console.output import print_document, say
-from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, write_files
-from leafgate.io.json import readable
+from leafgate.app import Audience, DataFile, DataRoot, JsonOutput, PolicyFile, TestFile, guarded
 
+app = typer.Typer()
 Over = Annotated[
     list[str], typer.Option(metavar="PLACE=VALUE,...", help="An option of the policy and its values; may be repeated.")
 ]
@@ -28,25 +26,35 @@ def sweep(
     over: Over,
     out: Annotated[Path, typer.Option(help="Folder for sweep.json, sweep.csv, sweep.svg, and a folder a point.")],
     data: DataFile = None,
-    root: Root = None,
-    test: Test = None,
+    root: DataRoot = None,
+    test: TestFile = None,
     workers: Workers = 0,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Compute everything anew; else finished points are kept.")
     ] = False,
-    as_json: Json = False,
+    as_json: JsonOutput = False,
     audience: Annotated[Audience, typer.Option(help="auditor: exact numbers, in owner-only files.")] = Audience.public,
 ) -> int:
     """Audit one policy with every combination of some options, and name the most useful release that passes."""
+    from leafgate.app import (
+        EVERYONE,
+        OWNER_ONLY,
+        document_of,
+        make_folder,
+        print_document,
+        readable,
+        remove_files,
+        say,
+        sweep_picture,
+        write_files,
+    )
+    from leafgate_sweep.axes import axis_of, points_of, refuse_probing
+    from leafgate_sweep.pool import run_points
+    from leafgate_sweep.results import as_csv, as_document, outcome_of, table_lines
+    from leafgate_sweep.worker import Task, at_point, policy_at
+
     make_folder(out)
     remove_files(out, FILES)  # whatever happens, nothing of an earlier sweep is taken for this one's
-    from leafgate.policy.load import document_of
-    from leafgate.sweep.axes import axis_of, points_of, refuse_probing
-    from leafgate.sweep.plot import picture
-    from leafgate.sweep.pool import run_points
-    from leafgate.sweep.results import as_csv, as_document, outcome_of, table_lines
-    from leafgate.sweep.worker import Task, at_point, policy_at
-
     axes = [axis_of(words) for words in over]
     points = points_of(document_of(policy), axes)
     public = audience == Audience.public
@@ -60,7 +68,8 @@ def sweep(
     with _progress(len(points)) as done:
         results = run_points(points, task, min(workers or _processors(), len(points)), done)
     outcome = outcome_of(results, policies)
-    files = (readable(as_document(outcome, audience.value)), as_csv(outcome), picture(outcome))
+    document = as_document(outcome, audience.value)
+    files = (readable(document), as_csv(outcome), sweep_picture(document))
     write_files(out, dict(zip(FILES, files, strict=True)), EVERYONE if public else OWNER_ONLY)
     if as_json:
         print_document(readable(as_document(outcome, audience.value, numbers=public)))
@@ -82,3 +91,6 @@ def _progress(points: int) -> Iterator[Callable[[], None]]:
         return
     with typer.progressbar(length=points, label="auditing", file=sys.stderr) as bar:
         yield lambda: bar.update(1)
+
+
+app.command("sweep")(guarded(sweep))

@@ -12,8 +12,8 @@ from data_files import DATA
 from leafgate.errors import DataError, InvalidError
 from leafgate.io.yaml import parse_yaml
 from leafgate.policy.load import load_policy
-from leafgate.scaffold.policy import MISSING, _round_bounds, first_policy
 from leafgate.session.run import open_session
+from leafgate_scaffold.policy import MISSING, _round_bounds, first_policy
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\n"), max_size=6)
 FILES = [

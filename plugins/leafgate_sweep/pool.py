@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 
-from leafgate.errors import InconclusiveError
-from leafgate.processes import worker_pool
-from leafgate.sweep.axes import Point
-from leafgate.sweep.worker import Auditor, Result, Task
+from leafgate.api import InconclusiveError, worker_pool
+from leafgate_sweep.axes import Point
+from leafgate_sweep.worker import Auditor, Result, Task
 
 
 def run_points(points: Sequence[Point], task: Task, workers: int, done: Callable[[], None]) -> list[Result]:

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from leafgate.disclosure.intervals import range_of_value
-from leafgate.disclosure.text import audited_file
-from leafgate.types.report import DIRECTIONS
+from leafgate.app import DIRECTIONS, audited_file, range_of_value
 
 WORSE = {"worse", "vanished"}
 

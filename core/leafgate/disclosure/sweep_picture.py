@@ -1,14 +1,115 @@
-"""Utility against protection as an SVG picture: what passes, what fails, and where the border is."""
+"""Stored sweeps, read back strictly, and the SVG picture of one: utility against protection, and the limits of both."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
+from typing import Any, Literal
 
-from leafgate.sweep.axes import short
-from leafgate.sweep.results import Outcome, finding_of, plain, value_of
+from pydantic import ValidationError
+
+from leafgate.api.components import Strict
+from leafgate.disclosure.schema import LimitDocument, Value
+from leafgate.disclosure.stored import report_bytes
+from leafgate.errors import ReportError
+from leafgate.io.json import JsonDocument, JsonObject, canonical, parse_json
+from leafgate.io.text import shorten
+from leafgate.types.report import Verdict
+
+SWEEP_FORMAT = "leafgate/sweep/1"
+
+
+class FindingDocument(Strict):
+    """A finding at one point."""
+
+    id: str
+    metric: str
+    value: Value | None
+    limit: LimitDocument
+    passed: bool | None
+
+
+class PointDocument(Strict):
+    """One point: its settings by their places in the policy, and what came of it."""
+
+    values: dict[str, Any]
+    folder: str
+    verdict: Verdict
+    problem: str
+    findings: tuple[FindingDocument, ...]
+
+
+class SweepDocument(Strict):
+    """A sweep, as its file has it."""
+
+    format: Literal["leafgate/sweep/1"]
+    audience: Literal["public", "auditor"]
+    policy: str = ""
+    utility: str | None
+    protection: str | None
+    best: str | None
+    points: tuple[PointDocument, ...]
+
+
+def read_sweep(path: Path, audience: str) -> JsonDocument:
+    """The sweep in a sweep.json; ReportError when it is none, or discloses more than `audience` may see."""
+    result = parse_json(report_bytes(path), ReportError, str(path))
+    if not isinstance(result, dict) or result.get("format") != SWEEP_FORMAT:
+        raise ReportError("is no sweep", place=str(path), remedy="name the sweep.json of a sweep")
+    try:
+        SweepDocument.model_validate_json(canonical(result))
+    except ValidationError:
+        raise ReportError("is no sweep that this version understands", place=str(path)) from None
+    if result["audience"] == "auditor" != audience:
+        remedy = "sweep again without --audience auditor"
+        raise ReportError("has an auditor's numbers, and the report is for the public", place=str(path), remedy=remedy)
+    return result
+
+
+def worst_finding(findings: Sequence[JsonObject], metric: str | None) -> JsonObject | None:
+    """The worst finding of a metric: failed before inconclusive before passed, then by its score."""
+    of_metric = [
+        finding for finding in findings if finding["metric"] == metric and not finding["id"].startswith("guarantee:")
+    ]
+    return min(of_metric, key=_badness) if of_metric else None
+
+
+def _badness(finding: JsonObject) -> tuple[int, float]:
+    """Failed before inconclusive before passed, and among equals the worse score."""
+    value = near_end(finding["value"])
+    worse = 0.0 if value is None else value if "at_least" in finding["limit"] else -value
+    return {False: 0, None: 1, True: 2}[finding["passed"]], worse
+
+
+def near_end(value: Any) -> float | None:
+    """A score, or where the public sees a bound or a range only, its near end; None where there is none."""
+    if isinstance(value, Mapping):
+        return float(next(iter(value.values())))
+    return None if value is None else float(value)
+
+
+def setting_words(value: Any) -> str:
+    """The value of an option as a policy has it."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {setting_words(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(setting_words, value))}]"
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+MAX_SHORT_LENGTH = 32
+
+
+def _short_words(value: Any) -> str:
+    """The value of an option in few letters: of a mapping only its values."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+    text = " ".join(map(_short_words, parts)) if isinstance(value, dict | list) and value else setting_words(value)
+    return shorten(text, MAX_SHORT_LENGTH)
+
 
 WIDTH, HEIGHT = 720, 440
 LEFT, RIGHT, TOP, BOTTOM = 76, 24, 44, 60
@@ -57,33 +158,38 @@ class Scale:
         return [round(step * i, 12) for i in range(first, math.floor(self.high / step + 1e-9) + 1)]
 
 
-def picture(outcome: Outcome) -> bytes:
-    """The picture: each point a dot (passing ones filled), named by its values; limits as dashed lines.
+def sweep_picture(sweep: JsonObject) -> bytes:
+    """The picture of a sweep: each point a dot (passing ones filled), named by its values; limits as dashed lines.
 
     Across: protection; up: utility. Without a utility metric protection is drawn over the points in
-    their order. Equal outcomes give equal bytes.
+    their order. Equal documents give equal bytes.
     """
-    dots, names, limits = _dots(outcome)
+    dots, names, limits = _dots(sweep)
     return "".join(f"{line}\n" for line in _svg_lines(dots, names, limits)).encode()
 
 
-def _dots(outcome: Outcome) -> tuple[list[Dot], tuple[str, str], tuple[float | None, float | None]]:
-    named = (outcome.protection, outcome.utility)
-    if outcome.utility is None or outcome.protection is None:
-        named = ("point", outcome.protection or outcome.utility)
-    dots, limits = [], (_limit(outcome, named[0]), _limit(outcome, named[1]))
-    for i, result in enumerate(outcome.results):
-        x = float(i + 1) if named[0] == "point" else plain(value_of(result, named[0]))
-        y = plain(value_of(result, named[1]))
+def _dots(sweep: JsonObject) -> tuple[list[Dot], tuple[str, str], tuple[float | None, float | None]]:
+    named = (sweep["protection"], sweep["utility"])
+    if None in named:
+        named = ("point", sweep["protection"] or sweep["utility"])
+    dots, limits = [], (_limit(sweep, named[0]), _limit(sweep, named[1]))
+    for i, point in enumerate(sweep["points"]):
+        x = float(i + 1) if named[0] == "point" else _score(point, named[0])
+        y = _score(point, named[1])
         if x is not None and y is not None:
-            label = ", ".join(map(short, result.point.values.values()))
-            dots.append(Dot(x, y, result.verdict, label))
+            label = ", ".join(map(_short_words, point["values"].values()))
+            dots.append(Dot(x, y, point["verdict"], label))
     return dots, (str(named[0]), str(named[1])), limits
 
 
-def _limit(outcome: Outcome, metric: str | None) -> float | None:
+def _score(point: JsonObject, metric: str | None) -> float | None:
+    finding = worst_finding(point["findings"], metric)
+    return None if finding is None else near_end(finding["value"])
+
+
+def _limit(sweep: JsonObject, metric: str | None) -> float | None:
     """The metric's limit, if it is the same at every point."""
-    findings = [finding_of(result, metric) for result in outcome.results]
+    findings = [worst_finding(point["findings"], metric) for point in sweep["points"]]
     limits = {limit for f in findings if f is not None for key, limit in f["limit"].items() if key.startswith("at_")}
     return float(limits.pop()) if len(limits) == 1 else None
 

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import copy
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations, product
 from typing import Any
 
-from leafgate.errors import PolicyError
-from leafgate.io.json import canonical
-from leafgate.io.text import shorten
-from leafgate.io.yaml import parse_yaml
-from leafgate.types.paths import DocumentPath
+from leafgate.api import PolicyError
+from leafgate.app import DocumentPath, canonical, parse_yaml, setting_words
 
 OVER = "--over"
 PLACE = re.compile(r"[^.\[\]=\s]+(\.[^.\[\]=\s]+|\[[0-9]{1,6}\])*")
@@ -54,26 +50,7 @@ class Point:
 
     @property
     def label(self) -> str:
-        return ", ".join(f"{place}={display_value(value)}" for place, value in self.values.items())
-
-
-def display_value(value: Any) -> str:
-    """A swept value as a policy has it."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {display_value(inner)}" for key, inner in value.items()) + "}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(display_value, value))}]"
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-MAX_SHORT_LENGTH = 32
-
-
-def short(value: Any) -> str:
-    """A swept value in few letters: of a mapping only its values."""
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
-    text = " ".join(map(short, parts)) if isinstance(value, dict | list) and value else display_value(value)
-    return shorten(text, MAX_SHORT_LENGTH)
+        return ", ".join(f"{place}={setting_words(value)}" for place, value in self.values.items())
 
 
 def axis_of(words: str) -> Axis:

@@ -19,12 +19,12 @@ import pytest
 
 from command_line import Ended, leafgate, start
 from leafgate.api import Release, Table, TreeBuilder
+from leafgate.disclosure.sweep_picture import _free_line
 from leafgate.errors import PolicyError
 from leafgate.policy.load import policy_of
-from leafgate.sweep.axes import Point, axis_of, points_of
-from leafgate.sweep.plot import _free_line
-from leafgate.sweep.results import Outcome, value_of
-from leafgate.sweep.worker import Result, Task, policy_at
+from leafgate_sweep.axes import Point, axis_of, points_of
+from leafgate_sweep.results import Outcome, value_of
+from leafgate_sweep.worker import Result, Task, policy_at
 from survey import policy, survey
 
 METRICS = [{"use": "k_anonymity", "at_least": 6}, {"use": "exposure", "at_most": 1}]
@@ -260,7 +260,7 @@ def test_a_row_says_why_it_has_no_number(tmp_path: Path) -> None:
 def test_a_killed_worker_is_inconclusive_and_finished_points_stay(tmp_path: Path) -> None:
     path = survey(tmp_path, {"metrics": METRICS})
     words = ["sweep", path, "--over", "build.k=1,2,3,4,5,6,7,8", "--out", tmp_path / "swept", "--workers", 2]
-    dying = "import os, leafgate.sweep.pool as s; work = s._audit_point"
+    dying = "import os, leafgate_sweep.pool as s; work = s._audit_point"
     dying += "\ndef die(named):\n    os.kill(os.getpid(), 9)\ns._audit_point = die"
     spawned = tmp_path / "sitecustomize.py"
     spawned.write_text(f"import sys\nif '--multiprocessing-fork' in sys.argv:\n{textwrap.indent(dying, '    ')}\n")

@@ -7,17 +7,15 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from leafgate.api.metrics import Metric, RecordMetric
-from leafgate.disclosure.masking import Audience
-from leafgate.disclosure.text import number_words
-from leafgate.policy.models import Policy
-from leafgate.sweep.axes import display_value
-from leafgate.sweep.worker import Result
-from leafgate.types.report import EXIT_CODES
+from leafgate.api import Metric, RecordMetric
+from leafgate.app import EXIT_CODES, SWEEP_FORMAT, near_end, number_words, setting_words, worst_finding
+from leafgate_sweep.worker import Result
 
-FORMAT = "leafgate/sweep/1"
+if TYPE_CHECKING:
+    from leafgate.app import Policy
+
 MARKS = {"pass": "pass", "fail": "FAIL", "inconclusive": "????"}
 
 
@@ -62,25 +60,14 @@ def _first(names: Sequence[str]) -> str | None:
 
 
 def finding_of(result: Result, metric: str | None) -> Mapping[str, Any] | None:
-    """The worst finding of a metric at one point: failed before inconclusive before passed, then by its score."""
-    findings = [] if result.report is None else result.report["findings"]
-    of_metric = [
-        finding for finding in findings if finding["metric"] == metric and not finding["id"].startswith("guarantee:")
-    ]
-    return min(of_metric, key=_badness) if of_metric else None
-
-
-def _badness(finding: Mapping[str, Any]) -> tuple[int, float]:
-    """Failed before inconclusive before passed, and among equals the worse score."""
-    value = plain(finding["value"])
-    worse = 0.0 if value is None else value if "at_least" in finding["limit"] else -value
-    return {False: 0, None: 1, True: 2}[finding["passed"]], worse
+    """The worst finding of a metric at one point, if it has any."""
+    return worst_finding([] if result.report is None else result.report["findings"], metric)
 
 
 def _utility(result: Result, metric: str | None) -> float:
     """The value, the more the better; of a cost its negative."""
     finding = finding_of(result, metric)
-    value = None if finding is None else plain(finding["value"])
+    value = None if finding is None else near_end(finding["value"])
     if finding is None or value is None:
         return float("-inf")
     return value if "at_least" in finding["limit"] else -value
@@ -89,13 +76,6 @@ def _utility(result: Result, metric: str | None) -> float:
 def value_of(result: Result, metric: str | None) -> Any:
     finding = finding_of(result, metric)
     return None if finding is None else finding["value"]
-
-
-def plain(value: Any) -> float | None:
-    """A value, or where the public sees a bound or a range only, its near end; None where there is none."""
-    if isinstance(value, Mapping):
-        return float(next(iter(value.values())))
-    return None if value is None else float(value)
 
 
 def columns_of(outcome: Outcome) -> list[str]:
@@ -113,7 +93,7 @@ def as_csv(outcome: Outcome) -> bytes:
     for result in outcome.results:
         findings = {} if result.report is None else {f["id"]: f for f in result.report["findings"]}
         values = [_cell(findings[each]) if each in findings else "" for each in ids]
-        swept = map(display_value, result.point.values.values())
+        swept = map(setting_words, result.point.values.values())
         out.writerow(map(_as_text, [*swept, result.verdict, *values, result.problem]))
     return text.getvalue().encode()
 
@@ -132,11 +112,11 @@ def _cell(finding: Mapping[str, Any]) -> str:
     return number_words(value) if isinstance(value, Mapping) else repr(float(value))
 
 
-def as_document(outcome: Outcome, audience: Audience, *, numbers: bool = True) -> dict[str, Any]:
+def as_document(outcome: Outcome, audience: str, *, numbers: bool = True) -> dict[str, Any]:
     """The outcome as JSON; each point names the folder its files went to, and with `numbers` its findings."""
     best = outcome.best
     return {
-        "format": FORMAT,
+        "format": SWEEP_FORMAT,
         "audience": audience,
         "policy": outcome.policy,
         "utility": outcome.utility,
@@ -164,7 +144,7 @@ def table_lines(outcome: Outcome, *, numbers: bool = True) -> Iterator[str]:
     rows = [[*outcome.results[0].point.values, *metrics, "verdict"]]
     for result in outcome.results:
         words = [_word(finding_of(result, name)) for name in metrics]
-        rows.append([*map(display_value, result.point.values.values()), *words, MARKS[result.verdict]])
+        rows.append([*map(setting_words, result.point.values.values()), *words, MARKS[result.verdict]])
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
         yield "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))

@@ -1,0 +1,28 @@
+"""The command demo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leafgate.app import ExitCode, guarded
+
+app = typer.Typer()
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Where data, policies and reports go.")] = Path("leafgate-demo"),
+) -> int:
+    """Audit an unprotected and a protected tree on made-up people, as an auditor sees it."""
+    from leafgate.app import make_folder, print_document
+    from leafgate_demo.audits import run_demo
+
+    make_folder(out)
+    text, as_announced = run_demo(out)
+    print_document(text)
+    return ExitCode.PASS if as_announced else ExitCode.INTERNAL
+
+
+app.command("demo")(guarded(demo))

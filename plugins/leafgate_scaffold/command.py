@@ -1,0 +1,71 @@
+"""The commands init and plugins new."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leafgate.api import InvalidError
+from leafgate.app import guarded
+
+app = typer.Typer()
+plugins = typer.Typer()
+app.add_typer(plugins, name="plugins")
+
+
+class Kind(StrEnum):
+    """What a new plugin offers."""
+
+    attack = "attack"
+    metric = "metric"
+    builder = "builder"
+
+
+def init(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")],
+    target: Annotated[str | None, typer.Option("--class", metavar="COLUMN", help="What is predicted.")] = None,
+    header: Annotated[bool | None, typer.Option("--header/--no-header", help="Is the first line names?")] = None,
+    out: Annotated[Path | None, typer.Option(help="The policy file to write; default: stdout.")] = None,
+    model: Annotated[Path | None, typer.Option(metavar="FILE", help="A fitted model, to audit that.")] = None,
+) -> int:
+    """Write a first policy for a table, domains filled in for you to check."""
+    from leafgate.app import EVERYONE, print_document, say, write_file
+    from leafgate_scaffold.policy import first_policy
+
+    if out is not None and out.exists():
+        raise InvalidError("is there already", place=str(out), remedy="name another file, or move that one away")
+    text = first_policy(data, target, header, model, None if out is None else out.parent)
+    if out is None:
+        print_document(text)
+        return 0
+    write_file(out, text.encode(), EVERYONE)
+    beside = data.resolve().parent == out.resolve().parent
+    root = "" if beside else f" --root {data.parent}"
+    say(f"{out}: check the lines that say CHECK, then: leafgate audit {out}{root}", err=True)
+    return 0
+
+
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The package's name.")],
+    kind: Annotated[Kind | None, typer.Option(help="What it offers; an attack and a metric if left out.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The folder to write; NAME here if left out.")] = None,
+) -> int:
+    """Write a package with a plugin to start from, which passes its own tests."""
+    from leafgate.app import EVERYONE, load_plugins, write_file
+    from leafgate_scaffold.plugin import newcomer, package
+
+    plugin = newcomer(name, ("attack", "metric") if kind is None else (kind.value,), load_plugins())
+    folder = Path(plugin.module) if out is None else out
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InvalidError("is there already", place=str(folder), remedy="name another folder: --out")
+    for path, content in package(plugin).items():
+        write_file(folder / path, content, EVERYONE)
+    typer.echo(f"{folder}: next, pip install -e '{folder}[dev]' and pytest {folder}")
+    return 0
+
+
+app.command("init")(guarded(init))
+plugins.command("new")(guarded(new))
