@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from leafgate.api import PolicyError
@@ -57,7 +57,7 @@ class Forest:
 
 @dataclass(frozen=True)
 class Account:
-    """(epsilon, delta)-differential privacy of a forest; `epsilon_lower` is what no account can be below."""
+    """(epsilon, delta)-differential privacy of a forest."""
 
     k: int
     beta: float
@@ -66,11 +66,19 @@ class Account:
     method: Method
     delta: float
     epsilon: float
-    epsilon_lower: float
+
+    @cached_property
+    def epsilon_lower(self) -> float:
+        """The epsilon that no account can be below, in nats; worked out when it is first asked for."""
+        if self.delta >= 1:
+            return min(0.0, self.epsilon)
+        pairs = _pairs(Forest(self.k, self.beta, self.trees), self.neighbours)
+        return min(max(each.epsilon(self.trees, self.delta) for each in pairs), self.epsilon)
 
     def document(self) -> dict[str, Any]:
         """As JSON; an epsilon that is infinite is null."""
-        return {name: None if result == math.inf else result for name, result in asdict(self).items()}
+        fields = asdict(self) | {"epsilon_lower": self.epsilon_lower}
+        return {name: None if result == math.inf else result for name, result in fields.items()}
 
 
 def at_delta(forest: Forest, delta: float, method: Method = "tight", neighbours: Neighbours = "add_remove") -> Account:
@@ -90,7 +98,7 @@ def at_delta(forest: Forest, delta: float, method: Method = "tight", neighbours:
         epsilon = _theorem_epsilon(forest, delta, neighbours)
     else:
         epsilon = pessimistic_losses(forest.k, forest.beta, neighbours).epsilon(forest.trees, delta)
-    return _account(forest, delta, epsilon, method, neighbours)
+    return Account(forest.k, forest.beta, forest.trees, neighbours, method, delta, epsilon)
 
 
 def at_epsilon(
@@ -104,12 +112,7 @@ def at_epsilon(
     else:
         delta = pessimistic_losses(forest.k, forest.beta, neighbours).delta(forest.trees, epsilon)
         delta = min(delta, _theorem_delta(forest, epsilon, neighbours))  # below 1e-14 rounding in the library dominates
-    return _account(forest, delta, epsilon, method, neighbours)
-
-
-def _account(forest: Forest, delta: float, epsilon: float, method: Method, neighbours: Neighbours) -> Account:
-    least = 0.0 if delta >= 1 else max(each.epsilon(forest.trees, delta) for each in _pairs(forest, neighbours))
-    return Account(forest.k, forest.beta, forest.trees, neighbours, method, delta, epsilon, min(least, epsilon))
+    return Account(forest.k, forest.beta, forest.trees, neighbours, method, delta, epsilon)
 
 
 def _pairs(forest: Forest, neighbours: Neighbours) -> list[PrivacyLosses]:

@@ -11,7 +11,7 @@ Both divergences are differences of tail probabilities, for the likelihood ratio
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -38,35 +38,62 @@ def profile(k: int, beta: float, epsilons: Floats) -> Profile:
     """The privacy profile of one counter, the supremum over every n.
 
     Ends rigorously: showing 0 below k is post-processing, and without it the divergence falls with n;
-    once that is at or below the largest found so far, for every epsilon, no larger n can have more.
+    once that is at or below the largest found so far, at some epsilon, no larger n can have more there.
     Chances below TRUNCATED_PROBABILITY at the upper end are left out, and more than their sum is added to the result.
     """
     a = np.exp(epsilons)
-    removed, added = np.zeros(len(a)), np.zeros(len(a))
-    before = TailSums.of(np.ones(1))
+    removed, added = Supremum.over(a), Supremum.over(a)
+    before = TailSums(np.ones(1))
     n = 0
-    while True:
+    while removed.open or added.open:
         n += 1
         chances = _add_person(before.chances, beta)
-        now = TailSums.of(chances[:-1] if chances[-1] < TRUNCATED_PROBABILITY else chances)
+        now = TailSums(chances[:-1] if chances[-1] < TRUNCATED_PROBABILITY else chances)
         if n >= k:
             pair = NeighbouringCounters(n, beta, now, before)
-            _raise_to(removed, pair.removed(k, a))
-            _raise_to(added, pair.added(k, a))
-            if n % 16 == 0 and _within(pair.removed(0, a), removed) and _within(pair.added(0, a), added):
-                return Profile(
-                    epsilons, np.minimum(removed + TRUNCATION_BOUND, 1), np.minimum(added + TRUNCATION_BOUND, 1)
-                )
+            for largest, divergence in ((removed, pair.removed), (added, pair.added)):
+                if largest.open:
+                    largest.raise_to(divergence(k, largest.open_a))
+                    if n % 16 == 0:
+                        largest.close(divergence(0, largest.open_a))
         before = now
+    return Profile(epsilons, removed.bound(), added.bound())
 
 
-def _raise_to(largest: Floats, first: Floats) -> None:
-    """Take the larger of each; behind its `first` a divergence is 0."""
-    np.maximum(largest[: len(first)], first, out=largest[: len(first)])
+@dataclass
+class Supremum:
+    """The largest divergences so far at every `a`, and the range of `a` that larger numbers of people may raise."""
 
+    a: Floats
+    largest: Floats
+    first: int
+    last: int
 
-def _within(first: Floats, largest: Floats) -> bool:
-    return bool((first <= largest[: len(first)]).all())
+    @classmethod
+    def over(cls, a: Floats) -> Supremum:
+        return cls(a, np.zeros(len(a)), 0, len(a))
+
+    @property
+    def open(self) -> bool:
+        return self.first < self.last
+
+    @property
+    def open_a(self) -> Floats:
+        return self.a[self.first : self.last]
+
+    def raise_to(self, divergences: Floats) -> None:
+        """Take the larger of each of the open range; behind its last a divergence is 0."""
+        part = self.largest[self.first : self.first + len(divergences)]
+        np.maximum(part, divergences, out=part)
+
+    def close(self, limits: Floats) -> None:
+        """Narrow the range to where a limit, of this number of people and all larger ones, exceeds the largest."""
+        above = np.flatnonzero(limits > self.largest[self.first : self.first + len(limits)])
+        start = self.first
+        self.first, self.last = (start + int(above[0]), start + int(above[-1]) + 1) if len(above) else (start, start)
+
+    def bound(self) -> Floats:
+        return np.asarray(np.minimum(self.largest + TRUNCATION_BOUND, 1))
 
 
 def counter_distribution(n: int, beta: float, k: int) -> Floats:
@@ -92,15 +119,18 @@ class TailSums:
     """The chances of the counts from 0; for each count, and one more, those of it and all above, and of all below."""
 
     chances: Floats
-    above: Floats
-    below: Floats
 
-    @classmethod
-    def of(cls, chances: Floats) -> TailSums:
-        above, below = np.zeros(len(chances) + 1), np.zeros(len(chances) + 1)
-        np.add.accumulate(chances[::-1], out=above[-2::-1])
-        np.add.accumulate(chances, out=below[1:])
-        return cls(chances, above, below)
+    @cached_property
+    def above(self) -> Floats:
+        above = np.zeros(len(self.chances) + 1)
+        np.add.accumulate(self.chances[::-1], out=above[-2::-1])
+        return above
+
+    @cached_property
+    def below(self) -> Floats:
+        below = np.zeros(len(self.chances) + 1)
+        np.add.accumulate(self.chances, out=below[1:])
+        return below
 
 
 @dataclass(frozen=True)
