@@ -103,7 +103,7 @@ def test_the_alias_moves_to_the_version_whose_file_passed(governed: Path) -> Non
     ("case", "code", "verdict"),
     [
         pytest.param("a broken limit", 1, "fail", marks=pytest.mark.processes),
-        ("another file", 2, None),
+        pytest.param("another file", 2, None, marks=pytest.mark.processes),
         pytest.param("a wrong option", 2, None, marks=pytest.mark.slow),
         pytest.param("an invalid policy", 2, None, marks=pytest.mark.slow),
     ],

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from cases import more
 from command_line import leafgate, process, start
 from reports import FILES
 from survey import survey
@@ -51,7 +52,7 @@ def test_a_disk_that_fills_up_leaves_no_half_of_the_reports(
     assert list((tmp_path / "out").iterdir()) == []
 
 
-@EACH
+@pytest.mark.parametrize("form", ["html", *more(*(form for form in FILES if form != "html"))])
 def test_a_stdout_that_is_closed_early_is_4_and_the_reports_are_there(tmp_path: Path, form: str) -> None:
     read, write = os.pipe()
     os.close(read)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from example_counts import examples
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import InconclusiveError
 from leafgate.types.adversary import AdversaryKnowledge, Fact
@@ -45,6 +46,7 @@ def answer(problem: Problem, *, seed: int = 0, seconds: float = 60, most_states:
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("internal", [True, False])
 def test_the_posterior_is_that_of_brute_force(level: Level, internal: bool) -> None:
+    @examples(1 / 2)
     @given(cases(SMALL, [level]) | sklearn_cases([level]))
     def check(case: Case) -> None:
         _, release, known = case
