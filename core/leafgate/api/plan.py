@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leafgate.api.knowledge import MAX_CANDIDATES
 from leafgate.types.paths import DocumentPath
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class Grants:
         sample: the share of the people, in [0, 1], whose secrets are known; None where none are drawn.
         fact_count: how many facts about people are known.
         population: the public columns of the population that the people come from.
+        candidates: at most so many people of the table, and of the control, are candidates for attacks that infer who
+            is in the table.
     """
 
     distribution: bool = False
@@ -53,6 +56,7 @@ class Grants:
     sample: float | None = None
     fact_count: int = 0
     population: bool = False
+    candidates: int = MAX_CANDIDATES
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, create_model, field_validator
 
 from leafgate.api.components import AttackModel, Component
-from leafgate.api.knowledge import Knows
+from leafgate.api.knowledge import MAX_CANDIDATES, Knows
 from leafgate.api.metrics import Metric
 from leafgate.api.options import UNREAD
 from leafgate.api.plan import (
@@ -45,7 +45,10 @@ from leafgate.types.release import Publish
 if TYPE_CHECKING:
     from leafgate.types.table import Table
 
-KNOWLEDGE = {"distribution": "distribution", "people": "people", "sample": "people", "facts": "facts"}
+KNOWLEDGE = {
+    **{"distribution": "distribution", "people": "people", "sample": "people", "facts": "facts"},
+    "candidates": "candidates",
+}
 """What a policy may grant, and what attacks that take it into account list in `needs`."""
 
 
@@ -230,6 +233,7 @@ def _grants(knows: Knows, policy: Policy) -> Grants:
         sample=knows.sample,
         fact_count=len(knows.facts) if knows.facts_known is None else knows.facts_known,
         population=policy.data.population is not None,
+        candidates=knows.candidates or MAX_CANDIDATES,
     )
 
 
