@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, field_vali
 
 from leafgate.api.knowledge import Knows
 from leafgate.api.options import STRICT as STRICT
+from leafgate.api.options import people_files
 from leafgate.types.adversary import ACCESS_LEVELS, Access
 from leafgate.types.report import Scored
 
@@ -59,6 +60,14 @@ class Component(BaseModel):
         """
         return ""
 
+    @property
+    def people_files(self) -> Mapping[str, Path]:
+        """The files about people that its options name (PeopleFile, OwnersFile), by the options.
+
+        Reports state their digests.
+        """
+        return people_files(self)
+
 
 class TreeBuilder(Component):
     """Makes what the owner would publish.
@@ -99,11 +108,6 @@ class TreeBuilder(Component):
     def wants_test(self) -> bool:
         """Does `build` take the test table, as `test`?"""
         return False
-
-    @property
-    def people_files(self) -> Mapping[str, Path]:
-        """The files about people that it reads besides the table: reports state their digests."""
-        return {}
 
     def build(self, table: Table, rng: np.random.Generator) -> Release | BuildResult:
         """The release, with exact counts on its leaves; the core cuts it to what is published.
@@ -181,6 +185,11 @@ class AttackModel(Component):
         """Leave out `knows` and `access` where they are None: digests of policies without them stay what they were."""
         document: dict[str, Any] = serialize(self)
         return {key: value for key, value in document.items() if key not in {"knows", "access"} or value is not None}
+
+    @property
+    def people_files(self) -> Mapping[str, Path]:
+        """The files about people that its own options name; that of `knows` belongs to the policy."""
+        return people_files(self.without_knows)
 
     @property
     def without_knows(self) -> Self:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from leafgate.types.release import Publish, Release
     from leafgate.types.report import Finding
     from leafgate.types.schema import Role
+    from leafgate.types.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,6 +176,8 @@ class AuditPlan(Declarations):
         smallest_cell: public reports print no smaller count of people.
         digest_key: the file with the key of the data's public digest; None where the policy names none.
         origin: where the policy was read from, for the report and the line of each finding.
+        read_people: reads a file about people, as the policy says tables are read; the second argument is its place in
+            the policy, for errors. None where the plan was made without a table.
         identify: returns the policy's name and digests for the report. It reads the files that belong to the policy,
             so the engine calls it after the build: a file that cannot be read is then the builder's error.
     """
@@ -190,6 +193,7 @@ class AuditPlan(Declarations):
     smallest_cell: int = 10
     digest_key: Path | None = None
     origin: PolicyOrigin = IN_MEMORY
+    read_people: Callable[[Path, str], Table] | None = None
     identify: Callable[[], Mapping[str, str]]
 
     @property

@@ -6,7 +6,7 @@ Who of the candidates is in the table is drawn here too, and goes to the engine 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,15 +18,18 @@ from leafgate.algorithms.publication import published
 from leafgate.algorithms.sampling import MAX_PEOPLE, nested_sample, sampled
 from leafgate.api.components import AttackModel
 from leafgate.api.plan import AuditPlan, KnowledgeGrant
-from leafgate.errors import InconclusiveError
+from leafgate.errors import DataError, InconclusiveError
 from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.types.adversary import AdversaryKnowledge, Candidates, Membership, limit_knowledge
 from leafgate.types.release import BuildResult, Release
 from leafgate.types.table import Table, distinct_rows
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
+    from leafgate.api.metrics import Metric
     from leafgate.types.adversary import Fact, Mechanism
 
 
@@ -164,13 +167,14 @@ class Adversaries:
             return published(result.release, level, builder.measure_options)
 
         public = builder.public_algorithm and level.measure and not builder.wants_test
-        return grant_knowledge(
+        known = grant_knowledge(
             self.table,
             mechanism=mechanism if public else None,
             seed=_own_seed(self.plan.seed, 0),
             population=self.population,
             release=self.artifact.release,
         )
+        return replace(known, reader=_reader_of(self.plan))
 
 
 CONTROL = "data.control"
@@ -254,6 +258,27 @@ def _content_words(*tables: Table) -> list[int]:
             digest.update(np.ascontiguousarray(numbers.to_numpy(dtype="<f8")).tobytes())
         digest.update(table.weight.astype("<i8").tobytes())
     return [int(word) for word in np.frombuffer(digest.digest(), dtype="<u4")]
+
+
+def _reader_of(plan: AuditPlan) -> Callable[[Path], Table]:
+    """Reads the files about people that options of the plan's attacks and metrics name, each once."""
+    components: list[AttackModel | Metric] = [*plan.attacks, *plan.metrics]
+    options = {file: name for component in components for name, file in component.people_files.items()}
+    tables: dict[Path, Table] = {}
+    read_people = plan.read_people
+
+    def read(path: Path) -> Table:
+        if read_people is None or path not in options:
+            hint = "read what an option of type PeopleFile or OwnersFile names"
+            raise InconclusiveError("no attack or metric of the policy names this file in an option", remedy=hint)
+        if path not in tables:
+            try:
+                tables[path] = read_people(path, options[path])
+            except DataError as error:
+                raise InconclusiveError.listing(error.problems) from error
+        return tables[path].defensive_copy()
+
+    return read
 
 
 def _distribution(table: Table) -> dict[str, dict[str, float]]:

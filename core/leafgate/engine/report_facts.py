@@ -18,7 +18,7 @@ from leafgate.api.options import digest
 from leafgate.api.plan import AuditPlan, Grants
 from leafgate.api.registry import Plugins
 from leafgate.engine.waivers import Waivers
-from leafgate.errors import PolicyError
+from leafgate.errors import DataError, PolicyError
 from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.release import Release
@@ -65,11 +65,25 @@ class DataFiles:
 
 
 def files_of(plan: AuditPlan, table: Table, others: Mapping[str, Table | None]) -> DataFiles:
-    """The files that an audit reads people from; PolicyError for a key that is none."""
+    """The files that an audit reads people from.
+
+    Raises PolicyError for a key that is none, and DataError for a file of an option that cannot be read.
+    """
     key = None if plan.digest_key is None else read_key(plan.digest_key)
     fields = {name: other.sha256 for name, other in others.items() if other is not None and other.sha256}
-    fields |= {name: digest(path) for name, path in plan.builder.people_files.items()}
+    fields |= {name: _digest(path, f"build.{name}") for name, path in plan.builder.people_files.items()}
+    for kind, components in (("attacks", plan.attacks), ("metrics", plan.metrics)):
+        for component in components:
+            places = {f"{kind}.{component.called}.{name}": path for name, path in component.people_files.items()}
+            fields |= {place: _digest(path, place) for place, path in places.items()}
     return DataFiles(table.sha256, fields, key)
+
+
+def _digest(path: Path, place: str) -> str:
+    try:
+        return digest(path)
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", place=place) from None
 
 
 def files_about_people(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -43,6 +43,7 @@ from leafgate.policy.waivers import Waiver, metric_of, waiver_problems, waivers_
 from leafgate.types.release import Publish
 
 if TYPE_CHECKING:
+    from leafgate.types.schema import Schema
     from leafgate.types.table import Table
 
 KNOWLEDGE = {
@@ -282,8 +283,20 @@ def compile_plan(policy: Policy, origin: PolicyOrigin = IN_MEMORY, *, table: Tab
         smallest_cell=policy.report.smallest_cell,
         digest_key=policy.report.digest_key,
         origin=origin,
+        read_people=None if table is None else _reader(policy, table.schema),
         identify=lambda: _identity(policy),
     )
+
+
+def _reader(policy: Policy, schema: Schema) -> Callable[[Path, str], Table]:
+    """Reads files about people that have columns of this schema."""
+
+    def read(path: Path, place: str) -> Table:
+        from leafgate.io.tables import read_columns_there
+
+        return read_columns_there(policy.data, schema, path, place)
+
+    return read
 
 
 def waiver_terms(waiver: Waiver, metrics: Sequence[Metric]) -> WaiverTerms:

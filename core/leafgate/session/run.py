@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 PolicyTables = tuple["Table", "Table | None", "Table | None", "Table | None", Mapping[str, "Table"], "Table | None"]
-"""The table, the test table, the population, the known people, and those of each attack by its name."""
+"""The table, the test table, the population, the known people, those of each attack by its name, and the control."""
 
 
 @dataclass(frozen=True)

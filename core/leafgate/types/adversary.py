@@ -11,6 +11,8 @@ from leafgate.errors import InconclusiveError
 from leafgate.types.schema import Value
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
@@ -300,6 +302,7 @@ class AdversaryKnowledge:
             somebody with test data would know it; None unless a release's labels are worth more than its numbers say.
         vote_accuracies: the same for the class that most trees of a forest predict, where the forest adds up numbers.
         candidates: people in the table and people who are not, for attacks that infer who is in it.
+        reader: reads a file about people that an option of the policy's components names; None outside an audit.
     """
 
     schema: Schema
@@ -313,6 +316,22 @@ class AdversaryKnowledge:
     label_accuracies: Mapping[str, float] | None = None
     vote_accuracies: Mapping[str, float] | None = None
     candidates: Candidates | None = None
+    reader: Callable[[Path], Table] | None = field(default=None, repr=False)
+
+    def read(self, path: Path) -> Table:
+        """The people in a file that an option of a component names, with those of the policy's columns that it has.
+
+        Args:
+            path: the value of an option of type PeopleFile or OwnersFile. The file is read as the table is: as CSV or
+                Parquet, with the same missing cells and domains. Without a header it has all columns of the policy.
+
+        Raises:
+            InconclusiveError: no option of the policy's attacks and metrics names the file, or it does not fit the
+                policy's columns.
+        """
+        if self.reader is None:
+            raise InconclusiveError("files about people are read in audits only")
+        return self.reader(path)
 
     @property
     def records(self) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from leafgate.api import DataError
 from leafgate.policy.load import load_policy
 from leafgate.policy.sources import read_policy
 from leafgate.policy.strictness import compared
-from leafgate.session.run import Tables, open_session
+from leafgate.session.run import SharedTables, open_session
 from stranger import install
 from survey import HEADER, PEOPLE, policy, survey
 
@@ -141,7 +141,7 @@ def test_a_policy_that_extends_another_finds_its_control_beside_that(folder: Pat
 
 
 def test_policies_that_differ_in_the_control_are_read_apart(folder: Path) -> None:
-    tables = Tables()
+    tables = SharedTables()
     plain, controlled = (load_policy(survey(folder, said)).policy for said in ({}, {"data.control": "others.csv"}))
     assert tables.of(plain)[5] is None
     assert tables.of(controlled)[5] is not None
