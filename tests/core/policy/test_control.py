@@ -13,7 +13,7 @@ from command_line import leafgate
 from leafgate.api import DataError
 from leafgate.policy.load import load_policy
 from leafgate.policy.sources import read_policy
-from leafgate.policy.strictness import compared
+from leafgate.policy.strictness import compare_policies
 from leafgate.session.run import SharedTables, open_session
 from stranger import install
 from survey import HEADER, PEOPLE, policy, survey
@@ -177,7 +177,7 @@ def test_what_is_stricter(folder: Path, older: dict[str, Any], newer: dict[str, 
         path = folder / "policy.yaml"
         path.write_text(json.dumps(policy_changed(document, said)))
         policies.append((read_policy(path), load_policy(path)))
-    changes = compared(policies[0][0], policies[1][0], policies[0][1].plugins)
+    changes = compare_policies(policies[0][0], policies[1][0], policies[0][1].plugins)
     assert {change.kind for change in changes} == (set() if kind is None else {kind})
 
 
