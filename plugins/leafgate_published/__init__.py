@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from pydantic import Field
@@ -63,10 +61,6 @@ class Published(TreeBuilder):
     )
 
     public_algorithm = False
-
-    @property
-    def people_files(self) -> Mapping[str, Path]:
-        return {} if self.origins is None else {"origins": self.origins}
 
     threat_model = "Whatever the file claims is checked; nothing in it is trusted."
     formula = "the release is the file; of a fitted model what its trees say over the policy's columns"

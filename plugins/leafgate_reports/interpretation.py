@@ -58,7 +58,7 @@ def method_lines(report: JsonObject) -> Iterator[tuple[str, str]]:
         yield "It does not know", _listed(method["unknown"])
     for attack in method["attacks"]:
         assumes = clean(attack["assumes"], 1000) or "does not state what it assumes"
-        yield f"Attack {clean(attack['name'])}", assumes + _own_knowledge(attack)
+        yield f"Attack {clean(attack['name'])}", assumes + _own_knowledge(attack) + _access(attack)
     for claim, promised in method.get("claims", {}).items():
         yield f"The release claims {clean(claim)}", clean(_promise(promised), 400)
 
@@ -69,6 +69,19 @@ def _own_knowledge(attack: JsonObject) -> str:
         return ""
     granted = "; ".join(clean(each) for each in attack["granted"]) or "nothing but the public columns"
     return f" This attack alone is granted: {granted}."
+
+
+ACCESS = {
+    "labels": " It asks the model for labels and does not have the file.",
+    "scores": " It asks the model for scores and does not have the file.",
+}
+
+
+def _access(attack: JsonObject) -> str:
+    """What an attack has of the model, and whom it is to tell apart, as sentences; empty where that is nothing else."""
+    guessed = attack.get("candidates", 0)
+    people = f" It tells apart at most {guessed} people of the table and as many others." if guessed else ""
+    return ACCESS.get(attack.get("access", "file"), "") + people
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -60,6 +60,30 @@ def class_votes(release: Release, table: Table) -> NDArray[np.float64]:
     return votes
 
 
+def class_scores(release: Release, table: Table) -> NDArray[np.float64]:
+    """Return the score of each class, as a deployed model answers it.
+
+    Naive Bayes answers its posterior, one tree its leaf's shares, trees that `vote` the share of their votes, `sum` and
+    `mean_per_tree` what the leaves' counts or shares add up to, divided by its total, and `boost` the softmax of the
+    scores, which for two classes is the logistic function.
+
+    Returns:
+        Shape (n_rows, n_classes), rows sum to 1; a row of NaN where no tree has a leaf with numbers for the row.
+
+    Raises:
+        InconclusiveError: what is published has no scores: labels alone, or the trees predict numbers.
+    """
+    if release.predicts_numbers:
+        raise InconclusiveError("the model predicts numbers, so it has no scores of classes")
+    by_shares = replace(release, combine="mean_per_tree") if release.combine == "one" else release
+    votes = class_votes(by_shares, table)
+    if release.combine == "boost":
+        votes = np.exp(votes - votes.max(axis=1, keepdims=True))
+    votes = np.maximum(votes, 0)
+    total = votes.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(votes, total, out=np.full_like(votes, np.nan), where=total > 0))
+
+
 def naive_bayes_posterior(model: NaiveBayes, table: Table, classes: tuple[str, ...]) -> NDArray[np.float64]:
     """Return the probability of each class for each row of the table; a missing number changes nothing.
 

@@ -68,8 +68,11 @@ if TYPE_CHECKING:
     from leafgate.processes import worker_pool as worker_pool
     from leafgate.types.adversary import AdversaryKnowledge as AdversaryKnowledge
     from leafgate.types.adversary import Between as Between
+    from leafgate.types.adversary import Candidates as Candidates
     from leafgate.types.adversary import Fact as Fact
     from leafgate.types.adversary import Mechanism as Mechanism
+    from leafgate.types.adversary import Membership as Membership
+    from leafgate.types.adversary import PredictionOracle as PredictionOracle
     from leafgate.types.arrays import Codes as Codes
     from leafgate.types.arrays import Floats as Floats
     from leafgate.types.arrays import Ids as Ids
@@ -134,7 +137,7 @@ __getattr__ = lazy_exports(
         "leafgate.errors": "DataError InconclusiveError InvalidError LeafgateError NoReleaseError OutputError "
         "PolicyError Problem ReleaseError UnreadableError",
         "leafgate.processes": "worker_pool",
-        "leafgate.types.adversary": "AdversaryKnowledge Between Fact",
+        "leafgate.types.adversary": "AdversaryKnowledge Between Candidates Fact Membership PredictionOracle",
         "leafgate.types.arrays": "Codes Floats Ids Mask Rows",
         "leafgate.types.belief": "Belief CellBelief Certainty GroupBelief MechanismBelief MembershipBelief "
         "SecretBelief",

@@ -10,10 +10,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, field_validator, model_serializer
 
 from leafgate.api.knowledge import Knows
 from leafgate.api.options import STRICT as STRICT
+from leafgate.api.options import people_files
+from leafgate.types.adversary import ACCESS_LEVELS, Access
 from leafgate.types.report import Scored
 
 if TYPE_CHECKING:
@@ -58,6 +60,14 @@ class Component(BaseModel):
         """
         return ""
 
+    @property
+    def people_files(self) -> Mapping[str, Path]:
+        """The files about people that its options name (PeopleFile, OwnersFile), by the options.
+
+        Reports state their digests.
+        """
+        return people_files(self)
+
 
 class TreeBuilder(Component):
     """Makes what the owner would publish.
@@ -99,11 +109,6 @@ class TreeBuilder(Component):
         """Does `build` take the test table, as `test`?"""
         return False
 
-    @property
-    def people_files(self) -> Mapping[str, Path]:
-        """The files about people that it reads besides the table: reports state their digests."""
-        return {}
-
     def build(self, table: Table, rng: np.random.Generator) -> Release | BuildResult:
         """The release, with exact counts on its leaves; the core cuts it to what is published.
 
@@ -128,7 +133,10 @@ class AttackModel(Component):
     `parts`: the published parts of a release that it takes into account: `trees` (the model, whatever kind it is),
     `alternatives`, `records`. Where no attack of a policy takes a part into account the audit is inconclusive.
     `needs`: the optional knowledge that it takes into account: `distribution`, `people`, `facts`, `label_accuracies`,
-    `population`, `mechanism`. Whatever a policy grants, an attack gets nothing that it does not declare.
+    `population`, `mechanism`, `candidates`. Whatever a policy grants, an attack gets nothing that it does not declare.
+    One that declares `candidates` is told nobody who is in the table: no public records and no known people.
+    `access_levels`: what it can use of the model: `labels` or `scores` that a PredictionOracle answers, or the `file`,
+    which is the release. The policy chooses one of them by `access`.
 
     The field `knows` belongs to the policy, and is None whenever the engine calls the attack.
     """
@@ -137,11 +145,35 @@ class AttackModel(Component):
     knows: Knows | None = Field(
         default=None, description="What this attack's adversary has, in place of the policy's `knows`; default: that."
     )
+    access: Access | None = Field(
+        default=None,
+        description="What it is handed of the model: answers with labels, answers with scores, or the release file; "
+        "default: the most that the attack can use, which is the file unless it says otherwise.",
+    )
 
     reads: ClassVar[frozenset[str]] = frozenset({"exact", "sampled", "bootstrap", "perturbed", "noisy", "unknown"})
     models: ClassVar[frozenset[str]] = frozenset({"trees"})
     parts: ClassVar[frozenset[str]] = frozenset({"trees", "alternatives", "records"})
     needs: ClassVar[frozenset[Need]] = frozenset()
+    access_levels: ClassVar[frozenset[Access]] = frozenset({"file"})
+
+    @field_validator("access")
+    @classmethod
+    def _usable(cls, access: Access | None) -> Access | None:
+        if access is not None and access not in cls.access_levels:
+            usable = ", ".join(level for level in ACCESS_LEVELS if level in cls.access_levels)
+            raise ValueError(f"this attack cannot use {access}; choose {usable}")
+        return access
+
+    @classmethod
+    def strongest_access(cls) -> Access:
+        """The most that the attack can use."""
+        return max(cls.access_levels, key=ACCESS_LEVELS.index)
+
+    @property
+    def chosen_access(self) -> Access:
+        """What it is handed of the model: what the policy chooses, else the most that it can use."""
+        return self.strongest_access() if self.access is None else self.access
 
     @property
     def called(self) -> str:
@@ -150,9 +182,14 @@ class AttackModel(Component):
 
     @model_serializer(mode="wrap")
     def _without_default(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out `knows` where it is None: digests and releases of policies without it stay what they were."""
+        """Leave out `knows` and `access` where they are None: digests of policies without them stay what they were."""
         document: dict[str, Any] = serialize(self)
-        return {key: value for key, value in document.items() if key != "knows" or value is not None}
+        return {key: value for key, value in document.items() if key not in {"knows", "access"} or value is not None}
+
+    @property
+    def people_files(self) -> Mapping[str, Path]:
+        """The files about people that its own options name; that of `knows` belongs to the policy."""
+        return people_files(self.without_knows)
 
     @property
     def without_knows(self) -> Self:
@@ -164,7 +201,11 @@ class AttackModel(Component):
         return ""
 
     def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
-        """One belief for each secret the attack speaks about."""
+        """One belief for each secret the attack speaks about.
+
+        Where the policy chooses the access `labels` or `scores`, `release` is a PredictionOracle. An attack that lists
+        one of these in `access_levels` widens the type of its argument to `Release | PredictionOracle`.
+        """
         raise NotImplementedError(type(self).__name__)
 
 

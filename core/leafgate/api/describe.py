@@ -13,6 +13,7 @@ from leafgate.api.checks import AuditCheck
 from leafgate.api.components import AttackModel, Component, TreeBuilder
 from leafgate.api.metrics import Example, Metric, RecordMetric
 from leafgate.api.registry import Plugin, Plugins, use_of
+from leafgate.types.adversary import ACCESS_LEVELS
 
 
 def models_of(model: type[BaseModel], field: str) -> list[type[BaseModel]]:
@@ -72,6 +73,10 @@ def explanation(component: type[Component], origin: str) -> str:
     if issubclass(component, AttackModel):
         lines.append(f"Reads numbers that are: {', '.join(sorted(component.reads))}.")
         lines.append(f"Takes into account, where granted: {', '.join(sorted(component.needs)) or 'nothing more'}.")
+        if component.access_levels != {"file"}:
+            lines.append(
+                f"Can use of the model: {', '.join(sorted(component.access_levels, key=ACCESS_LEVELS.index))}."
+            )
     if issubclass(component, TreeBuilder):
         lines.append(f"Randomness: {component.randomness}.")
     if issubclass(component, AuditCheck):

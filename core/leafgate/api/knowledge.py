@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
-from leafgate.api.options import STRICT, FiniteFloat, PeopleFile, Share
+from leafgate.api.options import STRICT, FiniteFloat, PeopleFile, PositiveInt, Share
 from leafgate.types.schema import Value
 
 
@@ -98,6 +107,10 @@ class FactSpec(BaseModel):
         return values
 
 
+MAX_CANDIDATES = 10_000
+"""At most so many people of the table, and so many of the control, are candidates unless a policy says otherwise."""
+
+
 class Knows(BaseModel):
     """What the adversary has besides the public columns."""
 
@@ -114,6 +127,18 @@ class Knows(BaseModel):
     facts_known: Annotated[int, Field(ge=0)] | None = Field(
         None, description="How many of the `facts` are granted, the first ones; all when left out."
     )
+
+    candidates: PositiveInt | None = Field(
+        None,
+        description="For attacks that infer who is in the table: at most how many people of the table, and how many of "
+        f"`data.control`, are candidates; {MAX_CANDIDATES:,} when left out.",
+    )
+
+    @model_serializer(mode="wrap")
+    def _without_default(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out `candidates` where it is None: digests of policies without it stay what they were."""
+        document: dict[str, Any] = serialize(self)
+        return {key: value for key, value in document.items() if key != "candidates" or value is not None}
 
     @field_validator("sample")
     @classmethod

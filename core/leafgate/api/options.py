@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from pydantic import (
+    BaseModel,
     ConfigDict,
     Field,
     PlainSerializer,
@@ -91,7 +92,8 @@ def _presence(path: Path, info: SerializationInfo) -> str:
 
 _NAME = WithJsonSchema({"type": "string"})
 _WRITTEN = (_NAME, PlainSerializer(_content_digest))
-_PRESENT = (_NAME, PlainSerializer(_presence))
+_SERIALIZED_AS_PRESENT = PlainSerializer(_presence)
+_PRESENT = (_NAME, _SERIALIZED_AS_PRESENT)
 
 DataFile = Annotated[Path, _below("root"), *_WRITTEN]
 """A file below the data's root (the policy's folder, or `--root`); digested by its content."""
@@ -104,3 +106,29 @@ PeopleFile = Annotated[Path, _below("root"), *_PRESENT]
 
 OwnersFile = Annotated[Path, _below("beside"), *_PRESENT]
 """The same, below the policy's own folder."""
+
+
+def people_files(model: BaseModel) -> dict[str, Path]:
+    """The files that options of the types PeopleFile and OwnersFile name, by their options: `known`, `who.files[1]`."""
+    files: dict[str, Path] = {}
+    for name, field in type(model).model_fields.items():
+        about_people = _is_about_people(field.annotation) or _SERIALIZED_AS_PRESENT in field.metadata
+        files |= _files_in(getattr(model, name), name, about_people=about_people)
+    return files
+
+
+def _is_about_people(annotation: Any) -> bool:
+    """Is a file about people, or a type that is made of one?"""
+    if _SERIALIZED_AS_PRESENT in getattr(annotation, "__metadata__", ()):
+        return True
+    return any(map(_is_about_people, get_args(annotation)))
+
+
+def _files_in(option: Any, name: str, *, about_people: bool) -> dict[str, Path]:
+    if isinstance(option, BaseModel):
+        return {f"{name}.{inner}": path for inner, path in people_files(option).items()}
+    if isinstance(option, tuple | list | dict):
+        items = option.items() if isinstance(option, dict) else enumerate(option)
+        parts = (_files_in(item, f"{name}[{key}]", about_people=about_people) for key, item in items)
+        return {inner: path for part in parts for inner, path in part.items()}
+    return {name: option} if about_people and isinstance(option, Path) else {}

@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leafgate.api.knowledge import MAX_CANDIDATES
 from leafgate.types.paths import DocumentPath
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from leafgate.types.release import Publish, Release
     from leafgate.types.report import Finding
     from leafgate.types.schema import Role
+    from leafgate.types.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +48,8 @@ class Grants:
         sample: the share of the people, in [0, 1], whose secrets are known; None where none are drawn.
         fact_count: how many facts about people are known.
         population: the public columns of the population that the people come from.
+        candidates: at most so many people of the table, and of the control, are candidates for attacks that infer who
+            is in the table.
     """
 
     distribution: bool = False
@@ -53,6 +57,7 @@ class Grants:
     sample: float | None = None
     fact_count: int = 0
     population: bool = False
+    candidates: int = MAX_CANDIDATES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,6 +176,8 @@ class AuditPlan(Declarations):
         smallest_cell: public reports print no smaller count of people.
         digest_key: the file with the key of the data's public digest; None where the policy names none.
         origin: where the policy was read from, for the report and the line of each finding.
+        read_people: reads a file about people, as the policy says tables are read; the second argument is its place in
+            the policy, for errors. None where the plan was made without a table.
         identify: returns the policy's name and digests for the report. It reads the files that belong to the policy,
             so the engine calls it after the build: a file that cannot be read is then the builder's error.
     """
@@ -186,6 +193,7 @@ class AuditPlan(Declarations):
     smallest_cell: int = 10
     digest_key: Path | None = None
     origin: PolicyOrigin = IN_MEMORY
+    read_people: Callable[[Path, str], Table] | None = None
     identify: Callable[[], Mapping[str, str]]
 
     @property

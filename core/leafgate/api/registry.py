@@ -17,7 +17,7 @@ from leafgate.api import hookspecs
 from leafgate.api.report_formats import ReportFormat, mistakes
 from leafgate.errors import PolicyError, Problem
 from leafgate.lazy_loading import lazy
-from leafgate.types.adversary import NEEDS
+from leafgate.types.adversary import ACCESS_LEVELS, NEEDS
 from leafgate.types.report import Unit
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from leafgate.api import checks, components, metrics
     from leafgate.api.checks import AuditCheck
-    from leafgate.api.components import Component
+    from leafgate.api.components import AttackModel, Component
 else:  # the help of commands needs none of them
     checks, components, metrics = (lazy(f"leafgate.api.{name}") for name in ("checks", "components", "metrics"))
 
@@ -320,9 +320,8 @@ def _check_offer(component: object, base: type[Component], hook: str) -> None:
         raise TypeError(f'{component.__name__} needs a name: use: Literal["..."] = "..."')
     if issubclass(component, checks.AuditCheck):
         _check_audit_check(component)
-    unknown = sorted(set(component.needs) - NEEDS) if issubclass(component, components.AttackModel) else []
-    if unknown:
-        raise TypeError(f"{component.__name__} needs {unknown[0]!r}, which is none of {', '.join(sorted(NEEDS))}")
+    if issubclass(component, components.AttackModel):
+        _check_attack(component)
     if issubclass(component, metrics.Metric) and component.unit not in set(Unit):
         raise TypeError(
             f"{component.__name__} has a unit that is none of {', '.join(repr(str(unit)) for unit in Unit)}"
@@ -331,6 +330,16 @@ def _check_offer(component: object, base: type[Component], hook: str) -> None:
         raise TypeError(
             f"{component.__name__} needs a direction, at_least or at_most: derive it from AtLeast or AtMost"
         )
+
+
+def _check_attack(attack: type[AttackModel]) -> None:
+    unknown = sorted(set(attack.needs) - NEEDS)
+    if unknown:
+        raise TypeError(f"{attack.__name__} needs {unknown[0]!r}, which is none of {', '.join(sorted(NEEDS))}")
+    if not attack.access_levels or not set(attack.access_levels) <= set(ACCESS_LEVELS):
+        raise TypeError(f"{attack.__name__} needs `access_levels`: one or more of {', '.join(ACCESS_LEVELS)}")
+    if {"candidates", "people"} <= set(attack.needs):
+        raise TypeError(f"{attack.__name__} needs `candidates`, so it cannot need `people`, who are in the table")
 
 
 def _check_audit_check(check: type[AuditCheck]) -> None:

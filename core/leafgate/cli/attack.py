@@ -34,7 +34,7 @@ def run_single_attack(run: Session, release: Path, use: str, secret: str | None)
     check_options(artifact.release, run.plugins, release.name)
     artifact = replace(artifact, release=with_policy_columns(artifact.release, run.table.schema))
     attack = _attack(run, use)
-    tables = (run.population, run.people, run.own_people)
+    tables = (run.population, run.people, run.own_people, run.control, run.test)
     known = granted_knowledge(run.policy, attack, run.table, artifact, *tables)
     tried = run_attack(attack, artifact, known, run.plugins)
     if tried.problem:

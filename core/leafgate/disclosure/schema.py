@@ -397,12 +397,15 @@ class ReleaseDocument(Document):
 class AttackDocument(Document):
     """An attack that was run, and the knowledge that it assumes.
 
-    `granted` is what the policy grants this attack in place of what it grants the others.
+    `granted` is what the policy grants this attack in place of what it grants the others. `access` is what it is handed
+    of the model. `candidates` is at most how many people of the table, and how many who are not in it, it tells apart.
     """
 
     name: str
     assumes: str
     granted: tuple[str, ...] = ()
+    access: Literal["labels", "scores", "file"] = "file"
+    candidates: WholeNumber = 0
 
 
 class MethodDocument(Document):

@@ -7,21 +7,45 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
+from leafgate.algorithms.prediction import class_scores, predict
 from leafgate.api.components import AttackModel, Component
 from leafgate.api.registry import Plugins, use_of
 from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError, LeafgateError, NoReleaseError, PolicyError, ReleaseError
 from leafgate.io.release_codec import ReleaseArtifact
-from leafgate.types.adversary import AdversaryKnowledge, defensive_copy
+from leafgate.types.adversary import (
+    Access,
+    AdversaryKnowledge,
+    Membership,
+    PredictionOracle,
+    QueryLog,
+    defensive_copy,
+)
 from leafgate.types.belief import Belief
+from leafgate.types.evidence import AuditorOnly, PeopleCount
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from leafgate.types.release import Release
+    from leafgate.types.table import Table
 
 
 @dataclass(frozen=True)
 class AttackResult:
     """The beliefs of one attack, or the reason why there are none.
 
-    `known` is what this attack was granted, by which its beliefs are scored.
+    Attributes:
+        attack: the attack as the policy has it.
+        plugin: where it comes from.
+        known: what this attack was granted, by which its beliefs are scored.
+        beliefs: what it believes; empty where there is a problem.
+        problem: the reason why there are no beliefs.
+        membership: who of the candidates in `known` is in the table; None where there are no candidates.
+        queries: how often it asked the model; None where it was handed the release.
     """
 
     attack: AttackModel
@@ -29,6 +53,54 @@ class AttackResult:
     known: AdversaryKnowledge
     beliefs: Sequence[Belief] = ()
     problem: str = ""
+    membership: Membership | None = None
+    queries: QueryLog | None = None
+
+    @property
+    def evidence(self) -> dict[str, Any]:
+        """What the engine itself states in the findings of this attack: candidates and queries.
+
+        How often the model was asked is for auditors, because an attack may ask once for each candidate.
+        """
+        document: dict[str, Any] = {}
+        drawn = self.membership
+        if drawn is not None:
+            in_table = int(drawn.in_table.sum())
+            counts = {
+                "in_table": in_table,
+                "not_in_table": len(drawn.in_table) - in_table,
+                "identical": int(drawn.identical.sum()),
+                "removed": drawn.removed,
+            }
+            document["candidates"] = {name: PeopleCount(count) for name, count in counts.items()}
+        if self.queries is not None:
+            asked = {"calls": self.queries.calls, "rows": self.queries.rows}
+            document["queries"] = {"access": self.attack.chosen_access, "asked": AuditorOnly(asked)}
+        return document
+
+
+def oracle_of(release: Release, access: Access, log: QueryLog) -> PredictionOracle:
+    """The oracle that predicts what the release predicts; it answers with scores where the access has them."""
+
+    def labels(table: Table) -> NDArray[np.int64]:
+        return predict(release, table)
+
+    def scores(table: Table) -> NDArray[np.float64]:
+        return class_scores(release, table)
+
+    return PredictionOracle(release.schema, release.classes, log, labels, scores if access == "scores" else None)
+
+
+def call_infer(
+    attack: AttackModel, release: Release, known: AdversaryKnowledge, log: QueryLog | None = None
+) -> Sequence[Belief]:
+    """What the attack returns, unchecked, when it is handed what the policy chooses of the model.
+
+    Queries are counted in `log`.
+    """
+    access: Any = attack.chosen_access
+    handed: Any = release if access == "file" else oracle_of(release, access, QueryLog() if log is None else log)
+    return attack.without_knows.infer(handed, known)
 
 
 def announce_attack(
@@ -41,7 +113,9 @@ def announce_attack(
     """Pass on an attack's forecast of its run; an error of the forecast is ignored, for the run will report it."""
     try:
         with isolate_plugin_errors(attack, plugins):
-            text = attack.without_knows.forecast(artifact.release, defensive_copy(known))
+            access: Any = attack.chosen_access
+            handed: Any = artifact.release if access == "file" else oracle_of(artifact.release, access, QueryLog())
+            text = attack.without_knows.forecast(handed, defensive_copy(known))
     except LeafgateError:
         return
     if text:
@@ -54,22 +128,29 @@ def run_attack(
     known: AdversaryKnowledge,
     plugins: Plugins,
     section: str = "knows",
+    membership: Membership | None = None,
 ) -> AttackResult:
     """Run one attack and validate its beliefs; an error of it becomes the reason why there is no belief.
 
-    `known` is what is granted to this attack, limited to what it declares. `section` is where the policy grants it, for
-    errors of the attack, which speak of `knows`.
+    Args:
+        attack: an attack of the policy, or one with its defaults.
+        artifact: the release.
+        known: what is granted to this attack, limited to what it declares.
+        plugins: where attacks come from.
+        section: where the policy grants it, for errors of the attack, which speak of `knows`.
+        membership: who of the candidates is in the table; for the result, the attack does not get it.
     """
     origin, release = plugins.origin(attack), artifact.release
-    result = AttackResult(attack, origin, known)
+    log = None if attack.chosen_access == "file" else QueryLog()
+    result = AttackResult(attack, origin, known, membership=membership, queries=log)
     if release.count_semantics not in attack.reads:
         return replace(result, problem=f"cannot read a release whose numbers are {release.count_semantics}")
     if release.model not in attack.models:
         return replace(result, problem=f"cannot read a release whose model is {release.model}")
     try:
         with isolate_plugin_errors(attack, plugins):
-            items = attack.without_knows.infer(release, defensive_copy(known))
-            beliefs = tuple(validate_belief(belief, known, release) for belief in items)
+            items = call_infer(attack, release, defensive_copy(known), log)
+            beliefs = tuple(_validated(belief, known, release if log is None else None) for belief in items)
     except LeafgateError as error:
         located = (replace(each, location=_in_section(each.location, section)) for each in error.problems)
         return replace(result, problem="\n".join(map(str, located)))
@@ -77,6 +158,14 @@ def run_attack(
     if not beliefs or len(set(secrets)) < len(secrets):
         return replace(result, problem="returned two beliefs about one secret" if beliefs else "returned no belief")
     return replace(result, beliefs=beliefs)
+
+
+def _validated(belief: object, known: AdversaryKnowledge, release: Release | None) -> Belief:
+    """The belief, validated; one about people of the table only from an attack that is told who they are."""
+    valid = validate_belief(belief, known, release)
+    if known.candidates is not None and valid.of_people:
+        raise InconclusiveError("its belief is about people of the table, whom an attack with `candidates` cannot know")
+    return valid
 
 
 def _in_section(location: str, section: str) -> str:

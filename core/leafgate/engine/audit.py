@@ -21,8 +21,9 @@ from leafgate.engine.knowledge import Adversaries
 from leafgate.engine.report_facts import files_about_people, files_of, report_of
 from leafgate.engine.score import AuditState, judge
 from leafgate.engine.waivers import SourceLocations, apply_waivers, never, passes
-from leafgate.errors import NoReleaseError
+from leafgate.errors import InconclusiveError, NoReleaseError
 from leafgate.io.release_codec import ReleaseArtifact
+from leafgate.types.adversary import limit_knowledge
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.report import Finding, Report
 from leafgate.types.table import Table
@@ -51,6 +52,7 @@ def audit(
     population: Table | None = None,
     people: Table | None = None,
     own_people: Mapping[str, Table] | None = None,
+    control: Table | None = None,
     *,
     file_checks: ReleaseFileChecks,
     today: date | None = None,
@@ -59,7 +61,7 @@ def audit(
     """Build or load the release, attack it, and hold the scores against the policy's limits.
 
     `people` are those whose secrets the policy's `knows` names, `own_people` those of each attack that names a file in
-    a `knows` of its own, by the attack's name.
+    a `knows` of its own, by the attack's name. `control` are people who are not in the table.
     `file_checks` checks a release that was read from a file. `announce` is called with a line before an attack that
     forecasts how long it will take.
     Waivers are judged on the day `today`, the present day in UTC when left out; without waivers no clock is read.
@@ -68,7 +70,7 @@ def audit(
     """
     seconds: dict[str, float] = {}
     locations = SourceLocations(plan)
-    files = files_of(plan, table, files_about_people(test, population, people, own_people or {}))
+    files = files_of(plan, table, files_about_people(test, population, people, own_people or {}, control))
     try:
         with _timed(seconds, "build"):
             artifact = build(plan, plugins, table, test, file_checks=file_checks)
@@ -76,17 +78,16 @@ def audit(
         refused = locations.of_build([_no_release(plan, plugins, error)])
         _, waivers = apply_waivers(plan, None, [], refused, never, today)
         return Audit(report_of(plan, plugins, table, files, None, refused, waivers))
-    adversaries = Adversaries(plan, table, artifact, population, people, own_people or {})
+    adversaries = Adversaries(plan, table, artifact, population, people, own_people or {}, control, test)
     results = []
     for attack in plan.attacks:
-        known = adversaries.knowledge_of(attack)
-        announce_attack(attack, artifact, known, plugins, announce)
         with _timed(seconds, f"attack {attack.called}"):
-            section = adversaries.grant_of(attack).section
-            results.append(run_attack(attack, artifact, known, plugins, section))
+            results.append(_attacked(attack, adversaries, plugins, announce))
 
     def run_for_claim(attack: AttackModel) -> AttackResult:
-        return run_attack(attack, artifact, adversaries.default_knowledge_of(attack), plugins)
+        known = adversaries.default_knowledge_of(attack)
+        membership = adversaries.default_membership_of(attack)
+        return run_attack(attack, artifact, known, plugins, membership=membership)
 
     with _timed(seconds, "judge"):
         state = AuditState(
@@ -112,6 +113,20 @@ def audit(
         tree, accuracies = tree_view(state, findings), guesses(state)
     report = report_of(plan, plugins, table, files, artifact, findings, waivers)
     return Audit(replace(report, tree=tree, guesses=accuracies), artifact, seconds)
+
+
+def _attacked(
+    attack: AttackModel, adversaries: Adversaries, plugins: Plugins, announce: Callable[[str], None]
+) -> AttackResult:
+    """The result of an attack of the policy with what it is granted; a problem where that cannot be granted."""
+    artifact, section = adversaries.artifact, adversaries.grant_of(attack).section
+    try:
+        known, membership = adversaries.knowledge_of(attack), adversaries.membership_of(attack)
+    except InconclusiveError as error:
+        nothing = limit_knowledge(adversaries.default, attack.needs)
+        return AttackResult(attack, plugins.origin(attack), nothing, problem=str(error))
+    announce_attack(attack, artifact, known, plugins, announce)
+    return run_attack(attack, artifact, known, plugins, section, membership)
 
 
 @contextmanager

@@ -207,10 +207,14 @@ def _may_count_dropped_people(state: AuditState) -> bool:
 
 
 def _unread_parts(state: AuditState) -> Iterator[SoundnessProblem]:
-    """Published parts that no attack of the policy, of those that could run, takes into account."""
+    """Published parts that no attack of the policy, of those that could run, takes into account.
+
+    An attack that only asks the model for predictions takes no published part into account.
+    """
     release = state.release
     ran = [tried.attack for tried in state.attack_results if not tried.problem]
-    read = frozenset[str]().union(*(attack.parts for attack in ran))
+    read_file = [attack for attack in ran if attack.chosen_access == "file"]
+    read = frozenset[str]().union(*(attack.parts for attack in read_file))
     published = {"records": release.records is not None, "alternatives": len(release.fitted_trees) > len(release.trees)}
     for part, is_there in published.items():
         if is_there and ran and part not in read:

@@ -1,24 +1,35 @@
-"""What adversaries know: each attack gets what the policy grants it, limited to what the attack declares in `needs`."""
+"""What adversaries know: each attack gets what the policy grants it, limited to what the attack declares in `needs`.
+
+Who of the candidates is in the table is drawn here too, and goes to the engine and to metrics alone (`Membership`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from leafgate.algorithms.publication import published
-from leafgate.algorithms.sampling import sampled
+from leafgate.algorithms.sampling import MAX_PEOPLE, nested_sample, sampled
 from leafgate.api.components import AttackModel
 from leafgate.api.plan import AuditPlan, KnowledgeGrant
+from leafgate.errors import DataError, InconclusiveError
 from leafgate.io.release_codec import ReleaseArtifact
-from leafgate.types.adversary import AdversaryKnowledge, limit_knowledge
+from leafgate.types.adversary import AdversaryKnowledge, Candidates, Membership, limit_knowledge
 from leafgate.types.release import BuildResult, Release
-from leafgate.types.table import Table
+from leafgate.types.table import Table, distinct_rows
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from leafgate.api.metrics import Metric
     from leafgate.types.adversary import Fact, Mechanism
 
 
@@ -62,6 +73,8 @@ class Adversaries:
         population: the public columns of the population, where the policy names one.
         people: the people in `table` whose secrets the file of the policy's `knows` lists.
         own_people: the same of the files that attacks name in their own `knows`, by the names of these attacks.
+        control: people who are not in the table, where the policy names a file of them.
+        test: the test table, whose people are the control where the policy names none.
     """
 
     plan: AuditPlan
@@ -70,20 +83,62 @@ class Adversaries:
     population: Table | None = None
     people: Table | None = None
     own_people: Mapping[str, Table] = field(default_factory=dict)
+    control: Table | None = None
+    test: Table | None = None
+    _drawn: dict[int, tuple[Candidates, Membership]] = field(default_factory=dict, repr=False, compare=False)
 
     def knowledge_of(self, attack: AttackModel) -> AdversaryKnowledge:
-        """What an attack of the policy gets: by its own `knows` if it has one, else by the policy's."""
+        """What an attack of the policy gets: by its own `knows` if it has one, else by the policy's.
+
+        Raises InconclusiveError where it needs candidates, and nobody is known who is not in the table.
+        """
         own = attack.called in self.plan.own_grants
         people = self.own_people.get(attack.called)
-        return limit_knowledge(self._granted(self.grant_of(attack), people) if own else self.default, attack.needs)
+        known = self._granted(self.grant_of(attack), people) if own else self.default
+        return self._limited(known, attack, self.grant_of(attack))
+
+    def membership_of(self, attack: AttackModel) -> Membership | None:
+        """Who of the candidates of an attack of the policy is in the table; None where it needs no candidates."""
+        return self._draw(self.grant_of(attack))[1] if "candidates" in attack.needs else None
 
     def grant_of(self, attack: AttackModel) -> KnowledgeGrant:
         """What the policy grants an attack of it."""
         return self.plan.own_grants.get(attack.called, self.plan.default_grant)
 
     def default_knowledge_of(self, attack: AttackModel) -> AdversaryKnowledge:
-        """What an attack gets by the policy's `knows`, though an attack of the policy may have its name."""
-        return limit_knowledge(self.default, attack.needs)
+        """What an attack gets by the policy's `knows`, though an attack of the policy may have its name.
+
+        Raises InconclusiveError as `knowledge_of` does.
+        """
+        return self._limited(self.default, attack, self.plan.default_grant)
+
+    def default_membership_of(self, attack: AttackModel) -> Membership | None:
+        """The same of `membership_of`."""
+        return self._draw(self.plan.default_grant)[1] if "candidates" in attack.needs else None
+
+    def _limited(self, known: AdversaryKnowledge, attack: AttackModel, grant: KnowledgeGrant) -> AdversaryKnowledge:
+        candidates = self._draw(grant)[0] if "candidates" in attack.needs else None
+        return limit_knowledge(replace(known, candidates=candidates), attack.needs)
+
+    def _draw(self, grant: KnowledgeGrant) -> tuple[Candidates, Membership]:
+        """The candidates that a grant allows; they are the same for every attack that is granted as many."""
+        most = grant.grants.candidates
+        if most not in self._drawn:
+            self._drawn[most] = draw_candidates(self.table, self._people_outside(), most, self.plan.seed)
+        return self._drawn[most]
+
+    def _people_outside(self) -> Table:
+        """The people of the control, or of the test table in its place."""
+        hint = "name a file of people who are not in the table"
+        if self.control is not None:
+            return self.control
+        if self.test is None:
+            raise InconclusiveError("there are no people who are not in the table", place=CONTROL, remedy=hint)
+        if self.plan.builder.noisy_test:
+            raise InconclusiveError("the test people's numbers have noise on them", place=CONTROL, remedy=hint)
+        if self.test.sha256 == self.table.sha256 != "":
+            raise InconclusiveError("the test table is the table itself", place=CONTROL, remedy=hint)
+        return self.test
 
     @cached_property
     def default(self) -> AdversaryKnowledge:
@@ -112,13 +167,118 @@ class Adversaries:
             return published(result.release, level, builder.measure_options)
 
         public = builder.public_algorithm and level.measure and not builder.wants_test
-        return grant_knowledge(
+        known = grant_knowledge(
             self.table,
             mechanism=mechanism if public else None,
             seed=_own_seed(self.plan.seed, 0),
             population=self.population,
             release=self.artifact.release,
         )
+        return replace(known, reader=_reader_of(self.plan))
+
+
+CONTROL = "data.control"
+
+
+def draw_candidates(table: Table, control: Table, most: int, seed: int) -> tuple[Candidates, Membership]:
+    """People of the table and of the control in random order, and who of them is in the table.
+
+    People of the control with the key of somebody in the table are left out. Those who merely have the same cells stay:
+    they are other people, and `Membership.identical` marks them.
+
+    The order follows from `seed` and from all cells of both tables, so that nobody who knows the seed and the
+    candidates can compute it.
+
+    Args:
+        table: the people whom the release was learned from.
+        control: people with the columns of the same schema.
+        most: of each table at most so many people are drawn, everyone equally likely; with the same seed and tables a
+            larger number contains every smaller one.
+        seed: the policy's seed.
+
+    Raises:
+        InconclusiveError: nobody of the control is left, or there are too many people to draw from.
+    """
+    outside, removed = _without_keys_of(control, table)
+    inside, others = table.without_key, outside.without_key
+    for people in (inside, others):
+        if int(people.persons.sum()) >= MAX_PEOPLE:
+            raise InconclusiveError(f"candidates are drawn from fewer than {MAX_PEOPLE:,} people", place=CONTROL)
+    if not len(others):
+        hint = "name a file of people who are not in the table"
+        raise InconclusiveError("everybody in it is in the table, by their keys", place=CONTROL, remedy=hint)
+    seeds = np.random.SeedSequence([seed, *_content_words(inside, others)], spawn_key=(2,)).generate_state(3).tolist()
+    drawn = [_drawn_rows(people.persons, most, own) for people, own in zip((inside, others), seeds, strict=False)]
+    order = np.random.default_rng(seeds[2]).permutation(sum(map(len, drawn)))
+    in_table = (np.arange(len(order)) < len(drawn[0]))[order]
+    columns = {
+        column.name: pd.concat(
+            [part.frame[column.name].iloc[rows] for part, rows in zip((inside, others), drawn, strict=True)]
+        ).iloc[order]
+        for column in inside.schema.columns
+    }
+    frame = pd.DataFrame({name: cells.array for name, cells in columns.items()})
+    people = Table(inside.schema, frame, np.ones(len(order), dtype=np.int64))
+    weighted = table.rows is not None and not table.counts_people
+    candidates = Candidates(people, len(drawn[0]), len(drawn[1]), weighted)
+    return candidates, Membership(in_table, ~in_table & _also_in(inside, people), removed)
+
+
+def _without_keys_of(control: Table, table: Table) -> tuple[Table, int]:
+    """The control without the people whose key is that of somebody in the table, and how many people these are."""
+    keys = table.schema.having("key")
+    if not keys:
+        return control, 0
+    there = control.frame[keys[0].name].isin(table.frame[keys[0].name]).to_numpy()
+    rows = None if control.rows is None else control.rows[~there]
+    frame = control.frame[~there].reset_index(drop=True)
+    left = replace(control, frame=frame, weight=control.weight[~there], rows=rows, protected={}, _codes={})
+    return left, int(control.persons[there].sum())
+
+
+def _drawn_rows(persons: NDArray[np.int64], most: int, seed: int) -> NDArray[np.int64]:
+    """The row of each person who is drawn, one for each."""
+    taken = nested_sample(persons, min(most, int(persons.sum())), seed)
+    return np.repeat(np.arange(len(persons)), taken)
+
+
+def _also_in(table: Table, people: Table) -> NDArray[np.bool_]:
+    """For each of `people`, whether somebody in the table has the same cells."""
+    _, record = distinct_rows(pd.concat([table.frame, people.frame], ignore_index=True), table.schema)
+    return np.isin(record[len(table) :], record[: len(table)])
+
+
+def _content_words(*tables: Table) -> list[int]:
+    """The digest of all cells and weights, as whole numbers below 2^32."""
+    digest = hashlib.sha256()
+    for table in tables:
+        for column in table.schema.columns:
+            cells = table.frame[column.name]
+            numbers = cells.cat.codes if isinstance(cells.dtype, pd.CategoricalDtype) else cells
+            digest.update(np.ascontiguousarray(numbers.to_numpy(dtype="<f8")).tobytes())
+        digest.update(table.weight.astype("<i8").tobytes())
+    return [int(word) for word in np.frombuffer(digest.digest(), dtype="<u4")]
+
+
+def _reader_of(plan: AuditPlan) -> Callable[[Path], Table]:
+    """Reads the files about people that options of the plan's attacks and metrics name, each once."""
+    components: list[AttackModel | Metric] = [*plan.attacks, *plan.metrics]
+    options = {file: name for component in components for name, file in component.people_files.items()}
+    tables: dict[Path, Table] = {}
+    read_people = plan.read_people
+
+    def read(path: Path) -> Table:
+        if read_people is None or path not in options:
+            hint = "read what an option of type PeopleFile or OwnersFile names"
+            raise InconclusiveError("no attack or metric of the policy names this file in an option", remedy=hint)
+        if path not in tables:
+            try:
+                tables[path] = read_people(path, options[path])
+            except DataError as error:
+                raise InconclusiveError.listing(error.problems) from error
+        return tables[path].defensive_copy()
+
+    return read
 
 
 def _distribution(table: Table) -> dict[str, dict[str, float]]:
@@ -133,5 +293,8 @@ def _distribution(table: Table) -> dict[str, dict[str, float]]:
 
 
 def _own_seed(seed: int, use: int) -> int:
-    """Coins that repeat with the policy's seed: for attacks (0), for drawing known people (1); never the builder's."""
+    """Coins that repeat with the policy's seed: for attacks (0), for drawing known people (1); never the builder's.
+
+    Candidates are drawn with (2), in `draw_candidates`.
+    """
     return int(np.random.SeedSequence(seed, spawn_key=(use,)).generate_state(1)[0])

@@ -18,7 +18,7 @@ from leafgate.api.options import digest
 from leafgate.api.plan import AuditPlan, Grants
 from leafgate.api.registry import Plugins
 from leafgate.engine.waivers import Waivers
-from leafgate.errors import PolicyError
+from leafgate.errors import DataError, PolicyError
 from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.release import Release
@@ -65,22 +65,40 @@ class DataFiles:
 
 
 def files_of(plan: AuditPlan, table: Table, others: Mapping[str, Table | None]) -> DataFiles:
-    """The files that an audit reads people from; PolicyError for a key that is none."""
+    """The files that an audit reads people from.
+
+    Raises PolicyError for a key that is none, and DataError for a file of an option that cannot be read.
+    """
     key = None if plan.digest_key is None else read_key(plan.digest_key)
     fields = {name: other.sha256 for name, other in others.items() if other is not None and other.sha256}
-    fields |= {name: digest(path) for name, path in plan.builder.people_files.items()}
+    fields |= {name: _digest(path, f"build.{name}") for name, path in plan.builder.people_files.items()}
+    for kind, components in (("attacks", plan.attacks), ("metrics", plan.metrics)):
+        for component in components:
+            places = {f"{kind}.{component.called}.{name}": path for name, path in component.people_files.items()}
+            fields |= {place: _digest(path, place) for place, path in places.items()}
     return DataFiles(table.sha256, fields, key)
 
 
+def _digest(path: Path, place: str) -> str:
+    try:
+        return digest(path)
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", place=place) from None
+
+
 def files_about_people(
-    test: Table | None, population: Table | None, people: Table | None, own_people: Mapping[str, Table]
+    test: Table | None,
+    population: Table | None,
+    people: Table | None,
+    own_people: Mapping[str, Table],
+    control: Table | None,
 ) -> dict[str, Table | None]:
     """The tables that an audit reads besides its own, by what they are for.
 
     `own_people` has the people whom an attack knows by its own `knows`, by the attack's name.
     """
     own = {f"people@{name}": table for name, table in own_people.items()}
-    return {"test": test, "population": population, "people": people, **own}
+    return {"test": test, "population": population, "people": people, "control": control, **own}
 
 
 def read_key(path: Path) -> bytes:
@@ -116,6 +134,8 @@ def describe_threat_model(plan: AuditPlan, release: Release | None, schema: Sche
     """The columns by what the adversary knows of them, what else it is granted, its attacks, and what is published.
 
     An attack with a `knows` of its own that differs from the policy's has what that grants, in place of the policy's.
+    One that is not handed the release has its `access`. One that infers who is in the table has `candidates`: at most
+    how many people of the table, and how many who are not in it, it is to tell apart.
 
     Nothing in it comes from the data: it follows from the policy, its plugins and what the release claims.
     """
@@ -139,7 +159,10 @@ def describe_threat_model(plan: AuditPlan, release: Release | None, schema: Sche
 def _describe_attack(plan: AuditPlan, attack: AttackModel) -> dict[str, Any]:
     own = plan.own_grants.get(attack.called)
     granted = {} if own is None else {"granted": list(_granted(own.grants))}
-    return {"name": attack.called, "assumes": attack.threat_model, **granted}
+    handed = {} if attack.chosen_access == "file" else {"access": attack.chosen_access}
+    most = (plan.grants if own is None else own.grants).candidates
+    guessed = {"candidates": most} if "candidates" in attack.needs else {}
+    return {"name": attack.called, "assumes": attack.threat_model, **granted, **handed, **guessed}
 
 
 def _unknown(roles: frozenset[str], name: str, known: list[str], secrets: list[str]) -> bool:

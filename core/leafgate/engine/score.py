@@ -233,6 +233,7 @@ def _score_belief(metric: RecordMetric, state: AuditState, id: str, result: Atta
     scores = worst_scores(metric, [each.scores for each in cases.values()])
     finding = _judge_people(metric, scores, first.case, common, _attack_evidence(first.case, result))
     evidence = {**finding.evidence, **first.evidence, **secondary, **({"scored_because": reason} if reason else {})}
+    evidence |= result.evidence
     finding = replace(finding, limit=replace(metric.limit, scored=scored), evidence=evidence)
     for distribution, why in errors.items():
         problem = f"{DISTRIBUTION_NAMES[distribution]} could not be scored: {why}"
@@ -323,7 +324,7 @@ def judge(metrics: Sequence[Metric], state: AuditState) -> list[Finding]:
 
 def _failed(result: AttackResult) -> Finding:
     name = result.attack.called
-    evidence = {"problem": result.problem}
+    evidence = {"problem": result.problem, **result.evidence}
     return Finding(
         f"attack:{name}",
         "",

@@ -89,6 +89,18 @@ def read_columns(data: TableSource, schema: Schema, path: Path, key: str) -> Tab
     raise problem or DataError("has other columns than the table", place=path.name)
 
 
+def read_columns_there(data: TableSource, schema: Schema, path: Path, key: str) -> Table:
+    """The Table of those columns in `schema` that a file has; without a header, of all of them.
+
+    Raises DataError as read_table does, and where the file has none of these columns.
+    """
+    header = _header(data, path, key)
+    there = tuple(column for column in schema.columns if header is None or column.name in header)
+    if not there:
+        raise DataError("has no column of the policy", place=path.name, remedy="name a file with some of its columns")
+    return read_columns(data, Schema(there, dropped=schema.dropped), path, key)
+
+
 def is_parquet(path: Path) -> bool:
     """Is the file Parquet by its suffix? Every other file is read as CSV."""
     return path.suffix in {".parquet", ".pq"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, create_model, field_validator
 
 from leafgate.api.components import AttackModel, Component
-from leafgate.api.knowledge import Knows
+from leafgate.api.knowledge import MAX_CANDIDATES, Knows
 from leafgate.api.metrics import Metric
 from leafgate.api.options import UNREAD
 from leafgate.api.plan import (
@@ -43,9 +43,13 @@ from leafgate.policy.waivers import Waiver, metric_of, waiver_problems, waivers_
 from leafgate.types.release import Publish
 
 if TYPE_CHECKING:
+    from leafgate.types.schema import Schema
     from leafgate.types.table import Table
 
-KNOWLEDGE = {"distribution": "distribution", "people": "people", "sample": "people", "facts": "facts"}
+KNOWLEDGE = {
+    **{"distribution": "distribution", "people": "people", "sample": "people", "facts": "facts"},
+    "candidates": "candidates",
+}
 """What a policy may grant, and what attacks that take it into account list in `needs`."""
 
 
@@ -230,6 +234,7 @@ def _grants(knows: Knows, policy: Policy) -> Grants:
         sample=knows.sample,
         fact_count=len(knows.facts) if knows.facts_known is None else knows.facts_known,
         population=policy.data.population is not None,
+        candidates=knows.candidates or MAX_CANDIDATES,
     )
 
 
@@ -278,8 +283,20 @@ def compile_plan(policy: Policy, origin: PolicyOrigin = IN_MEMORY, *, table: Tab
         smallest_cell=policy.report.smallest_cell,
         digest_key=policy.report.digest_key,
         origin=origin,
+        read_people=None if table is None else _reader(policy, table.schema),
         identify=lambda: _identity(policy),
     )
+
+
+def _reader(policy: Policy, schema: Schema) -> Callable[[Path, str], Table]:
+    """Reads files about people that have columns of this schema."""
+
+    def read(path: Path, place: str) -> Table:
+        from leafgate.io.tables import read_columns_there
+
+        return read_columns_there(policy.data, schema, path, place)
+
+    return read
 
 
 def waiver_terms(waiver: Waiver, metrics: Sequence[Metric]) -> WaiverTerms:

@@ -239,6 +239,10 @@ class Data(Strict):
     population: PeopleFile | None = Field(
         None, description="A larger table that the people come from, with its public columns."
     )
+    control: PeopleFile | None = Field(
+        None,
+        description="People who are not in the table, for attacks that infer who is in it; `test` when left out.",
+    )
     missing: tuple[str, ...] = Field(("",), description='Cells that mean "unknown".')
     on_missing: Literal["drop", "keep"] | None = Field(
         None,
@@ -347,7 +351,9 @@ class Policy(Strict):
         data = {"path", "unlisted"}  # what others may say that extend this policy changes nothing that it asks for
         exclude: Any = {"data": data, "report": {"digest_key"}, "waivers": True, "extends": True}
         document = self.model_dump(mode="json", exclude=exclude, context=context)
-        for column in document["data"]["columns"].values():  # digests of policies without them stay what they were
+        if document["data"]["control"] is None:  # digests of policies without these stay what they were
+            del document["data"]["control"]
+        for column in document["data"]["columns"].values():
             for key in ("counts", "reason"):
                 if column[key] is None:
                     del column[key]

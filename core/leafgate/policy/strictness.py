@@ -12,7 +12,8 @@ from typing import Annotated, Any, Literal
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
-from leafgate.api.components import Component
+from leafgate.api.components import AttackModel, Component
+from leafgate.api.knowledge import MAX_CANDIDATES
 from leafgate.api.metrics import RecordMetric
 from leafgate.api.plan import SourceLine
 from leafgate.api.registry import Plugins
@@ -20,6 +21,7 @@ from leafgate.io.json import is_number
 from leafgate.policy.models import AS_ROLES, Unlisted
 from leafgate.policy.sources import PolicyDocument, component_name, dict_or_empty
 from leafgate.policy.waivers import MAX_DAYS, addresses_of
+from leafgate.types.adversary import ACCESS_LEVELS
 from leafgate.types.paths import DocumentPath, format_path, locate
 from leafgate.types.release import LEVELS
 
@@ -36,6 +38,8 @@ def option_change(kind: type[Component] | None, key: str, old: Any, new: Any, no
         return "tighter" if new == "worst" else "looser" if old == "worst" else "different"
     if key in {"of", "secret"}:
         return "looser" if old is None else "tighter" if new is None else "different"
+    if key == "access":
+        return _access(old, new)
     if key == "average":
         return "looser" if new else "different" if now.get("allow") else "tighter"
     if kind is not None and key in kind.stricter_more | kind.stricter_less:
@@ -71,6 +75,13 @@ def _level(old: Any, new: Any) -> Kind:
     if old not in LEVELS or new not in LEVELS:
         return "different"
     return _less(LEVELS.index(old), LEVELS.index(new))
+
+
+def _access(old: Any, new: Any) -> Kind:
+    """An attack that is handed more of the model is tighter."""
+    if old not in ACCESS_LEVELS or new not in ACCESS_LEVELS:
+        return "different"
+    return _more(ACCESS_LEVELS.index(old), ACCESS_LEVELS.index(new))
 
 
 def _fewer_reviewers(old: Any, new: Any) -> Kind:
@@ -115,6 +126,7 @@ ORDERED: list[tuple[DocumentPath, Any, Callable[[Any, Any], Kind]]] = [
     (("publish", "measure"), True, _less),
     (("knows", "distribution"), False, _more),
     (("knows", "sample"), 0, _more),
+    (("knows", "candidates"), MAX_CANDIDATES, _more),
     (("report", "smallest_cell"), 10, _more),
     (("max_waiver_days",), MAX_DAYS, _less),
     (("approvals", "reviewers"), None, _fewer_reviewers),
@@ -349,7 +361,7 @@ class _Comparing:
             dict_or_empty(locate(written.document, path))
             for written, path in ((self.older, section), (self.newer, now))
         )
-        for key, default in (("distribution", False), ("sample", 0)):
+        for key, default in (("distribution", False), ("sample", 0), ("candidates", MAX_CANDIDATES)):
             old, new = (default if granted.get(key) is None else granted[key] for granted in (before, after))
             if old != new:
                 yield (key,), self._change(_more(old, new), (*section, key), old, new, (*now, key))
@@ -367,9 +379,10 @@ class _Comparing:
     def rest(self) -> Iterator[PolicyChange]:
         """Values without an order: the policy's name, its files and how they are read, its seed."""
         has_columns = bool(locate(self.older.document, ("data", "columns")))
-        stated: list[DocumentPath] = [("knows", "people"), ("data", "population"), ("report", "digest_key")]
+        granted: list[DocumentPath] = [("knows", "people"), ("data", "control")]
+        stated: list[DocumentPath] = [*granted, ("data", "population"), ("report", "digest_key")]
         for path in stated:
-            yield from self._stated(path, *self._both(path), grants=path == ("knows", "people"))
+            yield from self._stated(path, *self._both(path), grants=path in granted)
         described: list[DocumentPath] = [("name",), ("data", "path"), ("data", "test"), ("seed",), *READ]
         for path in described:
             old, new = self._both(path)
@@ -436,6 +449,8 @@ def _option(kind: type[Component] | None, document: dict[str, Any], key: str) ->
     """Return the option's value in the document, or its default."""
     if key == "scored" and kind is not None and issubclass(kind, RecordMetric):
         return document.get(key, kind.default_scored())
+    if key == "access" and kind is not None and issubclass(kind, AttackModel):
+        return document.get(key) or kind.strongest_access()
     field = None if kind is None else kind.model_fields.get(key)
     default = None if field is None or field.is_required() else field.get_default(call_default_factory=True)
     return document.get(key, to_jsonable_python(default, fallback=str))

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from leafgate.types.table import Table
 
 
-PolicyTables = tuple["Table", "Table | None", "Table | None", "Table | None", Mapping[str, "Table"]]
-"""The table, the test table, the population, the known people, and those of each attack by its name."""
+PolicyTables = tuple["Table", "Table | None", "Table | None", "Table | None", Mapping[str, "Table"], "Table | None"]
+"""The table, the test table, the population, the known people, those of each attack by its name, and the control."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,11 @@ class Session:
     people: Table | None = None
     source: PolicyOrigin = IN_MEMORY
     own_people: Mapping[str, Table] = field(default_factory=dict)
+    control: Table | None = None
 
     def audit(self, today: date | None = None, announce: Callable[[str], None] = lambda line: None) -> NotebookAudit:
         """Build, attack and judge as `audit_policy` does; the timings include the reading of the tables."""
-        tables = (self.table, self.test, self.population, self.people, self.own_people)
+        tables = (self.table, self.test, self.population, self.people, self.own_people, self.control)
         audited = audit_policy(self.policy, self.plugins, *tables, source=self.source, today=today, announce=announce)
         return replace(audited, seconds={**self.seconds, **audited.seconds})
 
@@ -61,6 +62,7 @@ def audit_policy(
     population: Table | None = None,
     people: Table | None = None,
     own_people: Mapping[str, Table] | None = None,
+    control: Table | None = None,
     *,
     source: PolicyOrigin = IN_MEMORY,
     today: date | None = None,
@@ -76,6 +78,7 @@ def audit_policy(
         population: the public columns of the population.
         people: the people whose secrets the adversary knows by the policy's `knows`.
         own_people: the same of each attack that names a file in its own `knows`, by the attack's name.
+        control: people who are not in the table, with all its columns.
         source: where the policy was read from.
         today: the day on which waivers are judged; the present day in UTC when left out.
         announce: is called with a line before an attack that forecasts a long run.
@@ -89,7 +92,7 @@ def audit_policy(
     from leafgate.session.notebook import NotebookAudit
 
     plan = compile_plan(policy, source, table=table)
-    tables = (table, test, population, people, own_people)
+    tables = (table, test, population, people, own_people, control)
     audited = audit(plan, plugins, *tables, file_checks=FILE_CHECKS, today=today, announce=announce)
     return NotebookAudit.of(audited, policy.plugins)
 
@@ -128,6 +131,8 @@ def granted_knowledge(
     population: Table | None = None,
     people: Table | None = None,
     own_people: Mapping[str, Table] | None = None,
+    control: Table | None = None,
+    test: Table | None = None,
 ) -> AdversaryKnowledge:
     """What an attack on this release is granted; the tables as `audit_policy` takes them.
 
@@ -135,10 +140,12 @@ def granted_knowledge(
 
     Raises:
         InvalidError: the facts of the policy do not fit the table.
+        InconclusiveError: the attack needs candidates, and nobody is known who is not in the table.
     """
     from leafgate.engine.knowledge import Adversaries
 
-    adversaries = Adversaries(compile_plan(policy, table=table), table, artifact, population, people, own_people or {})
+    plan = compile_plan(policy, table=table)
+    adversaries = Adversaries(plan, table, artifact, population, people, own_people or {}, control, test)
     known = adversaries.knowledge_of if attack in policy.attacks else adversaries.default_knowledge_of
     return known(attack)
 
@@ -172,9 +179,9 @@ def open_session(
     source = replace(loaded.source, given=tuple(_given(path, data, root, each_org(org), test)))
     policy = with_data_files(loaded.policy, data, test)
     start = time.perf_counter()
-    table, test_table, population, people, own_people = read_tables(policy)
+    table, test_table, population, people, own_people, control = read_tables(policy)
     seconds = {"read": time.perf_counter() - start}
-    return Session(policy, loaded.plugins, table, test_table, seconds, population, people, source, own_people)
+    return Session(policy, loaded.plugins, table, test_table, seconds, population, people, source, own_people, control)
 
 
 def _given(
@@ -192,7 +199,8 @@ def _given(
 def read_tables(policy: Policy) -> PolicyTables:
     """The table, the test table, the population and the known people that a policy names.
 
-    Last are the known people of each attack whose own `knows` names a file; a file that several name is read once.
+    Then come the known people of each attack whose own `knows` names a file; a file that several name is read once.
+    Last are the people who are not in the table.
 
     Raises:
         PolicyError: the policy names no table.
@@ -216,7 +224,11 @@ def read_tables(policy: Policy) -> PolicyTables:
             read[path] = read_people(data, table, path, f"{section}.people")
     people = None if policy.knows.people is None else read[policy.knows.people]
     own_people = {name: read[path] for name, path in _own_people_files(policy).items()}
-    return table, test, population, people, own_people
+    control = None if data.control is None else read_table(data, table.schema, data.control, "data.control")
+    if control is not None and control.sha256 == table.sha256:
+        remedy = "name a file of people who are not in the table"
+        raise DataError("is the table itself", place="data.control", remedy=remedy)
+    return table, test, population, people, own_people, control
 
 
 def _own_people_files(policy: Policy) -> dict[str, Path]:
@@ -246,10 +258,11 @@ class SharedTables:
 
 
 def _data_key(policy: Policy) -> bytes:
-    named = (policy.data.path, policy.data.test, policy.data.population, policy.knows.people)
+    data = policy.data
+    named = (data.path, data.test, data.population, policy.knows.people, data.control)
     own = _own_people_files(policy)
     files = [*(str(path) for path in named), *(f"{name} {path}" for name, path in sorted(own.items()))]
-    document = policy.data.model_dump(mode="json", exclude={"path", "test", "population"})
+    document = data.model_dump(mode="json", exclude={"path", "test", "population", "control"})
     return canonical([files, list(document["columns"].items()), document])
 
 

@@ -7,15 +7,18 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
+from leafgate.errors import InconclusiveError
 from leafgate.types.schema import Value
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
 
     from leafgate.types.release import Release
-    from leafgate.types.schema import Schema
+    from leafgate.types.schema import Column, Schema
     from leafgate.types.table import Table
 
     Mechanism = Callable[[Table, np.random.Generator], Release]
@@ -92,9 +95,192 @@ def _words(wanted: tuple[Value, ...] | Between) -> str:
     return " or ".join("missing" if value is None else repr(value) for value in wanted)
 
 
-Need = Literal["distribution", "people", "facts", "label_accuracies", "population", "mechanism"]
+Need = Literal["distribution", "people", "facts", "label_accuracies", "population", "mechanism", "candidates"]
 """The optional parts of an adversary's knowledge, as attacks declare them in `needs`."""
 NEEDS: frozenset[str] = frozenset(get_args(Need))
+
+
+Access = Literal["labels", "scores", "file"]
+"""What an attack is handed of the model: answers with labels, answers with scores, or the release itself."""
+ACCESS_LEVELS: tuple[Access, ...] = get_args(Access)
+"""The same, the weakest first."""
+
+
+@dataclass
+class QueryLog:
+    """How often an oracle was asked, and of how many rows in all."""
+
+    calls: int = 0
+    rows: int = 0
+
+
+class PredictionOracle:
+    """The model as somebody sees it who can ask it for predictions and does not have the file.
+
+    It has no attribute by which the release can be reached. Attacks are not sandboxed, though: one that looks into the
+    closures of the oracle's functions or through the interpreter's memory is a plugin that must not be trusted.
+
+    Attributes:
+        schema: the columns, their domains and roles, as the release states them.
+        classes: the labels that the model can answer, in the order of the columns of `scores`.
+        access: `labels` or `scores`.
+    """
+
+    __slots__ = ("_labels", "_log", "_scores", "access", "classes", "schema")
+
+    def __init__(
+        self,
+        schema: Schema,
+        classes: tuple[str, ...],
+        log: QueryLog,
+        labels: Callable[[Table], NDArray[np.int64]],
+        scores: Callable[[Table], NDArray[np.float64]] | None = None,
+    ) -> None:
+        """An oracle that answers by these functions of a table, and counts in `log`.
+
+        Args:
+            schema: the columns of a query.
+            classes: the labels.
+            log: where queries are counted.
+            labels: gives the position of each row's class, -1 for none: shape (n_rows,).
+            scores: gives the score of each class, NaN for none: shape (n_rows, n_classes). None where the attack may
+                ask for labels only.
+        """
+        self.schema, self.classes = schema, classes
+        self.access: Access = "labels" if scores is None else "scores"
+        self._labels, self._scores, self._log = labels, scores, log
+
+    @property
+    def calls(self) -> int:
+        """How often it was asked."""
+        return self._log.calls
+
+    @property
+    def rows(self) -> int:
+        """Of how many rows it was asked in all."""
+        return self._log.rows
+
+    def labels(self, frame: pd.DataFrame) -> pd.Series:
+        """The label that the model predicts for each row: categorical over `classes`; missing where it has none.
+
+        Args:
+            frame: every column of the schema but the class, which is ignored, as are others: values of the declared
+                domain as texts or categories, numbers, and None or NaN where a cell is missing.
+
+        Raises:
+            InconclusiveError: a column is not there or has a cell outside its domain, or what is published is not
+                enough to predict.
+        """
+        import pandas as pd
+
+        answers = self._labels(self._asked(frame))
+        return pd.Series(pd.Categorical.from_codes(answers, categories=pd.Index(self.classes)), index=frame.index)
+
+    def scores(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The score of each class for each row: columns `classes`; rows sum to 1, or are NaN where it has none.
+
+        Args:
+            frame: as `labels` takes it.
+
+        Raises:
+            InconclusiveError: the attack may ask for labels only; or as `labels`.
+        """
+        import pandas as pd
+
+        if self._scores is None:
+            raise InconclusiveError("it may ask the model for labels only, not for scores")
+        return pd.DataFrame(self._scores(self._asked(frame)), index=frame.index, columns=list(self.classes))
+
+    def _asked(self, frame: pd.DataFrame) -> Table:
+        """The rows of a query as a table, a row for each; counts the query."""
+        import numpy as np
+        import pandas as pd
+
+        from leafgate.types.table import Table
+
+        cells = {}
+        for column in self.schema.columns:
+            if column.name not in frame.columns and "class" not in column.roles:
+                raise InconclusiveError(f"its query lacks the column {column.name!r}")
+            ignored = "class" in column.roles
+            asked = pd.Series(np.nan, index=frame.index) if ignored else frame[column.name]
+            cells[column.name] = _query_cells(column, asked)
+        self._log.calls += 1
+        self._log.rows += len(frame)
+        return Table(self.schema, pd.DataFrame(cells), np.ones(len(frame), dtype=np.int64))
+
+
+def _query_cells(column: Column, cells: pd.Series) -> pd.Series:
+    """Cells of a query as a table holds them; InconclusiveError for one outside the column's domain."""
+    import numpy as np
+    import pandas as pd
+
+    outside = InconclusiveError(f"its query has cells outside the domain of {column.name!r}")
+    if column.values is None:
+        try:
+            return pd.Series(cells.to_numpy(dtype=np.float64, na_value=np.nan))
+        except (TypeError, ValueError):
+            raise outside from None
+    codes = pd.Index(column.values, dtype=object).get_indexer(pd.Index(cells.astype(object)))
+    if ((codes < 0) & cells.notna().to_numpy()).any():
+        raise outside
+    return pd.Series(pd.Categorical.from_codes(codes, categories=pd.Index(column.values)))
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """People of whom the adversary does not know whether they are in the table that the release was learned from.
+
+    People of the table and people who are not in it, in random order. Which of them are in the table is known to the
+    engine alone: nothing here depends on it, neither the order nor an index, nor the categories of a column.
+
+    Attributes:
+        table: a row for each person, each with weight 1, so that people with equal records have several rows; every
+            column of the schema, the class and the secrets too.
+        in_table: how many of them are in the table, from 1.
+        not_in_table: how many of them are not in the table, from 1.
+        training_weighted: whether the policy has a column of weights that do not count people. A builder may use them,
+            while every candidate is one person here.
+    """
+
+    table: Table
+    in_table: int
+    not_in_table: int
+    training_weighted: bool = False
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """A row for each candidate: categoricals over the schema's domains, numbers as floats; missing cells NaN."""
+        return self.table.frame
+
+    @property
+    def prior(self) -> float:
+        """The share of the candidates who are in the table, in (0, 1)."""
+        return self.in_table / (self.in_table + self.not_in_table)
+
+    def __len__(self) -> int:
+        """How many candidates there are."""
+        return len(self.table)
+
+
+@dataclass(frozen=True)
+class Membership:
+    """Who of the candidates is in the table: the engine and metrics know it, and no attack.
+
+    Attributes:
+        in_table: shape (n_candidates,), whether this candidate is in the table.
+        identical: shape (n_candidates,), whether this candidate is not in the table and has, in every column that
+            candidates have, the cells of somebody who is.
+        removed: people of the control who are no candidates, because their key is that of somebody in the table.
+    """
+
+    in_table: NDArray[np.bool_]
+    identical: NDArray[np.bool_]
+    removed: int = 0
+
+    def __post_init__(self) -> None:
+        self.in_table.setflags(write=False)
+        self.identical.setflags(write=False)
 
 
 @dataclass(frozen=True)
@@ -104,7 +290,8 @@ class AdversaryKnowledge:
     Attributes:
         schema: the roles and domains of all columns.
         public: one row for each distinct public record (the quasi-identifiers of everyone in the table), its weight
-            the people who share it.
+            the people who share it. It has no rows for an attack that gets `candidates`, which is not told who is in
+            the table.
         distribution: for each secret the share of each value among all people; empty unless the policy grants it.
         mechanism: runs the public algorithm on a table of the attacker's own; None when the algorithm is not public.
         seed: for attacks that use random numbers, so that an audit repeats.
@@ -114,6 +301,8 @@ class AdversaryKnowledge:
         label_accuracies: for each predicted class the share of the people with this prediction who have it, as
             somebody with test data would know it; None unless a release's labels are worth more than its numbers say.
         vote_accuracies: the same for the class that most trees of a forest predict, where the forest adds up numbers.
+        candidates: people in the table and people who are not, for attacks that infer who is in it.
+        reader: reads a file about people that an option of the policy's components names; None outside an audit.
     """
 
     schema: Schema
@@ -126,6 +315,23 @@ class AdversaryKnowledge:
     facts: tuple[Fact, ...] = ()
     label_accuracies: Mapping[str, float] | None = None
     vote_accuracies: Mapping[str, float] | None = None
+    candidates: Candidates | None = None
+    reader: Callable[[Path], Table] | None = field(default=None, repr=False)
+
+    def read(self, path: Path) -> Table:
+        """The people in a file that an option of a component names, with those of the policy's columns that it has.
+
+        Args:
+            path: the value of an option of type PeopleFile or OwnersFile. The file is read as the table is: as CSV or
+                Parquet, with the same missing cells and domains. Without a header it has all columns of the policy.
+
+        Raises:
+            InconclusiveError: no option of the policy's attacks and metrics names the file, or it does not fit the
+                policy's columns.
+        """
+        if self.reader is None:
+            raise InconclusiveError("files about people are read in audits only")
+        return self.reader(path)
 
     @property
     def records(self) -> pd.DataFrame:
@@ -140,14 +346,18 @@ class AdversaryKnowledge:
 def limit_knowledge(known: AdversaryKnowledge, needs: Collection[str]) -> AdversaryKnowledge:
     """The knowledge without the optional parts that are not among `needs`.
 
-    `vote_accuracies` belong to the `label_accuracies`.
+    `vote_accuracies` belong to the `label_accuracies`. Knowledge with `candidates` says of nobody that they are in the
+    table: it has no public records and no known people.
     """
+    guesses_members = "candidates" in needs
     return replace(
         known,
+        public=known.public.without_rows if guesses_members else known.public,
+        candidates=known.candidates if guesses_members else None,
         distribution=known.distribution if "distribution" in needs else {},
         mechanism=known.mechanism if "mechanism" in needs else None,
         population=known.population if "population" in needs else None,
-        people=known.people if "people" in needs else None,
+        people=known.people if "people" in needs and not guesses_members else None,
         facts=known.facts if "facts" in needs else (),
         label_accuracies=known.label_accuracies if "label_accuracies" in needs else None,
         vote_accuracies=known.vote_accuracies if "label_accuracies" in needs else None,
@@ -159,4 +369,9 @@ def defensive_copy(known: AdversaryKnowledge) -> AdversaryKnowledge:
     population, people = (
         None if table is None else table.defensive_copy() for table in (known.population, known.people)
     )
-    return replace(known, public=known.public.defensive_copy(), population=population, people=people)
+    candidates = known.candidates
+    if candidates is not None:
+        candidates = replace(candidates, table=candidates.table.defensive_copy())
+    return replace(
+        known, public=known.public.defensive_copy(), population=population, people=people, candidates=candidates
+    )

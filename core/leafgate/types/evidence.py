@@ -38,14 +38,19 @@ MAX_COUNT = 2**53 - 1
 
 RESERVED = frozenset(
     {
-        *("claim", "composition", "derived", "problem", "reason", "reason_in_full", "refutes", "remedy"),
-        *("scored_because", "tried", "tries", "unbounded", "worst"),
+        *("candidates", "claim", "composition", "derived", "problem", "queries", "reason", "reason_in_full"),
+        *("refutes", "remedy", "scored_because", "tried", "tries", "unbounded", "worst"),
     }
 )
 """The keys that mean something to the core; no metric may use them."""
 
 
-CORE_OF_ATTACKS = frozenset({"claim", "composition", "derived", "scored_because", "tried", "unbounded", "worst"})
+CORE_OF_ATTACKS = frozenset(
+    {
+        *("candidates", "claim", "composition", "derived", "queries"),
+        *("scored_because", "tried", "unbounded", "worst"),
+    }
+)
 """The keys that the core alone writes beside an attack's evidence; no attack may use them."""
 
 SEVERITIES = ("low", "medium", "high")

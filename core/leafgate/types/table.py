@@ -112,6 +112,12 @@ class Table:
         return self.project([column.name for column in self.schema.public])
 
     @cached_property
+    def without_rows(self) -> Table:
+        """The table of nobody, with the same columns."""
+        frame = self.frame.iloc[:0].reset_index(drop=True)
+        return Table(self.schema, frame, np.zeros(0, dtype=np.int64), counts_people=self.counts_people)
+
+    @cached_property
     def without_key(self) -> Table:
         """The table as builders and attacks may see it."""
         names = [column.name for column in self.schema.columns if "key" not in column.roles]

@@ -136,6 +136,7 @@ EMPTY: dict[str, Any] = {
     "label_accuracies": None,
     "population": None,
     "mechanism": None,
+    "candidates": None,
 }
 
 
@@ -150,7 +151,7 @@ def heard_by(needs: frozenset[str], **said: Any) -> AdversaryKnowledge:
     plugins = plugins_with(attack_that(listen, needs=needs))
     chosen = policy_with(plugins, attacks=[{"use": "nosy", **said}], publish={"leaves": "labels"}, knows=GRANTED)
     table = table_of(chosen.data.meaning().columns, ROWS, WEIGHT)
-    audit_policy(chosen, plugins, table, population=table.public[0])
+    audit_policy(chosen, plugins, table, table, table.public[0])
     return heard[0]
 
 
@@ -170,7 +171,7 @@ def test_an_attack_gets_what_it_declares_and_nothing_else(need: str | None, said
 
 
 def test_the_accuracies_of_votes_are_granted_with_those_of_labels() -> None:
-    known = replace(heard_by(NEEDS), vote_accuracies={"flu": 1.0})
+    known = replace(heard_by(NEEDS - {"candidates"}), vote_accuracies={"flu": 1.0})
     both = limit_knowledge(known, {"label_accuracies"})
     neither = limit_knowledge(known, NEEDS - {"label_accuracies"})
     assert both.vote_accuracies == {"flu": 1.0}

@@ -1,0 +1,215 @@
+"""`data.control`: people who are not in the table, read as the table is."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import leafgate
+from leafgate.api import DataError
+from leafgate.policy.load import load_policy
+from leafgate.policy.sources import read_policy
+from leafgate.policy.strictness import compare_policies
+from leafgate.session.run import SharedTables, open_session
+from stranger import install
+from survey import HEADER, PEOPLE, policy, survey
+
+OTHERS = f"{HEADER}\n33,f,no,no\n44,m,yes,yes\n"
+COUNTING = """
+from typing import Literal
+from leafgate.api import AttackModel, Belief, InconclusiveError, hookimpl
+leafgate_api = ">=2,<3"
+
+class Counting(AttackModel):
+    use: Literal["counting_candidates"] = "counting_candidates"
+    needs = frozenset({"candidates"})
+    access_levels = frozenset({"labels", "scores", "file"})
+
+    def infer(self, release, known):
+        people = known.candidates
+        raise InconclusiveError(f"{people.in_table} and {people.not_in_table}")
+
+@hookimpl
+def attack_models():
+    return [Counting]
+"""
+ATTACKS = [{"use": "linking"}, {"use": "counting_candidates"}]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder, with an attack installed that says how many candidates there are."""
+    install(tmp_path, "leafgate_counting_candidates", COUNTING)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "others.csv").write_text(OTHERS)
+    return tmp_path
+
+
+def counted(path: Path, *words: str | Path) -> str:
+    """What the attack says."""
+    document = leafgate("audit", path, "--json", *words).document
+    (problem,) = (each for each in document["findings"] if each["id"] == "attack:counting_candidates")
+    return str(problem["evidence"]["problem"])
+
+
+def test_people_of_the_control_are_candidates(folder: Path) -> None:
+    path = survey(folder, {"data.control": "others.csv", "attacks": ATTACKS})
+    assert counted(path) == "24 and 2"
+
+
+def test_the_test_file_of_the_command_line_is_the_control(folder: Path) -> None:
+    path = survey(folder, {"attacks": ATTACKS})
+    assert "no people who are not in the table" in counted(path)
+    assert counted(path, "--test", folder / "others.csv") == "24 and 2"
+
+
+def test_a_test_table_that_is_the_table_itself_is_no_control(folder: Path) -> None:
+    path = survey(folder, {"attacks": ATTACKS, "data.test": "people.csv"})
+    assert "the test table is the table itself" in counted(path)
+
+
+def test_a_control_that_is_the_table_itself_is_refused(folder: Path) -> None:
+    (folder / "same.csv").write_text(PEOPLE)
+    with pytest.raises(DataError, match=r"data\.control: is the table itself"):
+        open_session(survey(folder, {"data.control": "same.csv"}))
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (OTHERS.replace("33", "133"), "outside the `bounds`"),
+        (OTHERS.replace("33", ""), "have missing cells"),
+        (OTHERS.replace("smoker,", ""), "smoker"),
+    ],
+)
+def test_a_control_that_does_not_fit_the_policy_is_refused(folder: Path, content: str, why: str) -> None:
+    (folder / "others.csv").write_text(content)
+    ended = leafgate("audit", survey(folder, {"data.control": "others.csv"}), "--json")
+    assert ended.code == 2
+    assert why in str(ended.problems)
+    assert "others.csv" in str(ended.problems)
+
+
+def test_people_of_the_control_with_missing_cells_are_dropped_where_the_policy_says_so(folder: Path) -> None:
+    (folder / "others.csv").write_text(f"{OTHERS},m,no,no\n")
+    said = {"data.control": "others.csv", "attacks": ATTACKS, "data.on_missing": "drop"}
+    assert counted(survey(folder, said)) == "24 and 2"
+
+
+def test_the_control_is_below_the_root(folder: Path) -> None:
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    for name in ("people.csv", "others.csv"):
+        (elsewhere / name).write_text(PEOPLE if name == "people.csv" else OTHERS)
+    path = survey(folder, {"data.control": "others.csv", "attacks": ATTACKS})
+    (folder / "others.csv").unlink()
+    assert counted(path, "--root", elsewhere) == "24 and 2"
+    (path.parent / "policy.yaml").write_text(path.read_text().replace("others.csv", "../others.csv"))
+    ended = leafgate("validate", path, "--json")
+    assert [problem["place"] for problem in ended.problems] == ["data.control"]
+
+
+def test_an_auditor_sees_the_digest_of_the_control_and_the_public_does_not(folder: Path) -> None:
+    path, out = survey(folder, {"data.control": "others.csv"}), folder / "out"
+    assert leafgate("audit", path, "--out", out, "--audience", "auditor").code == 0
+    assert json.loads((out / "report.json").read_text())["data"]["files"].keys() == {"control"}
+    assert "control" not in json.dumps(leafgate("audit", path, "--json").document["data"])
+
+
+def test_a_policys_digest_tells_only_that_there_is_a_control(folder: Path) -> None:
+    path = survey(folder, {"data.control": "others.csv"})
+    first = load_policy(path).policy.sha256
+    (folder / "others.csv").write_text(PEOPLE)
+    assert load_policy(path).policy.sha256 == first
+    assert load_policy(survey(folder)).policy.sha256 != first
+
+
+def test_a_policy_that_extends_another_finds_its_control_beside_that(folder: Path) -> None:
+    general = folder / "general"
+    general.mkdir()
+    (general / "others.csv").write_text(OTHERS)
+    (general / "parent.yaml").write_text(json.dumps(policy({"data.control": "others.csv", "attacks": ATTACKS})))
+    (folder / "people.csv").write_text(PEOPLE)
+    (folder / "others.csv").unlink()
+    child = folder / "child.yaml"
+    child.write_text("extends: general/parent.yaml\ndata: {path: people.csv}\n")
+    assert open_session(child, folder / "people.csv").control is not None
+
+
+def test_policies_that_differ_in_the_control_are_read_apart(folder: Path) -> None:
+    tables = SharedTables()
+    plain, controlled = (load_policy(survey(folder, said)).policy for said in ({}, {"data.control": "others.csv"}))
+    assert tables.of(plain)[5] is None
+    assert tables.of(controlled)[5] is not None
+
+
+# --- Which policy is stricter ---
+
+ACCESS = "attacks.1.access"
+UNKNOWN = "knows.candidates"
+BASE: dict[str, Any] = {"data.control": "others.csv", "attacks": ATTACKS, "knows.candidates": 100}
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "kind"),
+    [
+        ({}, {"data.control": ...}, "looser"),
+        ({"data.control": ...}, {}, "tighter"),
+        ({}, {"data.control": "people.csv"}, "different"),
+        ({}, {"knows.candidates": 99}, "looser"),
+        ({}, {"knows.candidates": 101}, "tighter"),
+        ({}, {"knows.candidates": ...}, "tighter"),
+        ({UNKNOWN: ...}, {UNKNOWN: ..., "attacks.1.knows": {"candidates": 99}}, "looser"),
+        ({}, {ACCESS: "labels"}, "looser"),
+        ({ACCESS: "labels"}, {ACCESS: "scores"}, "tighter"),
+        ({ACCESS: "scores"}, {}, "tighter"),
+        ({}, {ACCESS: "file"}, None),
+    ],
+)
+def test_what_is_stricter(folder: Path, older: dict[str, Any], newer: dict[str, Any], kind: str | None) -> None:
+    policies = []
+    for said in (older, newer):
+        document = policy({place: value for place, value in BASE.items() if said.get(place, value) is not ...})
+        path = folder / "policy.yaml"
+        path.write_text(json.dumps(policy_changed(document, said)))
+        policies.append((read_policy(path), load_policy(path)))
+    changes = compare_policies(policies[0][0], policies[1][0], policies[0][1].plugins)
+    assert {change.kind for change in changes} == (set() if kind is None else {kind})
+
+
+def policy_changed(document: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    document = copy.deepcopy(document)
+    for place, value in changes.items():
+        if value is not ...:
+            *above, last = place.split(".")
+            here: Any = document
+            for part in above:
+                here = here[int(part)] if isinstance(here, list) else here.setdefault(part, {})
+            here[last] = value
+    return document
+
+
+@pytest.mark.parametrize(
+    ("child", "place"),
+    [
+        ("attacks: [{use: counting_candidates, access: labels}]\n", "attacks[1].access"),
+        ("knows: {candidates: 3}\n", "knows.candidates"),
+        ("data: {control: people.csv}\n", "data.control"),
+    ],
+)
+def test_a_policy_that_extends_another_cannot_weaken_it(folder: Path, child: str, place: str) -> None:
+    survey(folder, BASE)
+    path = folder / "child.yaml"
+    path.write_text("extends: policy.yaml\n" + child)
+    ended = leafgate("validate", path, "--json")
+    assert ended.code == 2
+    assert any(place in problem["place"] for problem in ended.problems), ended.problems
+
+
+def test_candidates_that_no_attack_uses_are_refused(folder: Path) -> None:
+    ended = leafgate("validate", survey(folder, {"knows.candidates": 100}), "--json")
+    assert [problem["place"] for problem in ended.problems] == ["knows.candidates"]

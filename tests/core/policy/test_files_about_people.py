@@ -1,0 +1,172 @@
+"""Files about people in options of attacks and metrics: read, digested, and kept from the public."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import leafgate
+from leafgate.api import OwnersFile, PeopleFile, PolicyFile, Strict
+from leafgate.api.options import people_files
+from leafgate.policy.load import load_policy
+from leafgate.session.run import open_session
+from stranger import install
+from survey import HEADER, PEOPLE, survey
+
+WITNESS = '''
+from typing import Literal
+import numpy as np
+import pandas as pd
+from leafgate.api import AttackModel, AtMost, Belief, InconclusiveError, PeopleFile, hookimpl
+leafgate_api = ">=2,<3"
+
+class Witness(AttackModel):
+    """Knows people of a file of its own, whether or not they are in the table."""
+    use: Literal["witness"] = "witness"
+    seen: PeopleFile | None = None
+    other: str = ""
+
+    def infer(self, release, known):
+        from pathlib import Path
+        people = known.read(Path(self.other) if self.other else self.seen)
+        evidence = {"seen": people.people, "columns": list(people.frame.columns)}
+        even = pd.DataFrame(0.5, index=range(len(known.records)), columns=list(known.schema["ill"].domain))
+        return [Belief("ill", np.arange(len(known.records)), even, evidence=evidence)]
+
+class Remembered(AtMost):
+    """How many people its file has."""
+    use: Literal["remembered"] = "remembered"
+    seen: PeopleFile
+
+    def score(self, case):
+        return pd.Series(float(case.known.read(self.seen).people), index=range(len(case.table)))
+
+@hookimpl
+def attack_models():
+    return [Witness]
+
+@hookimpl
+def privacy_metrics():
+    return [Remembered]
+'''
+SEEN = f"{HEADER.replace('age,', '')}\nf,no,yes\nm,no,no\nf,no,yes\n"
+SAID: dict[str, Any] = {
+    "attacks": [{"use": "witness", "seen": "seen.csv"}],
+    "metrics": [{"use": "remembered", "seen": "seen.csv", "at_most": 3}],
+    "report.smallest_cell": 1,
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    install(tmp_path, "leafgate_witness", WITNESS)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "seen.csv").write_text(SEEN)
+    return tmp_path
+
+
+def audited(path: Path, out: Path) -> dict[str, Any]:
+    """The auditor's report."""
+    leafgate("audit", path, "--out", out, "--audience", "auditor")
+    document: dict[str, Any] = json.loads((out / "report.json").read_text())
+    return document
+
+
+def test_an_attack_and_a_metric_read_the_columns_that_their_file_has(folder: Path) -> None:
+    findings = audited(survey(folder, SAID), folder / "out")["findings"]
+    (judged,) = (each for each in findings if each["metric"] == "remembered")
+    assert (judged["value"], judged["passed"]) == (3, True)
+    assert judged["evidence"]["seen"] == 3
+    assert judged["evidence"]["columns"] == ["sex", "smoker", "ill"]
+
+
+def test_an_auditor_sees_the_digest_of_each_components_file(folder: Path) -> None:
+    path = survey(folder, SAID)
+    files = audited(path, folder / "out")["data"]["files"]
+    digest = hashlib.sha256(SEEN.encode()).hexdigest()
+    assert files == {"attacks.witness.seen": digest, "metrics.remembered.seen": digest}
+    assert digest not in leafgate("audit", path, "--json").out
+
+
+def test_a_policys_digest_tells_only_that_a_component_has_a_file(folder: Path) -> None:
+    path = survey(folder, SAID)
+    first = load_policy(path).policy.sha256
+    (folder / "seen.csv").write_text(PEOPLE)
+    assert load_policy(path).policy.sha256 == first
+
+
+def test_a_file_that_no_option_names_is_not_read(folder: Path) -> None:
+    (folder / "hidden.csv").write_text(SEEN)
+    said = SAID | {"attacks": [{"use": "witness", "other": str(folder / "hidden.csv")}]}
+    problems = [each.evidence.get("problem", "") for each in open_session(survey(folder, said)).audit().report.findings]
+    assert any("no attack or metric of the policy names this file" in problem for problem in problems)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [(SEEN.replace("f,", "x,"), "outside the `values`"), ("shoes\n41\n", "has no column of the policy")],
+)
+def test_a_file_that_does_not_fit_leaves_the_attack_inconclusive(folder: Path, content: str, why: str) -> None:
+    (folder / "seen.csv").write_text(content)
+    report = open_session(survey(folder, SAID | {"metrics": [{"use": "k_anonymity", "at_least": 1}]})).audit().report
+    (problem,) = (each for each in report.findings if each.id == "attack:witness")
+    assert why in problem.evidence["problem"]
+    assert "41" not in problem.evidence["problem"]
+
+
+def test_a_file_that_is_not_there_is_invalid(folder: Path) -> None:
+    (folder / "seen.csv").unlink()
+    ended = leafgate("audit", survey(folder, SAID), "--json")
+    assert ended.code == 2
+    assert ended.problems[0]["place"] == "attacks.witness.seen"
+
+
+@pytest.mark.parametrize("name", ["../seen.csv", "/etc/hostname"])
+def test_a_components_file_is_below_the_root(folder: Path, name: str) -> None:
+    said = SAID | {"attacks": [{"use": "witness", "seen": name}]}
+    ended = leafgate("validate", survey(folder, said), "--json")
+    assert [problem["place"] for problem in ended.problems] == ["attacks[0].seen"]
+
+
+def test_the_root_moves_a_components_file(folder: Path) -> None:
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "people.csv").write_text(PEOPLE)
+    (folder / "seen.csv").rename(elsewhere / "seen.csv")
+    assert leafgate("audit", survey(folder, SAID), "--root", elsewhere).code == 0
+
+
+class Inner(Strict):
+    """Options within an option."""
+
+    known: PeopleFile
+
+
+class Options(Strict):
+    """Files of every kind in every place."""
+
+    alone: OwnersFile
+    maybe: PeopleFile | None = None
+    several: tuple[PeopleFile, ...] = ()
+    named: dict[str, PeopleFile] = {}  # noqa: RUF012  a pydantic field
+    inner: tuple[Inner, ...] = ()
+    model: PolicyFile
+
+
+def test_files_about_people_are_those_of_two_types_wherever_an_option_has_them(tmp_path: Path) -> None:
+    document = {
+        "alone": "a",
+        "maybe": "b",
+        "several": ["c", "d"],
+        "named": {"x": "e"},
+        "inner": [{"known": "f"}],
+        "model": "m",
+    }
+    options = Options.model_validate_json(json.dumps(document), context={"beside": tmp_path, "root": tmp_path})
+    names = {"alone": "a", "maybe": "b", "several[0]": "c", "several[1]": "d", "named[x]": "e", "inner[0].known": "f"}
+    assert people_files(options) == {option: tmp_path / name for option, name in names.items()}
+    assert people_files(Options(alone="a", model="m")).keys() == {"alone"}
