@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import yaml
 
-from leafgate.api.components import AttackModel
 from leafgate.errors import NoReleaseError
 from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.session.run import Session, build_release, granted_knowledge, open_session
-from leafgate_downgrading import Conditioning, NaiveBayes, Restoration, TreeInference
+from leafgate_downgrading import CellAttack, Conditioning, NaiveBayes, Restoration, TreeInference
 from leafgate_downgrading.grid import WITHHELD
 
 FILE = Path("congressional_voting") / "house-votes-84.data"
@@ -79,15 +78,13 @@ def attacked(root: Path, draw: int, way: str, options: Mapping[str, Any], tau: f
     return Attacked(draw, way, tau, seconds, further(sealed), right, {use: one[1] for use, one in found.items()})
 
 
-def judged(run: Session, sealed: ReleaseArtifact, attack: AttackModel, tau: float) -> tuple[float, float]:
+def judged(run: Session, sealed: ReleaseArtifact, attack: CellAttack, tau: float) -> tuple[float, float]:
     """The share of parties an attack guesses, and of those it believes with no more than tau."""
     beliefs = {
         belief.secret: belief
         for belief in attack.infer(sealed.release, granted_knowledge(run.policy, attack, run.table, sealed))
     }
     belief = beliefs["party"]
-    assert belief.posterior is not None
-    assert belief.record_positions is not None
     assert sealed.origins is not None
     truth = run.table.without_key.codes("party")[np.asarray(sealed.origins)[belief.record_positions]]
     chances = belief.posterior.to_numpy()

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from leafgate.api.components import AttackModel
+from leafgate.api import AttackModel, CellBelief
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.release import Release
 from leafgate.types.schema import Column, Schema
@@ -138,8 +138,9 @@ def estimates(everyone: People) -> Iterator[Estimate]:
         known = replace(grant_knowledge(everyone.table()), schema=everyone.schema)
         for attack, model in ATTACKS.items():
             for belief in model.infer(release, known):
-                i = [column.name for column in everyone.schema.features].index(str(belief.secret))
+                assert isinstance(belief, CellBelief)
+                i = [column.name for column in everyone.schema.features].index(belief.secret)
                 original = everyone.numbers[:, i]
                 assert belief.estimates is not None
                 error = np.sqrt(((belief.estimates - original) ** 2).mean()) / original.std()
-                yield Estimate(name, str(belief.secret), attack, float(error))
+                yield Estimate(name, belief.secret, attack, float(error))

@@ -21,6 +21,7 @@ import pandas as pd
 from leafgate.api import AttackModel
 from leafgate.api.context import ScoringContext
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.types.belief import secret_of
 from leafgate.types.noise import Law, Noise, noise_with
 from leafgate.types.release import Records, Release
 from leafgate.types.schema import Column, Schema
@@ -123,7 +124,7 @@ def find(root: Path, draws: int) -> tuple[list[Found], list[Kept]]:
             scores[law, snr, NOTHING, name].append((1.0, np.bincount(table.codes(name)).max() / PEOPLE, 0.0))
         for name, attack in ATTACKS.items():
             for belief in attack.infer(release, known):
-                scores[law, snr, name, str(belief.secret)].append(
+                scores[law, snr, name, str(secret_of(belief))].append(
                     scored(ScoringContext(table, None, release, known, belief, scored="derived"))
                 )
     return [_found(*key, result) for key, result in scores.items()], [

@@ -17,7 +17,7 @@ from leafgate.api import (
     PeopleCount,
     PositiveInt,
     ScoringContext,
-    UnreadableError,
+    SecretBelief,
     hookimpl,
     lazy,
 )
@@ -58,6 +58,7 @@ class Divergence(AtLeast):
     floor: Floor = Field(1e-9, description="The smallest probability that a value counts with, up to 0.001.")
     top: PositiveInt = Field(10, description="How many records a report for auditors lists.")
 
+    judges = frozenset({SecretBelief})  # a cell's posterior may differ between people with equal quasi-identifiers
     private = True
     scorable = ONLY_DERIVED
     threat_model = BELIEF
@@ -76,13 +77,7 @@ class Divergence(AtLeast):
     )
 
     def score(self, case: ScoringContext) -> pd.Series:
-        """The divergence of each row's public record, in nats.
-
-        Raises UnreadableError for an attack on single published records: it may believe different things of people
-        with the same quasi-identifiers.
-        """
-        if case.belief is not None and case.belief.record_positions is not None:
-            raise UnreadableError("the attack is about single cells, not about people with equal quasi-identifiers")
+        """The divergence of each row's public record, in nats."""
         _, number = case.table.public
         return pd.Series(divergences(true_shares(case), _of_public(case, case.posterior), self.floor)[number])
 
@@ -90,7 +85,7 @@ class Divergence(AtLeast):
         """How many cells needed the floor and, if there is a baseline, which divergences fell most; for auditors."""
         true, believed = true_shares(case), _of_public(case, case.posterior)
         document: dict[str, Any] = {"floored": AuditorOnly(floored(true, believed, self.floor))}
-        if case.belief is not None and case.belief.prior is not None:
+        if isinstance(case.belief, SecretBelief) and case.belief.prior is not None:
             before = divergences(true, _of_public(case, case.prior), self.floor)
             now, people = divergences(true, believed, self.floor), case.table.public[0].weight
             document["top"] = AuditorOnly(_largest_decreases(now, before, people, self.top))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from pydantic import Field, model_validator
 
 from leafgate.api import (
+    ABOUT_GROUPS,
     AtLeast,
     AtMost,
     Example,
@@ -206,6 +207,7 @@ class KMap(AtLeast):
 
     use: Literal["k_map"] = "k_map"
 
+    judges = ABOUT_GROUPS
     groups_only = True
     unit = Unit.PEOPLE
     threat_model = "The adversary knows the public columns of the population, and not who of it is in the table."
@@ -235,6 +237,7 @@ class ReidentificationRisk(AtMost):
         description="Does the adversary know who is in the table (prosecutor), or only the population (journalist)?",
     )
 
+    judges = ABOUT_GROUPS
     groups_only = True
     unit = Unit.ONE_OVER_PEOPLE
     threat_model = "Whatever the attack it judges assumes; in a group everyone is as likely."
@@ -263,6 +266,7 @@ class Uniques(AtMost):
 
     use: Literal["uniques"] = "uniques"
 
+    judges = ABOUT_GROUPS
     groups_only = True
     unit = Unit.SHARE
     threat_model = "Whatever the attack it judges assumes."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
@@ -10,7 +9,7 @@ from pydantic import BeforeValidator, Field
 from leafgate.api import (
     AdversaryKnowledge,
     AttackModel,
-    Belief,
+    CellBelief,
     InconclusiveError,
     NonNegativeFloat,
     PositiveInt,
@@ -48,7 +47,7 @@ class CellAttack(AttackModel):
     models = frozenset({"none", "trees"})
     parts = frozenset({"records"})
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> list[CellBelief]:
         """One belief for each column with withheld cells; InconclusiveError where there are none.
 
         Numbers without `bins` have nothing to believe probabilities of, and are left out; cells that are generalised
@@ -66,7 +65,7 @@ class CellAttack(AttackModel):
             withheld = np.array([records.rows[row][place] == grid.WITHHELD for row in rows[mine].tolist()])
             if column.countable and withheld.any():
                 frame = pd.DataFrame(chances[withheld], columns=pd.Index(column.domain, dtype=object))
-                beliefs.append(Belief(column.name, None, frame, record_positions=rows[mine][withheld]))
+                beliefs.append(CellBelief(column.name, frame, rows[mine][withheld]))
         if not beliefs:
             raise InconclusiveError("the release withholds numbers only, which have no `bins`")
         return beliefs

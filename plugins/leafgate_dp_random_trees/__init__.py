@@ -7,7 +7,7 @@ release satisfies the conditions of its account (`randomness` tests its counts),
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
@@ -15,7 +15,7 @@ from pydantic import Field
 from leafgate.api import (
     AdversaryKnowledge,
     AttackModel,
-    Belief,
+    MechanismBelief,
     Metric,
     Release,
     ReleaseAtMost,
@@ -107,7 +107,7 @@ class Distinguish(DistinguishOptions):
     def forecast(self, release: Release, known: AdversaryKnowledge) -> str:
         return attack.forecast(self, release, known)
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> list[MechanismBelief]:
         return [attack.distinguish(self, release, known)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from leafgate.api import AdversaryKnowledge, AttackModel, Belief, Release, hookimpl, lazy
+from leafgate.api import AdversaryKnowledge, AttackModel, GroupBelief, Release, SecretBelief, hookimpl, lazy
 
 if TYPE_CHECKING:
     from leafgate_linking import attack
@@ -36,7 +36,7 @@ class Linking(AttackModel):
         "forests: docs/sources.md"
     )
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[GroupBelief | SecretBelief]:
         return attack.infer(release, known)
 
 

@@ -16,16 +16,17 @@ from leafgate.algorithms.prediction import predicted_classes
 from leafgate.api import (
     AdversaryKnowledge,
     AuditorOnly,
-    Belief,
     Certainty,
     Column,
     Floats,
+    GroupBelief,
     Ids,
     InconclusiveError,
     PeopleCount,
     Records,
     Release,
     Schema,
+    SecretBelief,
     Table,
     columns_asked,
     distinct_rows,
@@ -102,7 +103,7 @@ class Linked:
         return [residual.leaves(int(of[group])) for residual, of in zip(self.residuals, self.numbers, strict=True)]
 
 
-def infer(release: Release, known: AdversaryKnowledge) -> list[Belief]:
+def infer(release: Release, known: AdversaryKnowledge) -> list[SecretBelief] | list[GroupBelief]:
     """One belief for each sensitive column; with none, one belief of groups only."""
     linked = link(release, known)
     people = np.bincount(linked.groups, weights=known.weight, minlength=linked.size).astype(np.float64)
@@ -111,21 +112,21 @@ def infer(release: Release, known: AdversaryKnowledge) -> list[Belief]:
     if release.publish.leaves == "labels" and not release.predicts_numbers:
         evidence["labels"] = AuditorOnly(_labels(linked, people))
     secrets = [column for column in known.schema.secrets if column.countable]
-    certainties = {name: _certainty(linked, name, people) for name in [None, *(s.name for s in secrets)]}
-    about: list[tuple[str | None, pd.DataFrame | None]] = [
-        (s.name, _posterior(linked, s, certainties[s.name])) for s in secrets
-    ]
+    explain = _explain(linked)
+    if not secrets:
+        return [GroupBelief(linked.groups, evidence=evidence, explain=explain, population_groups=linked.population)]
+    certainties = {secret.name: _certainty(linked, secret.name, people) for secret in secrets}
     beliefs = [
-        Belief(
-            name,
-            linked.groups,
-            chances,
+        SecretBelief(
+            secret.name,
+            _posterior(linked, secret, certainties[secret.name]),
+            equivalence_class=linked.groups,
             evidence=evidence,
-            explain=_explain(linked),
+            explain=explain,
             population_groups=linked.population,
-            certainty=certainties[name],
+            certainty=certainties[secret.name],
         )
-        for name, chances in about or [(None, None)]
+        for secret in secrets
     ]
     return [mark_unmodelled_scores(belief, release) for belief in beliefs]
 
@@ -284,7 +285,7 @@ def _label_weights(reached: Sequence[Reached], classes: Sequence[str]) -> list[f
     return [sum(each.leaf.label == label for each in reached) / max(len(reached), 1) for label in classes]
 
 
-def _certainty(linked: Linked, secret: str | None, people: Floats) -> Certainty:
+def _certainty(linked: Linked, secret: str, people: Floats) -> Certainty:
     """What of a belief follows from exact counts of people: nothing if somebody may reach no leaf."""
     release = linked.release
     if (
@@ -293,9 +294,9 @@ def _certainty(linked: Linked, secret: str | None, people: Floats) -> Certainty:
         or any(residual.may_end_nowhere for residual in linked.residuals)
     ):
         return "guess"
-    if secret is not None and _own_records(linked, secret, people):
+    if _own_records(linked, secret, people):
         return "shares"
-    reads_labels = secret is not None and (secret == release.target or linked.class_value[0] is not None)
+    reads_labels = secret == release.target or linked.class_value[0] is not None
     return "guess" if reads_labels and linked.known.label_accuracies is not None else "certain"
 
 

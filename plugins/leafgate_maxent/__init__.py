@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from leafgate.api import AdversaryKnowledge, AttackModel, Belief, PositiveFloat, Release, hookimpl, lazy
+from leafgate.api import (
+    AdversaryKnowledge,
+    AttackModel,
+    GroupBelief,
+    PositiveFloat,
+    Release,
+    SecretBelief,
+    hookimpl,
+    lazy,
+)
 
 if TYPE_CHECKING:
     from leafgate.api import Declarations
@@ -67,7 +76,7 @@ class MaxEnt(_TreeConstraintsAttack):
         stranded = self.members != "all" and not plan.grants.population
         return "`members: subset` needs `data.population`, of whom the adversary takes the people" if stranded else ""
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[GroupBelief | SecretBelief]:
         settings = problems.SolveSettings(self.solver, self.starts, self.time_limit, known.seed)
         return attack.infer(release, known, settings, internal=self.internal, members=self.members == "all")
 
@@ -85,7 +94,7 @@ class Counting(_TreeConstraintsAttack):
     threat_model = THREAT + " It takes every data set that agrees with all of this for equally likely."
     formula = "P(x | q) = the mean share of x among the people of q over all data sets that agree with everything told"
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[GroupBelief | SecretBelief]:
         return attack.infer_counting(
             release, known, internal=self.internal, most_states=self.most_states, time_limit=self.time_limit
         )

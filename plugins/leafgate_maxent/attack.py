@@ -14,14 +14,15 @@ from leafgate.algorithms.derivable import mark_unmodelled_scores
 from leafgate.api import (
     AdversaryKnowledge,
     AuditorOnly,
-    Belief,
     CategoricalSplit,
     Certainty,
     Column,
     Floats,
+    GroupBelief,
     Ids,
     NumericSplit,
     Release,
+    SecretBelief,
 )
 from leafgate_maxent.counting.posterior import counting_posterior
 from leafgate_maxent.problem.build import Model, build_model
@@ -123,7 +124,7 @@ def _describe_binding(problem: Problem, outcome: Outcome) -> list[Mapping[str, A
 
 def infer(
     release: Release, known: AdversaryKnowledge, settings: SolveSettings, *, internal: bool, members: bool
-) -> list[Belief]:
+) -> list[SecretBelief] | list[GroupBelief]:
     """The posterior of largest entropy for each secret, with the leaves-only posterior as its prior.
 
     Args:
@@ -144,13 +145,12 @@ def infer(
         cost = _cost_of_unknown_members(known, full, solve(full.problem, settings), model, outcome)
         evidence["cost_of_not_knowing_members"] = AuditorOnly(cost)
     leaves = leaves_only(release, known, members, settings)
-    beliefs = _beliefs(release, model, known, outcome.people, evidence, leaves, outcome.alternatives)
-    return [mark_unmodelled_scores(belief, release) for belief in beliefs]
+    return _beliefs(release, model, known, outcome.people, evidence, leaves, others=outcome.alternatives)
 
 
 def infer_counting(
     release: Release, known: AdversaryKnowledge, *, internal: bool, most_states: int, time_limit: float
-) -> list[Belief]:
+) -> list[SecretBelief] | list[GroupBelief]:
     """The posterior when every data set that agrees with the release is equally likely.
 
     Args:
@@ -171,9 +171,8 @@ def infer_counting(
     if posterior.log_data_sets is not None:
         evidence["log_data_sets"] = AuditorOnly(posterior.log_data_sets)
     leaves = leaves_only(release, known, True, SolveSettings(time_limit=time_limit))
-    beliefs = _beliefs(release, model, known, posterior.people, evidence, leaves)
     certainty: Certainty = "certain" if posterior.exact else "guess"  # true in every data set is true in this one
-    return [mark_unmodelled_scores(replace(belief, certainty=certainty), release) for belief in beliefs]
+    return _beliefs(release, model, known, posterior.people, evidence, leaves, certainty=certainty)
 
 
 def _beliefs(
@@ -183,30 +182,34 @@ def _beliefs(
     people: Floats,
     evidence: dict[str, Any],
     leaves: tuple[Model, Floats],
+    *,
     others: Sequence[Floats] = (),
-) -> list[Belief]:
+    certainty: Certainty = "guess",
+) -> list[SecretBelief] | list[GroupBelief]:
     secrets = [column for column in known.schema.secrets if column.values is not None]
     groups = groups_of(model, known)
     explain = group_explainer(model, groups)
     if not secrets:
-        return [Belief(None, groups, evidence=evidence, explain=explain)]
+        return [GroupBelief(groups, evidence=evidence, explain=explain)]
     bare = replace(known, distribution={})
 
     def believed(model: Model, people: Floats, secret: Column, known: AdversaryKnowledge) -> pd.DataFrame:
         return with_leaf_statistics(posterior_of(model, people, secret, known), model, secret, release)
 
-    return [
-        Belief(
+    beliefs = [
+        SecretBelief(
             secret.name,
-            groups,
             believed(model, people, secret, known),
+            equivalence_class=groups,
             evidence=evidence,
             explain=explain,
             prior=believed(*leaves, secret, bare),
             alternative_posteriors=tuple(believed(model, other, secret, known) for other in others),
+            certainty=certainty,
         )
         for secret in secrets
     ]
+    return [mark_unmodelled_scores(belief, release) for belief in beliefs]
 
 
 def with_leaf_statistics(chances: pd.DataFrame, model: Model, secret: Column, release: Release) -> pd.DataFrame:

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from leafgate.api import AtLeast, AtMost, Example, InconclusiveError, Metric, ScoringContext, Unit, hookimpl, lazy
+from leafgate.api import (
+    ABOUT_GROUPS,
+    AtLeast,
+    AtMost,
+    Example,
+    InconclusiveError,
+    Metric,
+    ScoringContext,
+    Unit,
+    hookimpl,
+    lazy,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,6 +34,7 @@ class KAnonymity(AtLeast):
 
     use: Literal["k_anonymity"] = "k_anonymity"
 
+    judges = ABOUT_GROUPS
     groups_only = True
     unit = Unit.PEOPLE
     checks = "k"

@@ -11,7 +11,7 @@ from pydantic import Field
 from leafgate.api import (
     AdversaryKnowledge,
     AttackModel,
-    Belief,
+    CellBelief,
     Column,
     InconclusiveError,
     Noise,
@@ -72,7 +72,7 @@ class Posterior(_OnRecords):
     formula = "P(bin | w) = sum over x in the bin of f_R(w - x) F_X(x) / f_W(w), F_X by maximum likelihood (EM)"
     source = f'R. Agrawal, R. Srikant, "Privacy-Preserving Data Mining", SIGMOD 2000; {AGGARWAL}'
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> list[CellBelief]:
         """The posterior of each secret number, column by column.
 
         PolicyError where a column said to be of `whole` numbers has other bins, or none.
@@ -110,7 +110,7 @@ class SpectralFilter(_OnRecords):
         'Perturbation Techniques", ICDM 2003'
     )
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> list[CellBelief]:
         """The spectral filter's estimates, and a normal belief around them."""
 
         def estimator(numbers: Floats, moments: Moments) -> Estimates:
@@ -133,7 +133,7 @@ class PcaDr(_OnRecords):
     )
     source = f"{HUANG}, section 5"
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> list[CellBelief]:
         """The estimates of PCA-DR, and a normal belief around them."""
 
         def estimator(numbers: Floats, moments: Moments) -> Estimates:
@@ -153,7 +153,7 @@ class BeDr(_OnRecords):
     )
     source = f"{HUANG}, section 6"
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> list[CellBelief]:
         """The estimates of BE-DR, and a normal belief around them."""
 
         def estimator(numbers: Floats, moments: Moments) -> Estimates:
@@ -246,7 +246,7 @@ def _check_whole(schema: Schema, whole: Sequence[str]) -> None:
 
 def _around_estimates(
     release: Release, known: AdversaryKnowledge, estimator: Callable[[Floats, Moments], Estimates]
-) -> list[Belief]:
+) -> list[CellBelief]:
     """What an attack on all the noisy columns together believes of the secrets among them.
 
     Departure: the papers have equal noise in every column; here columns are first divided by their noise's standard
@@ -286,7 +286,7 @@ def normal_in_bins(middle: Floats, spread: Floats, bins: Sequence[float]) -> Flo
     return np.where(total > 0, inside / np.where(total > 0, total, 1), nearest)
 
 
-def _belief(column: Column, chances: Floats, estimates: Floats, evidence: Mapping[str, Any]) -> Belief:
+def _belief(column: Column, chances: Floats, estimates: Floats, evidence: Mapping[str, Any]) -> CellBelief:
     frame = pd.DataFrame(chances, columns=pd.Index(column.domain, dtype=object))
     cells = np.arange(len(estimates))
-    return Belief(column.name, None, frame, record_positions=cells, estimates=estimates, evidence=evidence)
+    return CellBelief(column.name, frame, cells, estimates=estimates, evidence=evidence)

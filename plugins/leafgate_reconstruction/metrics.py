@@ -10,6 +10,7 @@ from pydantic import Field
 
 from leafgate.api import (
     AtLeast,
+    CellBelief,
     Column,
     InconclusiveError,
     Metric,
@@ -18,7 +19,6 @@ from leafgate.api import (
     ReleaseAtLeast,
     ReleaseAtMost,
     ScoringContext,
-    UnreadableError,
     lazy,
 )
 from leafgate_reconstruction.attacks import AGGARWAL, HUANG, MINER
@@ -82,6 +82,7 @@ class NormalisedRmse(AtLeast):
 
     use: Literal["normalised_rmse"] = "normalised_rmse"
 
+    judges = frozenset({CellBelief})
     private = True
     groups_only = True
     threat_model = "Whatever the attack it judges assumes."
@@ -96,14 +97,13 @@ class NormalisedRmse(AtLeast):
 
         UnreadableError where the attack has no estimates, InconclusiveError where all originals are equal.
         """
-        if case.belief is None or case.belief.estimates is None:
-            raise UnreadableError("the attack estimates no numbers")
+        estimates = case.estimates
         true, weight = case.table.numbers(case.secret.name), case.table.weight
         present = ~np.isnan(true)
         spread = np.sqrt(_variance(true[present], weight[present])) if present.any() else 0.0
         if not spread > 0:
             raise InconclusiveError("everybody has the same number, so errors cannot be measured by its spread")
-        missed = np.average((case.belief.estimates[present] - true[present]) ** 2, weights=weight[present])
+        missed = np.average((estimates[present] - true[present]) ** 2, weights=weight[present])
         return pd.Series(np.full(len(true), float(np.sqrt(missed)) / spread))
 
 

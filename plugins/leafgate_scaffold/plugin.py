@@ -31,7 +31,7 @@ OPTIONS: Mapping[Kind, str] = {"attack": "", "metric": "at_least=0.1", "builder"
 """Arguments that the conformance test makes each kind of component with."""
 
 IMPORTS: Mapping[Kind, tuple[str, ...]] = {
-    "attack": ("AdversaryKnowledge", "AttackModel", "Belief", "Release"),
+    "attack": ("AdversaryKnowledge", "AttackModel", "Release", "SecretBelief"),
     "metric": ("AtLeast", "Example", "Metric", "ScoringContext"),
     "builder": ("Release", "Table", "TreeBuilder"),
 }

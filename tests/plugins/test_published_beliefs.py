@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from any_table import policy_for_any_table
 from leafgate.algorithms.prediction import needs_label_accuracies
 from leafgate.algorithms.publication import published
-from leafgate.api import AttackModel, Belief
+from leafgate.api import AttackModel, SecretBelief
 from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
 from leafgate.engine.audit import Audit
@@ -64,9 +64,9 @@ def knowing(table: Table, release: Release, **more: Any) -> AdversaryKnowledge:
 def believed(release: Release, table: Table, attack: AttackModel | None = None, about: str = "") -> dict[Any, Any]:
     """The posterior of the people of each value of the first public column, about the first secret or another."""
     known = knowing(table, release)
-    beliefs = {belief.secret: belief for belief in (attack or Linking()).infer(release, known)}
+    found = (attack or Linking()).infer(release, known)
+    beliefs = {belief.secret: belief for belief in found if isinstance(belief, SecretBelief)}
     chances = beliefs[about or next(iter(beliefs))].posterior
-    assert chances is not None
     return dict(zip(known.records.iloc[:, 0].tolist(), chances.to_numpy().tolist(), strict=True))
 
 
@@ -105,7 +105,7 @@ def test_a_forest_is_believed_as_its_mean_of_shares(attack: AttackModel) -> None
     )
     known = replace(knowing(SICK_TOWN, release), label_accuracies=None, vote_accuracies=None)
     (belief,) = attack.infer(release, known)
-    assert belief.posterior is not None
+    assert isinstance(belief, SecretBelief)
     assert belief.posterior["yes"].tolist() == pytest.approx([0.98, 0.6])
 
 
@@ -115,7 +115,7 @@ def test_a_tree_that_says_nothing_of_a_group_does_not_water_down_what_another_sa
     (belief,) = Linking().infer(
         published_release(SICK_TOWN, pure, silent, count_semantics="unknown"), grant_knowledge(SICK_TOWN)
     )
-    assert belief.posterior is not None
+    assert isinstance(belief, SecretBelief)
     assert belief.posterior["yes"].tolist() == pytest.approx([0.95, 0.6])
 
 
@@ -147,7 +147,7 @@ def test_what_a_label_leaves_open_is_spread_by_the_prior() -> None:
     table = table_of([TOWN, risk], [("a", "high"), ("a", "low"), ("b", "mid"), ("b", "low")], [8, 2, 4, 6])
     release = published_release(table, by_town(Leaf("high"), Leaf("low")), level="labels")
     (belief,) = Linking().infer(release, knowing(table, release, distribution=True))
-    assert belief.posterior is not None  # .8 high; low and mid are 8 and 4 of 20
+    assert isinstance(belief, SecretBelief)  # .8 high; low and mid are 8 and 4 of 20
     assert belief.posterior.iloc[0].tolist() == pytest.approx([0.2 * 2 / 3, 0.2 / 3, 0.8])
 
 
@@ -257,7 +257,7 @@ def test_people_whose_class_is_public_are_in_no_leaf_that_has_nobody_of_it(level
     release = published_release(table, tree, level=level)
     known = knowing(table, release)
     (belief,) = Linking().infer(release, known)
-    assert belief.posterior is not None
+    assert isinstance(belief, SecretBelief)
     chances = dict(zip(known.records["outcome"], belief.posterior.to_numpy().tolist(), strict=False))
     assert chances["good"] == [0, 1]
     # Of the bad 10 of 15 have the flu; by shares, 1 of those with flu and 1/2 of those with a cold are bad.
@@ -311,18 +311,16 @@ def planted(draw: st.DrawFn, *, most: int = 2) -> tuple[Table, tuple[Node, ...]]
     return table, draw(forests(table, most=most))
 
 
-def beliefs_of(release: Release, table: Table, *, distribution: bool = False) -> dict[str, Belief]:
+def beliefs_of(release: Release, table: Table, *, distribution: bool = False) -> dict[str, SecretBelief]:
     known = knowing(table, release, distribution=distribution)
-    found = {belief.secret: belief for belief in Linking().infer(release, known)}
-    return {str(name): belief for name, belief in found.items() if name is not None}
+    return {each.secret: each for each in Linking().infer(release, known) if isinstance(each, SecretBelief)}
 
 
-def confidence(belief: Belief) -> NDArray[np.float64]:
-    assert belief.posterior is not None
+def confidence(belief: SecretBelief) -> NDArray[np.float64]:
     return np.asarray(belief.posterior.to_numpy(dtype=float).max(axis=1))
 
 
-def is_certain(belief: Belief) -> NDArray[np.bool_]:
+def is_certain(belief: SecretBelief) -> NDArray[np.bool_]:
     return np.asarray(confidence(belief) >= 1 - 1e-9)
 
 

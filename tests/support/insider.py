@@ -13,19 +13,19 @@ from collections.abc import Sequence
 from typing import Literal
 import numpy as np
 import pandas as pd
-from leafgate.api import AttackModel, Belief, AdversaryKnowledge, Release, hookimpl
+from leafgate.api import AttackModel, SecretBelief, AdversaryKnowledge, Release, hookimpl
 leafgate_api = ">=2,<3"
 
 class Insider(AttackModel):
     use: Literal["insider"] = "insider"
     needs = frozenset({"people", "facts"})
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[SecretBelief]:
         told = 0 if known.people is None else known.people.people
         sure = 0.5 + 0.25 * told / known.public.people + 0.125 * len(known.facts)
         chances = pd.DataFrame({"no": 1 - sure, "yes": sure}, index=range(len(known.records)))
         evidence = {"facts": [fact.words() for fact in known.facts]}
-        return [Belief("ill", np.arange(len(known.records)), chances, evidence=evidence)]
+        return [SecretBelief("ill", chances, equivalence_class=np.arange(len(chances)), evidence=evidence)]
 
 @hookimpl
 def attack_models():

@@ -11,6 +11,7 @@ import pandas as pd
 from leafgate.api.components import AttackModel
 from leafgate.api.context import ScoringContext
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.types.belief import CellBelief
 from leafgate.types.noise import Law, Noise, noise_with
 from leafgate.types.release import BuildResult, Records, Release
 from leafgate.types.schema import Column, Schema
@@ -90,7 +91,9 @@ def shared_with_origins(table: Table, noise: Mapping[str, Noise]) -> BuildResult
 def case_of(table: Table, release: Release, attack: AttackModel, secret: str) -> ScoringContext:
     """What a metric sees of an attack's belief about one secret: the people behind its cells, a row for each."""
     known = grant_knowledge(table)
-    (belief,) = (each for each in attack.infer(release, known) if each.secret == secret)
+    (belief,) = (
+        each for each in attack.infer(release, known) if isinstance(each, CellBelief) and each.secret == secret
+    )
     rows = np.array(shared_with_origins(table, release.noise).origins)[belief.record_positions]
     people = Table(table.schema, table.frame.iloc[rows].reset_index(drop=True), np.ones(len(rows), dtype=np.int64))
     return ScoringContext(people, None, release, known, belief)
@@ -98,7 +101,5 @@ def case_of(table: Table, release: Release, attack: AttackModel, secret: str) ->
 
 def mean_square_error(case: ScoringContext) -> float:
     """Of the estimates of the case's belief."""
-    assert case.belief is not None
-    assert case.belief.estimates is not None
-    missed = case.belief.estimates - case.table.numbers(case.secret.name)
+    missed = case.estimates - case.table.numbers(case.secret.name)
     return float((missed**2).mean())

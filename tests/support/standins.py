@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from leafgate.api import (
+    ABOUT_GROUPS,
     AdversaryKnowledge,
     AtLeast,
     AttackModel,
@@ -21,6 +22,7 @@ from leafgate.api import (
     Release,
     ReleaseAtLeast,
     ScoringContext,
+    SecretBelief,
     Table,
     TreeBuilder,
 )
@@ -73,13 +75,18 @@ class Calm(AttackModel):
     use: Literal["calm"] = "calm"
 
     def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
-        return [Belief(c.name, np.arange(len(known.records)), even(known, c.name)) for c in known.schema.secrets]
+        return [
+            SecretBelief(c.name, even(known, c.name), equivalence_class=np.arange(len(known.records)))
+            for c in known.schema.secrets
+        ]
 
 
 class Sizes(AtLeast):
     """People in each group."""
 
     use: Literal["sizes"] = "sizes"
+
+    judges = ABOUT_GROUPS
     unit = Unit.PEOPLE
 
     def score(self, case: ScoringContext) -> pd.Series:

@@ -18,7 +18,7 @@ from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.api.context import Observation, ScoringContext
 from leafgate.errors import InconclusiveError
 from leafgate.types.arrays import Ids
-from leafgate.types.belief import Belief
+from leafgate.types.belief import MembershipBelief, SecretBelief, classes_of, secret_of
 from leafgate.types.release import Release
 from leafgate.types.schema import Column
 from leafgate.types.table import Table
@@ -75,15 +75,13 @@ def group_shares_derivable(case: ScoringContext, *, alike: bool = False) -> bool
 
     Args:
         case: the belief, the release and the table.
-        alike: whether an equivalence class is divided further, into people with the same posterior.
+        alike: whether an equivalence class is divided further, into people with the same posterior; without classes
+            these alone divide people.
     """
     belief = case.belief
-    if (
-        belief is None
-        or belief.record_positions is not None
-        or case.inconsistency
-        or case.release.count_semantics != "exact"
-    ):
+    if not isinstance(belief, SecretBelief) or case.inconsistency or case.release.count_semantics != "exact":
+        return False
+    if belief.equivalence_class is None and not alike:
         return False
     return belief.certainty == "shares" or _by_leaves(
         case, _believed_alike(case) if alike else case.equivalence_class.to_numpy()
@@ -129,8 +127,9 @@ def _has_shares(leaf: Leaf, release: Release) -> bool:
 
 def _believed_alike(case: ScoringContext) -> Ids:
     """The number of each row's part: people of one equivalence class with the same posterior are one part."""
-    posterior = case.with_own_record().posterior
-    believed = np.column_stack([case.equivalence_class.to_numpy(), posterior.to_numpy(dtype=float).round(12)])
+    believed = case.with_own_record().posterior.to_numpy(dtype=float).round(12)
+    if classes_of(case.belief) is not None:
+        believed = np.column_stack([case.equivalence_class.to_numpy(), believed])
     return np.unique(believed, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
@@ -141,9 +140,8 @@ def undisclosed_reads(case: ScoringContext) -> frozenset[Observation]:
         Observation.TRUTH: partial(group_shares_derivable, alike=True),
         Observation.COMPOSITION: group_shares_derivable,
     }
-    return frozenset(
-        read for read, is_derivable in derivable.items() if read in case.observed and not is_derivable(case)
-    )
+    undisclosed = {read for read, is_derivable in derivable.items() if read in case.observed and not is_derivable(case)}
+    return frozenset(undisclosed | (case.observed & {Observation.MEMBERSHIP}))
 
 
 def uses_background_knowledge(case: ScoringContext, result: RanAttack | None) -> bool:
@@ -154,10 +152,9 @@ def uses_background_knowledge(case: ScoringContext, result: RanAttack | None) ->
         result: of this attack; None for a metric of the release, which uses no knowledge of an adversary.
     """
     known, belief = case.known, case.belief
-    shares = bool(known.distribution) and not (
-        belief is not None and belief.secret is not None and overall_shares_derivable(case)
-    )
+    shares = bool(known.distribution) and not (secret_of(belief) is not None and overall_shares_derivable(case))
     granted = {"distribution": shares, "people": known.people is not None, "facts": bool(known.facts)}
+    granted["candidates"] = known.candidates is not None
     granted["label_accuracies"] = known.label_accuracies is not None and _may_use_label_accuracies(case)
     items = {name for name, what in granted.items() if what}
     return result is not None and bool(items & result.attack.needs)
@@ -169,7 +166,7 @@ def _may_use_label_accuracies(case: ScoringContext) -> bool:
     It can where the secret is the class or a column that a tree tests (people are more likely in the leaf whose class
     is less certain), or where the class of people is known.
     """
-    secret = None if case.belief is None else case.belief.secret
+    secret = secret_of(case.belief)
     return secret is not None and (secret in columns_spoken_of(case.release) or case.table.schema.target.public)
 
 
@@ -185,7 +182,8 @@ def must_hide(metric: Metric, case: ScoringContext, result: RanAttack | None) ->
     if not isinstance(own, bool | np.bool_):
         raise InconclusiveError(f"`must_hide` of {metric.use} answers neither yes nor no")
     read = case.observed & {Observation.POSTERIOR, Observation.PRIOR}
-    granted = bool(read) and uses_background_knowledge(case, result)
+    of_candidates = isinstance(case.belief, MembershipBelief)
+    granted = (bool(read) or of_candidates) and uses_background_knowledge(case, result)
     return bool(metric.private) or bool(own) or granted or bool(undisclosed_reads(case))
 
 
@@ -210,14 +208,14 @@ def _columns_published(release: Release) -> list[str]:
 UNREAD = "the leaves publish numbers on the class that this attack does not evaluate: any belief is possible"
 
 
-def mark_unmodelled_scores(belief: Belief, release: Release) -> Belief:
+def mark_unmodelled_scores(belief: SecretBelief, release: Release) -> SecretBelief:
     """Return the belief, marked as incomplete where leaf scores or means disclose more of the class than it uses.
 
     A limit on such a belief is inconclusive unless it holds for every certain class.
     """
     scored = _has_unverified_scores(release)
     unread = (scored or release.discloses_numbers) and belief.secret == release.target
-    if not unread or belief.posterior is None:
+    if not unread:
         return belief
     others = (*belief.alternative_posteriors, *_certain(belief.posterior))
     return replace(

@@ -3,7 +3,8 @@
 Components  TreeBuilder, AttackModel; metrics of people (AtLeast, AtMost) and of releases (ReleaseAtLeast, ...);
             AuditCheck
 Hooks       hookimpl marks the functions of a plugin; lazy("numpy") imports a heavy module on its first use
-Values      Table, Schema, Release and its trees, AdversaryKnowledge, Belief, ScoringContext, what evidence is made of
+Values      Table, Schema, Release and its trees, AdversaryKnowledge, ScoringContext, what evidence is made of
+Beliefs     GroupBelief, SecretBelief, CellBelief, MembershipBelief, MechanismBelief
 Errors      InconclusiveError ("could not tell", never a pass), PolicyError, DataError, NoReleaseError, ...
 
 docs/plugins.md explains them and says what a version of this interface promises. Each name is imported when it
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from leafgate.api.components import TreeBuilder as TreeBuilder
     from leafgate.api.context import ScoringContext as ScoringContext
     from leafgate.api.hookspecs import hookimpl as hookimpl
+    from leafgate.api.metrics import ABOUT_GROUPS as ABOUT_GROUPS
+    from leafgate.api.metrics import ABOUT_SECRETS as ABOUT_SECRETS
     from leafgate.api.metrics import AtLeast as AtLeast
     from leafgate.api.metrics import AtMost as AtMost
     from leafgate.api.metrics import Example as Example
@@ -129,7 +132,8 @@ __getattr__ = lazy_exports(
         "leafgate.api.components": "AttackModel ONLY_DERIVED Strict TreeBuilder",
         "leafgate.api.context": "ScoringContext",
         "leafgate.api.hookspecs": "hookimpl",
-        "leafgate.api.metrics": "AtLeast AtMost Example Metric RecordMetric ReleaseAtLeast ReleaseAtMost",
+        "leafgate.api.metrics": "ABOUT_GROUPS ABOUT_SECRETS AtLeast AtMost Example Metric RecordMetric "
+        "ReleaseAtLeast ReleaseAtMost",
         "leafgate.api.options": "NonNegativeFloat OpenProbability OwnersFile PeopleFile PolicyFile "
         "PositiveFloat PositiveInt PositiveShare PruningConfidence Share ShareBelowOne",
         "leafgate.api.plan": "Declarations DeclaredColumn",

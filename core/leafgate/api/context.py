@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from leafgate.errors import InconclusiveError, UnreadableError
-from leafgate.types.belief import Belief, rows_for
+from leafgate.types.belief import Belief, CellBelief, GroupBelief, PosteriorBelief, SecretBelief, classes_of, rows_for
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,10 +17,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from leafgate.api.components import Distribution
-    from leafgate.types.adversary import AdversaryKnowledge
+    from leafgate.types.adversary import AdversaryKnowledge, Membership
     from leafgate.types.release import Release
     from leafgate.types.schema import Column
     from leafgate.types.table import Table
+
+
+B = TypeVar("B", bound=Belief)
 
 
 class Observation(Enum):
@@ -31,6 +34,7 @@ class Observation(Enum):
     COMPOSITION = "each equivalence class's true distribution of the secret"
     OVERALL = "the secret's distribution in the whole table"
     TRUTH = "true secrets of single people"
+    MEMBERSHIP = "who of the candidates is in the table"
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ class ScoringContext:
     inconsistency: bool = False
     built: bool = False
     observed: set[Observation] = field(default_factory=set, repr=False, compare=False, kw_only=True)
+    _membership: Membership | None = field(default=None, repr=False, compare=False, kw_only=True)
 
     def with_own_record(self, scored: Distribution | None = None) -> ScoringContext:
         """A copy whose reads are recorded apart from this context's, so that asking the guard adds no observation.
@@ -105,9 +110,7 @@ class ScoringContext:
     @cached_property
     def posterior(self) -> pd.DataFrame:
         """The distribution of each record's secret that is scored: shape (n_rows, n_values), rows sum to 1."""
-        believed = self._belief.posterior
-        if believed is None:
-            raise UnreadableError("the attack gives no posterior of a secret")
+        believed = self._about_secret.posterior
         scored = self._composition if self.scored == "composition" else believed.iloc[self._position]
         self.observed.add(Observation.POSTERIOR)
         return scored.reset_index(drop=True)
@@ -115,7 +118,7 @@ class ScoringContext:
     @cached_property
     def prior(self) -> pd.DataFrame:
         """The attack's prior of each record's secret: what the release discloses at once, whatever is scored."""
-        result = self._belief.prior
+        result = self._about_secret.prior
         if result is None:
             raise UnreadableError("the attack gives no prior")
         self.observed.add(Observation.PRIOR)
@@ -124,7 +127,7 @@ class ScoringContext:
     @property
     def certain_is_true(self) -> bool:
         """Is each value of probability 1 in `posterior` also true, because it follows from what the release counts?"""
-        return self._belief.certainty != "guess" and self.scored == "derived" and not self.inconsistency
+        return self._about_secret.certainty != "guess" and self.scored == "derived" and not self.inconsistency
 
     @cached_property
     def _composition(self) -> pd.DataFrame:
@@ -149,9 +152,7 @@ class ScoringContext:
         """
         import numpy as np
 
-        believed = self._belief.posterior
-        if believed is None:
-            raise UnreadableError("the attack gives no posterior of a secret")
+        believed = self._about_secret.posterior
         counts = np.zeros(believed.shape)
         np.add.at(counts, (self._position, self.table.codes(self.secret.name)), self.table.weight)
         self.observed.add(Observation.TRUTH)
@@ -160,6 +161,16 @@ class ScoringContext:
         shares.iloc[there] = counts[there] / counts[there].sum(axis=1, keepdims=True)
         certain.iloc[there] = np.eye(counts.shape[1])[counts[there].argmax(axis=1)]
         return shares, certain
+
+    @cached_property
+    def estimates(self) -> NDArray[np.float64]:
+        """The attack's estimates of the numbers in the hidden cells: shape (n_rows,)."""
+        import numpy as np
+
+        estimates = self.require_belief(CellBelief).estimates
+        if estimates is None:
+            raise UnreadableError("the attack estimates no numbers")
+        return np.asarray(estimates, dtype=float)
 
     @cached_property
     def overall(self) -> NDArray[np.float64]:
@@ -181,7 +192,8 @@ class ScoringContext:
         import numpy as np
         import pandas as pd
 
-        everyone, where = self.known.population, self._belief.population_groups
+        everyone, belief = self.known.population, self._belief
+        where = belief.population_groups if isinstance(belief, GroupBelief | SecretBelief) else None
         if everyone is None:
             raise InconclusiveError("there is no population", place="data.population", remedy="name a file of it")
         if where is None:
@@ -199,20 +211,33 @@ class ScoringContext:
         return pd.Series(np.bincount(others, weights=everyone.persons, minlength=size)[own])
 
     @property
+    def membership(self) -> Membership:
+        """Who of the candidates that the attack was granted is in the table."""
+        if self._membership is None:
+            raise UnreadableError("the attack was granted no candidates")
+        self.observed.add(Observation.MEMBERSHIP)
+        return self._membership
+
+    def require_belief(self, kind: type[B]) -> B:
+        """The attack's belief, if it is of this type; UnreadableError otherwise."""
+        if not isinstance(self._belief, kind):
+            raise UnreadableError(f"the attack gives no {kind.__name__}")
+        return self._belief
+
+    @property
     def secret(self) -> Column:
         """The column the belief is about."""
-        if self._belief.secret is None:
-            raise UnreadableError("the attack names no secret")
-        return self.table.schema[self._belief.secret]
+        return self.table.schema[self._about_secret.secret]
 
     @cached_property
     def equivalence_class(self) -> pd.Series:
         """The number of each record's equivalence class: the adversary cannot distinguish the records of one."""
         import pandas as pd
 
-        if self._belief.equivalence_class is None:
+        numbers = classes_of(self._belief)
+        if numbers is None:
             raise UnreadableError("the attack gives no equivalence classes")
-        return pd.Series(self._belief.equivalence_class[self._position])
+        return pd.Series(numbers[self._position])
 
     @cached_property
     def sizes(self) -> pd.Series:
@@ -240,12 +265,19 @@ class ScoringContext:
             raise InconclusiveError("there is no belief to score")
         return self.belief
 
+    @property
+    def _about_secret(self) -> PosteriorBelief:
+        return self.require_belief(PosteriorBelief)
+
     @cached_property
     def _position(self) -> NDArray[np.int64]:
         """For each row of the table, the number of the belief's row about it."""
         import numpy as np
 
-        if self._belief.record_positions is not None:
+        belief = self._belief
+        if isinstance(belief, CellBelief):
             return np.arange(len(self.table))
-        own, public = self._belief.records, self.table.public[1]
+        if not isinstance(belief, GroupBelief | SecretBelief):
+            raise UnreadableError("the attack's belief is not about the people of the table")
+        own, public = belief.records, self.table.public[1]
         return public if own is None else rows_for(self.known, own)[public]

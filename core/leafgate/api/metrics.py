@@ -15,6 +15,7 @@ from pydantic import Field, GetJsonSchemaHandler, ValidationError, model_validat
 from leafgate.api.components import DEFAULT_ORDER, Component
 from leafgate.api.options import FiniteFloat, ShareBelowOne
 from leafgate.errors import InconclusiveError
+from leafgate.types.belief import Belief, CellBelief, GroupBelief, SecretBelief
 from leafgate.types.report import Direction, Limit, Scored, Unit
 
 if TYPE_CHECKING:
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
     from leafgate.api.context import ScoringContext
+
+
+ABOUT_GROUPS: frozenset[type[Belief]] = frozenset({GroupBelief, SecretBelief})
+"""The `judges` of metrics of equivalence classes."""
+ABOUT_SECRETS: frozenset[type[Belief]] = frozenset({SecretBelief, CellBelief})
+"""The `judges` of metrics of a posterior."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +53,11 @@ class Example:
 class Metric(Component):
     """Scores how well each person, or the release as a whole, is protected.
 
-    `unit` is what the score counts, by which public reports mask it (`leafgate.types.report.Unit`): the size of an
-    equivalence class (`PEOPLE`), one over it, a share of all people, all people less a number that the release
-    discloses (`PEOPLE_LEFT`), something else that is computed from the table, or nothing. `scale` describes the
+    `judges` names the types of belief that it scores: it is never run on another, and a limit for which no attack has
+    one of them is inconclusive. `unit` is what the score counts, by which public reports mask it
+    (`leafgate.types.report.Unit`): the size of an equivalence class (`PEOPLE`), one over it, a share of all people, all
+    people less a number that the release discloses (`PEOPLE_LEFT`), something else that is computed from the table, or
+    nothing. `scale` describes the
     range of scores, `interpretation` what a good score means, and `plain_failure` what a broken limit means for
     readers who know no metrics (a clause, `{secret}` for the column's name). `private` metrics compare with what is
     true of single people, so that a score would disclose it: the public sees whether the limit holds, and no number.
@@ -63,6 +72,7 @@ class Metric(Component):
     name: str = Field(default="", description="What findings call it; default: what it uses. Unique.")
 
     scores: ClassVar[Literal["records", "release"]] = "records"
+    judges: ClassVar[frozenset[type[Belief]]] = frozenset()
     direction: ClassVar[Direction]
     unit: ClassVar[Unit] = Unit.NONE
     scale: ClassVar[str] = ""
@@ -157,9 +167,10 @@ class RecordMetric(Metric):
     `of` names the attack it judges (every attack when left out), `secret` the secret (every one).
     `scored` says which distribution of the secret is judged: `derived`, what the adversary derives; `composition`, the
     true composition of each equivalence class, which an adversary with more knowledge could learn; `worst`, for each
-    person the worse of both scores. `scorable` lists those that the metric can score: a metric that compares the
-    posterior with the truth, or reads the belief otherwise than by `case.posterior`, can only score `derived`. A
-    metric of `groups_only` reads no distribution, and scores `derived` alone, too.
+    person the worse of both scores. `judges` has types of belief about people or about the people behind hidden cells:
+    those with a posterior of a secret unless it says otherwise. `scorable` lists the distributions that the metric can
+    score: a metric that compares the posterior with the truth, or reads the belief otherwise than by `case.posterior`,
+    can only score `derived`. A metric of `groups_only` reads no distribution, and scores `derived` alone, too.
     `average` judges the mean over people, `allow` tolerates a share of people beyond the limit.
     """
 
@@ -172,6 +183,7 @@ class RecordMetric(Metric):
     average: bool = Field(default=False, description="Judge the mean over people, not the worst-off person.")
     allow: ShareBelowOne = Field(default=0.0, description="The share of people that may lie beyond the limit.")
 
+    judges: ClassVar[frozenset[type[Belief]]] = ABOUT_SECRETS
     groups_only: ClassVar[bool] = False
     scorable: ClassVar[frozenset[Scored]] = frozenset({"worst", "derived", "composition"})
 

@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from leafgate.api import checks, components, metrics
     from leafgate.api.checks import AuditCheck
     from leafgate.api.components import AttackModel, Component
+    from leafgate.types import belief
 else:  # the help of commands needs none of them
     checks, components, metrics = (lazy(f"leafgate.api.{name}") for name in ("checks", "components", "metrics"))
+    belief = lazy("leafgate.types.belief")
 
 Entry: TypeAlias = tuple[EntryPoint, str, str]
 """An entry point, and the canonical name and version of its distribution."""
@@ -322,14 +324,22 @@ def _check_offer(component: object, base: type[Component], hook: str) -> None:
         _check_audit_check(component)
     if issubclass(component, components.AttackModel):
         _check_attack(component)
-    if issubclass(component, metrics.Metric) and component.unit not in set(Unit):
-        raise TypeError(
-            f"{component.__name__} has a unit that is none of {', '.join(repr(str(unit)) for unit in Unit)}"
-        )
-    if issubclass(component, metrics.Metric) and getattr(component, "direction", None) not in component.model_fields:
-        raise TypeError(
-            f"{component.__name__} needs a direction, at_least or at_most: derive it from AtLeast or AtMost"
-        )
+    if issubclass(component, metrics.Metric):
+        _check_metric(component)
+
+
+def _check_metric(metric: type[metrics.Metric]) -> None:
+    if metric.unit not in set(Unit):
+        raise TypeError(f"{metric.__name__} has a unit that is none of {', '.join(repr(str(unit)) for unit in Unit)}")
+    if getattr(metric, "direction", None) not in metric.model_fields:
+        raise TypeError(f"{metric.__name__} needs a direction, at_least or at_most: derive it from AtLeast or AtMost")
+    of_people = issubclass(metric, metrics.RecordMetric)
+    allowed = metrics.ABOUT_GROUPS | metrics.ABOUT_SECRETS if of_people else frozenset(belief.BELIEF_TYPES)
+    if not isinstance(metric.judges, frozenset) or not metric.judges <= allowed:
+        names = ", ".join(kind.__name__ for kind in belief.BELIEF_TYPES if kind in allowed)
+        raise TypeError(f"{metric.__name__} needs `judges`, a frozenset of types of belief: {names}")
+    if of_people and not metric.judges:
+        raise TypeError(f"{metric.__name__} needs `judges`, the types of belief that it scores people by")
 
 
 def _check_attack(attack: type[AttackModel]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,16 @@ from leafgate.models.load import check_options, load_release
 from leafgate.policy.validation import nearest_name
 from leafgate.session.run import Session, granted_knowledge
 from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.belief import Belief
+from leafgate.types.belief import (
+    Belief,
+    CellBelief,
+    GroupBelief,
+    MechanismBelief,
+    MembershipBelief,
+    PosteriorBelief,
+    SecretBelief,
+    secret_of,
+)
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 
 
@@ -39,9 +48,9 @@ def run_single_attack(run: Session, release: Path, use: str, secret: str | None)
     tried = run_attack(attack, artifact, known, run.plugins)
     if tried.problem:
         raise InconclusiveError(tried.problem, place=f"attack {use}")
-    speaks = [belief for belief in tried.beliefs if secret in {None, belief.secret}]
+    speaks = [belief for belief in tried.beliefs if secret in {None, secret_of(belief)}]
     if len(speaks) != 1:
-        about = ", ".join(str(belief.secret) for belief in tried.beliefs)
+        about = ", ".join(str(secret_of(belief)) for belief in tried.beliefs)
         raise PolicyError(f"the attack speaks about: {about or 'nothing'}", place="--secret", remedy="name one of them")
     return speaks[0], known
 
@@ -66,7 +75,7 @@ def _attack(run: Session, use: str) -> AttackModel:
 
 def belief_file(belief: Belief, known: AdversaryKnowledge) -> bytes:
     """The belief as CSV; of an attack on the mechanism, which believes nothing of people, its evidence as JSON."""
-    return belief_csv(belief, known) if belief.of_people else readable(_plain(belief.evidence))
+    return readable(_plain(belief.document)) if isinstance(belief, MechanismBelief) else belief_csv(belief, known)
 
 
 def _plain(document: Any) -> Any:
@@ -88,21 +97,29 @@ def belief_csv(belief: Belief, known: AdversaryKnowledge) -> bytes:
     """The belief as CSV: the known columns, weight, group, then p(VALUE) for each value of the secret.
 
     Of hidden cells: row (the position among the published records), column, the attack's estimate, then p(VALUE).
+    There is no group where the attack has no equivalence classes. Of candidates: their columns, score, p_value and
+    excluded.
     """
-    columns = [_cells(belief) if belief.record_positions is not None else _people(belief, known)]
-    if belief.posterior is not None:
+    columns = list(_described_rows(belief, known))
+    if isinstance(belief, PosteriorBelief):
         chances = belief.posterior.reset_index(drop=True)
         columns.append(chances.set_axis([f"p({value})" for value in chances.columns], axis=1))
     return pd.concat(columns, axis=1).to_csv(index=False, lineterminator="\n").encode()
 
 
-def _cells(belief: Belief) -> pd.DataFrame:
-    frame = pd.DataFrame({"row": belief.record_positions, "column": belief.secret})
-    return frame if belief.estimates is None else frame.assign(estimate=belief.estimates)
-
-
-def _people(belief: Belief, known: AdversaryKnowledge) -> pd.DataFrame:
-    items = [(known.records if belief.records is None else belief.records).reset_index(drop=True)]
-    if belief.records is None:
-        items.append(pd.DataFrame({"weight": known.weight}))
-    return pd.concat([*items, pd.DataFrame({"group": belief.equivalence_class})], axis=1)
+def _described_rows(belief: Belief, known: AdversaryKnowledge) -> Iterator[pd.DataFrame]:
+    """The columns that say what each row of a belief is about."""
+    if isinstance(belief, CellBelief):
+        yield pd.DataFrame({"row": belief.record_positions, "column": belief.secret})
+        if belief.estimates is not None:
+            yield pd.DataFrame({"estimate": belief.estimates})
+    elif isinstance(belief, GroupBelief | SecretBelief):
+        yield (known.records if belief.records is None else belief.records).reset_index(drop=True)
+        if belief.records is None:
+            yield pd.DataFrame({"weight": known.weight})
+        if belief.equivalence_class is not None:
+            yield pd.DataFrame({"group": belief.equivalence_class})
+    elif isinstance(belief, MembershipBelief) and known.candidates is not None:
+        yield known.candidates.frame.reset_index(drop=True)
+        about = {"score": belief.scores, "p_value": belief.p_values, "excluded": belief.excluded}
+        yield pd.DataFrame({name: numbers for name, numbers in about.items() if numbers is not None})

@@ -149,9 +149,10 @@ def attack(
     """Write what one attack believes of everybody as CSV; of an attack on the mechanism, its evidence as JSON."""
     make_folder(out.parent)
     from leafgate.cli.attack import belief_file, run_single_attack
+    from leafgate.types.belief import secret_of
 
     run = sessions.open_session(policy, data, root)
     belief, known = run_single_attack(run, release, use, secret)
     write_file(out, belief_file(belief, known), OWNER_ONLY)
-    say(f"{out}: what {use} believes of {belief.secret or 'nobody'}, for its owner's eyes only")
+    say(f"{out}: what {use} believes of {secret_of(belief) or 'nobody'}, for its owner's eyes only")
     return 0

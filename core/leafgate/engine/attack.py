@@ -23,7 +23,7 @@ from leafgate.types.adversary import (
     QueryLog,
     defensive_copy,
 )
-from leafgate.types.belief import Belief
+from leafgate.types.belief import Belief, CellBelief, GroupBelief, SecretBelief, secret_of
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 
 if TYPE_CHECKING:
@@ -154,16 +154,17 @@ def run_attack(
     except LeafgateError as error:
         located = (replace(each, location=_in_section(each.location, section)) for each in error.problems)
         return replace(result, problem="\n".join(map(str, located)))
-    secrets = [belief.secret for belief in beliefs]
-    if not beliefs or len(set(secrets)) < len(secrets):
-        return replace(result, problem="returned two beliefs about one secret" if beliefs else "returned no belief")
+    about = [secret_of(belief) or type(belief) for belief in beliefs]
+    if not beliefs or len(set(about)) < len(about):
+        problem = "returned two beliefs about one secret, or two of one type about none"
+        return replace(result, problem=problem if beliefs else "returned no belief")
     return replace(result, beliefs=beliefs)
 
 
 def _validated(belief: object, known: AdversaryKnowledge, release: Release | None) -> Belief:
     """The belief, validated; one about people of the table only from an attack that is told who they are."""
     valid = validate_belief(belief, known, release)
-    if known.candidates is not None and valid.of_people:
+    if known.candidates is not None and isinstance(valid, GroupBelief | SecretBelief | CellBelief):
         raise InconclusiveError("its belief is about people of the table, whom an attack with `candidates` cannot know")
     return valid
 

@@ -21,6 +21,7 @@ from leafgate.api.registry import Plugins, use_of
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
 from leafgate.engine.score import AuditState, inconclusive, score_beliefs, score_one
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
+from leafgate.types.belief import CellBelief, MechanismBelief
 from leafgate.types.evidence import RESERVED, AuditorOnly, checked_evidence, is_json_encodable
 from leafgate.types.report import CHECK_PREFIX, Finding
 
@@ -92,21 +93,23 @@ def _claims_in(promised: Any) -> list[Any]:
 def _tried(claim: str, state: AuditState) -> dict[str, Any]:
     """The evidence of attacks that tried to refute a claim and did not."""
     fields = {
-        result.attack.called: dict(belief.evidence)
-        for result in state.attack_results
-        for belief in result.beliefs
-        if claim in belief.evidence.get("tries", ()) and claim not in belief.evidence.get("refutes", ())
+        result.attack.called: belief.document
+        for result, belief in _about_mechanism(state)
+        if claim in belief.tries and claim not in belief.refutes
     }
     return {"tried": fields} if fields else {}
 
 
 def _refuted(claim: str, state: AuditState) -> Iterator[Finding]:
+    for result, belief in _about_mechanism(state):
+        if claim in belief.refutes:
+            evidence = belief.document | {"problem": "an attack refutes it"}
+            yield Finding("", claim, False, attack=result.attack.called, evidence=evidence, plugin=result.plugin)
+
+
+def _about_mechanism(state: AuditState) -> Iterator[tuple[AttackResult, MechanismBelief]]:
     for result in state.attack_results:
-        for belief in result.beliefs:
-            if claim in belief.evidence.get("refutes", ()):
-                evidence = dict(belief.evidence) | {"problem": "an attack refutes it"}
-                name = result.attack.called
-                yield Finding("", claim, False, name, belief.secret, evidence=evidence, plugin=result.plugin)
+        yield from ((result, belief) for belief in result.beliefs if isinstance(belief, MechanismBelief))
 
 
 def _check_claim(claim: str, promised: Any, state: AuditState, attack: Attack) -> Iterator[Finding]:
@@ -257,7 +260,7 @@ def _cells_believed(column: str, state: AuditState) -> Iterator[int]:
     """The records whose cells some belief is about."""
     for tried in state.attack_results:
         for belief in tried.beliefs:
-            if belief.secret == column and belief.record_positions is not None:
+            if isinstance(belief, CellBelief) and belief.secret == column:
                 yield from belief.record_positions.tolist()
 
 

@@ -17,7 +17,7 @@ from leafgate.api.context import ScoringContext
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.score import AuditState
 from leafgate.errors import InconclusiveError, UnreadableError
-from leafgate.types.belief import Belief
+from leafgate.types.belief import Belief, PosteriorBelief, SecretBelief, classes_of
 from leafgate.types.evidence import AuditorOnly, PeopleCount, ReleaseOnly
 from leafgate.types.release import Release
 from leafgate.types.report import AttackAccuracy, Finding, TreeView
@@ -362,7 +362,7 @@ def _larger_classes(
     smallest: dict[int, int] = {}
     for result in state.attack_results:
         for belief in result.beliefs:
-            if belief.equivalence_class is None or belief.record_positions is not None:
+            if classes_of(belief) is None:
                 continue
             sizes = state.case(result, belief).sizes.to_numpy()
             for number in numbers:
@@ -382,7 +382,7 @@ def _larger_classes(
 def _about_everyone(state: AuditState) -> Iterator[tuple[str, ScoringContext]]:
     for result in state.attack_results:
         for belief in result.beliefs:
-            if belief.posterior is not None and belief.record_positions is None and not belief.incomplete:
+            if isinstance(belief, SecretBelief) and not belief.incomplete:
                 yield result.attack.called, state.case(result, belief)
 
 
@@ -398,7 +398,7 @@ def guesses(state: AuditState) -> list[AttackAccuracy]:
 def _with_posteriors(state: AuditState) -> Iterator[tuple[AttackResult, Belief]]:
     for result in state.attack_results:
         for belief in result.beliefs:
-            if belief.posterior is not None and not belief.incomplete:
+            if isinstance(belief, PosteriorBelief) and not belief.incomplete:
                 yield result, belief
 
 

@@ -40,13 +40,14 @@ from leafgate.engine.scores import (
 from leafgate.engine.validation import align_to_records
 from leafgate.errors import LeafgateError, UnreadableError
 from leafgate.types.adversary import AdversaryKnowledge, defensive_copy
-from leafgate.types.belief import Belief
+from leafgate.types.belief import Belief, CellBelief, PosteriorBelief, classes_of, secret_of
 from leafgate.types.evidence import AuditorOnly
 from leafgate.types.release import Release
 from leafgate.types.report import (
     DERIVED_ALONE,
     GROUPS_ALONE,
     HIDDEN_CELLS,
+    NO_CLASSES,
     NOT_SPOKEN_OF,
     VERIFIED_PRIVACY,
     Finding,
@@ -89,9 +90,11 @@ class AuditState:
         test = None if self.test is None else self.test.defensive_copy()
         table = self.table
         if belief is not None:
-            if belief.record_positions is not None:
+            if isinstance(belief, CellBelief):
                 belief, table = align_to_records(belief, self.release, self.origins, table.without_key)
-            belief = replace(belief, posterior=_copy(belief.posterior), prior=_copy(belief.prior))
+            if isinstance(belief, PosteriorBelief):
+                prior = None if belief.prior is None else belief.prior.copy(deep=False)
+                belief = replace(belief, posterior=belief.posterior.copy(deep=False), prior=prior)
         return ScoringContext(
             table.defensive_copy(),
             test,
@@ -102,6 +105,7 @@ class AuditState:
             self.origins,
             bool(self.inconsistency),
             self.built,
+            _membership=None if result is None else result.membership,
         )
 
     @property
@@ -118,16 +122,12 @@ class AuditState:
         return columns_spoken_of(self.release)
 
 
-def _copy(posterior: pd.DataFrame | None) -> pd.DataFrame | None:
-    return None if posterior is None else posterior.copy(deep=False)
-
-
 def score_beliefs(
     metric: RecordMetric, state: AuditState, result: AttackResult, *, named: bool = True
 ) -> Iterator[Finding]:
-    """A finding for each belief of a result that the metric is about and can read; `named` gives it an id."""
+    """A finding for each belief of a result that the metric judges and can read; `named` gives it an id."""
     for belief in result.beliefs:
-        if not belief.of_people or metric.secret not in {None, belief.secret}:
+        if type(belief) not in metric.judges or metric.secret not in {None, secret_of(belief)}:
             continue
         try:
             finding = score_one(metric, state, _id(metric, result, belief) if named else "", result, belief)
@@ -140,7 +140,7 @@ def _for_every_belief(
     metric: RecordMetric, state: AuditState, result: AttackResult, belief: Belief, finding: Finding
 ) -> Finding:
     """The finding, inconclusive where the limit does not come out the same for the belief's alternatives."""
-    if finding.passed is None:
+    if finding.passed is None or not isinstance(belief, PosteriorBelief):
         return finding
     at_worst = state.case(result, belief, "derived").worst_case_posteriors if belief.incomplete else ()
     for alternative in (*belief.alternative_posteriors, *at_worst):
@@ -152,27 +152,29 @@ def _for_every_belief(
 
 
 def _id(metric: Metric, result: AttackResult, belief: Belief) -> str:
-    secret = f"#{belief.secret}" if belief.secret is not None else ""
-    return f"{metric.called}@{result.attack.called}{secret}"
+    secret = secret_of(belief)
+    return f"{metric.called}@{result.attack.called}{'' if secret is None else f'#{secret}'}"
 
 
 def choose_distribution(metric: RecordMetric, state: AuditState, belief: Belief) -> tuple[Scored, str]:
     """The distribution of the secret by which a limit is judged on a belief, and why it is not the worse of both.
 
-    The reason is empty where the policy chose. `worst` needs a metric that can score it and a belief about people
-    about whom the release discloses something. A verified claim of differential privacy bounds what can be derived,
-    so the composition need not be scored. Nobody's secrets decide this.
+    The reason is empty where the policy chose. `worst` needs a metric that can score it and equivalence classes of
+    people about whom the release discloses something. A verified claim of differential privacy bounds what can be
+    derived, so the composition need not be scored. Nobody's secrets decide this.
     """
     if metric.groups_only:
         return "derived", GROUPS_ALONE
     if metric.scored != "worst":
         only_derived = metric.scored == "derived" and not metric.can_score("worst")
         return metric.scored, DERIVED_ALONE if only_derived else ""
-    if belief.record_positions is not None or belief.equivalence_class is None:
+    if isinstance(belief, CellBelief):
         return "derived", HIDDEN_CELLS
+    if classes_of(belief) is None:
+        return "derived", NO_CLASSES
     if "epsilon" in state.verified_claims:
         return "derived", VERIFIED_PRIVACY
-    if belief.secret not in state.columns_spoken_of:
+    if secret_of(belief) not in state.columns_spoken_of:
         return "derived", NOT_SPOKEN_OF
     return "worst", ""
 
@@ -246,7 +248,7 @@ def _common(
     metric: Metric, state: AuditState, id: str, result: AttackResult | None, belief: Belief | None
 ) -> dict[str, Any]:
     """The fields of a finding that do not depend on the scores."""
-    secret = belief.secret if belief else None
+    secret = secret_of(belief)
     return {
         "id": id,
         "metric": metric.called,
@@ -275,7 +277,7 @@ def _judge_people(
     people = int(weight.sum())
     value = value_of(metric, scores, case)
     evidence = unbounded_evidence(value)
-    everyone = case.belief is None or case.belief.record_positions is None
+    everyone = not isinstance(case.belief, CellBelief)
     fields["score_range"] = score_range(scores)
     fields["smallest_group"] = smallest_class(case, np.ones(len(scores), dtype=bool))
     if metric.average:

@@ -19,7 +19,7 @@ from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
 from leafgate.engine.validation import are_real_numbers, is_reordered
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
-from leafgate.types.belief import Belief
+from leafgate.types.belief import Belief, CellBelief, GroupBelief, PosteriorBelief, SecretBelief, classes_of
 from leafgate.types.evidence import RESERVED, AuditorOnly, PeopleCount, checked_evidence
 from leafgate.types.report import Scored, SecondaryScore
 from leafgate.types.table import Table
@@ -109,10 +109,16 @@ def score_range(scores: Scores) -> float:
 
 
 def smallest_class(case: ScoringContext, rows: NDArray[np.bool_]) -> int | None:
-    """The people of the smallest equivalence class among these records; None where there are no classes."""
-    if case.belief is None or case.belief.equivalence_class is None or not rows.any():
+    """The people of the smallest equivalence class among these records; None of hidden cells.
+
+    Where the attack gives no classes, people with equal public cells are one.
+    """
+    if not isinstance(case.belief, GroupBelief | SecretBelief) or not rows.any():
         return None
-    return int(case.sizes.to_numpy()[rows].min())
+    if classes_of(case.belief) is not None:
+        return int(case.sizes.to_numpy()[rows].min())
+    number = case.table.public[1]
+    return int(np.bincount(number, weights=case.table.persons)[number][rows].min())
 
 
 DISTRIBUTIONS: tuple[Distribution, ...] = ("derived", "composition")
@@ -164,7 +170,7 @@ def secondary_scores(
     their absence would then disclose something about it.
     """
     first = next(iter(cases.values())).case
-    if first.belief is None or first.belief.equivalence_class is None or Observation.POSTERIOR not in first.observed:
+    if classes_of(first.belief) is None or Observation.POSTERIOR not in first.observed:
         return {}
     composed = cases.get("composition")
     undisclosed = composed is not None and Observation.COMPOSITION in undisclosed_reads(composed.case)
@@ -238,22 +244,25 @@ def worst_classes(
 
 
 def _class_numbers(case: ScoringContext) -> pd.Series:
-    """Each row's equivalence class; a hidden cell is one by itself where the attack gives no classes."""
-    alone = case.belief is not None and case.belief.equivalence_class is None
-    return pd.Series(np.arange(len(case.table))) if alone else case.equivalence_class
+    """Each row's equivalence class; without classes people with equal public cells are one, and each hidden cell."""
+    if isinstance(case.belief, CellBelief):
+        return pd.Series(np.arange(len(case.table)))
+    return case.equivalence_class if classes_of(case.belief) is not None else pd.Series(case.table.public[1])
 
 
 def _possible_values(case: ScoringContext) -> NDArray[np.int64] | int:
     """For each record the number of values of the secret with a positive posterior; 0 where there is no posterior."""
-    if case.belief is None or case.belief.posterior is None:
+    if not isinstance(case.belief, PosteriorBelief):
         return 0
     return np.asarray((case.posterior.to_numpy() > 0).sum(axis=1), dtype=np.int64)
 
 
 def _explanation(belief: Belief | None, group: int) -> str:
-    """The attack's explanation of the class; empty where it gives none or raises."""
+    """The attack's explanation of the class; empty where it has no classes, gives none or raises."""
+    if not isinstance(belief, GroupBelief | SecretBelief) or belief.equivalence_class is None:
+        return ""
     try:
-        words = belief.explain(group) if belief is not None and belief.explain is not None else ""
+        words = belief.explain(group) if belief.explain is not None else ""
     except Exception:
         return ""
     return words if isinstance(words, str) else ""
@@ -267,11 +276,11 @@ def _class_evidence(case: ScoringContext, group: int, people: int, worst: int) -
     path = _explanation(belief, group)
     if path:
         document["path"] = AuditorOnly(path)
-    if not case.release.trees or (belief is not None and belief.record_positions is not None):
+    if not case.release.trees or isinstance(belief, CellBelief):
         document["shares"] = "records"
-    if belief is not None and belief.record_positions is not None:
+    if isinstance(belief, CellBelief):
         document["record"] = AuditorOnly(int(belief.record_positions[worst]))
-    if belief is None or belief.posterior is None:
+    if not isinstance(belief, PosteriorBelief):
         return document
     posterior = case.posterior.iloc[worst]
     document["possible_values"] = int((posterior > 0).sum())

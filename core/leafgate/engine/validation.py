@@ -7,10 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from leafgate.errors import InconclusiveError, UnreadableError
-from leafgate.types.belief import Belief, Certainty, rows_for
+from leafgate.types.belief import (
+    BELIEF_TYPES,
+    Belief,
+    CellBelief,
+    Certainty,
+    GroupBelief,
+    MechanismBelief,
+    MembershipBelief,
+    PosteriorBelief,
+    SecretBelief,
+    rows_for,
+)
 from leafgate.types.evidence import CORE_OF_ATTACKS, checked_evidence
 
 if TYPE_CHECKING:
@@ -21,80 +32,157 @@ if TYPE_CHECKING:
     from leafgate.types.release import Release
     from leafgate.types.table import Table
 
+B = TypeVar("B", bound=PosteriorBelief)
 POSTERIOR_TOLERANCE = 1e-6
 """Posteriors of people in one equivalence class may differ by this much, as floating point does."""
 
 
 def validate_belief(belief: object, known: AdversaryKnowledge, release: Release | None = None) -> Belief:
-    """The belief with its equivalence classes as an array; InconclusiveError says what is wrong with it."""
-    if not isinstance(belief, Belief):
-        raise InconclusiveError(f"returned a {type(belief).__name__} where a Belief belongs")
-    rows = len(known.records)
-    if belief.record_positions is not None:
-        cells = hidden_cells(belief, release)
-        belief, rows = replace(belief, record_positions=cells), len(cells)
-    elif belief.estimates is not None:
-        raise InconclusiveError("its belief has estimates, which are of hidden cells alone")
+    """The belief, its equivalence classes and scores as arrays; InconclusiveError says what is wrong with it."""
+    if not isinstance(belief, Belief) or type(belief) not in BELIEF_TYPES:
+        names = [kind.__name__ for kind in BELIEF_TYPES]
+        wanted = f"{', '.join(names[:-1])} or {names[-1]}"
+        raise InconclusiveError(f"returned a {type(belief).__name__} where a {wanted} belongs")
+    checked_evidence(belief.evidence, CORE_OF_ATTACKS)
+    match belief:
+        case SecretBelief():
+            return _validated_secret(belief, known)
+        case CellBelief():
+            return _validated_cells(belief, known, release)
+        case GroupBelief():
+            return replace(belief, **_validated_classes(belief, known))
+        case MembershipBelief():
+            return _validated_membership(belief, known)
+        case MechanismBelief():
+            return replace(belief, tries=_claims(belief.tries, "tries"), refutes=_claims(belief.refutes, "refutes"))
+    raise AssertionError  # every type of BELIEF_TYPES has a case
+
+
+def _validated_secret(belief: SecretBelief, known: AdversaryKnowledge) -> SecretBelief:
+    """The belief about people's secrets.
+
+    Where it has no prior, people of one equivalence class must have equal posteriors: the class says that the release
+    does not distinguish them, and an attack that starts from nothing else has nothing to distinguish them by. A limit
+    on the size of classes would otherwise pass for people whom the attack distinguishes. Where it has a prior, its
+    posteriors may differ as much as the knowledge in that prior makes them differ.
+    """
+    parts = (belief.posterior, belief.prior, *belief.alternative_posteriors)
+    rows = _rows_of_people(belief, known, parts)
+    classes = _validated_classes(belief, known)
+    groups = classes["equivalence_class"]
+    if groups is None and belief.population_groups is not None:
+        raise InconclusiveError("its belief has `population_groups`, which are numbered as an `equivalence_class` is")
+    if groups is None and belief.certainty == "shares":
+        raise InconclusiveError("its belief is certain of shares, which are of whole classes: `equivalence_class`")
+    _check_certainty(belief)
+    _check_secret(belief.secret, known)
+    if "sensitive" not in known.schema[belief.secret].roles:
+        raise InconclusiveError("its belief is about a column that is no secret")
+    belief = replace(_with_checked_posteriors(belief, rows, known), **classes)
+    if groups is not None and belief.prior is None:
+        _check_equal_within_classes(groups, [belief.posterior, *belief.alternative_posteriors])
+    return belief
+
+
+def _validated_cells(belief: CellBelief, known: AdversaryKnowledge, release: Release | None) -> CellBelief:
+    """The belief about hidden cells of the release's records."""
+    cells = hidden_cells(belief, release)
+    _check_certainty(belief)
+    _check_secret(belief.secret, known)
+    return replace(_with_checked_posteriors(belief, len(cells), known), record_positions=cells)
+
+
+def _validated_membership(belief: MembershipBelief, known: AdversaryKnowledge) -> MembershipBelief:
+    """The belief about who of the candidates is in the table."""
+    import numpy as np
+
+    if known.candidates is None:
+        raise InconclusiveError("its belief is about candidates, and it is granted none: declare them in `needs`")
+    wanted = (len(known.candidates),)
+    scores = _candidate_numbers(belief.scores, wanted, "scores")
+    p_values = None if belief.p_values is None else _candidate_numbers(belief.p_values, wanted, "p_values")
+    if p_values is not None and ((p_values < 0) | (p_values > 1)).any():
+        raise InconclusiveError("its belief has `p_values` that are not between 0 and 1")
+    excluded = None if belief.excluded is None else np.array(belief.excluded)
+    if excluded is not None and (excluded.dtype.kind != "b" or excluded.shape != wanted):
+        raise InconclusiveError(f"its belief needs True or False for each of {wanted[0]} candidates in `excluded`")
+    return replace(belief, scores=scores, p_values=p_values, excluded=excluded)
+
+
+def _candidate_numbers(numbers: object, wanted: tuple[int], name: str) -> NDArray[Any]:
+    """A finite number for each candidate, as floats that cannot be written to."""
+    import numpy as np
+    import pandas as pd
+
+    if isinstance(numbers, pd.Series) and is_reordered(numbers.index):
+        raise InconclusiveError(f"its belief has its `{name}` in another order than the candidates")
+    if not are_real_numbers(numbers) or np.shape(np.asarray(numbers)) != wanted:
+        raise InconclusiveError(f"its belief needs a number for each of {wanted[0]} candidates in `{name}`")
+    try:
+        array = np.array(numbers, dtype=float)
+    except (TypeError, ValueError):
+        raise InconclusiveError(f"its belief needs a number for each of {wanted[0]} candidates in `{name}`") from None
+    if not np.isfinite(array).all():
+        raise InconclusiveError(f"its belief has `{name}` that are not finite")
+    array.setflags(write=False)
+    return array
+
+
+def _claims(names: object, which: str) -> tuple[str, ...]:
+    if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(n, str) for n in names):
+        raise InconclusiveError(f"its belief must list the guarantees that it `{which}` by name")
+    return tuple(names)
+
+
+def _rows_of_people(belief: GroupBelief | SecretBelief, known: AdversaryKnowledge, parts: Sequence[object]) -> int:
+    """How many records the belief is about: the attack's own, or the adversary's.
+
+    Raises InconclusiveError where own records do not name every public one, and for an index that numbers rows in
+    another order than theirs. Rows are read by position; where an attack has records of its own these number the rows.
+    """
+    import pandas as pd
+
     if belief.records is not None:
         rows_for(known, belief.records)
-        rows = len(belief.records)
-    _check_order(belief)
-    groups = None if belief.equivalence_class is None else _class_numbers(belief.equivalence_class, rows, "records")
-    if belief.population_groups is not None:
-        people = 0 if known.population is None else len(known.population)
-        belief = replace(
-            belief, population_groups=_class_numbers(belief.population_groups, people, "of the population")
-        )
-    _check_evidence(belief.evidence)
+        return len(belief.records)
+    laid_out = (*parts, belief.equivalence_class)
+    if any(is_reordered(part.index) for part in laid_out if isinstance(part, pd.DataFrame | pd.Series)):
+        raise InconclusiveError("its belief has its rows in another order than the records")
+    return len(known.records)
+
+
+def _validated_classes(belief: GroupBelief | SecretBelief, known: AdversaryKnowledge) -> dict[str, Any]:
+    """The belief's equivalence classes, of records and of the population, as arrays."""
+    rows = _rows_of_people(belief, known, ())
+    people = 0 if known.population is None else len(known.population)
+    classes, others = belief.equivalence_class, belief.population_groups
+    if classes is None and isinstance(belief, SecretBelief):
+        return {"equivalence_class": None}
+    numbers = {"equivalence_class": _class_numbers(classes, rows, "records")}
+    return (
+        numbers
+        if others is None
+        else numbers | {"population_groups": _class_numbers(others, people, "of the population")}
+    )
+
+
+def _check_certainty(belief: PosteriorBelief) -> None:
     if belief.certainty not in get_args(Certainty):
         raise InconclusiveError(f"its belief's certainty is none of {', '.join(get_args(Certainty))}")
-    people = groups is not None or belief.record_positions is not None
-    if (belief.secret is None) != (belief.posterior is None) or (not people and belief.posterior is not None):
-        raise InconclusiveError(
-            "its belief needs `secret`, `posterior` and `equivalence_class` together, or neither of the first two"
-        )
-    if belief.secret is not None:
-        _check_secret(belief, known)
-        _check_posterior(belief.secret, belief.posterior, rows, known, "posterior")
-    _check_prior_and_alternatives(belief, rows, known)
-    belief = _with_floats(belief)
-    if groups is not None:
-        at_once = [belief.posterior, *belief.alternative_posteriors] if belief.prior is None else [belief.prior]
-        _check_equal_within_classes(groups, at_once)
-    return replace(belief, equivalence_class=groups)
 
 
-def _check_prior_and_alternatives(belief: Belief, rows: int, known: AdversaryKnowledge) -> None:
-    """The prior and the alternative posteriors are laid out like the posterior."""
+def _with_checked_posteriors(belief: B, rows: int, known: AdversaryKnowledge) -> B:
+    """The belief with all probabilities as floats, whatever kind of number the attack chose."""
+    _check_posterior(belief.secret, belief.posterior, rows, known, "posterior")
     if belief.prior is not None:
         _check_posterior(belief.secret, belief.prior, rows, known, "prior")
     for other in belief.alternative_posteriors:
         _check_posterior(belief.secret, other, rows, known, "alternative posterior")
-
-
-def _check_order(belief: Belief) -> None:
-    """Refuse an index that numbers the records in another order than theirs, with an InconclusiveError.
-
-    Rows are read by position. Where an attack has records of its own, or speaks of hidden cells, these number the rows.
-    """
-    if belief.records is not None or belief.record_positions is not None:
-        return
-    import pandas as pd
-
-    parts = (belief.posterior, belief.prior, *belief.alternative_posteriors, belief.equivalence_class)
-    if any(is_reordered(part.index) for part in parts if isinstance(part, pd.DataFrame | pd.Series)):
-        raise InconclusiveError("its belief has its rows in another order than the records")
-
-
-def _with_floats(belief: Belief) -> Belief:
-    """The belief with all probabilities as floats, whatever kind of number the attack chose."""
-
-    def floats(chances: pd.DataFrame | None) -> pd.DataFrame | None:
-        return None if chances is None else chances.astype(float)
-
-    others = tuple(chances.astype(float) for chances in belief.alternative_posteriors)
     return replace(
-        belief, posterior=floats(belief.posterior), prior=floats(belief.prior), alternative_posteriors=others
+        belief,
+        posterior=belief.posterior.astype(float),
+        prior=None if belief.prior is None else belief.prior.astype(float),
+        alternative_posteriors=tuple(other.astype(float) for other in belief.alternative_posteriors),
     )
 
 
@@ -108,12 +196,9 @@ def _class_numbers(groups: object, rows: int, noun: str) -> NDArray[Any]:
     return numbers
 
 
-def _check_secret(belief: Belief, known: AdversaryKnowledge) -> None:
-    secret = belief.secret
+def _check_secret(secret: object, known: AdversaryKnowledge) -> None:
     if not isinstance(secret, str) or secret not in known.schema:
         raise InconclusiveError("its belief is about a column the policy does not have")
-    if "sensitive" not in known.schema[secret].roles and belief.record_positions is None:
-        raise InconclusiveError("its belief is about a column that is no secret")
 
 
 def _check_posterior(secret: Any, chances: object, rows: int, known: AdversaryKnowledge, noun: str) -> None:
@@ -158,35 +243,26 @@ def is_reordered(index: pd.Index) -> bool:
     return bool(np.array_equal(np.sort(index), positions))
 
 
-def _check_equal_within_classes(groups: NDArray[Any], several: Sequence[pd.DataFrame | None]) -> None:
-    """Refuse an equivalence class whose records have different probabilities, with an InconclusiveError.
-
-    Knowledge besides the release may distinguish them in the posterior; the prior is without that knowledge.
-    """
+def _check_equal_within_classes(groups: NDArray[Any], several: Sequence[pd.DataFrame]) -> None:
+    """Refuse an equivalence class whose records have different probabilities, with an InconclusiveError."""
     import numpy as np
 
     order = np.argsort(groups, kind="stable")
     grouped = groups[order]
     first = np.flatnonzero(np.append(True, grouped[1:] != grouped[:-1])[: len(grouped)])
     for chances in several:
-        if chances is None or not len(grouped):
-            continue
+        if not len(grouped):
+            return
         numbers = chances.to_numpy(dtype=float)[order]
         apart = np.maximum.reduceat(numbers, first) - np.minimum.reduceat(numbers, first)
         if (apart > POSTERIOR_TOLERANCE).any():
             raise InconclusiveError(
-                "its belief has different rows for people of one equivalence class: they must be equal"
+                "its belief has different rows for people of one equivalence class: they must be equal, unless a "
+                "`prior` says what distinguishes these people"
             )
 
 
-def _check_evidence(evidence: object) -> None:
-    result = checked_evidence(evidence, CORE_OF_ATTACKS)
-    for names in (result.get("refutes", ()), result.get("tries", ())):
-        if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(n, str) for n in names):
-            raise InconclusiveError("its evidence must list the guarantees it refutes, or tries to, by name")
-
-
-def hidden_cells(belief: Belief, release: Release | None) -> NDArray[Any]:
+def hidden_cells(belief: CellBelief, release: Release | None) -> NDArray[Any]:
     """The positions of a belief's cells, if its records hide them all.
 
     A cell is hidden where it is withheld, and where noise is on its column. InconclusiveError for any other.
@@ -201,8 +277,6 @@ def hidden_cells(belief: Belief, release: Release | None) -> NDArray[Any]:
         raise InconclusiveError("its belief needs each of its cells once, as a position among the records")
     if not len(cells) or not 0 <= cells.min() <= cells.max() < len(records.rows):
         raise InconclusiveError("its belief is about records that are not there")
-    if belief.records is not None or belief.population_groups is not None:
-        raise InconclusiveError("its belief is about cells, so it can have no records of its own and no population")
     place = records.columns.index(belief.secret)
     if belief.secret not in release.noise and not all(
         records.rows[cell][place] == {"withheld": True} for cell in cells.tolist()
@@ -215,18 +289,17 @@ def hidden_cells(belief: Belief, release: Release | None) -> NDArray[Any]:
 
 
 def align_to_records(
-    belief: Belief, release: Release, origins: Sequence[int] | None, table: Table
-) -> tuple[Belief, Table]:
+    belief: CellBelief, release: Release, origins: Sequence[int] | None, table: Table
+) -> tuple[CellBelief, Table]:
     """The part of a belief about hidden cells that is scored, and the people behind its cells.
 
     `table` is the one that the release was built from.
     """
     scored = _part_about_secrets(belief, origins, table)
-    assert scored.record_positions is not None  # only beliefs about cells are aligned
     return scored, records_of_cells(scored.record_positions, release, origins, table)
 
 
-def _part_about_secrets(belief: Belief, origins: Sequence[int] | None, table: Table) -> Belief:
+def _part_about_secrets(belief: CellBelief, origins: Sequence[int] | None, table: Table) -> CellBelief:
     """The belief about the cells that are secret: all of a sensitive column, else those that are protected.
 
     UnreadableError where none of the cells is protected: a cell that is withheld only to protect another cell need not
@@ -234,25 +307,20 @@ def _part_about_secrets(belief: Belief, origins: Sequence[int] | None, table: Ta
     """
     import numpy as np
 
-    secret = str(belief.secret)
-    if belief.record_positions is None or origins is None or "sensitive" in table.schema[secret].roles:
+    if origins is None or "sensitive" in table.schema[belief.secret].roles:
         return belief
-    marks = table.protected.get(secret)
+    marks = table.protected.get(belief.secret)
     if marks is None:
         raise UnreadableError("no cell of this column is protected")
     positions = np.flatnonzero(marks[np.asarray(origins, dtype=np.int64)[belief.record_positions]])
     if not len(positions):
         raise UnreadableError("none of the cells is protected")
 
-    def part(posterior: pd.DataFrame | None) -> pd.DataFrame | None:
-        return None if posterior is None else posterior.iloc[positions].reset_index(drop=True)
-
     return replace(
         belief,
         record_positions=belief.record_positions[positions],
-        posterior=part(belief.posterior),
-        prior=part(belief.prior),
-        equivalence_class=None if belief.equivalence_class is None else belief.equivalence_class[positions],
+        posterior=belief.posterior.iloc[positions].reset_index(drop=True),
+        prior=None if belief.prior is None else belief.prior.iloc[positions].reset_index(drop=True),
         estimates=None if belief.estimates is None else np.asarray(belief.estimates)[positions],
     )
 

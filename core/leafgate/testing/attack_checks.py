@@ -18,7 +18,15 @@ from leafgate.testing.scenarios.releases import DisclosureLevel
 from leafgate.testing.scenarios.tables import Key, relabelled, reordered, shuffled
 from leafgate.testing.subjects import AttackSubject, groups_of, laid_out, posterior_of
 from leafgate.types.adversary import NEEDS, AdversaryKnowledge
-from leafgate.types.belief import Belief
+from leafgate.types.belief import (
+    Belief,
+    CellBelief,
+    GroupBelief,
+    MechanismBelief,
+    SecretBelief,
+    classes_of,
+    secret_of,
+)
 from leafgate.types.release import Counted, Level
 
 MIN_TRUTH = 0.95
@@ -81,7 +89,7 @@ def respects_noise(subject: AttackSubject) -> None:
             beliefs = subject.run(setting.world())
         except LeafgateError:
             continue
-        for belief in (belief for belief in beliefs if belief.secret is not None and belief.record_positions is None):
+        for belief in (belief for belief in beliefs if isinstance(belief, SecretBelief)):
             tried += 1
             if _believed(setting, setting.world(), belief) >= CERTAIN:
                 raise NonConformance(
@@ -116,12 +124,12 @@ def _instances(subject: AttackSubject, telling: DisclosureLevel) -> Iterator[tup
 def _about(setting: Scenario, belief: Belief) -> bool:
     """Is it what the setting is made for: of the mechanism, of cells, or of people?"""
     if setting.mechanism is not None:
-        return belief.secret is None and not belief.of_people
-    return belief.secret is not None and (belief.record_positions is not None) == setting.cells
+        return isinstance(belief, MechanismBelief)
+    return isinstance(belief, CellBelief if setting.cells else SecretBelief)
 
 
 def _refutes(belief: Belief, *, expected: bool) -> None:
-    if bool(belief.evidence.get("refutes")) != expected:
+    if isinstance(belief, MechanismBelief) and bool(belief.refutes) != expected:
         problem = "does not refute a claim that is false" if expected else "refutes a claim that is true"
         raise NonConformance(f"it {problem}", "run the mechanism often enough, and bound what chance alone would show")
 
@@ -129,17 +137,17 @@ def _refutes(belief: Belief, *, expected: bool) -> None:
 def _believed(setting: Scenario, world: Instance, belief: Belief) -> float:
     """The chance it gives the truth, on average over the people who are exposed."""
     rows, table = _people(setting, world, belief)
-    chances = posterior_of(belief, world)
+    chances, secret = posterior_of(belief, world), secret_of(belief)
     assert chances is not None
-    assert belief.secret is not None
-    truth = table.codes(belief.secret)
+    assert secret is not None
+    truth = table.codes(secret)
     out = [i for i, exposed in enumerate(setting.exposed(table)) if exposed]
     return float(np.mean([chances[rows[i], truth[i]] for i in out]))
 
 
 def _people(setting: Scenario, world: Instance, belief: Belief) -> tuple[np.ndarray, Any]:
     """A table of the people a belief is about, and each one's row in the belief."""
-    if belief.record_positions is None:
+    if not isinstance(belief, CellBelief):
         return world.table.public[1], world.table
     origins = np.array(world.origins)[belief.record_positions]
     frame = world.table.frame.iloc[origins].reset_index(drop=True)
@@ -180,16 +188,16 @@ def _has_one_group(setting: Scenario, world: Instance, beliefs: list[Belief]) ->
 
 
 def _alike(setting: Scenario, world: Instance, belief: Belief) -> None:
-    chances = posterior_of(belief, world)
+    chances, secret = posterior_of(belief, world), secret_of(belief)
     assert chances is not None
-    assert belief.secret is not None
+    assert secret is not None
     remedy = "what it believes must follow from the release and what is known, and from nothing else"
     if float(np.ptp(chances, axis=0).max()) > TOLERANCE:
         raise NonConformance(f"{setting.name} discloses nothing, and it believes different things of people", remedy)
-    truth = truth_of(world.table, belief.secret)
+    truth = truth_of(world.table, secret)
     most = float((world.table.weight * (truth == truth.mode()[0]).to_numpy()).sum() / world.table.people)
     overall = (
-        np.bincount(world.table.codes(belief.secret), weights=world.table.weight, minlength=chances.shape[1])
+        np.bincount(world.table.codes(secret), weights=world.table.weight, minlength=chances.shape[1])
         / world.table.people
     )
     uniform = np.full(chances.shape[1], 1 / chances.shape[1])
@@ -228,10 +236,10 @@ def same_beliefs(pairs: Iterator[tuple[Any, Any]], when: str, remedy: str) -> No
 
 
 def _by_key(world: Instance, belief: Belief, keys: list[Key]) -> list[tuple[Key, dict[Any, float]]]:
-    chances = posterior_of(belief, world)
-    if chances is None or belief.secret is None:
+    chances, secret = posterior_of(belief, world), secret_of(belief)
+    if chances is None or secret is None:
         return []
-    domain = world.known.schema[belief.secret].domain
+    domain = world.known.schema[secret].domain
     return [(key, dict(zip(domain, row, strict=True))) for key, row in zip(keys, chances.tolist(), strict=True)]
 
 
@@ -245,7 +253,7 @@ def _same_chances(
 
 
 def _same_groups(belief: Any, twin: Any, when: str, remedy: str) -> None:
-    if belief[1].equivalence_class is None or belief[1].records is not None:
+    if classes_of(belief[1]) is None or belief[1].records is not None:
         return
     if _division(belief) != _division(twin):
         raise NonConformance(f"it distinguishes other people {when}", REMEDIES[remedy])
@@ -255,8 +263,9 @@ def _division(laid_out: tuple[Instance, Belief, list[Key]]) -> set[frozenset[Key
     """The sets of people whom the attack does not distinguish."""
     groups: dict[int, set[Key]] = {}
     _, belief, keys = laid_out
-    assert belief.equivalence_class is not None
-    for group, key in zip(belief.equivalence_class.tolist(), keys, strict=True):
+    classes = classes_of(belief)
+    assert classes is not None
+    for group, key in zip(classes.tolist(), keys, strict=True):
         groups.setdefault(group, set()).add(key)
     return {frozenset(keys) for keys in groups.values()}
 
@@ -268,12 +277,12 @@ def believes(subject: AttackSubject) -> None:
     """
     for _, beliefs in subject.beliefs:
         for belief in beliefs:
-            for group in () if belief.equivalence_class is None else sorted(set(belief.equivalence_class.tolist())):
-                _words_of(subject, belief, group)
+            if isinstance(belief, GroupBelief | SecretBelief) and belief.equivalence_class is not None:
+                for group in sorted(set(belief.equivalence_class.tolist())):
+                    _words_of(subject, belief.explain, group)
 
 
-def _words_of(subject: AttackSubject, belief: Belief, group: int) -> None:
-    explain = belief.explain
+def _words_of(subject: AttackSubject, explain: Callable[[int], str] | None, group: int) -> None:
     if explain is not None and not isinstance(called(subject.component, lambda: explain(group)), str):
         raise NonConformance(
             "its `explain` gives no text", "describe in words what the release publishes about a group"

@@ -29,6 +29,7 @@ from leafgate.testing.scenarios.tables import (
     shuffled,
 )
 from leafgate.testing.subjects import MetricSubject
+from leafgate.types.belief import classes_of
 from leafgate.types.evidence import RESERVED, checked_evidence
 from leafgate.types.table import Table
 
@@ -242,7 +243,7 @@ def scores_what_it_declares(subject: MetricSubject) -> None:
         )
     for kind in subject.kinds:
         case = replace(kind.case("everything", unchanged), scored="derived")
-        if case.belief is None or case.belief.equivalence_class is None:
+        if classes_of(case.belief) is None:
             continue
         subject.scores(case)
         if metric.groups_only and Observation.POSTERIOR in case.observed:

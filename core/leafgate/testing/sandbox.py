@@ -10,6 +10,7 @@ import socket
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from functools import cache
 from hashlib import sha256
 from typing import Any
@@ -57,21 +58,9 @@ def canonical_text(thing: Any) -> str:
             tables = (thing.public, thing.population, thing.people)
             return " ".join([*map(canonical_text, tables), str(dict(thing.distribution)), str(thing.facts)])
         case Belief():
-            parts = (
-                thing.equivalence_class,
-                thing.posterior,
-                thing.records,
-                thing.prior,
-                thing.record_positions,
-                thing.estimates,
-            )
-            return " ".join(
-                [
-                    str(thing.secret),
-                    *map(canonical_text, (*parts, *thing.alternative_posteriors)),
-                    str(dict(thing.evidence)),
-                ]
-            )
+            parts = {part.name: getattr(thing, part.name) for part in fields(thing) if part.name != "explain"}
+            texts = (f"{name} {canonical_text(part)}" for name, part in parts.items())
+            return f"{type(thing).__name__} {' '.join(texts)}"
         case list() | tuple():
             return "; ".join(map(canonical_text, thing))
         case _:

@@ -31,7 +31,16 @@ from leafgate.testing.scenarios import SETTINGS, Instance, Scenario
 from leafgate.testing.scenarios.contexts import SHOWN_CASES, CaseKind, Change, Learned, release_case, unchanged
 from leafgate.testing.scenarios.tables import Key, copied, keys_of, marked, salaries, survey
 from leafgate.types.adversary import AdversaryKnowledge, limit_knowledge
-from leafgate.types.belief import Belief, rows_for
+from leafgate.types.belief import (
+    Belief,
+    CellBelief,
+    GroupBelief,
+    PosteriorBelief,
+    SecretBelief,
+    classes_of,
+    rows_for,
+    secret_of,
+)
 from leafgate.types.release import BuildResult, Release
 from leafgate.types.table import Table
 
@@ -164,12 +173,12 @@ class AttackSubject(Subject[Scenario, Instance, list[Belief]]):
 
 def laid_out(world: Instance, beliefs: list[Belief]) -> dict[str | None, tuple[Instance, Belief, list[Key]]]:
     """The beliefs by their secrets, each with its world and what its rows are about."""
-    return {belief.secret: (world, belief, keys_of_belief(belief, world)) for belief in beliefs}
+    return {secret_of(belief): (world, belief, keys_of_belief(belief, world)) for belief in beliefs}
 
 
 def keys_of_belief(belief: Belief, world: Instance) -> list[Key]:
     """The public cells of the people, or the published cells of the records, that the rows of a belief are about."""
-    if belief.record_positions is None:
+    if not isinstance(belief, CellBelief):
         return keys_of(world.known.public, without="number")
     records = world.release.records
     assert records is not None  # `checked` has verified it
@@ -179,18 +188,21 @@ def keys_of_belief(belief: Belief, world: Instance) -> list[Key]:
 
 def groups_of(belief: Belief, world: Instance) -> np.ndarray | None:
     """The equivalence class of each row of the adversary's table; None if the belief has none of people."""
-    if belief.equivalence_class is None or belief.record_positions is not None:
-        return None
-    rows = slice(None) if belief.records is None else rows_for(world.known, belief.records)
-    return belief.equivalence_class[rows]
+    classes = classes_of(belief)
+    return None if classes is None else classes[_rows_of(belief, world)]
 
 
 def posterior_of(belief: Belief, world: Instance) -> np.ndarray | None:
     """The posterior of each row of the adversary's table, or of each cell; None if the belief is of no secret."""
-    if belief.posterior is None:
+    if not isinstance(belief, PosteriorBelief):
         return None
-    rows = slice(None) if belief.records is None else rows_for(world.known, belief.records)
-    return belief.posterior.to_numpy(dtype=float)[rows]
+    return belief.posterior.to_numpy(dtype=float)[_rows_of(belief, world)]
+
+
+def _rows_of(belief: Belief, world: Instance) -> slice | NDArray[np.int64]:
+    """The belief's row about each row of the adversary's table, or about each cell."""
+    records = belief.records if isinstance(belief, GroupBelief | SecretBelief) else None
+    return slice(None) if records is None else rows_for(world.known, records)
 
 
 MANY = 900
@@ -275,7 +287,7 @@ class MetricSubject(Subject[CaseKind, ScoringContext, str]):
 
     def instances(self) -> Iterator[tuple[str, CaseKind]]:
         if self.of_people:
-            return ((kind.name, kind) for kind in SHOWN_CASES)
+            return ((kind.name, kind) for kind in SHOWN_CASES if kind.belief in self.component.judges)
         scenarios = (*SETTINGS, *self.more)
         return ((s.name, CaseKind(s.name, partial(release_case, s), s.labels)) for s in scenarios)
 
@@ -359,7 +371,7 @@ class CheckSubject(Subject[Scenario, CheckContext, list[CheckFinding]]):
         world = instance.world()
         secret = world.known.schema.secrets[0]
         shares = pd.DataFrame(1 / len(secret.domain), index=range(len(world.table)), columns=list(secret.domain))
-        belief = Belief(secret.name, np.zeros(len(world.table), dtype=int), shares)
+        belief = SecretBelief(secret.name, shares, equivalence_class=np.zeros(len(world.table), dtype=int))
         data = None if self.component.of_release else CheckedData(world.table, None, world.known, {"linking": [belief]})
         return CheckContext.copy_of(world.release, data)
 

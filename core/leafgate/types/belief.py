@@ -1,4 +1,11 @@
-"""Belief: an adversary's posterior of one secret, and the people it cannot distinguish."""
+"""Beliefs: what an attack concludes. There are five types, and a metric declares which of them it judges.
+
+GroupBelief         which people it cannot distinguish
+SecretBelief        a posterior of one secret for each record of people
+CellBelief          a posterior of hidden cells of published records
+MembershipBelief    a score for each candidate: is this person in the table?
+MechanismBelief     evidence about what the release claims of the mechanism that made it
+"""
 
 from __future__ import annotations
 
@@ -19,60 +26,9 @@ Certainty = Literal["guess", "certain", "shares"]
 """How much of a posterior is true of the people whom the release counts."""
 
 
-@dataclass(frozen=True)
-class Belief:
-    """One attack's conclusion about one secret, or about the mechanism.
-
-    Attributes:
-        secret: the column that the belief is about; None where the attack gives equivalence classes alone, and where
-            it concludes something about the mechanism.
-        equivalence_class: shape (n_records,), whole numbers; records with the same number cannot be distinguished by
-            what the release discloses at once, and so have the same `prior`, or the same `posterior` where there is no
-            prior. None for attacks on the mechanism, which conclude nothing about people.
-        posterior: shape (n_records, n_values), a column for each value of the secret in the order of its domain; rows
-            sum to 1. None together with `secret`.
-        records: the attack's own records, with every public column; by default those of `AdversaryKnowledge.records`.
-        evidence: JSON for the finding: bounds, gaps, counts of constraints. Its key `tries` lists the guarantees that
-            the attack tries to disprove, `refutes` those that it does disprove.
-        explain: describes in words what the release discloses about one equivalence class; only auditors see it.
-        population_groups: shape (n_population,), the equivalence class of each row of `AdversaryKnowledge.population`,
-            numbered as `equivalence_class` is.
-        prior: shape of `posterior`; what the release discloses of each record without the attack's further reasoning.
-        alternative_posteriors: each of the shape of `posterior`; the attack has no less reason for them. A limit that
-            does not come out the same for all of them is inconclusive.
-        record_positions: positions in `release.records`, where the attack knows whose published record is whose.
-            `posterior` then has a row for each of them, about its hidden cell of the column `secret`; `records` is
-            None, and `equivalence_class` may be.
-        estimates: shape (len(record_positions),), the attack's estimates of the numbers in those cells.
-        incomplete: the release discloses more about the secret than the attack computes, so that any posterior is
-            possible, the true one too.
-        certainty: how much of `posterior` is true of all people whom the release counts. `certain`: each value with
-            probability 1. `shares`: moreover each row is the true composition of its whole class. `guess`: nothing.
-    """
-
-    secret: str | None
-    equivalence_class: NDArray[Any] | None
-    posterior: pd.DataFrame | None = None
-    records: pd.DataFrame | None = None
-    evidence: Mapping[str, Any] = field(default_factory=dict)
-    explain: Callable[[int], str] | None = None
-    population_groups: NDArray[Any] | None = None
-    prior: pd.DataFrame | None = None
-    alternative_posteriors: Sequence[pd.DataFrame] = ()
-    record_positions: NDArray[Any] | None = None
-    estimates: NDArray[Any] | None = None
-    incomplete: bool = False
-    certainty: Certainty = "guess"
-
-    @property
-    def of_people(self) -> bool:
-        """Is it about people, and not only about the mechanism?"""
-        return self.equivalence_class is not None or self.record_positions is not None
-
-
 @dataclass(frozen=True, kw_only=True)
-class TypedBelief:
-    """What beliefs of all types have in common; becomes `Belief` when every plugin returns one of the five types.
+class Belief:
+    """What beliefs of all five types have in common; an attack returns beliefs of those types, and never this one.
 
     Attributes:
         evidence: JSON for the finding: bounds, gaps, counts of constraints.
@@ -82,7 +38,7 @@ class TypedBelief:
 
 
 @dataclass(frozen=True)
-class GroupBelief(TypedBelief):
+class GroupBelief(Belief):
     """Which people an attack cannot distinguish, without a posterior of any secret.
 
     Attributes:
@@ -101,7 +57,7 @@ class GroupBelief(TypedBelief):
 
 
 @dataclass(frozen=True)
-class PosteriorBelief(TypedBelief):
+class PosteriorBelief(Belief):
     """What beliefs about one secret have in common: a SecretBelief is about people, a CellBelief about hidden cells.
 
     Attributes:
@@ -161,7 +117,7 @@ class CellBelief(PosteriorBelief):
 
 
 @dataclass(frozen=True)
-class MembershipBelief(TypedBelief):
+class MembershipBelief(Belief):
     """How likely each of `AdversaryKnowledge.candidates` is to be in the table that the release was made from.
 
     Attributes:
@@ -178,7 +134,7 @@ class MembershipBelief(TypedBelief):
 
 
 @dataclass(frozen=True)
-class MechanismBelief(TypedBelief):
+class MechanismBelief(Belief):
     """Evidence about claims of the release, by an attack on the mechanism that made it.
 
     Attributes:
@@ -188,6 +144,26 @@ class MechanismBelief(TypedBelief):
 
     tries: Sequence[str] = field(default=(), kw_only=True)
     refutes: Sequence[str] = field(default=(), kw_only=True)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The evidence as findings state it, with the claims that the attack tries to disprove and those it does."""
+        tried = {"tries": list(self.tries)} if self.tries else {}
+        return {**tried, **self.evidence, **({"refutes": list(self.refutes)} if self.refutes else {})}
+
+
+BELIEF_TYPES: tuple[type[Belief], ...] = (GroupBelief, SecretBelief, CellBelief, MembershipBelief, MechanismBelief)
+"""The types of belief that an attack may return."""
+
+
+def secret_of(belief: Belief | None) -> str | None:
+    """The column whose values the belief is about; None for beliefs of groups, of membership and of the mechanism."""
+    return belief.secret if isinstance(belief, PosteriorBelief) else None
+
+
+def classes_of(belief: Belief | None) -> NDArray[Any] | None:
+    """The belief's equivalence class of each record; None where it has none."""
+    return belief.equivalence_class if isinstance(belief, GroupBelief | SecretBelief) else None
 
 
 def rows_for(known: AdversaryKnowledge, records: pd.DataFrame) -> NDArray[np.int64]:

@@ -45,12 +45,7 @@ RESERVED = frozenset(
 """The keys that mean something to the core; no metric may use them."""
 
 
-CORE_OF_ATTACKS = frozenset(
-    {
-        *("candidates", "claim", "composition", "derived", "queries"),
-        *("scored_because", "tried", "unbounded", "worst"),
-    }
-)
+CORE_OF_ATTACKS = RESERVED - {"problem", "reason", "reason_in_full", "remedy"}
 """The keys that the core alone writes beside an attack's evidence; no attack may use them."""
 
 SEVERITIES = ("low", "medium", "high")

@@ -107,9 +107,10 @@ Verdict = Literal["pass", "fail", "inconclusive"]
 GROUPS_ALONE = "the metric scores groups of people, and no distribution of a secret"
 DERIVED_ALONE = "the metric can only score what is derived"
 HIDDEN_CELLS = "the belief is about hidden cells of published records"
+NO_CLASSES = "the attack divides people into no equivalence classes"
 VERIFIED_PRIVACY = "the release's claim of differential privacy was verified"
 NOT_SPOKEN_OF = "the release neither predicts nor tests nor publishes this column"
-# The five texts above say why a limit is judged by what is derived and not by the worse of two distributions.
+# The six texts above say why a limit is judged by what is derived and not by the worse of two distributions.
 EXIT_CODES: Mapping[Verdict, ExitCode] = {
     "pass": ExitCode.PASS,
     "fail": ExitCode.FAIL,

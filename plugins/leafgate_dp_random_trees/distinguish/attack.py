@@ -12,7 +12,16 @@ import pandas as pd
 from scipy import stats
 
 from leafgate.algorithms.routing import NOWHERE, count_leaves, route
-from leafgate.api import AdversaryKnowledge, Belief, Floats, InconclusiveError, Release, Schema, Table, make_table
+from leafgate.api import (
+    AdversaryKnowledge,
+    Floats,
+    InconclusiveError,
+    MechanismBelief,
+    Release,
+    Schema,
+    Table,
+    make_table,
+)
 from leafgate_dp_random_trees.distinguish.features import iterate_nodes, released_features
 from leafgate_dp_random_trees.distinguish.neighbours import NeighbouringTables, neighbouring_tables
 
@@ -121,7 +130,7 @@ class Plan:
     at_best: float
 
 
-def distinguish(options: DistinguishOptions, release: Release, known: AdversaryKnowledge) -> Belief:
+def distinguish(options: DistinguishOptions, release: Release, known: AdversaryKnowledge) -> MechanismBelief:
     """What running the builder shows of its claim; in no case that the claim holds.
 
     Raises InconclusiveError where nothing is claimed, the builder is not known, or so few runs are possible in the
@@ -140,7 +149,9 @@ def distinguish(options: DistinguishOptions, release: Release, known: AdversaryK
         found = one_run(options, release, known, claim, plan)
     else:
         found = many_runs(options, release, known, claim, plan)
-    return Belief(None, None, evidence=_evidence(options, claim, found))
+    refuted = found.epsilon > claim.epsilon
+    evidence = _evidence(options, claim, found, refuted=refuted)
+    return MechanismBelief(tries=("epsilon",), refutes=("epsilon",) if refuted else (), evidence=evidence)
 
 
 def forecast(options: DistinguishOptions, release: Release, known: AdversaryKnowledge) -> str:
@@ -375,9 +386,8 @@ def _membership_scores(release: Release, canaries: Table, others: int) -> Floats
     return np.asarray(total)
 
 
-def _evidence(options: DistinguishOptions, claim: Claim, found: EpsilonEstimate) -> dict[str, Any]:
-    refuted: Sequence[str] = ["epsilon"] if found.epsilon > claim.epsilon else []
-    fields = {"tries": ["epsilon"], "epsilon_at_least": found.epsilon, "claimed": claim.epsilon, "delta": claim.delta}
+def _evidence(options: DistinguishOptions, claim: Claim, found: EpsilonEstimate, *, refuted: bool) -> dict[str, Any]:
+    fields: dict[str, Any] = {"epsilon_at_least": found.epsilon, "claimed": claim.epsilon, "delta": claim.delta}
     fields |= {"confidence": options.confidence, "world": found.world, "by": found.by}
     fields |= {"runs": found.runs, "at_best": found.at_best}
     shown = (
@@ -385,4 +395,4 @@ def _evidence(options: DistinguishOptions, claim: Claim, found: EpsilonEstimate)
         f"{found.at_best:.3g}); claimed {claim.epsilon:.4g}"
     )
     meaning = "the claim is refuted" if refuted else "this proves nothing, a better attack may show more"
-    return fields | {"says": f"{shown}: {meaning}"} | ({"refutes": refuted} if refuted else {})
+    return fields | {"says": f"{shown}: {meaning}"}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from leafgate.algorithms.derivable import must_hide, undisclosed_reads
-from leafgate.api import Belief, ScoringContext
+from leafgate.api import GroupBelief, MechanismBelief, Membership, MembershipBelief, ScoringContext, UnreadableError
 from leafgate.api.context import Observation
 from leafgate.api.metrics import AtLeast
 from leafgate.errors import LeafgateError
@@ -17,7 +17,7 @@ from leafgate.testing.sandbox import canonical_text
 from leafgate.testing.scenarios.contexts import people_case, unchanged
 
 SECRET = "illness"
-POSTERIOR, PRIOR, COMPOSITION, OVERALL, TRUTH = Observation
+POSTERIOR, PRIOR, COMPOSITION, OVERALL, TRUTH, MEMBERSHIP = Observation
 PROPERTIES = [name for name, what in vars(ScoringContext).items() if isinstance(what, property | cached_property)]
 READS_SECRETS = {
     "posterior": {"derived": {POSTERIOR}, "composition": {POSTERIOR, COMPOSITION}},
@@ -84,7 +84,7 @@ def test_a_read_by_another_route_is_recorded(read: Callable[[ScoringContext], ob
 
 
 def test_a_read_that_fails_records_nothing() -> None:
-    case = replace(a_case(), belief=Belief(None, np.zeros(len(a_case().known.records), dtype=int)), observed=set())
+    case = replace(a_case(), belief=GroupBelief(np.zeros(len(a_case().known.records), dtype=int)), observed=set())
     for name in READS_SECRETS:
         with pytest.raises(LeafgateError):
             getattr(case, name)
@@ -115,3 +115,20 @@ def test_asking_the_guard_adds_no_observation() -> None:
     assert undisclosed_reads(case) == {TRUTH}
     assert case.observed == {TRUTH}
     assert not must_hide(Asks(at_least=1), a_case(), None)
+
+
+def test_who_is_in_the_table_is_read_by_the_property_that_records_it() -> None:
+    truth = Membership(np.array([True, False]), np.array([False, False]))
+    case = replace(a_case(), belief=MembershipBelief(np.zeros(2)), _membership=truth, observed=set())
+    assert undisclosed_reads(case) == frozenset()
+    assert case.membership is truth
+    assert undisclosed_reads(case) == {MEMBERSHIP}
+
+
+def test_a_belief_is_read_as_the_type_that_it_is() -> None:
+    case = replace(a_case(), belief=MembershipBelief(np.zeros(2)))
+    assert case.require_belief(MembershipBelief).scores.tolist() == [0, 0]
+    with pytest.raises(UnreadableError, match="no MechanismBelief"):
+        case.require_belief(MechanismBelief)
+    with pytest.raises(UnreadableError, match="no candidates"):
+        assert case.membership

@@ -24,6 +24,7 @@ from leafgate.api import (
     PredictionOracle,
     Release,
     Schema,
+    SecretBelief,
 )
 from leafgate.api.registry import offered_by
 from leafgate.engine.attack import oracle_of
@@ -208,7 +209,7 @@ def test_an_attack_is_handed_what_the_policy_chooses_or_the_most_it_can_use(
 
     def listen(source: Any, known: AdversaryKnowledge) -> Sequence[Belief]:
         got.append(source)
-        return [Belief("ill", np.arange(len(known.records)), even(known))]
+        return [SecretBelief("ill", even(known), equivalence_class=np.arange(len(known.records)))]
 
     report = audited_with(listen, frozenset(levels), said)
     (source,) = got
@@ -221,7 +222,7 @@ def asking(times: int) -> Callable[[Any, AdversaryKnowledge], Sequence[Belief]]:
     def ask(source: PredictionOracle, known: AdversaryKnowledge) -> Sequence[Belief]:
         for _ in range(times):
             source.labels(QUERY)
-        return [Belief("ill", np.arange(len(known.records)), even(known))]
+        return [SecretBelief("ill", even(known), equivalence_class=np.arange(len(known.records)))]
 
     return ask
 

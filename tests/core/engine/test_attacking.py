@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leafgate.api import AdversaryKnowledge, Belief, InconclusiveError
+from leafgate.api import AdversaryKnowledge, Belief, GroupBelief, InconclusiveError, SecretBelief
 from leafgate.api.components import AttackModel
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary
 from leafgate.io.json import readable
+from leafgate.types.belief import MechanismBelief, MembershipBelief
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.report import Report
 from standins import ORIGIN, attack_that, audited, even, finding
@@ -22,8 +23,8 @@ def with_nosy(nosy: type[AttackModel], **said: Any) -> Report:
     return audited(nosy, attacks=[{"use": "calm"}, {"use": "nosy"}], **said)
 
 
-def belief(known: AdversaryKnowledge) -> Belief:
-    return Belief("ill", np.arange(len(known.records)), even(known))
+def belief(known: AdversaryKnowledge) -> SecretBelief:
+    return SecretBelief("ill", even(known), equivalence_class=np.arange(len(known.records)))
 
 
 def chances(table: Any) -> Says:
@@ -45,7 +46,7 @@ def evidence(document: Any) -> Says:
 def records(**columns: list[Any]) -> Says:
     own = pd.DataFrame(columns)
     groups, unsure = np.zeros(len(own), dtype=int), pd.DataFrame({"flu": 0.5, "cold": 0.5}, index=own.index)
-    return lambda known: [Belief("ill", groups, unsure, records=own)]
+    return lambda known: [SecretBelief("ill", unsure, equivalence_class=groups, records=own)]
 
 
 def shares(*rows: Any) -> Says:
@@ -56,9 +57,19 @@ def certain() -> pd.DataFrame:
     return pd.DataFrame({"flu": [1.0, 0.0], "cold": [0.0, 1.0]})
 
 
-def together(**believed: Any) -> Belief:
+def together(**believed: Any) -> SecretBelief:
     """A belief of two people who cannot be told apart; the group's number is none that a float can tell from others."""
-    return Belief("ill", np.full(2, 2**60 + 1), **believed)
+    return SecretBelief("ill", equivalence_class=np.full(2, 2**60 + 1), **believed)
+
+
+NOTHING: Any = None
+NO_NAME: Any = ["ill"]
+NO_NAMES: Any = 5
+LISTS: Any = [["k"]]
+
+
+class Own(SecretBelief):
+    """No type of belief that a metric could declare."""
 
 
 NONSENSE: dict[str, Says] = {
@@ -72,7 +83,6 @@ NONSENSE: dict[str, Says] = {
     "a belief about what everybody knows": lambda known: [
         replace(belief(known), secret="zip", posterior=even(known, "zip"))
     ],
-    "no groups": groups(None),
     "too few groups": groups(np.zeros(1)),
     "groups that are no numbers": groups(np.array(["a", "b"])),
     "groups that are NaN": groups(np.array([0.0, np.nan])),
@@ -85,25 +95,21 @@ NONSENSE: dict[str, Says] = {
             posterior=pd.DataFrame({"flu": [1, 0.5], "cold": [0, 0.5]}),
         )
     ],
-    "chances without a secret": lambda known: [replace(belief(known), secret=None)],
+    "chances without a secret": lambda known: [replace(belief(known), secret=NOTHING)],
     "a secret without chances": chances(None),
     "an unknown secret": lambda known: [replace(belief(known), secret="height")],
-    "a secret that is no name": lambda known: [replace(belief(known), secret=["ill"])],  # type: ignore[arg-type]
+    "a secret that is no name": lambda known: [replace(belief(known), secret=NO_NAME)],
     "chances in an array": chances(np.full((2, 2), 0.5)),
     "too few chances": shares((0.5, 0.5)),
     "too many chances": shares((0.5, 0.5), (0.5, 0.5), (0.5, 0.5)),
     "chances that are NaN": shares((0.5, np.nan), (0.5, 0.5)),
     "negative chances": shares((1.5, -0.5), (0.5, 0.5)),
     "people of one group who are believed different things": lambda known: [together(posterior=certain())],
-    "people of one group with different baselines": lambda known: [together(posterior=even(known), prior=certain())],
     "people of one group with different alternatives": lambda known: [
         together(posterior=even(known), alternative_posteriors=[certain()])
     ],
     "chances that do not sum to one": shares((0.5, 0.4), (0.5, 0.5)),
     "chances that are words": shares(("likely", "not"), ("likely", "not")),
-    "a baseline without a secret": lambda known: [
-        Belief(None, np.arange(len(known.records)), prior=even(known)),
-    ],
     "a baseline in an array": baseline(np.full((2, 2), 0.5)),
     "a baseline of too few": baseline(pd.DataFrame({"flu": [0.5], "cold": [0.5]})),
     "a baseline that does not sum to one": baseline(pd.DataFrame({"flu": [0.5, 0.5], "cold": [0.5, 0.4]})),
@@ -118,10 +124,20 @@ NONSENSE: dict[str, Says] = {
     "evidence with a number nobody can print": evidence({"gap": 10**5000}),
     "people that are no number": evidence({"smallest": PeopleCount("Ben")}),  # type: ignore[arg-type]
     "people in an array's number": evidence({"smallest": PeopleCount(np.int64(3))}),  # type: ignore[arg-type]
-    "a refutation that names nothing": evidence({"refutes": 5}),
-    "a refutation of a list": evidence({"refutes": [["k"]]}),
-    "an attempt that names nothing": evidence({"tries": 5}),
-    "a secret of nobody": groups(None),
+    "a refutation that names nothing": lambda known: [MechanismBelief(refutes=NO_NAMES)],
+    "a refutation that is a name": lambda known: [MechanismBelief(refutes="k")],
+    "a refutation of a list": lambda known: [MechanismBelief(refutes=LISTS)],
+    "an attempt that names nothing": lambda known: [MechanismBelief(tries=NO_NAMES)],
+    "a refutation in the evidence": evidence({"refutes": ["k"]}),
+    "a belief of no type": lambda known: [Belief()],
+    "a belief of a type of its own": lambda known: [Own("ill", even(known))],
+    "scores of candidates that it was not granted": lambda known: [MembershipBelief(np.zeros(2))],
+    "groups without numbers": lambda known: [GroupBelief(NOTHING)],
+    "two divisions into groups": lambda known: [GroupBelief(np.arange(2)), GroupBelief(np.arange(2))],
+    "a population in no groups": lambda known: [
+        replace(belief(known), equivalence_class=None, population_groups=np.arange(0))
+    ],
+    "shares of no groups": lambda known: [replace(belief(known), equivalence_class=None, certainty="shares")],
     "records without the public columns": records(age=[1, 2]),
     "records that leave people out": records(zip=["1"]),
     "records that name people twice": records(zip=["1", "2", "2"]),
@@ -160,6 +176,29 @@ def test_what_is_known_besides_the_release_may_tell_people_of_one_group_apart() 
     assert with_nosy(nosy).exit_code != 3
 
 
+def test_what_is_believed_beforehand_may_differ_within_a_group() -> None:
+    nosy = attack_that(lambda release, known: [together(posterior=even(known), prior=certain())])
+    report = with_nosy(nosy)
+    assert finding(report, "sizes@nosy#ill").value == 8
+
+
+def test_an_attack_need_not_divide_people_into_groups() -> None:
+    nosy = attack_that(lambda release, known: [replace(belief(known), equivalence_class=None)])
+    report = with_nosy(
+        nosy, metrics=[{"use": "sizes", "at_least": 4}, {"use": "sizes", "name": "s", "of": "nosy", "at_least": 4}]
+    )
+    assert finding(report, "sizes@calm#ill").passed is True
+    assert finding(report, "s@nosy").evidence["problem"] == "there is no belief this metric can read"
+
+
+def test_an_attack_may_speak_of_groups_of_a_secret_and_of_the_mechanism() -> None:
+    def all_three(release: Any, known: AdversaryKnowledge) -> list[Belief]:
+        return [belief(known), GroupBelief(np.arange(2)), MechanismBelief(tries=("calm",))]
+
+    report = with_nosy(attack_that(all_three))
+    assert [found.id for found in report.findings if found.attack == "nosy"] == ["sizes@nosy#ill", "sizes@nosy"]
+
+
 def test_groups_whose_numbers_no_float_tells_apart_are_two_groups() -> None:
     nosy = attack_that(
         lambda release, known: [replace(together(posterior=certain()), equivalence_class=np.array([2**60, 2**60 + 1]))]
@@ -173,7 +212,7 @@ def test_groups_may_come_in_a_list() -> None:
 
 
 def test_an_attack_cannot_take_the_place_of_witnesses() -> None:
-    nosy = attack_that(lambda release, known: evidence({"refutes": ["calm"], "worst": 5})(known))
+    nosy = attack_that(lambda release, known: evidence({"worst": 5})(known))
     report = with_nosy(nosy, build={"use": "stump", "claims": {"calm": 3}})
     assert summary(document(report, "auditor"))
 

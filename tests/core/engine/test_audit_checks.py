@@ -27,6 +27,7 @@ from leafgate.api import (
 from leafgate.disclosure.document import document
 from leafgate.disclosure.stored import contradictions
 from leafgate.disclosure.text import finding_lines
+from leafgate.types.belief import SecretBelief
 from leafgate.types.report import Finding, Report
 from leafgate_reports.html import html
 from leafgate_reports.junit import junit
@@ -154,9 +155,9 @@ def test_what_a_check_writes_reaches_nobody_else() -> None:
         context.known.public.frame["zip"] = "2"
         context.known.public.weight.setflags(write=True)
         context.known.public.weight[:] = 100
-        posterior = context.beliefs["calm"][0].posterior
-        assert posterior is not None
-        posterior.loc[:, :] = np.nan
+        belief = context.beliefs["calm"][0]
+        assert isinstance(belief, SecretBelief)
+        belief.posterior.loc[:, :] = np.nan
         return []
 
     without = audited(metrics=GENEROUS)

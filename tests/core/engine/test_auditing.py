@@ -4,7 +4,16 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from leafgate.api import AdversaryKnowledge, Belief, InconclusiveError, NoReleaseError, Release, Table, TreeBuilder
+from leafgate.api import (
+    AdversaryKnowledge,
+    Belief,
+    GroupBelief,
+    InconclusiveError,
+    NoReleaseError,
+    Release,
+    Table,
+    TreeBuilder,
+)
 from leafgate.disclosure.document import document
 from leafgate.io.json import readable
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
@@ -92,7 +101,7 @@ def test_an_attack_is_not_handed_the_builders_coins() -> None:
 
     def infer(release: Release, known: AdversaryKnowledge) -> list[Belief]:
         seen.append(known.seed)
-        return [Belief(None, np.zeros(len(known.records), dtype=int))]
+        return [GroupBelief(np.zeros(len(known.records), dtype=int))]
 
     for seed in (7, 7, 8):
         audited(attack_that(infer), attacks=[{"use": "nosy"}, {"use": "calm"}], seed=seed)

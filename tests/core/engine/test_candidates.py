@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 
 from entry_points import module
 from leafgate.algorithms.sampling import MAX_PEOPLE
-from leafgate.api import AdversaryKnowledge, Belief, Column, InconclusiveError, Release, Table
+from leafgate.api import (
+    AdversaryKnowledge,
+    Belief,
+    Column,
+    GroupBelief,
+    InconclusiveError,
+    MechanismBelief,
+    Release,
+    Table,
+)
 from leafgate.api.registry import offered_by
 from leafgate.engine.knowledge import draw_candidates
 from leafgate.session.run import audit_policy
@@ -178,7 +187,7 @@ def listened(
 
     def listen(release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         given_to.append(known)
-        return [Belief(None, None)]
+        return [MechanismBelief()]
 
     plugins = plugins_with(attack_that(listen, needs=needs))
     chosen = policy_with(plugins, attacks=[{"use": "nosy", **said}, {"use": "calm"}], seed=seed)
@@ -230,7 +239,7 @@ def test_an_attack_writes_into_candidates_of_its_own() -> None:
         assert known.candidates is not None
         seen.append(known.candidates.frame.copy())
         known.candidates.frame.loc[:, "zip"] = "2"
-        return [Belief(None, None)]
+        return [MechanismBelief()]
 
     seen: list[pd.DataFrame] = []
     plugins = plugins_with(attack_that(spoil, needs=frozenset({"candidates"})))
@@ -243,7 +252,7 @@ def test_an_attack_writes_into_candidates_of_its_own() -> None:
 
 def test_an_attack_with_candidates_cannot_speak_of_people_of_the_table() -> None:
     def guess(release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
-        return [Belief(None, np.zeros(0, dtype=int))]
+        return [GroupBelief(np.zeros(0, dtype=int))]
 
     plugins = plugins_with(attack_that(guess, needs=frozenset({"candidates"})))
     chosen = policy_with(plugins, attacks=[{"use": "nosy"}])

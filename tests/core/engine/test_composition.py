@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from any_table import policy_for_any_table
 from leafgate.algorithms.publication import published
-from leafgate.api import InconclusiveError, Release, ScoringContext
+from leafgate.api import InconclusiveError, Release, ScoringContext, SecretBelief
 from leafgate.api.metrics import Metric
 from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
@@ -46,7 +46,7 @@ LEVELS: list[Level] = ["labels", "error_rates", "shares", "counts"]
 def cases(table: Table, tree: Node, level: Level = "counts") -> list[tuple[ScoringContext, ScoringContext]]:
     """For each secret what linking derives, and the true composition."""
     release, known = published(Release({}, table.schema, (tree,)), Publish(level), frozenset()), grant_knowledge(table)
-    beliefs = [belief for belief in Linking().infer(release, known) if belief.posterior is not None]
+    beliefs = [belief for belief in Linking().infer(release, known) if isinstance(belief, SecretBelief)]
     return [
         (
             ScoringContext(table, None, release, known, belief),

@@ -17,6 +17,7 @@ from dominance.people import people_from
 from dominance.properties import Failure, cases, check
 from dominance.trees import blank
 from leafgate.api import AdversaryKnowledge, Belief, Release
+from leafgate.types.belief import SecretBelief
 from leafgate_linking import Linking
 from leafgate_published import FileDisclosure
 
@@ -219,13 +220,16 @@ def believe_nothing(monkeypatch: pytest.MonkeyPatch, of: Any = lambda release: T
 
     def ignorant(self: Linking, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         found = infer(self, release, known)
-        return [replace(each, posterior=_uniform(each), certainty="guess") for each in found] if of(release) else found
+        secrets = [each for each in found if isinstance(each, SecretBelief)]
+        if not secrets or not of(release):
+            return found
+        return [replace(each, posterior=_uniform(each), certainty="guess") for each in secrets]
 
     monkeypatch.setattr(Linking, "infer", ignorant)
 
 
-def _uniform(belief: Belief) -> Any:
-    return None if belief.posterior is None else belief.posterior * 0 + 1 / belief.posterior.shape[1]
+def _uniform(belief: SecretBelief) -> Any:
+    return belief.posterior * 0 + 1 / belief.posterior.shape[1]
 
 
 def breaks(prop: str, kind: str, seeds: int = MUTANT_SEEDS) -> bool:
@@ -249,10 +253,13 @@ def test_a_format_in_which_nobody_is_told_apart_breaks_b(monkeypatch: pytest.Mon
 
     def blind(self: Linking, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         found = infer(self, release, known)
-        if release.file is None or release.file.format == "scikit-learn in memory":
+        secrets = [each for each in found if isinstance(each, SecretBelief)]
+        if not secrets or release.file is None or release.file.format == "scikit-learn in memory":
             return found
         nobody = np.zeros(len(known.records), dtype=np.int64)
-        return [replace(each, equivalence_class=nobody, posterior=_uniform(each), certainty="guess") for each in found]
+        return [
+            replace(each, equivalence_class=nobody, posterior=_uniform(each), certainty="guess") for each in secrets
+        ]
 
     monkeypatch.setattr(Linking, "infer", blind)
     assert breaks("b", "tree")

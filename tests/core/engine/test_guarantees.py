@@ -1,19 +1,29 @@
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pytest
 
-from leafgate.api import AdversaryKnowledge, AttackModel, Belief, Release, ScoringContext
+from leafgate.api import (
+    ABOUT_GROUPS,
+    AdversaryKnowledge,
+    AttackModel,
+    Belief,
+    GroupBelief,
+    MechanismBelief,
+    Release,
+    ScoringContext,
+    SecretBelief,
+)
 from leafgate.cli import run
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary
 from leafgate.io.release_codec import serialize
 from leafgate.policy.load import policy_of
 from leafgate.session.run import audit_policy
+from leafgate.types.belief import secret_of
 from leafgate.types.report import Report
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf
 from random_tables import table_of
@@ -95,12 +105,12 @@ CLAIMS: dict[str, Any] = {"build": {"use": "stump", "claims": {"calm": 3}}}
 
 
 def groups_only(release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
-    return [Belief(None, np.zeros(len(known.records), dtype=int))]
+    return [GroupBelief(np.zeros(len(known.records), dtype=int))]
 
 
 def test_an_attack_refutes_a_claim_by_its_evidence() -> None:
     def refutes(release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
-        return [replace(*groups_only(release, known), evidence={"refutes": ["calm", "never claimed"]})]
+        return [*groups_only(release, known), MechanismBelief(refutes=("calm", "never claimed"))]
 
     report = audited(attack_that(refutes), attacks=[{"use": "calm"}, {"use": "nosy"}], **CLAIMS)
     found = finding(report, "guarantee:calm")
@@ -110,13 +120,13 @@ def test_an_attack_refutes_a_claim_by_its_evidence() -> None:
 
 def test_what_an_attack_tried_in_vain_stands_beside_the_claim() -> None:
     def tries(release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
-        return [Belief(None, None, evidence={"tries": ["calm"], "says": "at least 1: this proves nothing"})]
+        return [MechanismBelief(tries=("calm",), evidence={"says": "at least 1: this proves nothing"})]
 
     calm = release_metric_that(lambda case: 3, checks="calm")
     report = audited(attack_that(tries), calm, attacks=[{"use": "nosy"}], **CLAIMS)
     found = finding(report, "guarantee:calm")
     assert found.passed is True
-    assert found.evidence["tried"]["nosy"]["says"] == "at least 1: this proves nothing"
+    assert found.evidence["tried"]["nosy"] == {"tries": ["calm"], "says": "at least 1: this proves nothing"}
     assert "nosy: at least 1: this proves nothing" in summary(document(report, "public"))
 
 
@@ -129,7 +139,10 @@ def test_a_claim_is_checked_by_a_metric_of_the_release(score: float, passed: boo
 
 def test_a_claim_is_checked_with_the_attack_its_metric_names_tried_or_not() -> None:
     sizes = metric_that(
-        lambda case: case.weight.groupby(case.equivalence_class).transform("sum"), checks="calm", checked_by="nosy"
+        lambda case: case.weight.groupby(case.equivalence_class).transform("sum"),
+        judges=ABOUT_GROUPS,
+        checks="calm",
+        checked_by="nosy",
     )
     report = audited(attack_that(groups_only), sizes, **CLAIMS)
     assert finding(report, "guarantee:calm").value == 8
@@ -137,7 +150,7 @@ def test_a_claim_is_checked_with_the_attack_its_metric_names_tried_or_not() -> N
 
 def test_a_claim_must_hold_for_every_secret() -> None:
     def rich(case: ScoringContext) -> Any:
-        return [9 if case.belief is not None and case.belief.secret == "ill" else 1] * len(case.table)
+        return [9 if secret_of(case.belief) == "ill" else 1] * len(case.table)
 
     report = audited(metric_that(rich, checks="calm", checked_by="calm"), **CLAIMS)
     assert (finding(report, "guarantee:calm").passed, report.verdict) == (False, "fail")
@@ -155,7 +168,7 @@ def sure(case: ScoringContext) -> Any:
 
 
 def unsure(release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
-    return [Belief("ill", np.arange(2), even(known))]
+    return [SecretBelief("ill", even(known), equivalence_class=np.arange(2))]
 
 
 class Picky(AttackModel):

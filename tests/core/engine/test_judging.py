@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
-from leafgate.api import Belief, InconclusiveError, ScoringContext
+from leafgate.api import GroupBelief, InconclusiveError, ScoringContext
 from leafgate.api.metrics import Metric
 from leafgate.api.registry import Plugins
 from leafgate.disclosure.document import document
@@ -74,7 +74,7 @@ def test_a_broken_limit_counts_more_than_what_could_not_be_told() -> None:
 
 
 def test_every_attack_and_secret_has_its_own_finding() -> None:
-    groups_only = attack_that(lambda release, known: [Belief(None, np.zeros(len(known.records), dtype=int))])
+    groups_only = attack_that(lambda release, known: [GroupBelief(np.zeros(len(known.records), dtype=int))])
     ids = [found.id for found in audited(groups_only, attacks=NOSY, metrics=[SIZES]).findings]
     assert ids == ["sizes@calm#ill", "sizes@calm#rich", "sizes@nosy"]
 
@@ -138,14 +138,14 @@ def test_a_release_metric_takes_no_option_of_record_metrics(option: dict[str, An
 
 
 def test_a_metric_skips_beliefs_it_cannot_read() -> None:
-    groups_only = attack_that(lambda release, known: [Belief(None, np.zeros(len(known.records), dtype=int))])
+    groups_only = attack_that(lambda release, known: [GroupBelief(np.zeros(len(known.records), dtype=int))])
     surest = metric_that(lambda case: case.posterior.max(axis=1))
     ids = [found.id for found in audited(groups_only, surest, attacks=NOSY, metrics=[ODD | {"at_least": 0}]).findings]
     assert ids == ["odd@calm#ill", "odd@calm#rich"]
 
 
 def test_a_metric_with_nothing_to_read_is_inconclusive() -> None:
-    groups_only = attack_that(lambda release, known: [Belief(None, np.zeros(len(known.records), dtype=int))])
+    groups_only = attack_that(lambda release, known: [GroupBelief(np.zeros(len(known.records), dtype=int))])
     surest = metric_that(lambda case: case.posterior.max(axis=1))
     report = audited(groups_only, surest, attacks=NOSY, metrics=[SIZES, ODD | {"of": "nosy"}])
     assert (finding(report, "odd@nosy").passed, report.verdict) == (None, "inconclusive")

@@ -18,6 +18,7 @@ from leafgate.api import (
     Release,
     ReleaseAtLeast,
     ScoringContext,
+    SecretBelief,
 )
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary
@@ -146,7 +147,9 @@ def test_nonsense_in_evidence_is_inconclusive_and_the_metrics_own(tells: Tells, 
 
 
 def test_a_metric_may_not_speak_for_the_attack() -> None:
-    nosy = attack_that(lambda release, known: [Belief("ill", np.arange(2), even(known), evidence={"gap": 0.5})])
+    nosy = attack_that(
+        lambda release, known: [SecretBelief("ill", even(known), equivalence_class=np.arange(2), evidence={"gap": 0.5})]
+    )
     said = {"use": "odd", "at_least": 1}
     report = audited(nosy, telling(lambda case, scores: {"gap": 0}), attacks=[{"use": "nosy"}], metrics=[said])
     assert report.findings[0].evidence == {"problem": "odd: its evidence has a key of the attack's own"}
@@ -215,7 +218,7 @@ def test_a_claim_checked_by_a_private_metric_tells_no_number_either() -> None:
 def test_a_baseline_is_laid_out_over_the_tables_rows() -> None:
     def infer(release: Release, known: AdversaryKnowledge) -> list[Belief]:
         frame = pd.DataFrame({"flu": [0.1, 0.3], "cold": [0.9, 0.7]})
-        return [Belief("ill", np.arange(2), even(known), prior=frame)]
+        return [SecretBelief("ill", even(known), equivalence_class=np.arange(2), prior=frame)]
 
     seen: list[Any] = []
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leafgate.api import AdversaryKnowledge, Belief, Release, ScoringContext
+from leafgate.api import AdversaryKnowledge, Belief, Release, ScoringContext, SecretBelief
 from leafgate.disclosure.document import document
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.report import Report
@@ -38,7 +38,7 @@ def believed(make: Callable[[AdversaryKnowledge], Belief]) -> Report:
 
 def a_belief(known: AdversaryKnowledge, posterior: Any = None, **fields: Any) -> Belief:
     classes = fields.pop("classes", np.zeros(len(known.records), dtype=int))
-    return Belief("ill", classes, even(known) if posterior is None else posterior, **fields)
+    return SecretBelief("ill", even(known) if posterior is None else posterior, equivalence_class=classes, **fields)
 
 
 NO_SCORES: dict[str, Callable[[int], object]] = {

@@ -13,7 +13,15 @@ import pandas as pd
 import pytest
 from jsonschema import Draft7Validator
 
-from leafgate.api import AdversaryKnowledge, AttackModel, Belief, InconclusiveError, Release, ScoringContext
+from leafgate.api import (
+    AdversaryKnowledge,
+    AttackModel,
+    Belief,
+    InconclusiveError,
+    Release,
+    ScoringContext,
+    SecretBelief,
+)
 from leafgate.api.components import ONLY_DERIVED
 from leafgate.api.describe import explanation
 from leafgate.api.metrics import RecordMetric
@@ -50,7 +58,7 @@ def believing(*flu: float, **more: Any) -> type[AttackModel]:
 
     def infer(release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         chances = pd.DataFrame({"flu": flu, "cold": [1 - each for each in flu]})
-        return [Belief("ill", np.arange(2), chances, **more)]
+        return [SecretBelief("ill", chances, equivalence_class=np.arange(2), **more)]
 
     return attack_that(infer)
 

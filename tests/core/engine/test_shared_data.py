@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from leafgate.api import AdversaryKnowledge, Belief, Release, ScoringContext, Table
+from leafgate.api import AdversaryKnowledge, Belief, Release, ScoringContext, SecretBelief, Table
 from leafgate.types.report import Report
 from standins import Stump, attack_that, audited, even, metric_that
 
@@ -28,7 +28,7 @@ def write(frame: Any, weight: Any) -> None:
 def test_an_attack_that_writes_into_what_is_known_harms_itself_alone() -> None:
     def infer(release: Release, known: AdversaryKnowledge) -> list[Belief]:
         write(known.records, known.weight)
-        return [Belief("ill", np.arange(2), even(known))]
+        return [SecretBelief("ill", even(known), equivalence_class=np.arange(2))]
 
     assert judged(audited(attack_that(infer), attacks=ATTACKS)) == judged(audited())
 
@@ -46,7 +46,7 @@ def test_a_metric_that_writes_into_a_belief_harms_itself_alone() -> None:
         case.equivalence_class[:] = 0
         case.posterior[:] = 0
         case.truth[:] = "flu"
-        if case.belief is not None and case.belief.equivalence_class is not None:
+        if isinstance(case.belief, SecretBelief) and case.belief.equivalence_class is not None:
             case.belief.equivalence_class[:] = 0
         return case.weight
 
@@ -55,12 +55,12 @@ def test_a_metric_that_writes_into_a_belief_harms_itself_alone() -> None:
 
 def test_a_metric_that_writes_into_a_baseline_harms_itself_alone() -> None:
     def infer(release: Release, known: AdversaryKnowledge) -> list[Belief]:
-        return [Belief("ill", np.arange(2), even(known), prior=even(known))]
+        return [SecretBelief("ill", even(known), equivalence_class=np.arange(2), prior=even(known))]
 
     def score(case: ScoringContext) -> Any:
         seen = case.prior["flu"].copy()
         case.prior[:] = 7
-        if case.belief is not None and case.belief.prior is not None:
+        if isinstance(case.belief, SecretBelief) and case.belief.prior is not None:
             case.belief.prior[:] = 7
         return seen
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from command_line import Ended, leafgate
-from leafgate.api import AdversaryKnowledge, Belief, Release
+from leafgate.api import AdversaryKnowledge, Belief, Release, SecretBelief
 from leafgate.disclosure.document import document
 from leafgate.disclosure.stored import parse_report
 from leafgate.disclosure.text import summary
@@ -493,7 +493,11 @@ def test_waivers_judged_in_a_policy_that_is_changed_later_follow_it(tmp_path: Pa
 def test_a_weaker_limit_must_hold_for_every_belief_an_attack_found() -> None:
     def torn(release: Release, known: AdversaryKnowledge) -> list[Belief]:
         other = even(known).assign(flu=0.9, cold=0.1)
-        return [Belief("ill", np.arange(len(known.records)), even(known), alternative_posteriors=(other,))]
+        return [
+            SecretBelief(
+                "ill", even(known), equivalence_class=np.arange(len(known.records)), alternative_posteriors=(other,)
+            )
+        ]
 
     plugins = plugins_with(attack_that(torn), metric_that(lambda case: case.posterior.min(axis=1)))
     said = {"attacks": [{"use": "nosy"}], "metrics": [{"use": "odd", "at_least": 0.6}]}

@@ -20,7 +20,7 @@ from jsonschema import Draft7Validator
 from command_line import leafgate
 from insider import FACT, INSIDER, knowing, refused
 from leafgate.algorithms.sampling import nested_sample, sampled
-from leafgate.api import AdversaryKnowledge, Belief, DataError, Fact, PolicyError, Release
+from leafgate.api import AdversaryKnowledge, Belief, DataError, Fact, PolicyError, Release, SecretBelief
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import Problem
 from leafgate.io.tables import read_people
@@ -98,7 +98,7 @@ def knowledge_of(**said: Any) -> AdversaryKnowledge:
 
     def listen(release: Release, known: AdversaryKnowledge) -> list[Belief]:
         heard.append(known)
-        return [Belief("ill", np.arange(len(known.records)), even(known))]
+        return [SecretBelief("ill", even(known), equivalence_class=np.arange(len(known.records)))]
 
     nosy = attack_that(listen, needs=frozenset({"people", "facts"}))
     report = audited(nosy, attacks=[{"use": "nosy"}], **said)

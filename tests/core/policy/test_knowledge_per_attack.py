@@ -15,7 +15,7 @@ from jsonschema import Draft7Validator
 from command_line import leafgate
 from entry_points import module
 from insider import FACT, INSIDER, knowing, refused
-from leafgate.api import AdversaryKnowledge, AttackModel, Belief, PolicyError, Release, Table
+from leafgate.api import AdversaryKnowledge, AttackModel, Belief, PolicyError, Release, SecretBelief, Table
 from leafgate.api.plan import Declarations
 from leafgate.api.registry import offered_by
 from leafgate.io import tables
@@ -146,7 +146,7 @@ def heard_by(needs: frozenset[str], **said: Any) -> AdversaryKnowledge:
 
     def listen(release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         heard.append(known)
-        return [Belief("ill", np.arange(len(known.records)), even(known))]
+        return [SecretBelief("ill", even(known), equivalence_class=np.arange(len(known.records)))]
 
     plugins = plugins_with(attack_that(listen, needs=needs))
     chosen = policy_with(plugins, attacks=[{"use": "nosy", **said}], publish={"leaves": "labels"}, knows=GRANTED)
@@ -195,7 +195,7 @@ def test_an_attack_does_not_see_its_own_section_of_the_policy() -> None:
 
         def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
             seen.append(self.knows)
-            return [Belief("ill", np.arange(len(known.records)), even(known))]
+            return [SecretBelief("ill", even(known), equivalence_class=np.arange(len(known.records)))]
 
     plugins = plugins_with(Curious)
     chosen = policy_with(plugins, attacks=[{"use": "curious", "knows": GRANTED}])

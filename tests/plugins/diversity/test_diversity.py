@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import leafgate
-from leafgate.api import Belief, Example, InconclusiveError, Metric, Release, ScoringContext
+from leafgate.api import Belief, Example, GroupBelief, InconclusiveError, Metric, Release, ScoringContext, SecretBelief
 from leafgate.api.registry import load_plugins, use_of
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary
@@ -52,7 +52,9 @@ def case_of(column: Column, several: Sequence[Counts], population: Sequence[int]
     others = None if population is None else _where_somebody_is((who,), [(name,) for name in who.domain], population)
     chances = pd.DataFrame([np.array(counts) / sum(counts) for counts in several], columns=list(column.domain))
     groups = np.arange(len(several))
-    belief = Belief(column.name, groups, chances, population_groups=None if others is None else groups)
+    belief = SecretBelief(
+        column.name, chances, equivalence_class=groups, population_groups=None if others is None else groups
+    )
     return ScoringContext(table, None, Release({}, table.schema), grant_knowledge(table, population=others), belief)
 
 
@@ -102,7 +104,7 @@ def test_an_example_has_the_score_it_says(kind: type[Metric], example: Example, 
 def believing(belief: Belief | None, example: Example) -> Belief:
     """The belief, with what the example says is believed of its group, the first."""
     assert belief is not None
-    assert belief.posterior is not None
+    assert isinstance(belief, SecretBelief)
     chances, baseline = belief.posterior.copy(), belief.posterior.copy()
     for table, result in ((chances, example.believed), (baseline, example.prior)):
         if result is not None:
@@ -383,7 +385,7 @@ def test_a_value_nobody_has_is_a_step_of_an_order_all_the_same() -> None:
 
 def test_beliefs_that_differ_within_a_group_are_scored_person_by_person() -> None:
     case = case_of(secret(2), [[1, 1], [2, 2]])
-    assert case.belief is not None
+    assert isinstance(case.belief, SecretBelief)
     chances = pd.DataFrame({"v0": [1.0, 0.5], "v1": [0.0, 0.5]})
     odd = replace(case, belief=replace(case.belief, equivalence_class=np.zeros(2, dtype=int), posterior=chances))
     assert pd.Series(metric("l_diversity").score(odd)).tolist() == [1, 1, 2, 2]
@@ -391,7 +393,7 @@ def test_beliefs_that_differ_within_a_group_are_scored_person_by_person() -> Non
 
 
 def test_an_attack_that_names_no_secret_is_scored_by_its_groups_alone() -> None:
-    case = replace(case_of(secret(2), [[1, 0], [2, 2]]), belief=Belief(None, np.arange(2)))
+    case = replace(case_of(secret(2), [[1, 0], [2, 2]]), belief=GroupBelief(np.arange(2)))
     assert scores_of(case, "uniques") == [1, 0]
     assert scores_of(case, "reidentification_risk") == [1, 1 / 4]
     for use, options in [*ALL_FORMS.values(), ("l_diversity", {})]:
@@ -514,7 +516,7 @@ def test_an_alpha_that_a_share_equals_is_kept_however_it_is_written() -> None:
     for alpha in (2 / 3, 0.6666666666666666, 0.666666666667):
         metric = AlphaKAnonymity(alpha=alpha, at_least=3)
         known = grant_knowledge(table)
-        belief = Belief("ill", np.array([0]), pd.DataFrame({"flu": [2 / 3], "cold": [1 / 3]}))
+        belief = SecretBelief("ill", pd.DataFrame({"flu": [2 / 3], "cold": [1 / 3]}), equivalence_class=np.array([0]))
         assert metric.score(ScoringContext(table, None, Release({}, table.schema), known, belief)).tolist() == [
             3.0,
             3.0,

@@ -18,7 +18,7 @@ from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError
 from leafgate.types.arrays import Ids
-from leafgate.types.belief import Belief
+from leafgate.types.belief import MechanismBelief
 from leafgate.types.release import BuildResult, Publish, Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
@@ -40,24 +40,25 @@ from random_tables import categorical, table_of
 TABLE = survey(people=200)
 
 
-def tried(builder: TreeBuilder, runs: int = 100, seed: int = 0, method: str = "many_runs") -> Belief:
+def tried(builder: TreeBuilder, runs: int = 100, seed: int = 0, method: str = "many_runs") -> MechanismBelief:
     release = released(builder, TABLE)
     attack = Distinguish.model_validate({"use": "distinguish", "runs": runs, "method": method})
     known = attacked(builder, TABLE, seed)
-    return validate_belief(attack.infer(release, known)[0], known)
+    belief = validate_belief(attack.infer(release, known)[0], known)
+    assert isinstance(belief, MechanismBelief)
+    return belief
 
 
 def refuted(builder: TreeBuilder, runs: int = 100, seed: int = 0, method: str = "many_runs") -> bool:
     belief = tried(builder, runs, seed, method)
-    assert (belief.evidence["epsilon_at_least"] > belief.evidence["claimed"]) == ("refutes" in belief.evidence)
-    return "refutes" in belief.evidence
+    assert (belief.evidence["epsilon_at_least"] > belief.evidence["claimed"]) == bool(belief.refutes)
+    return bool(belief.refutes)
 
 
 @pytest.mark.parametrize("builder", [dp_trees(), dp_trees(neighbours="replace_one"), laplace_trees()])
 def test_an_honest_builder_is_not_refuted(builder: TreeBuilder) -> None:
     belief = tried(builder, runs=60)
-    assert "refutes" not in belief.evidence
-    assert belief.evidence["tries"] == ["epsilon"]
+    assert (belief.tries, belief.refutes) == (("epsilon",), ())
     assert "this proves nothing" in belief.evidence["says"]
 
 
@@ -94,8 +95,9 @@ def test_thresholds_from_the_data_are_refuted() -> None:
         return published(replace(built.release, schema=own.schema), Publish(), frozenset())
 
     known = grant_knowledge(TABLE, mechanism=mechanism)
-    found = Distinguish(runs=100).infer(released(builder, TABLE), known)[0].evidence
-    assert found["refutes"] == ["epsilon"]
+    belief = Distinguish(runs=100).infer(released(builder, TABLE), known)[0]
+    found = belief.evidence
+    assert belief.refutes == ("epsilon",)
     assert (found["world"], found["by"]) == ("unlike", "highest cut of age")
 
 
@@ -144,7 +146,7 @@ def test_what_is_told_beside_the_trees_is_refuted(text: str) -> None:
         return replace(release, selection={**(release.selection or {}), text: [own.people, 3]})
 
     known = grant_knowledge(TABLE, mechanism=mechanism)
-    assert Distinguish(runs=100).infer(released(builder, TABLE), known)[0].evidence["refutes"] == ["epsilon"]
+    assert Distinguish(runs=100).infer(released(builder, TABLE), known)[0].refutes == ("epsilon",)
 
 
 def test_half_of_the_noise_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,5 +276,5 @@ def test_nobody_alike_is_no_test() -> None:
     """Where every number is the same with and without the person, nothing is shown."""
     release = released(dp_trees(), TABLE)
     known = grant_knowledge(TABLE, mechanism=lambda own, rng: release)
-    found = Distinguish(runs=40).infer(release, known)[0].evidence
-    assert (found["epsilon_at_least"], "refutes" in found) == (0.0, False)
+    (belief,) = Distinguish(runs=40).infer(release, known)
+    assert (belief.evidence["epsilon_at_least"], belief.refutes) == (0.0, ())

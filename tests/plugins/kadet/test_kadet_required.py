@@ -17,7 +17,7 @@ from any_table import policy_for_any_table
 from command_line import leafgate
 from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.induction.growth import finished
-from leafgate.api import Belief, Release, ScoringContext
+from leafgate.api import Release, ScoringContext, SecretBelief
 from leafgate.api.registry import load_plugins
 from leafgate.engine.audit import Audit
 from leafgate.engine.knowledge import grant_knowledge
@@ -321,7 +321,7 @@ def case_of(column: Column, several: Sequence[Counts]) -> ScoringContext:
     table = table_of([who, column], [row[:2] for row in items], [row[2] for row in items])
     known, size = grant_knowledge(table), len(column.domain)
     chances = pd.DataFrame(1 / size, index=range(len(several)), columns=list(column.domain))
-    belief = Belief(column.name, np.arange(len(several)), chances)
+    belief = SecretBelief(column.name, chances, equivalence_class=np.arange(len(several)))
     return ScoringContext(table, None, Release({}, table.schema), known, belief, scored="composition")
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from leafgate.api import SecretBelief
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import InconclusiveError
 from leafgate.types.adversary import Fact
@@ -32,7 +33,7 @@ def test_one_known_person_gives_the_other_away() -> None:
     release, known = example_1()
     q2 = table_of(FIGURE_2.schema.columns, [("30-40", "Masters", "<=50K")])
     (belief,) = MaxEnt(solver="structured").infer(release, replace(known, people=q2))
-    assert belief.posterior is not None
+    assert isinstance(belief, SecretBelief)
     assert belief.posterior.to_numpy() == pytest.approx(mixed(known, 1.0), abs=1e-7)
 
 
@@ -47,6 +48,7 @@ def test_what_the_leaves_say_does_not_hold_who_was_known_before() -> None:
     release, known = example_1()
     q2 = table_of(FIGURE_2.schema.columns, [("30-40", "Masters", "<=50K")])
     (belief,) = MaxEnt(solver="structured").infer(release, replace(known, people=q2))
+    assert isinstance(belief, SecretBelief)
     assert belief.prior is not None
     assert belief.prior.to_numpy() == pytest.approx(mixed(known, 0.5), abs=1e-7)
 
@@ -69,7 +71,7 @@ def test_whom_a_fact_makes_certain_is_certain(level: Level, fact: Fact) -> None:
     release, known = example_1(level)
     for attack in (MaxEnt(solver="structured"), Counting()):
         (belief,) = attack.infer(release, replace(known, facts=(fact,)))
-        assert belief.posterior is not None
+        assert isinstance(belief, SecretBelief)
         age = known.records["age"] == "40-50"
         assert (belief.posterior[age.to_numpy()].max(axis=1) == 1).all()
 
@@ -81,7 +83,7 @@ def test_two_facts_that_leave_no_third_value_make_certain_too() -> None:
     release = release_of(Id3(min_split=100), table, "labels")
     facts = tuple(Fact({"town": ("a",)}, "ill", (value,), 0.5, 1.0) for value in ("no", "a bit"))
     (belief,) = MaxEnt(solver="structured").infer(release, replace(grant_knowledge(table), facts=facts))
-    assert belief.posterior is not None
+    assert isinstance(belief, SecretBelief)
     assert belief.posterior.to_numpy()[0].tolist() == pytest.approx([0.5, 0.5, 0], abs=1e-9)
     assert belief.posterior.to_numpy()[0][2] == 0
 
@@ -96,7 +98,7 @@ def test_a_fact_binds_from_above_and_from_below_and_only_whom_it_is_about(
     release, known = example_1("labels")
     fact = Fact({"age": ("20-30",)}, "salary", (value,), low, high)
     (belief,) = MaxEnt(solver="structured", internal=False).infer(release, replace(known, facts=(fact,)))
-    assert belief.posterior is not None
+    assert isinstance(belief, SecretBelief)
     young = (known.records["age"] == "20-30").to_numpy()
     assert belief.posterior["<=50K"][young].to_numpy() == pytest.approx(expected, abs=1e-6)
     assert belief.posterior["<=50K"][~young].to_numpy() == pytest.approx(0.5, abs=1e-6)

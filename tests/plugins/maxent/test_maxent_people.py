@@ -9,11 +9,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from leafgate.api import SecretBelief
 from leafgate.api.components import TreeBuilder
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError
 from leafgate.types.adversary import AdversaryKnowledge
+from leafgate.types.belief import secret_of
 from leafgate.types.evidence import AuditorOnly
 from leafgate.types.release import Counted, Level, Release
 from leafgate.types.table import Table
@@ -38,7 +40,7 @@ def h(p: float) -> float:
 
 def believed(release: Release, known: AdversaryKnowledge, **options: object) -> Floats:
     (belief,) = MaxEnt.model_validate({"solver": "structured", **options}).infer(release, known)
-    assert belief.posterior is not None
+    assert isinstance(belief, SecretBelief)
     return belief.posterior.to_numpy()
 
 
@@ -168,7 +170,7 @@ def test_other_numbers_tell_nothing_for_certain(counted: Counted, distribution: 
     release = replace(release_of(Id3(), table, "counts"), count_semantics=counted)
     (belief,) = MaxEnt().infer(release, grant_knowledge(table, distribution=distribution))
     prior = [3 / 8, 5 / 8] if distribution else [1 / 2, 1 / 2]
-    assert belief.posterior is not None
+    assert isinstance(belief, SecretBelief)
     assert belief.posterior.to_numpy() == pytest.approx(np.array([prior, prior]), abs=1e-7)
     assert counted in belief.evidence["without_internal"]
 
@@ -184,4 +186,4 @@ def test_people_of_different_public_classes_are_told_apart() -> None:
     assert linking.equivalence_class is not None
     pairs = set(zip(maxent.equivalence_class.tolist(), linking.equivalence_class.tolist(), strict=True))
     assert len(pairs) == len(set(maxent.equivalence_class.tolist())) == len(set(linking.equivalence_class.tolist()))
-    assert validate_belief(maxent, known, release).secret == "job"
+    assert secret_of(validate_belief(maxent, known, release)) == "job"

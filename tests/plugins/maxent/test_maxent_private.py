@@ -9,9 +9,11 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from leafgate.api import SecretBelief
 from leafgate.api.components import TreeBuilder
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.adversary import AdversaryKnowledge
+from leafgate.types.belief import secret_of
 from leafgate.types.release import Release
 from leafgate.types.table import Table
 from leafgate.types.tree import columns_asked
@@ -43,10 +45,10 @@ MORTGAGES = table_of(
 def test_the_mortgages_tell_who_has_a_sports_car() -> None:
     release, known = built(Kadet(k=3, prune=False), MORTGAGES), grant_knowledge(MORTGAGES)
     assert release is not None
-    risk, car = sorted(MaxEnt().infer(release, known), key=lambda belief: belief.secret != "risk")
+    risk, car = sorted(MaxEnt().infer(release, known), key=lambda belief: secret_of(belief) != "risk")
+    assert isinstance(risk, SecretBelief)
+    assert isinstance(car, SecretBelief)
     assert (risk.secret, car.secret) == ("risk", "sports car")
-    assert risk.posterior is not None
-    assert car.posterior is not None
     # 3 married: 1 has a car, and good risk; 3 unmarried: 2 have one, one of them good. All 3 without are bad.
     by_status = {name: i for i, name in enumerate(known.records["marital"])}
     married, unmarried = by_status["Married"], by_status["Unmarried"]
@@ -72,8 +74,7 @@ def agrees_with_the_full_problem(release: Release, known: AdversaryKnowledge, *,
     if p is None:
         return False
     for belief in MaxEnt(internal=internal, solver="structured").infer(release, known):
-        assert belief.secret is not None
-        assert belief.posterior is not None
+        assert isinstance(belief, SecretBelief)
         assert belief.posterior.to_numpy() == pytest.approx(share_of(joint, p, known, belief.secret), abs=1e-5)
     return True
 

@@ -15,7 +15,7 @@ from leafgate.api.context import ScoringContext
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.io.release_codec import serialize
 from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.belief import Belief
+from leafgate.types.belief import Belief, secret_of
 from leafgate.types.release import Records, Release
 from leafgate.types.table import Table
 from leafgate_diversity import LDiversity
@@ -82,12 +82,13 @@ def test_a_raw_table_protects_as_far_as_people_share_their_public_cells(table: T
     names = [column.name for column in table.schema.columns]
     for belief, case in cases(released(table), table, grant_knowledge(table)):
         k = KAnonymity(at_least=1).score(case)
-        found = None if belief.secret is None else Confidence(at_most=1).score(case)
-        diverse = None if belief.secret is None else LDiversity(form="distinct", at_least=1).score(case)
+        secret = secret_of(belief)
+        found = None if secret is None else Confidence(at_most=1).score(case)
+        diverse = None if secret is None else LDiversity(form="distinct", at_least=1).score(case)
         for row, people in alike(table, names):
             assert k[row] == sum(n for _, n in people)
-            if belief.secret is not None and found is not None and diverse is not None:
-                result = shares(people, belief.secret)
+            if secret is not None and found is not None and diverse is not None:
+                result = shares(people, secret)
                 assert found[row] == pytest.approx(max(result.values()))
                 assert diverse[row] == len(result)
 
@@ -100,17 +101,15 @@ def test_columns_that_are_left_out_link_nobody_and_tell_nothing(
     release, known = released(table, names), grant_knowledge(table, distribution=distribution)
     assert records_of(release).columns == tuple(names)
     for belief, case in cases(release, table, known):
-        k = KAnonymity(at_least=1).score(case)
+        k, secret = KAnonymity(at_least=1).score(case), secret_of(belief)
         for row, people in alike(table, names):
             assert k[row] == sum(n for _, n in people)
-            if belief.secret is None:
+            if secret is None:
                 continue
-            domain = table.schema[belief.secret].domain
-            result = shares(people, belief.secret)
-            if belief.secret not in names:
-                result = (
-                    shares(people_of(table), belief.secret) if distribution else dict.fromkeys(domain, 1 / len(domain))
-                )
+            domain = table.schema[secret].domain
+            result = shares(people, secret)
+            if secret not in names:
+                result = shares(people_of(table), secret) if distribution else dict.fromkeys(domain, 1 / len(domain))
             assert case.posterior.to_numpy()[row].tolist() == pytest.approx(
                 [result.get(value, 0.0) for value in domain]
             )

@@ -13,7 +13,7 @@ from pydantic import PrivateAttr
 from leafgate.api.components import AttackModel
 from leafgate.errors import InconclusiveError
 from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.belief import Belief
+from leafgate.types.belief import SecretBelief
 from leafgate.types.release import Release
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class ByLeaves(AttackModel):
     formula = "P(class = v) = people of class v in the leaf / people in the leaf"
     source = "counting"
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[SecretBelief]:
         import numpy as np
 
         leaf, counts = self.read(release, known)
@@ -41,12 +41,14 @@ class ByLeaves(AttackModel):
         shares = np.where(people > 0, counts / np.maximum(people, 1), 1 / counts.shape[1])
         return [self.believed(known, leaf, shares[leaf])]
 
-    def believed(self, known: AdversaryKnowledge, groups: np.ndarray, chances: np.ndarray) -> Belief:
+    def believed(self, known: AdversaryKnowledge, groups: np.ndarray, chances: np.ndarray) -> SecretBelief:
         """The belief with these chances of the class."""
         import pandas as pd
 
         target = known.schema.target
-        return Belief(target.name, groups, pd.DataFrame(chances, columns=pd.Index(target.domain, dtype=object)))
+        return SecretBelief(
+            target.name, pd.DataFrame(chances, columns=pd.Index(target.domain, dtype=object)), equivalence_class=groups
+        )
 
     def read(self, release: Release, known: AdversaryKnowledge) -> tuple[np.ndarray, np.ndarray]:
         """The leaf of each record, and what the leaves count."""
@@ -68,7 +70,7 @@ class ByLeaves(AttackModel):
 class WritesInputs(ByLeaves):
     """Adds a column to what it is handed."""
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[SecretBelief]:
         found = super().infer(release, known)
         known.records["seen"] = True
         return found
@@ -77,7 +79,7 @@ class WritesInputs(ByLeaves):
 class WritesRelease(ByLeaves):
     """Sets counts of the release to zero once it has read them."""
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[SecretBelief]:
         from leafgate.types.tree import leaves
 
         found = super().infer(release, known)
@@ -90,7 +92,7 @@ class WritesRelease(ByLeaves):
 class GlobalCoins(ByLeaves):
     """Draws from the random numbers that all share."""
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[SecretBelief]:
         import random
 
         random.random()
@@ -100,7 +102,7 @@ class GlobalCoins(ByLeaves):
 class GlobalSeed(ByLeaves):
     """Seeds the random numbers that all share."""
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[SecretBelief]:
         import numpy as np
 
         np.random.seed(0)
@@ -110,7 +112,7 @@ class GlobalSeed(ByLeaves):
 class CallsOut(ByLeaves):
     """Tries to reach another machine, and says nothing when it cannot."""
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[SecretBelief]:
         with suppress(OSError):
             socket.create_connection(NOWHERE, timeout=0.1)
         return super().infer(release, known)
@@ -119,11 +121,10 @@ class CallsOut(ByLeaves):
 class Restless(ByLeaves):
     """Tosses coins that nobody can toss again."""
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[SecretBelief]:
         import numpy as np
 
         (found,) = super().infer(release, known)
-        assert found.posterior is not None
         unsure = found.posterior + np.random.default_rng().uniform(0, 1e-3)
         return [replace(found, posterior=unsure.div(unsure.sum(axis=1), axis=0))]
 
@@ -131,14 +132,14 @@ class Restless(ByLeaves):
 class ByHash(ByLeaves):
     """Says in its evidence what Python makes of a text: in every process another number."""
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[SecretBelief]:
         return [replace(found, evidence={"mark": hash("leafgate") % 2**40}) for found in super().infer(release, known)]
 
 
 class SpillsTown(ByLeaves):
     """Tells everybody where the first person lives."""
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[SecretBelief]:
         first = f"the first lives in {known.records['town'].iloc[0]}" if "town" in known.records else ""
         return [replace(found, evidence={"seen": first}) for found in super().infer(release, known)]
 
@@ -146,14 +147,14 @@ class SpillsTown(ByLeaves):
 class Speechless(ByLeaves):
     """Cannot word what it divides people by."""
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[SecretBelief]:
         return [replace(found, explain=lambda group: f"{1 // (group * 0)}") for found in super().infer(release, known)]
 
 
 class OneGroup(ByLeaves):
     """Takes all for alike, whatever it believes of each."""
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[SecretBelief]:
         import numpy as np
 
         together = np.zeros(len(known.records), dtype=np.int64)
@@ -163,15 +164,15 @@ class OneGroup(ByLeaves):
 class OneGroupBefore(OneGroup):
     """The same, and says that without its reasoning it would believe the same of everybody."""
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[SecretBelief]:
         found = super().infer(release, known)
-        return [replace(b, prior=0 * b.posterior + 1 / b.posterior.shape[1]) for b in found if b.posterior is not None]
+        return [replace(b, prior=0 * b.posterior + 1 / b.posterior.shape[1]) for b in found]
 
 
 class EachAlone(ByLeaves):
     """Tells everybody apart, whatever the release does."""
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[SecretBelief]:
         import numpy as np
 
         return [
@@ -182,7 +183,7 @@ class EachAlone(ByLeaves):
 class ByPlace(ByLeaves):
     """Tells whoever stands first apart from everybody."""
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[SecretBelief]:
         import numpy as np
 
         first = np.arange(len(known.records)) == 0
@@ -202,7 +203,7 @@ class TakesNoiseForTrue(ByLeaves):
 class AsksWhoThatIs(ByLeaves):
     """Asks a name server for whom an address belongs to."""
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[SecretBelief]:
         with suppress(OSError):
             socket.gethostbyaddr(NOWHERE[0])
         return super().infer(release, known)
@@ -214,7 +215,7 @@ class OnChances(ByLeaves):
     def changed(self, chances: Any, known: AdversaryKnowledge) -> Any:
         raise NotImplementedError
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[SecretBelief]:
         return [replace(b, posterior=self.changed(b.posterior, known)) for b in super().infer(release, known)]
 
 
@@ -258,7 +259,7 @@ class Undeclared(OnChances):
 class UndeclaredPopulation(ByLeaves):
     """Refuses to speak of a population's people, and does not declare that it looks for a population."""
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[SecretBelief]:
         if known.population is not None:
             raise InconclusiveError("speaks of the table's people only")
         return super().infer(release, known)
@@ -283,7 +284,7 @@ class CountsRows(OnChances):
 class ByPosition(ByLeaves):
     """Takes the first column for the one that matters."""
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[SecretBelief]:
         import pandas as pd
 
         (found,) = super().infer(release, known)
@@ -293,7 +294,7 @@ class ByPosition(ByLeaves):
 class Blind(ByLeaves):
     """Believes of everybody what all leaves say together."""
 
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[SecretBelief]:
         import numpy as np
 
         leaf, counts = self.read(release, known)

@@ -14,6 +14,7 @@ from leafgate.api import (
     Metric,
     Release,
     ScoringContext,
+    SecretBelief,
     hookimpl,
     leaves,
 )
@@ -43,7 +44,7 @@ class Majority(AttackModel):
         if not counts.sum():
             raise InconclusiveError("no counts are published")
         posterior = pd.DataFrame([counts / counts.sum()] * len(known.records))
-        return [Belief(release.target, np.zeros(len(posterior), dtype=int), posterior)]
+        return [SecretBelief(release.target, posterior, equivalence_class=np.zeros(len(posterior), dtype=int))]
 
 
 class Surprise(AtLeast):

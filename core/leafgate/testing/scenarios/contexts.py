@@ -16,7 +16,7 @@ from leafgate.engine.validation import records_of_cells
 from leafgate.testing.scenarios import SETTINGS, Instance, Scenario
 from leafgate.testing.scenarios.tables import OLDEST, written_out
 from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.belief import Belief
+from leafgate.types.belief import Belief, CellBelief, GroupBelief, SecretBelief
 from leafgate.types.release import Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table, typed_column
@@ -33,11 +33,15 @@ TREE, NOISE = SETTINGS[0], next(setting for setting in SETTINGS if setting.name 
 
 @dataclass(frozen=True)
 class CaseKind:
-    """A kind of case: by what is learned of one person (or of all), and the table changed beforehand."""
+    """A kind of case: by what is learned of one person (or of all), and the table changed beforehand.
+
+    `belief` is the type of belief in its contexts; None of a release alone.
+    """
 
     name: str
     case: Callable[[Learned, Change], ScoringContext]
     labels: bool = True
+    belief: type[Belief] | None = None
 
 
 def unchanged(table: Table) -> Table:
@@ -57,10 +61,10 @@ def people_case(learned: Learned, change: Change = unchanged) -> ScoringContext:
     share = SHARE[learned]
     chances = np.where(exposed[:, None], share * truth + (1 - share) * overall, overall)
     columns = pd.Index(list(column.domain), dtype=object)
-    belief = Belief(
+    belief = SecretBelief(
         "illness",
-        groups.astype(np.int64),
         pd.DataFrame(chances, columns=columns),
+        equivalence_class=groups.astype(np.int64),
         population_groups=groups.astype(np.int64),
         prior=pd.DataFrame(np.tile(overall, (len(chances), 1)), columns=columns),
     )
@@ -90,18 +94,30 @@ def cells_case(learned: Learned, change: Change = unchanged) -> ScoringContext:
     chances = share * np.eye(len(column.domain))[table.codes("pay")] + (1 - share) * overall
     columns = pd.Index(list(column.domain), dtype=object)
     numbers = table.numbers("pay")
-    belief = Belief(
+    belief = CellBelief(
         "pay",
-        None,
         pd.DataFrame(chances, columns=columns),
-        record_positions=cells,
+        cells,
         estimates=share * numbers + (1 - share) * numbers.mean(),
         prior=pd.DataFrame(np.tile(overall, (len(cells), 1)), columns=columns),
     )
     return ScoringContext(table, world.table, world.release, world.known, belief, origins=world.origins)
 
 
-SHOWN_CASES = (CaseKind("people", people_case), CaseKind("hidden cells", cells_case, labels=False))
+def groups_case(learned: Learned, change: Change = unchanged) -> ScoringContext:
+    """The groups of `people_case`, by an attack that believes nothing of a secret."""
+    case = people_case(learned, change)
+    assert isinstance(case.belief, SecretBelief)
+    assert case.belief.equivalence_class is not None
+    groups = GroupBelief(case.belief.equivalence_class, population_groups=case.belief.population_groups)
+    return replace(case, belief=groups)
+
+
+SHOWN_CASES = (
+    CaseKind("people", people_case, belief=SecretBelief),
+    CaseKind("hidden cells", cells_case, labels=False, belief=CellBelief),
+    CaseKind("groups of people", groups_case, belief=GroupBelief),
+)
 
 
 def release_case(setting: Scenario, learned: Learned = "everything", change: Change = unchanged) -> ScoringContext:
@@ -135,23 +151,23 @@ def edge_case_contexts() -> list[ScoringContext]:
     """Beliefs of groups only; nothing of baseline, population, test table, trees or whose the cells are; one person."""
     whole, cells = people_case("everything"), cells_case("everything")
     belief, other = whole.belief, cells.belief
-    assert belief is not None
-    assert other is not None
+    assert isinstance(belief, SecretBelief)
+    assert isinstance(other, CellBelief)
     bare = replace(belief, prior=None, population_groups=None)
     lone = Table(whole.table.schema, whole.table.frame.head(1).reset_index(drop=True), np.ones(1, dtype=np.int64))
     known = grant_knowledge(lone)
-    chances = pd.DataFrame(
-        [[1.0, 0.0, 0.0]], columns=belief.posterior.columns if belief.posterior is not None else None
-    )
+    chances = pd.DataFrame([[1.0, 0.0, 0.0]], columns=belief.posterior.columns)
+    certain = SecretBelief("illness", chances, equivalence_class=np.zeros(1, dtype=np.int64))
     return [
         replace(whole, belief=None),
         replace(whole, test=None),
-        replace(whole, belief=replace(bare, secret=None, posterior=None)),
+        replace(whole, belief=GroupBelief(np.asarray(bare.equivalence_class))),
+        replace(whole, belief=replace(bare, equivalence_class=None)),
         replace(whole, belief=bare, known=replace(whole.known, population=None)),
         replace(whole, release=replace(whole.release, trees=())),
         replace(cells, belief=replace(other, estimates=None, prior=None)),
         replace(cells, origins=None),
-        ScoringContext(lone, lone, whole.release, known, Belief("illness", np.zeros(1, dtype=np.int64), chances)),
+        ScoringContext(lone, lone, whole.release, known, certain),
     ]
 
 
@@ -174,10 +190,10 @@ def worked_case(example: Example) -> ScoringContext:
         others = _people((who,), [(name,) for name in who.domain], inside)
     shares = pd.DataFrame([np.array(counts) / sum(counts) for counts in several], columns=domain)
     groups = np.arange(len(several))
-    belief = Belief(
+    belief = SecretBelief(
         "secret",
-        groups,
         _with_first(shares, example.believed),
+        equivalence_class=groups,
         population_groups=None if others is None else groups,
         prior=None if example.prior is None else _with_first(shares, example.prior),
     )

@@ -23,6 +23,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from command_line import leafgate
 from leafgate.algorithms.prediction import predict, predicted_numbers
+from leafgate.api import SecretBelief
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import ReleaseError
 from leafgate.io.release_codec import read_release, serialize
@@ -104,7 +105,7 @@ def test_what_lies_beyond_the_intervals_counts_to_the_outermost() -> None:
 def test_beliefs_about_the_number_stay_open_for_leaves_tell_its_mean() -> None:
     release = of_file(skops_bytes(DecisionTreeRegressor(max_depth=3).fit(NAMED, PAY)))
     belief = Linking().infer(release, grant_knowledge(people()))[0]
-    assert belief.posterior is not None
+    assert isinstance(belief, SecretBelief)
     assert len(np.unique(np.asarray(belief.equivalence_class))) == 8
     assert [set(map(float, other.max())) for other in belief.alternative_posteriors] == [{0.0, 1.0}] * (len(EDGES) - 1)
 
@@ -222,6 +223,7 @@ def test_one_odd_leaf_closes_no_belief(odd: str) -> None:
     }
     changed = replace(release, trees=trees[odd], combine="sum", file=None)
     belief = Linking().infer(changed, grant_knowledge(people()))[0]
+    assert isinstance(belief, SecretBelief)
     assert belief.incomplete
     assert not replace(changed, trees=(Leaf(),)).discloses_numbers
 
