@@ -41,7 +41,11 @@ if TYPE_CHECKING:
     from leafgate.io.files import write_files as write_files
     from leafgate.io.json import JsonDocument as JsonDocument
     from leafgate.io.json import JsonObject as JsonObject
+    from leafgate.io.json import are_numbers as are_numbers
+    from leafgate.io.json import are_texts as are_texts
     from leafgate.io.json import canonical as canonical
+    from leafgate.io.json import is_number as is_number
+    from leafgate.io.json import list_at as list_at
     from leafgate.io.json import object_at as object_at
     from leafgate.io.json import parse_json as parse_json
     from leafgate.io.json import parse_number as parse_number
@@ -76,7 +80,8 @@ __getattr__ = lazy_exports(
         "verdict_words",
         "leafgate.engine.build": "publish",
         "leafgate.io.files": "EVERYONE OWNER_ONLY make_folder write_file write_files",
-        "leafgate.io.json": "JsonDocument JsonObject canonical object_at parse_json parse_number readable",
+        "leafgate.io.json": "JsonDocument JsonObject are_numbers are_texts canonical is_number list_at object_at "
+        "parse_json parse_number readable",
         "leafgate.io.release_codec": "LoadedRelease read_noise serialize",
         "leafgate.io.tables": "read_columns",
         "leafgate.io.text": "LONGEST clean",

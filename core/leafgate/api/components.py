@@ -100,6 +100,11 @@ class TreeBuilder(Component):
         return False
 
     @property
+    def wants_readers(self) -> bool:
+        """Does `build` take the readers of model files that the policy's plugins offer, as `readers`?"""
+        return False
+
+    @property
     def people_files(self) -> Mapping[str, Path]:
         """The files about people that it reads besides the table: reports state their digests."""
         return {}

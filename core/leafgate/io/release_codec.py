@@ -24,7 +24,7 @@ from leafgate.io.json import (
     readable,
     refuse_unknown,
 )
-from leafgate.io.tree_codec import MAX_TREES, read_tree, tree_document
+from leafgate.io.tree_codec import read_tree, tree_document
 from leafgate.types.noise import LAWS, Noise
 from leafgate.types.release import (
     LEVELS,
@@ -43,7 +43,7 @@ from leafgate.types.release import (
     Severity,
 )
 from leafgate.types.schema import Column, Role, Schema, bin_names
-from leafgate.types.tree import leaves
+from leafgate.types.tree import MAX_TREES, leaves
 
 if TYPE_CHECKING:
     from leafgate.algorithms.node_counts import FileNumbers
@@ -79,7 +79,7 @@ FOREIGN_WORDS = "something that its file describes in words that leafgate does n
 """What reports say of such an item: its own words may name people."""
 
 KIND_WORDS = """
-    bootstrap_rows categories class_shares column_names counts extremes gains impurity moments numbers
+    bootstrap_rows categories class_shares column_names counts extremes gains impurity moments not_stated numbers
     other_content paths people_listed ranges rare_values ratios scores scores_betray_counts
     scores_may_betray_counts seed settings shares sizes training_loss training_rows values
 """
@@ -147,6 +147,7 @@ out the people of each class at small leaves; whether so could not be told
     the weight of every single row it was trained on, which class_weight makes its class's
     their sum on every node
     their sum on every node: people, the unsure ones weighing more
+    what else it tells is not stated by the reader of its format
     what every inner node would have said
     what replaces missing cells: a column's mean, median or commonest value
     what the forest says of every single row it was trained on (oob_decision_function_)

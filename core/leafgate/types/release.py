@@ -54,6 +54,10 @@ class FileDisclosure:
         return replace(self, says=says).described()
 
 
+NOT_STATED = FileDisclosure("not_stated", "high", "what else it tells is not stated by the reader of its format")
+"""Stands in place of disclosures where a reader of model files gives none: nothing follows from such a list."""
+
+
 @dataclass(frozen=True)
 class AuditedFile:
     """The file whose bytes were audited: its `name` without any folder, its `format`, the SHA-256 of these bytes.
