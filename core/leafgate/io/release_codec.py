@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from leafgate.errors import ReleaseError
@@ -62,16 +62,18 @@ def read_model_file(document: Any, place: str) -> ModelFile | None:
     return ModelFile(document["format"], document["sha256"], found)
 
 
-def read_disclosure(document: Any, place: str) -> FileDisclosure:
-    """One item of a file's disclosures."""
+def read_disclosure(document: Any, place: str, texts: Collection[str] = frozenset()) -> FileDisclosure:
+    """One item of a file's disclosures; `texts` may stand in one besides leafgate's own, with `#` for each number."""
     item: Mapping[str, Any] = object_at(document, place)
     refuse_unknown(item, ("kind", "severity", "says", "level"), ReleaseError, place)
     if not all(isinstance(item.get(key), str) for key in ("kind", "severity", "says")):
         raise ReleaseError("`kind`, `severity` and `says` must be texts", place=place)
     if item["severity"] not in get_args(Severity) or item.get("level") not in (None, *LEVELS):
         raise ReleaseError("has a `severity` or a `level` that there is not", place=place)
-    kind = item["kind"] if item["kind"] in KINDS else "other_content"
-    known = kind == item["kind"] and re.sub("[0-9]{1,9}", "#", item["says"]) in OWN_TEXTS
+    text = re.sub("[0-9]{1,9}", "#", item["says"])
+    own = text in texts and re.fullmatch("[a-z_]{1,40}", item["kind"]) is not None
+    kind = item["kind"] if own or item["kind"] in KINDS else "other_content"
+    known = own or (kind == item["kind"] and text in OWN_TEXTS)
     return FileDisclosure(kind, item["severity"], item["says"] if known else FOREIGN_WORDS, item.get("level"))
 
 
@@ -319,8 +321,11 @@ def serialize(built: Release | BuildResult) -> ReleaseArtifact:
     result = BuildResult.of(built)
     loaded = result if isinstance(result, LoadedRelease) else LoadedRelease(result.release)
     content = readable(document(result.release)) if loaded.content is None else loaded.content
+    release = read_release(content, "release").release
+    if loaded.content is None and result.release.file is not None:  # in the words of its reader, which is installed
+        release = replace(release, file=result.release.file.as_written())
     return ReleaseArtifact(
-        read_release(content, "release").release,
+        release,
         content,
         result.origins,
         result.trail,

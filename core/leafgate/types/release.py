@@ -88,6 +88,10 @@ class ModelFile:
     sha256: str
     discloses: tuple[FileDisclosure, ...] = ()
 
+    def as_written(self) -> Self:
+        """The same, each disclosure in the words that a release file has."""
+        return replace(self, discloses=tuple(FileDisclosure(**item.written()) for item in self.discloses))
+
     def described(self) -> dict[str, Any]:
         """As a release file has it."""
         items = [item.written() for item in self.discloses]

@@ -44,11 +44,13 @@ class Vocabulary:
         words: words, in small letters, of settings and of names of steps and features.
         producers: words of what readers call the program that wrote a file.
         reasons: words of what readers say where missing cells, or a feature, cannot be read.
+        disclosures: what disclosures of plugins' readers say, with `#` for each number.
     """
 
     words: frozenset[str] = frozenset()
     producers: frozenset[str] = frozenset(PRODUCERS.split())
     reasons: frozenset[str] = frozenset()
+    disclosures: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, readers: Iterable[ModelReader]) -> Self:
@@ -57,7 +59,8 @@ class Vocabulary:
         words = frozenset[str]().union(*(each.words for each in texts))
         reasons = words_in(" ".join([REASONS, *(reason for each in texts for reason in each.reasons)]))
         producers = words.union(PRODUCERS.split(), *(each.producers for each in texts))
-        return cls(words, producers, words.union(reasons))
+        disclosures = frozenset[str]().union(*(each.disclosures for each in texts))
+        return cls(words, producers, words.union(reasons), disclosures)
 
 
 def _texts_of(reader: ModelReader) -> ReaderTexts:
