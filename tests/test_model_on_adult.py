@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from adult import data_root
-from leafgate.models.reader import read_foreign
+from installed_readers import read_foreign
 from leafgate.models.scrub.rounding import rounded
 from replay import replayed
 

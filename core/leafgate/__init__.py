@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from leafgate.errors import NoReleaseError as NoReleaseError
     from leafgate.errors import PolicyError as PolicyError
     from leafgate.errors import ReleaseError as ReleaseError
-    from leafgate.models.readers.sklearn.estimators import from_sklearn as from_sklearn
+    from leafgate.models.reader import from_sklearn as from_sklearn
     from leafgate.types.release import Release as Release
     from leafgate.types.table import Table as Table
 
@@ -29,7 +29,7 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "leafgate.errors": "DataError InconclusiveError LeafgateError NoReleaseError PolicyError ReleaseError",
-        "leafgate.models.readers.sklearn.estimators": "from_sklearn",
+        "leafgate.models.reader": "from_sklearn",
         "leafgate.types.release": "Release",
         "leafgate.types.table": "Table",
     },

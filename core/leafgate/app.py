@@ -69,7 +69,11 @@ if TYPE_CHECKING:
     from leafgate.io.files import write_files as write_files
     from leafgate.io.json import JsonDocument as JsonDocument
     from leafgate.io.json import JsonObject as JsonObject
+    from leafgate.io.json import are_numbers as are_numbers
+    from leafgate.io.json import are_texts as are_texts
     from leafgate.io.json import canonical as canonical
+    from leafgate.io.json import is_number as is_number
+    from leafgate.io.json import list_at as list_at
     from leafgate.io.json import object_at as object_at
     from leafgate.io.json import parse_json as parse_json
     from leafgate.io.json import parse_number as parse_number
@@ -132,44 +136,45 @@ __getattr__ = lazy_exports(
     {
         "leafgate.api.options": "ABOUT_PEOPLE UNREADABLE",
         "leafgate.api.plan": "SourceLine",
-        "leafgate.api.registry": "Plugins load_plugins",
+        "leafgate.api.registry": "load_plugins Plugins",
         "leafgate.console.exit_codes": "guarded",
-        "leafgate.console.options": "AsOf Audience DataFile DataRoot ExpectFile ExpectPolicy ExpectRelease JsonOutput "
-        "PolicyFile TestFile",
+        "leafgate.console.options": "AsOf Audience DataFile DataRoot ExpectFile ExpectPolicy ExpectRelease "
+        "JsonOutput PolicyFile TestFile",
         "leafgate.console.output": "print_document say",
         "leafgate.disclosure.intervals": "range_of_value share_range",
         "leafgate.disclosure.stored": "parse_report read_report report_bytes",
-        "leafgate.disclosure.sweep_picture": "SWEEP_FORMAT near_end setting_words sweep_picture worst_finding",
+        "leafgate.disclosure.sweep_picture": "near_end setting_words SWEEP_FORMAT sweep_picture worst_finding",
         "leafgate.disclosure.text": "audited_file file_words finding_alarm finding_details finding_headline "
         "group_words idle_waiver_lines limit_words middle_of_count number_words people_words quoted_name "
         "release_words verdict_words",
         "leafgate.engine.build": "publish",
         "leafgate.errors": "ExitCode ReportError",
         "leafgate.io.cells": "is_code",
-        "leafgate.io.files": "EVERYONE OWNER_ONLY clear_file make_folder read_bounded remove_files write_file "
+        "leafgate.io.files": "clear_file EVERYONE make_folder OWNER_ONLY read_bounded remove_files write_file "
         "write_files",
-        "leafgate.io.json": "JsonDocument JsonObject canonical object_at parse_json parse_number readable",
+        "leafgate.io.json": "are_numbers are_texts canonical is_number JsonDocument JsonObject list_at "
+        "object_at parse_json parse_number readable",
         "leafgate.io.release_codec": "LoadedRelease read_noise serialize",
         "leafgate.io.tables": "read_columns",
-        "leafgate.io.text": "LONGEST clean printable_line",
+        "leafgate.io.text": "clean LONGEST printable_line",
         "leafgate.io.yaml": "MAX_YAML_BYTES parse_yaml",
-        "leafgate.models.hints": "ModelHints class_column hints_of rest_of_policy",
+        "leafgate.models.hints": "class_column hints_of ModelHints rest_of_policy",
         "leafgate.models.load": "load_release",
         "leafgate.models.lowering.encoding": "Encoding",
         "leafgate.models.origins": "with_origins",
         "leafgate.policy.inherit": "quoted_value",
-        "leafgate.policy.load": "PartialPolicy compile_plan document_of load_policy policy_of read_partial_policy",
+        "leafgate.policy.load": "compile_plan document_of load_policy PartialPolicy policy_of read_partial_policy",
         "leafgate.policy.models": "CsvOptions Data Policy",
         "leafgate.policy.repository": "Repository RepositoryEntry",
-        "leafgate.policy.sources": "PolicyDocument component_name display_path read_policy_lines",
-        "leafgate.policy.strictness": "PolicyChange compare_policies line_of_value",
+        "leafgate.policy.sources": "component_name display_path PolicyDocument read_policy_lines",
+        "leafgate.policy.strictness": "compare_policies line_of_value PolicyChange",
         "leafgate.session.expected_run": "ExpectedRun",
         "leafgate.session.report_formats": "chosen_formats result_files",
         "leafgate.session.results": "write_results",
-        "leafgate.session.run": "SharedTables audit_inputs_sha256 audit_policy open_session read_undeclared_table "
-        "with_data_files",
+        "leafgate.session.run": "audit_inputs_sha256 audit_policy open_session read_undeclared_table "
+        "SharedTables with_data_files",
         "leafgate.session.stale_results": "RELEASE",
         "leafgate.types.paths": "DocumentPath format_path",
-        "leafgate.types.report": "DIRECTIONS EXIT_CODES Direction Verdict",
+        "leafgate.types.report": "Direction DIRECTIONS EXIT_CODES Verdict",
     },
 )

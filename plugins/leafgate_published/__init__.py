@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from pydantic import Field
 
 from leafgate.api import (
+    NOT_STATED,
+    InconclusiveError,
     Metric,
     OwnersFile,
     PolicyFile,
@@ -24,7 +27,7 @@ from leafgate.app import Encoding
 if TYPE_CHECKING:
     import numpy as np
 
-    from leafgate.api import Table
+    from leafgate.api import ModelReader, Table
     from leafgate.app import LoadedRelease
 
 
@@ -66,10 +69,16 @@ class Published(TreeBuilder):
     formula = "the release is the file; of a fitted model what its trees say over the policy's columns"
     source = "the formats of release files and model files: docs/file-formats.md"
 
-    def build(self, table: Table, rng: np.random.Generator) -> LoadedRelease:
+    @property
+    def wants_readers(self) -> bool:
+        return True
+
+    def build(
+        self, table: Table, rng: np.random.Generator, readers: Sequence[ModelReader] | None = None
+    ) -> LoadedRelease:
         from leafgate.app import load_release
 
-        loaded = load_release(self.path, table.schema, self.encoding, table.people)
+        loaded = load_release(self.path, table.schema, self.encoding, table.people, readers)
         if self.trained_by is not None:
             loaded = self._trained(loaded, self.trained_by)
         if self.origins is None:
@@ -108,6 +117,8 @@ class FileDisclosure(ReleaseAtMost):
         order = get_args(Severity)
         file = case.release.file
         items = () if file is None else file.discloses
+        if NOT_STATED in items:
+            raise InconclusiveError("the reader of the file's format does not state what it tells besides predictions")
         return float(sum(order.index(item.severity) >= order.index(self.severity) for item in items))
 
 

@@ -22,10 +22,10 @@ from adult_rows import adult, all_different, matrix
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
-from leafgate.models.readers.sklearn.estimators import from_sklearn
 from leafgate.types.release import Release
 from leafgate.types.table import Table
 from leafgate_linking import Linking
+from leafgate_sklearn.estimators import from_sklearn
 from timing import command, markdown, paired
 
 START, END = "<!-- models -->", "<!-- /models -->"
@@ -46,7 +46,7 @@ SIZES = ((100_000, 50), (300_000, 150), (1_000_000, 500))
 READ = """
 import sys, time
 from pathlib import Path
-from leafgate.models.reader import read_foreign
+from installed_readers import read_foreign
 peak = lambda: int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 2**10
 content = Path(sys.argv[1]).read_bytes()
 before, start = peak(), time.perf_counter()

@@ -121,8 +121,10 @@ def test_plugins_lists_all_that_is_installed() -> None:
     document = leafgate("plugins", "--json").document
     assert document["format"] == "leafgate/plugins/1"
     offers = [offer for plugin in document["plugins"] for offer in plugin["offers"]]
-    assert {offer["use"] for offer in offers if offer["kind"] != "format"} == set(OFFERED)
+    assert {offer["use"] for offer in offers if offer["kind"] not in {"format", "reader"}} == set(OFFERED)
     assert [offer["use"] for offer in offers if offer["kind"] == "format"] == ["html", "markdown", "sarif", "junit"]
+    readers = {offer["use"] for offer in offers if offer["kind"] == "reader"}
+    assert readers == {"j48", "lightgbm", "onnx", "pmml", "rpart", "skops", "xgboost"}
     assert all(plugin["problem"] is None for plugin in document["plugins"] if plugin["distribution"] == "leafgate")
     assert all(use in leafgate("plugins").out for use in OFFERED)
 

@@ -11,7 +11,7 @@ import pytest
 from data_files import DATA
 from leafgate.algorithms.feasible import largest_value_going_low
 from leafgate.io.release_codec import serialize
-from leafgate.models.ir.model import ModelIR
+from leafgate.ir.model import ModelIR
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.types.release import Release

@@ -13,11 +13,11 @@ import pytest
 
 from adult import adult
 from data_files import DATA
+from installed_readers import read_foreign
 from leafgate.algorithms.prediction import predict
-from leafgate.models.ir.model import Floats, Ids, ModelIR
+from leafgate.ir.model import Floats, Ids, ModelIR
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
-from leafgate.models.reader import read_foreign
 
 
 @dataclass(frozen=True)

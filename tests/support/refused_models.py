@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from command_line import leafgate
+from installed_readers import is_foreign, read_foreign
 from leafgate.errors import ReleaseError
-from leafgate.models.ir.model import LEAF
-from leafgate.models.reader import is_foreign, read_foreign
+from leafgate.ir.model import LEAF
 from leafgate.models.scrub.scrub import leaves_of
 
 POLICY = """

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.models.ir.model import LEAF, ModelIR, TreeIR
+from leafgate.ir.model import LEAF, ModelIR, TreeIR
 from leafgate.types.release import FileDisclosure
 from leafgate.types.schema import Schema
 from random_tables import categorical, numeric

@@ -25,7 +25,7 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from leafgate.models.ir.model import ModelIR
+from leafgate.ir.model import ModelIR
 
 Rows = NDArray[np.float64]
 

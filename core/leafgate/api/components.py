@@ -109,6 +109,11 @@ class TreeBuilder(Component):
         """Does `build` take the test table, as `test`?"""
         return False
 
+    @property
+    def wants_readers(self) -> bool:
+        """Does `build` take the readers of model files that the policy's plugins offer, as `readers`?"""
+        return False
+
     def build(self, table: Table, rng: np.random.Generator) -> Release | BuildResult:
         """The release, with exact counts on its leaves; the core cuts it to what is published.
 

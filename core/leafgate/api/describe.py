@@ -174,8 +174,9 @@ def _listed(some: Mapping[str, float]) -> str:
 
 def _offers(plugin: Plugin) -> list[tuple[str, str]]:
     """The kind and the name of everything that a plugin offers besides commands."""
-    formats = [("format", each.name) for each in plugin.formats]
-    return [*((kind_of(component), use_of(component)) for component in plugin.offers), *formats]
+    others = [("format", each.name) for each in plugin.formats]
+    others += [("reader", each.name) for each in plugin.readers]
+    return [*((kind_of(component), use_of(component)) for component in plugin.offers), *others]
 
 
 def plugins_document(plugins: Plugins) -> dict[str, Any]:

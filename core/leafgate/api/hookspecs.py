@@ -1,4 +1,4 @@
-"""The hooks, by which a plugin offers classes, whose options the policy fills in, and report formats.
+"""The hooks, by which a plugin offers classes, whose options the policy fills in, report formats and model readers.
 
 A hook that offers classes returns them in a list, or names them: a mapping from the name that policies use to the
 place of the class, such as `{"kadet": "leafgate_kadet.builder:KAdet"}`. A class that is named is imported when a
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from leafgate.api.checks import AuditCheck
     from leafgate.api.components import AttackModel, TreeBuilder
     from leafgate.api.metrics import Metric
+    from leafgate.api.model_readers import ModelReader
     from leafgate.api.report_formats import ReportFormat
 
 GROUP = "leafgate"
@@ -61,6 +62,12 @@ def audit_checks() -> list[type[AuditCheck]] | Mapping[str, str]:
 @hookspec
 def report_formats() -> list[ReportFormat]:
     """Offer formats in which a report can be written."""
+    raise NotImplementedError
+
+
+@hookspec
+def model_readers() -> list[ModelReader]:
+    """Offer formats of model files that can be read."""
     raise NotImplementedError
 
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 import pluggy
 
-from leafgate.api import hookspecs
-from leafgate.api.report_formats import ReportFormat, mistakes
+from leafgate.api import hookspecs, model_readers, report_formats
+from leafgate.api.model_readers import ModelReader
+from leafgate.api.report_formats import ReportFormat
 from leafgate.errors import PolicyError, Problem
 from leafgate.lazy_loading import lazy
 from leafgate.types.adversary import ACCESS_LEVELS, NEEDS
@@ -49,6 +50,7 @@ class Plugin:
     not_imported: tuple[str, ...] = ()
     commands: tuple[typer.Typer, ...] = ()
     formats: tuple[ReportFormat, ...] = ()
+    readers: tuple[ModelReader, ...] = ()
     problem: str = ""
 
     @property
@@ -112,6 +114,23 @@ class Plugins:
         if problems:
             raise PolicyError.listing(problems)
         return {name: OfferedFormat(each, plugin.origin) for name, (each, plugin) in sorted(offered.items())}
+
+    @cached_property
+    def readers(self) -> tuple[ModelReader, ...]:
+        """The readers of model files, sorted by name; PolicyError when two plugins offer one name."""
+        offered: dict[str, tuple[ModelReader, Plugin]] = {}
+        problems = []
+        for plugin in self.entries:
+            for new in plugin.readers:
+                if new.name in offered:
+                    source = offered[new.name][1]
+                    names = f"{plugin.origin} ({plugin.name}) and {source.origin} ({source.name})"
+                    remedy = "uninstall one, or list the plugins you trust under `plugins:`"
+                    problems.append(Problem("plugins", f"{names} both offer the model reader {new.name!r}", remedy))
+                offered.setdefault(new.name, (new, plugin))
+        if problems:
+            raise PolicyError.listing(problems)
+        return tuple(reader for _, (reader, _) in sorted(offered.items()))
 
     def kind(self, base: type[Component]) -> list[type[Component]]:
         """The components of one kind, sorted by name."""
@@ -245,11 +264,15 @@ def offered_by(module: ModuleType, only: Collection[str] | None = None) -> dict[
     formats = _flat(hook.report_formats())
     for offered in formats:
         _check_format(offered)
+    readers = _flat(hook.model_readers())
+    for offered in readers:
+        _check_reader(offered)
     return {
         "offers": tuple(offers),
         "not_imported": tuple(not_imported),
         "commands": _commands(hook),
         "formats": tuple(formats),
+        "readers": tuple(readers),
     }
 
 
@@ -310,8 +333,15 @@ def _flat(lists: Iterable[Iterable[Any]]) -> list[Any]:
 def _check_format(offered: object) -> None:
     if not isinstance(offered, ReportFormat):
         raise TypeError("report_formats() offers something that is no ReportFormat")
-    if problems := mistakes(offered):
+    if problems := report_formats.mistakes(offered):
         raise TypeError(f"report_formats() offers a format that cannot be used: {'; '.join(problems)}")
+
+
+def _check_reader(offered: object) -> None:
+    if not isinstance(offered, ModelReader):
+        raise TypeError("model_readers() offers something that is no ModelReader")
+    if problems := model_readers.mistakes(offered):
+        raise TypeError(f"model_readers() offers a reader that cannot be used: {'; '.join(problems)}")
 
 
 def _check_offer(component: object, base: type[Component], hook: str) -> None:

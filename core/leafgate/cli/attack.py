@@ -39,7 +39,7 @@ def run_single_attack(run: Session, release: Path, use: str, secret: str | None)
     Raises PolicyError when nobody offers the attack or it does not speak of the secret, ReleaseError when the
     release does not fit the policy, InconclusiveError when the attack fails.
     """
-    artifact = serialize(load_release(release, run.table.schema))
+    artifact = serialize(load_release(release, run.table.schema, readers=run.plugins.readers))
     check_options(artifact.release, run.plugins, release.name)
     artifact = replace(artifact, release=with_policy_columns(artifact.release, run.table.schema))
     attack = _attack(run, use)

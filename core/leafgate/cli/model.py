@@ -33,12 +33,13 @@ def convert(
     ] = False,
 ) -> int:
     """Write a model's trees as a neutral file, leafgate/model/1; a pickle or joblib file only with --trust."""
+    from leafgate.api.registry import load_plugins
     from leafgate.models.formats.native import written
     from leafgate.models.formats.pickles import read_any
 
     refuse_same(model, out)
     make_folder(out.parent)
-    read = read_any(model, trust=trust)
+    read = read_any(model, load_plugins().readers, trust=trust)
     write_file(out, written(read), OWNER_ONLY)
     say(f"{out}: {len(read.trees)} tree(s) of {read.producer or read.format}; it discloses {read.level}")
     return 0
@@ -55,26 +56,31 @@ def scrub(
     digits: Annotated[int, typer.Option(min=1, max=3, help="How many digits shares have.")] = 2,
 ) -> int:
     """Write a neutral file whose leaves disclose only what is chosen; its predictions are compared on points."""
+    from leafgate.api.registry import load_plugins
+    from leafgate.bounded.objects import printable_name
     from leafgate.models.formats.native import written
-    from leafgate.models.formats.objects import printable_name
     from leafgate.models.reader import read_bounded, read_foreign
     from leafgate.models.scrub.equivalence import unproved, with_unproved
     from leafgate.models.scrub.scrub import compare_on_random_points, minimise, refuse_different, shares_changed
 
     refuse_same(model, out)
     make_folder(out.parent)
-    whole = read_foreign(read_bounded(model), model.name)
-    less = minimise(whole, leaves.value, model.name, digits)
-    proofs = [("random points", compare_on_random_points(whole, less, seed=0))]
+    session = None
     if policy is not None:
-        from leafgate.models.scrub.equivalence import on_data
         from leafgate.session.run import open_session
 
         session = open_session(policy, None, root)
+    plugins = load_plugins() if session is None else session.plugins
+    whole = read_foreign(read_bounded(model), model.name, plugins.readers)
+    less = minimise(whole, leaves.value, model.name, digits)
+    proofs = [("random points", compare_on_random_points(whole, less, seed=0))]
+    if session is not None:
+        from leafgate.models.scrub.equivalence import on_data
+
         encoding = getattr(session.policy.build, "encoding", {})
         proofs.append(("records of the table", on_data(whole, less, session.table, encoding, model.name)))
     refuse_different(proofs, leaves.value, model.name, digits)
-    less = with_unproved(whole, less) if policy is None else less
+    less = with_unproved(whole, less) if session is None else less
     write_file(out, written(less), EVERYONE)
     same = " and ".join(f"{'all' if proof.of_people else f'{proof.points:,}'} {where}" for where, proof in proofs)
     change = shares_changed(whole, leaves.value, digits)

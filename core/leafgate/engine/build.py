@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,7 @@ def build(
     rng = np.random.default_rng(None if builder.one_shot else plan.seed)
     origin = f"{builder.use} ({plugins.origin(builder)})"
     with isolate_plugin_errors(builder, plugins):
-        built = builder.build(table.without_key.defensive_copy(), rng, **_test_table(builder, test))
+        built = builder.build(table.without_key.defensive_copy(), rng, **_extras(builder, plugins, test))
         if not isinstance(built, Release | BuildResult):
             raise InconclusiveError(f"{origin} returned a {type(built).__name__} where a Release belongs")
         result = BuildResult.of(built)
@@ -86,13 +87,14 @@ def _check_trail(result: BuildResult, origin: str) -> None:
         raise InconclusiveError(f"{origin} kept a trail that JSON cannot say")
 
 
-def _test_table(builder: TreeBuilder, test: Table | None) -> dict[str, Table]:
-    """The test table, for a builder that wants it; PolicyError when there is none."""
+def _extras(builder: TreeBuilder, plugins: Plugins, test: Table | None) -> dict[str, Any]:
+    """What the builder wants besides: model readers, the test table; PolicyError when there is no such table."""
+    extras: dict[str, Any] = {"readers": plugins.readers} if builder.wants_readers else {}
     if not builder.wants_test:
-        return {}
+        return extras
     if test is None:
         raise PolicyError("this builder needs a test table", place="data.test", remedy="name one, or give --test FILE")
-    return {"test": test.without_key.defensive_copy()}
+    return extras | {"test": test.without_key.defensive_copy()}
 
 
 def _level(plan: AuditPlan, result: BuildResult) -> Publish:

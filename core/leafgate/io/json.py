@@ -7,35 +7,15 @@ import math
 import re
 from collections.abc import Collection, Mapping
 from json.encoder import encode_basestring
-from typing import Any, NoReturn, get_args
+from typing import Any, get_args
 
+from leafgate.bounded.json import finite_only, no_constant, unique_keys
 from leafgate.errors import InvalidError, ReleaseError
 
 JsonDocument = dict[str, Any]
 """A JSON object that is read or written; its values are whatever JSON holds."""
 JsonObject = Mapping[str, Any]
 """A JSON object that is only read."""
-
-
-def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object; ValueError where a key stands twice."""
-    document = dict(pairs)
-    if len(document) != len(pairs):
-        raise ValueError("a key stands twice in one object")
-    return document
-
-
-def finite_only(text: str) -> float:
-    """The number; ValueError where no float can hold it."""
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError("a number is larger than any float")
-    return number
-
-
-def no_constant(text: str) -> NoReturn:
-    """ValueError: NaN and Infinity are no JSON."""
-    raise ValueError(f"{text} is not a JSON number")
 
 
 def parse_json(content: bytes, error: type[InvalidError], place: str) -> Any:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from leafgate.errors import ReleaseError
@@ -24,7 +24,7 @@ from leafgate.io.json import (
     readable,
     refuse_unknown,
 )
-from leafgate.io.tree_codec import MAX_TREES, read_tree, tree_document
+from leafgate.io.tree_codec import read_tree, tree_document
 from leafgate.types.noise import LAWS, Noise
 from leafgate.types.release import (
     LEVELS,
@@ -43,7 +43,7 @@ from leafgate.types.release import (
     Severity,
 )
 from leafgate.types.schema import Column, Role, Schema, bin_names
-from leafgate.types.tree import leaves
+from leafgate.types.tree import MAX_TREES, leaves
 
 if TYPE_CHECKING:
     from leafgate.algorithms.node_counts import FileNumbers
@@ -62,16 +62,18 @@ def read_model_file(document: Any, place: str) -> ModelFile | None:
     return ModelFile(document["format"], document["sha256"], found)
 
 
-def read_disclosure(document: Any, place: str) -> FileDisclosure:
-    """One item of a file's disclosures."""
+def read_disclosure(document: Any, place: str, texts: Collection[str] = frozenset()) -> FileDisclosure:
+    """One item of a file's disclosures; `texts` may stand in one besides leafgate's own, with `#` for each number."""
     item: Mapping[str, Any] = object_at(document, place)
     refuse_unknown(item, ("kind", "severity", "says", "level"), ReleaseError, place)
     if not all(isinstance(item.get(key), str) for key in ("kind", "severity", "says")):
         raise ReleaseError("`kind`, `severity` and `says` must be texts", place=place)
     if item["severity"] not in get_args(Severity) or item.get("level") not in (None, *LEVELS):
         raise ReleaseError("has a `severity` or a `level` that there is not", place=place)
-    kind = item["kind"] if item["kind"] in KINDS else "other_content"
-    known = kind == item["kind"] and re.sub("[0-9]{1,9}", "#", item["says"]) in OWN_TEXTS
+    text = re.sub("[0-9]{1,9}", "#", item["says"])
+    own = text in texts and re.fullmatch("[a-z_]{1,40}", item["kind"]) is not None
+    kind = item["kind"] if own or item["kind"] in KINDS else "other_content"
+    known = own or (kind == item["kind"] and text in OWN_TEXTS)
     return FileDisclosure(kind, item["severity"], item["says"] if known else FOREIGN_WORDS, item.get("level"))
 
 
@@ -79,7 +81,7 @@ FOREIGN_WORDS = "something that its file describes in words that leafgate does n
 """What reports say of such an item: its own words may name people."""
 
 KIND_WORDS = """
-    bootstrap_rows categories class_shares column_names counts extremes gains impurity moments numbers
+    bootstrap_rows categories class_shares column_names counts extremes gains impurity moments not_stated numbers
     other_content paths people_listed ranges rare_values ratios scores scores_betray_counts
     scores_may_betray_counts seed settings shares sizes training_loss training_rows values
 """
@@ -147,6 +149,7 @@ out the people of each class at small leaves; whether so could not be told
     the weight of every single row it was trained on, which class_weight makes its class's
     their sum on every node
     their sum on every node: people, the unsure ones weighing more
+    what else it tells is not stated by the reader of its format
     what every inner node would have said
     what replaces missing cells: a column's mean, median or commonest value
     what the forest says of every single row it was trained on (oob_decision_function_)
@@ -318,8 +321,11 @@ def serialize(built: Release | BuildResult) -> ReleaseArtifact:
     result = BuildResult.of(built)
     loaded = result if isinstance(result, LoadedRelease) else LoadedRelease(result.release)
     content = readable(document(result.release)) if loaded.content is None else loaded.content
+    release = read_release(content, "release").release
+    if loaded.content is None and result.release.file is not None:  # in the words of its reader, which is installed
+        release = replace(release, file=result.release.file.as_written())
     return ReleaseArtifact(
-        read_release(content, "release").release,
+        release,
         content,
         result.origins,
         result.trail,

@@ -11,10 +11,6 @@ from leafgate.io.json import flag_at, is_number, refuse_unknown
 from leafgate.types.schema import Schema, Value
 from leafgate.types.tree import MAX_DEPTH, Branch, CategoricalSplit, Leaf, Node, NumericSplit
 
-MAX_TREES = 20_000
-"""Files of more trees are refused: the largest ensembles that people fit have a few thousand, and each tree has a cost
-of its own in every attack, however small it is."""
-
 
 def tree_document(node: Node) -> dict[str, Any]:
     """The tree as JSON of the format `leafgate/release/1`; what is not known is not written."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from leafgate.api.plan import AuditPlan, ReleaseFileChecks
 from leafgate.api.registry import Plugins
-from leafgate.types.release import LEVELS, FileDisclosure, Level, Release, discloses_more
+from leafgate.types.release import LEVELS, NOT_STATED, FileDisclosure, Level, Release, discloses_more
 from leafgate.types.report import Finding
 
 WORST_FIRST = ("high", "medium", "low")
@@ -23,6 +23,7 @@ def file_disclosure_check(plan: AuditPlan, plugins: Plugins, release: Release) -
     level = effective_level(release.publish.leaves, found)
     claim = level if plan.publish is None else plan.publish.leaves
     broken = discloses_more(level, claim)
+    unknown = NOT_STATED in found
     evidence = {
         "claimed": claim,
         "effective": level,
@@ -33,12 +34,15 @@ def file_disclosure_check(plan: AuditPlan, plugins: Plugins, release: Release) -
     if broken:
         evidence["problem"] = f"the policy publishes {claim}, and the file tells {level}"
         evidence["remedy"] = f"leafgate scrub FILE NEW --leaves {claim}; or say what the file tells"
+    elif unknown:
+        evidence["problem"] = f"the reader of {release.file.format} files does not state what they tell"
+        evidence["remedy"] = "update the plugin that reads this format; it must state `ModelIR.discloses`"
     origin = plugins.origin(plan.builder)
     alarm = "the model's file tells more than the policy publishes"
     yield Finding(
         "published_file",
         "published_file",
-        not broken,
+        None if unknown and not broken else not broken,
         evidence=evidence,
         plugin=origin,
         plain_failure=alarm,

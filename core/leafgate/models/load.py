@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,15 +13,16 @@ from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
 from leafgate.api.components import TreeBuilder
-from leafgate.api.registry import Plugins
+from leafgate.api.model_readers import HEAD, ModelReader
+from leafgate.api.registry import Plugins, load_plugins
+from leafgate.bounded.json import refuse_large
 from leafgate.errors import Problem, ReleaseError
 from leafgate.io.json import is_number
 from leafgate.io.release_codec import FORMAT, LoadedRelease, read_release
 from leafgate.models.exposure.categories import without_declared
-from leafgate.models.formats.json import refuse_large
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
-from leafgate.models.reader import HEAD, file_format, is_foreign, read_bounded, read_foreign
+from leafgate.models.reader import file_format, is_foreign, read_bounded, read_foreign
 from leafgate.types.release import AuditedFile, Release
 from leafgate.types.schema import Column, Schema
 
@@ -31,18 +32,24 @@ the truth, so that what is parsed stays below 500 MB."""
 
 
 def load_release(
-    path: Path, schema: Schema, encoding: Mapping[str, Encoding] | None = None, people: int | None = None
+    path: Path,
+    schema: Schema,
+    encoding: Mapping[str, Encoding] | None = None,
+    people: int | None = None,
+    readers: Sequence[ModelReader] | None = None,
 ) -> LoadedRelease:
     """The release in the file, or somebody else's model as one; ReleaseError when it cannot be read or does not fit.
 
     The file is read once: its digest in `audited_file` is that of the bytes that became the release.
     Every column it names must be in the policy, with the same domain and known to the same people, and its
     target must be the policy's class. `encoding` is what the policy says of a model's features, `people` how many the
-    table has: a list of values nearly as long as the table names people.
+    table has: a list of values nearly as long as the table names people. `readers` read other libraries' files; None:
+    those of all installed plugins.
     """
     content = read_bounded(path)
-    if is_foreign(content[:HEAD]):
-        model = without_declared(read_foreign(content, path.name), schema)
+    readers = load_plugins().readers if readers is None else readers
+    if is_foreign(content[:HEAD], readers):
+        model = without_declared(read_foreign(content, path.name, readers), schema)
         file = AuditedFile.of(path, file_format(content, model), content)
         return replace(lower_model(model, content, schema, encoding or {}, path.name, people), audited_file=file)
     if encoding:

@@ -5,64 +5,29 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
-from typing import BinaryIO, Protocol, cast
+from typing import Any, BinaryIO
 
+from leafgate.api.model_readers import HEAD, LARGEST, ModelReader
 from leafgate.errors import LeafgateError, ReleaseError
+from leafgate.ir.model import ModelIR
+from leafgate.ir.validate import check_model
 from leafgate.models.exposure.categories import value_names_disclosed
 from leafgate.models.exposure.scores import with_recoverable_score_counts
 from leafgate.models.exposure.shares import with_recoverable_counts
-from leafgate.models.formats import native as neutral_file
-from leafgate.models.formats.native_unread import without_unknown_texts
-from leafgate.models.ir.model import ModelIR
-from leafgate.models.ir.validate import check
-
-HEAD = 4096
-"""Bytes at the beginning of a file by which a reader recognizes its format."""
-
-MAX_BYTES = 512 * 2**20
-READERS = (
-    *(
-        "formats.native",
-        "readers.sklearn.skops",
-        "readers.onnx.reader",
-        "readers.xgboost.reader",
-        "readers.lightgbm.reader",
-    ),
-    *("readers.pmml.reader", "readers.printouts.weka", "readers.printouts.rpart"),
-)
-"""Modules of this package, each with `sniff` and `read`; the first that knows a file reads it."""
+from leafgate.models.formats import native
+from leafgate.models.formats.native_unread import Vocabulary, without_unknown_texts
 
 
-class Reader(Protocol):
-    """One format: a module with these two functions."""
-
-    MAX_BYTES: int
-    """Larger files are refused before they are read."""
-
-    def sniff(self, head: bytes) -> bool:
-        """Does a file that begins so look like this format?"""
-
-    def read(self, content: bytes, place: str) -> ModelIR:
-        """The model, not yet checked; ReleaseError where there is none. Runs no code of the file's."""
-
-
-def readers() -> Iterator[Reader]:
-    """Every reader there is, imported when asked for."""
-    for name in READERS:
-        yield cast(Reader, import_module(f"leafgate.models.{name}"))
-
-
-def is_foreign(head: bytes) -> bool:
+def is_foreign(head: bytes, readers: Sequence[ModelReader]) -> bool:
     """Does a file that begins so hold somebody else's model, or something that must be refused as such?"""
-    return is_pickle(head) or any(reader.sniff(head) for reader in readers())
+    return is_pickle(head) or native.sniff(head) or bool(_that_know(head, readers))
 
 
-def read_foreign(content: bytes, place: str) -> ModelIR:
+def read_foreign(content: bytes, place: str, readers: Sequence[ModelReader]) -> ModelIR:
     """The checked model in a file's bytes; ReleaseError says what is wrong with it, and where."""
     head = content[:HEAD]
     if is_pickle(head):
@@ -71,36 +36,97 @@ def read_foreign(content: bytes, place: str) -> ModelIR:
             place=place,
             remedy="its owner runs `leafgate convert FILE --trust` where the model was trained",
         )
-    for reader in readers():
-        if reader.sniff(head):
-            if len(content) > reader.MAX_BYTES:
-                raise ReleaseError(f"is larger than {reader.MAX_BYTES / 2**20:.0f} MB", place=place)
-            model = check(_read_by(reader, content, place), place)
-            result = without_unknown_texts(replace(model, discloses=(*model.discloses, *value_names_disclosed(model))))
-            return with_recoverable_score_counts(with_recoverable_counts(result))
-    raise ReleaseError("is no model of a format that is known here", place=place, remedy=f"known: {', '.join(READERS)}")
+    known = Vocabulary.of(readers)
+    neutral = ModelReader(
+        name="leafgate",
+        sniff=native.sniff,
+        read=lambda content, place: native.read(content, place, known),
+        max_bytes=native.MAX_BYTES,
+    )
+    candidates = [neutral] if native.sniff(head) else _that_know(head, readers)
+    if not candidates:
+        names = ", ".join([native.FORMAT, *(reader.name for reader in readers)])
+        raise ReleaseError("is no model of a format that is known here", place=place, remedy=f"known: {names}")
+    model = _read_by(candidates, content, place)
+    model = replace(model, discloses=(*model.discloses, *value_names_disclosed(model)))
+    return with_recoverable_score_counts(with_recoverable_counts(without_unknown_texts(model, known)))
+
+
+def model_of_object(thing: Any, reader: str, readers: Sequence[ModelReader]) -> ModelIR:
+    """The checked model of an object in memory, by the reader of this name; ReleaseError where it cannot be read."""
+    convert = next((each.from_object for each in readers if each.name == reader), None)
+    if convert is None:
+        remedy = "install leafgate completely, or list it under `plugins:`; `leafgate plugins` says what is broken"
+        raise ReleaseError(f"no installed plugin reads objects as {reader!r} does", place="model", remedy=remedy)
+    return check_model(convert(thing), "model")
+
+
+def from_sklearn(model: Any) -> ModelIR:
+    """The neutral trees of a fitted scikit-learn estimator or pipeline, as its file would give them.
+
+    Its attributes are read, no method of it is called. Raises ReleaseError for what is no tree and no forest, and for
+    features computed in ways that cannot be expressed in columns; it names them.
+    """
+    from leafgate.api.registry import load_plugins
+
+    return model_of_object(model, "skops", load_plugins().readers)
 
 
 def file_format(content: bytes, model: ModelIR) -> str:
     """The format of the file that the model was read from; a neutral file's `from` is that of an earlier file."""
-    return neutral_file.FORMAT if neutral_file.sniff(content[:HEAD]) else model.format
+    return native.FORMAT if native.sniff(content[:HEAD]) else model.format
 
 
-def _read_by(reader: Reader, content: bytes, place: str) -> ModelIR:
-    """The model that a reader returns; any other exception than its own becomes a ReleaseError.
+def _that_know(head: bytes, readers: Sequence[ModelReader]) -> list[ModelReader]:
+    """The readers that take the file for one of theirs; one whose `sniff` fails does not."""
+    return [reader for reader in readers if _sniffs(reader, head)]
+
+
+def _sniffs(reader: ModelReader, head: bytes) -> bool:
+    try:
+        return bool(reader.sniff(head))
+    except Exception:
+        return False
+
+
+def _read_by(candidates: Sequence[ModelReader], content: bytes, place: str) -> ModelIR:
+    """The model that one of the readers returns; ReleaseError where none can read the file, or several can."""
+    models, errors = [], []
+    for reader in candidates:
+        try:
+            models.append((reader.name, _read(reader, content, place)))
+        except ReleaseError as error:
+            errors.append(error)
+    if len(models) > 1:
+        names = " and ".join(name for name, _ in models)
+        remedy = "list the plugins you trust under `plugins:` of the policy, or uninstall one"
+        raise ReleaseError(f"is a model to several readers, {names}: which is right?", place=place, remedy=remedy)
+    if not models:
+        raise errors[0] if len(errors) == 1 else ReleaseError.listing(one for each in errors for one in each.problems)
+    return models[0][1]
+
+
+def _read(reader: ModelReader, content: bytes, place: str) -> ModelIR:
+    """The checked model that a reader returns; any other exception than its own becomes a ReleaseError.
 
     A malformed file can raise more kinds of exceptions than a reader lists.
     """
+    if len(content) > reader.max_bytes:
+        raise ReleaseError(f"is larger than {reader.max_bytes / 2**20:.0f} MB", place=place)
     try:
-        return reader.read(content, place)
+        model: object = reader.read(content, place)
+        if isinstance(model, ModelIR):
+            return check_model(model, place)
     except LeafgateError:
         raise
     except Exception as error:
         kind = type(error).__name__
         raise ReleaseError(f"is not what its format says ({kind})", place=place) from None
+    returned = type(model).__name__
+    raise ReleaseError(f"the reader {reader.name!r} returned a {returned} where a ModelIR belongs", place=place)
 
 
-def read_bounded(path: Path, most: int = MAX_BYTES) -> bytes:
+def read_bounded(path: Path, most: int = LARGEST) -> bytes:
     """A file's bytes; ReleaseError when it cannot be read, is no file, or is larger than any model may be."""
     with _opened(path) as file:
         if os.fstat(file.fileno()).st_size > most or len(content := file.read(most + 1)) > most:

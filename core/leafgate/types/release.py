@@ -54,6 +54,10 @@ class FileDisclosure:
         return replace(self, says=says).described()
 
 
+NOT_STATED = FileDisclosure("not_stated", "high", "what else it tells is not stated by the reader of its format")
+"""Stands in place of disclosures where a reader of model files gives none: nothing follows from such a list."""
+
+
 @dataclass(frozen=True)
 class AuditedFile:
     """The file whose bytes were audited: its `name` without any folder, its `format`, the SHA-256 of these bytes.
@@ -83,6 +87,10 @@ class ModelFile:
     format: str
     sha256: str
     discloses: tuple[FileDisclosure, ...] = ()
+
+    def as_written(self) -> Self:
+        """The same, each disclosure in the words that a release file has."""
+        return replace(self, discloses=tuple(FileDisclosure(**item.written()) for item in self.discloses))
 
     def described(self) -> dict[str, Any]:
         """As a release file has it."""

@@ -130,3 +130,7 @@ def columns_asked(node: Node) -> frozenset[str]:
 
 MAX_DEPTH = 200
 """Deeper trees are refused: nothing people publish comes near it, and JSON readers give up beyond."""
+
+MAX_TREES = 20_000
+"""Files of more trees are refused: the largest ensembles that people fit have a few thousand, and each tree has a cost
+of its own in every attack, however small it is."""

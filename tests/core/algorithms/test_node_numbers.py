@@ -34,12 +34,12 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from command_line import leafgate
+from installed_readers import read_foreign
 from leafgate.algorithms.node_counts import Contradiction, first_contradiction
 from leafgate.io.release_codec import ReleaseArtifact, serialize
+from leafgate.ir.model import ModelIR
 from leafgate.models.formats.native import written
-from leafgate.models.ir.model import ModelIR
 from leafgate.models.lowering.release import lower_model
-from leafgate.models.reader import read_foreign
 from leafgate.models.scrub.scrub import minimise
 from leafgate.types.schema import Column, Schema, bin_names
 from leafgate.types.table import Table, make_table

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from leafgate.errors import ReleaseError
 from leafgate.io.release_codec import read_release, serialize
-from leafgate.io.tree_codec import MAX_TREES
 from leafgate.models.load import load_release
 from leafgate.types.schema import Schema
-from leafgate.types.tree import CategoricalSplit, Leaf
+from leafgate.types.tree import MAX_TREES, CategoricalSplit, Leaf
 from patience import ends_soon
 from sample_release import Steps, changed, written
 

@@ -16,11 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import leafgate
+from installed_readers import is_foreign, read_foreign
 from leafgate.errors import ReleaseError
+from leafgate.ir.features import ArithmeticStep, CategoryCodes, MissingIndicator, Numeric, Unresolved
+from leafgate.ir.model import SIZES_DISCLOSURE, ModelIR
 from leafgate.models.formats.native import written
-from leafgate.models.ir.features import ArithmeticStep, CategoryCodes, MissingIndicator, Numeric, Unresolved
-from leafgate.models.ir.model import SIZES, ModelIR
-from leafgate.models.reader import is_foreign, read_bounded, read_foreign
+from leafgate.models.reader import read_bounded
 from patience import ends_soon
 from sample_model import MODEL, TREE
 
@@ -129,7 +130,7 @@ BOOSTED = ModelIR(
     "scores",
     "boost",
     base=(0.5, -1.0, 0.25),
-    discloses=(SIZES,),
+    discloses=(SIZES_DISCLOSURE,),
 )
 
 

@@ -10,11 +10,11 @@ from typer.testing import CliRunner
 from hostile_models import LARGE, lightgbm, neutral
 from hostile_skops import HOSTILE as SKOPS
 from hostile_skops import schema_with
+from installed_readers import read_foreign
+from leafgate.bounded.json import parse_bounded_json
 from leafgate.cli.app import core_app
 from leafgate.errors import ReleaseError
-from leafgate.models.formats.json import parse_bounded
-from leafgate.models.ir import arrays as category_sets
-from leafgate.models.reader import read_foreign
+from leafgate.ir import arrays as category_sets
 from patience import ends_soon
 
 SMALL = {name: make for files in LARGE.values() for name, make in files.items() if name not in SKOPS}
@@ -29,10 +29,11 @@ def test_a_file_that_would_come_to_much_is_refused_soon_and_in_little_memory(
     (tmp_path / "model").write_bytes(make())
     program = (
         "import pathlib, resource; from leafgate.models.reader import read_foreign\n"
+        "from leafgate.api.registry import load_plugins\n"
         "from leafgate.errors import ReleaseError\n"
         "resource.setrlimit(resource.RLIMIT_CPU, (30, 30)); resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))\n"
         f"content = pathlib.Path({str(tmp_path / 'model')!r}).read_bytes()\n"
-        "try: read_foreign(content, 'm')\n"
+        "try: read_foreign(content, 'm', load_plugins().readers)\n"
         "except ReleaseError: print(pathlib.Path('/proc/self/status').read_text().partition('VmHWM:')[2].split()[0])"
     )
     output = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
@@ -82,7 +83,7 @@ def test_half_a_sign_is_no_text_and_ends_in_exit_code_2(content: bytes, tmp_path
 
 
 def test_whole_signs_and_backslashes_are_texts() -> None:
-    assert parse_bounded(rb'["\ud83d\ude00", "\\ud800"]', "file") == ["\N{GRINNING FACE}", "\\ud800"]
+    assert parse_bounded_json(rb'["\ud83d\ude00", "\\ud800"]', "file") == ["\N{GRINNING FACE}", "\\ud800"]
 
 
 def test_hostile_files_of_skops_end_soon_too() -> None:

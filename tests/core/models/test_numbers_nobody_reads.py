@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import xgboost
 
-from leafgate.models.reader import read_foreign
+from installed_readers import read_foreign
 
 SPELLED = [ord(letter) for letter in "Jane Doe has flu"]
 

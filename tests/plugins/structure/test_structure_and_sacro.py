@@ -17,11 +17,11 @@ from scipy.stats import ks_2samp
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from installed_readers import read_foreign
 from leafgate import from_sklearn
 from leafgate.api import Metric, ScoringContext
 from leafgate.models.formats.native import written
 from leafgate.models.lowering.release import lower_model as translated
-from leafgate.models.reader import read_foreign
 from leafgate.types.release import Counted
 from leafgate_structure import (
     ClassDisclosure,

@@ -39,10 +39,10 @@ from dominance.properties import (
     more_is_not_safer,
     not_milder,
 )
+from installed_readers import read_foreign
 from leafgate import from_sklearn
 from leafgate.errors import LeafgateError
 from leafgate.models.formats.native import written
-from leafgate.models.reader import read_foreign
 from leafgate.models.scrub.scrub import minimise
 from leafgate.policy.models import Data
 from leafgate.types.table import Table, make_table, typed_column

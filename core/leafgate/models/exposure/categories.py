@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from leafgate.io.json import parse_number
-from leafgate.models.ir.features import CategoryCodes, OneHot, known_by
-from leafgate.models.ir.model import CategoryList, ModelIR, TreeIR
+from leafgate.ir.features import CategoryCodes, OneHot, known_by
+from leafgate.ir.model import CategoryList, ModelIR, TreeIR
 from leafgate.models.lowering.encoding import BETWEEN, MISSING_WORDS, TRUTH, plainly
 from leafgate.models.lowering.tests import Split
 from leafgate.types.release import FileDisclosure

@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 
 from leafgate.algorithms.consistency import decimal_places
-from leafgate.models.ir.model import Floats, ModelIR
+from leafgate.ir.model import Floats, ModelIR
 from leafgate.types.release import FileDisclosure
 
 PEOPLE, FEW = 500, (10, 30, 100, 500)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from leafgate.algorithms.consistency import decimal_places
-from leafgate.models.ir.model import Flags, Floats, Ids, ModelIR, ValueKind
+from leafgate.ir.model import Flags, Floats, Ids, LeafValueKind, ModelIR
 from leafgate.types.release import FileDisclosure
 
 PEOPLE = 1000
@@ -62,7 +62,7 @@ def counts_recoverable(model: ModelIR) -> bool:
     return _fractions(mixed, model.values) if digits is None else bool(identifiable_rows(mixed, digits).any())
 
 
-def _shares(says: Floats, kind: ValueKind) -> Floats:
+def _shares(says: Floats, kind: LeafValueKind) -> Floats:
     if kind == "values":
         beyond = says[:, 0] - np.floor(says[:, 0])
         return np.column_stack([beyond, 1 - beyond])
@@ -92,7 +92,7 @@ def identifiable_rows(shares: Floats, digits: int) -> Flags:
     return found
 
 
-def _fractions(shares: Floats, kind: ValueKind) -> bool:
+def _fractions(shares: Floats, kind: LeafValueKind) -> bool:
     """Are more leaves fractions of few people, to the last digit, than by accident?
 
     Means may be of any numbers; shares are of people, so it needs less to believe it of them.

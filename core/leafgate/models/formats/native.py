@@ -9,14 +9,12 @@ from typing import Any, get_args
 
 import numpy as np
 
-from leafgate.algorithms.node_counts import NO_SAMPLING, Sampling
+from leafgate.bounded.json import parse_bounded_json
 from leafgate.errors import ReleaseError
 from leafgate.io.json import are_numbers, are_texts, canonical, is_number, list_at, object_at, one_of, refuse_unknown
 from leafgate.io.release_codec import read_disclosure
-from leafgate.models.formats.json import parse_bounded
-from leafgate.models.formats.native_unread import known_reason, unread_content
-from leafgate.models.ir.arrays import refuse_many
-from leafgate.models.ir.features import (
+from leafgate.ir.arrays import refuse_many_categories
+from leafgate.ir.features import (
     ArithmeticStep,
     CategoryCodes,
     LookupPrecision,
@@ -27,7 +25,20 @@ from leafgate.models.ir.features import (
     Origin,
     Unresolved,
 )
-from leafgate.models.ir.model import COUNTS, LEAF, RATIOS, SETTINGS, SIZES, Floats, ModelIR, Setting, TreeIR, ValueKind
+from leafgate.ir.model import (
+    COUNTS_DISCLOSURE,
+    LEAF,
+    LEARNER_SETTINGS,
+    RATIOS_DISCLOSURE,
+    SIZES_DISCLOSURE,
+    Floats,
+    LeafValueKind,
+    LearnerSetting,
+    ModelIR,
+    TreeIR,
+)
+from leafgate.ir.node_numbers import NO_SAMPLING, Sampling
+from leafgate.models.formats.native_unread import NO_WORDS, Vocabulary, known_reason, unread_content
 from leafgate.types.release import Combine, Counted, FileDisclosure
 
 FORMAT = "leafgate/model/1"
@@ -149,9 +160,9 @@ def _rows(numbers: Floats) -> list[Any]:
     return [None if np.isnan(row).any() else row.tolist() for row in numbers]
 
 
-def read(content: bytes, place: str) -> ModelIR:
-    """The model of a neutral file, not yet checked."""
-    document = object_at(parse_bounded(content, place), place)
+def read(content: bytes, place: str, known: Vocabulary = NO_WORDS) -> ModelIR:
+    """The model of a neutral file, not yet checked; texts of other words than are `known` are disclosures of it."""
+    document = object_at(parse_bounded_json(content, place), place)
     if document.get("format") != FORMAT:
         raise ReleaseError(f"its `format` is not {FORMAT!r}", place=place)
     refuse_unknown(document, (*KEYS, *SOMETIMES, "discloses", "trees"), ReleaseError, place)
@@ -170,19 +181,21 @@ def read(content: bytes, place: str) -> ModelIR:
         trees=tuple(
             _tree(each, width, f"{place}.trees[{i}]") for i, each in enumerate(list_at(document, "trees", place))
         ),
-        values=one_of(document.get("says"), ValueKind, f"{place}.says"),
+        values=one_of(document.get("says"), LeafValueKind, f"{place}.says"),
         combine=one_of(document.get("combine"), Combine, f"{place}.combine"),
         base=tuple(map(float, document["base"])),
         counted=one_of(document.get("counted"), Counted, f"{place}.counted"),
-        discloses=tuple(read_disclosure(item, f"{place}.discloses[{i}]") for i, item in discloses),
-        origins=_origins(document, place),
+        discloses=tuple(read_disclosure(item, f"{place}.discloses[{i}]", known.disclosures) for i, item in discloses),
+        origins=_origins(document, place, known),
         producer=document["producer"],
-        unspecified_missing=known_reason(_text(document.get("untold_missing", ""), f"{place}.untold_missing"), ()),
+        unspecified_missing=known_reason(
+            _text(document.get("untold_missing", ""), f"{place}.untold_missing"), (), known
+        ),
         unspecified_missing_features=_missing_features(document.get("untold_of", []), f"{place}.untold_of"),
         settings=_settings(document.get("settings", {}), f"{place}.settings"),
         sampling=_sampling(document, f"{place}.sampling"),
     )
-    return replace(model, discloses=(*model.discloses, *_undeclared(model), *unread_content(document, model)))
+    return replace(model, discloses=(*model.discloses, *_undeclared(model), *unread_content(document, model, known)))
 
 
 def _undeclared(model: ModelIR) -> list[FileDisclosure]:
@@ -190,20 +203,20 @@ def _undeclared(model: ModelIR) -> list[FileDisclosure]:
     declared = {item.kind for item in model.discloses}
     counted = any(tree.counts is not None for tree in model.trees)
     sized = any(tree.size is not None for tree in model.trees) and not counted
-    found = [COUNTS] if counted else []
-    found += [SIZES] if sized else []
-    found += [RATIOS] if model.values in {"shares", "counts"} and not counted else []
+    found = [COUNTS_DISCLOSURE] if counted else []
+    found += [SIZES_DISCLOSURE] if sized else []
+    found += [RATIOS_DISCLOSURE] if model.values in {"shares", "counts"} and not counted else []
     return [item for item in found if item.kind not in declared]
 
 
-def _origins(document: Mapping[str, Any], place: str) -> tuple[Origin | None, ...] | None:
+def _origins(document: Mapping[str, Any], place: str, known: Vocabulary) -> tuple[Origin | None, ...] | None:
     tables = [_table(each, f"{place}.groups") for each in list_at({"groups": [], **document}, "groups", place)]
     if document.get("origins") is None:
         return None
     found = list_at(document, "origins", place)
     if len(found) != len(document["features"]):
         raise ReleaseError("must be one for each feature", place=f"{place}.origins")
-    return tuple(_origin(each, f"{place}.origins[{i}]", tables) for i, each in enumerate(found))
+    return tuple(_origin(each, f"{place}.origins[{i}]", tables, known) for i, each in enumerate(found))
 
 
 @dataclass(frozen=True)
@@ -239,7 +252,7 @@ def _missing_features(document: Any, place: str) -> frozenset[str]:
     return frozenset(document)
 
 
-def _origin(document: Any, place: str, tables: Sequence[_Table] = ()) -> Origin | None:
+def _origin(document: Any, place: str, tables: Sequence[_Table], known: Vocabulary) -> Origin | None:
     if document is None:
         return None
     document = object_at(document, place)
@@ -261,15 +274,15 @@ def _origin(document: Any, place: str, tables: Sequence[_Table] = ()) -> Origin 
         )
     if kind == "coded" and isinstance(document.get("codes"), dict):
         codes = {value: _code(code, place) for value, code in document["codes"].items()}
-        known = {value: code for value, code in codes.items() if code is not None}
+        given = {value: code for value, code in codes.items() if code is not None}
         return CategoryCodes(
-            column, known, _code(document.get("other"), place), _code(document.get("missing"), place), seen, stand_in
+            column, given, _code(document.get("other"), place), _code(document.get("missing"), place), seen, stand_in
         )
     if kind == "absent":
         there, gone = (_indicator_number(document.get(key), place) for key in ("there", "gone"))
         return MissingIndicator(column, there, gone)
     if kind == "unknown" and isinstance(document.get("why"), str):
-        return Unresolved(column, known_reason(document["why"], [column]))
+        return Unresolved(column, known_reason(document["why"], [column], known))
     raise ReleaseError("is no origin of a feature", place=place)
 
 
@@ -375,7 +388,7 @@ def _flag(document: Mapping[str, Any], key: str, n: int, place: str) -> Any:
 def _subsets(document: Any, n: int, place: str) -> dict[int, frozenset[str | float]]:
     found: dict[int, frozenset[str | float]] = {}
     sets = object_at(document if document is not None else {}, f"{place}.subsets")
-    refuse_many(sum(len(chosen) for chosen in sets.values() if isinstance(chosen, list)), f"{place}.subsets")
+    refuse_many_categories(sum(len(chosen) for chosen in sets.values() if isinstance(chosen, list)), f"{place}.subsets")
     for key, chosen in sets.items():
         good = isinstance(chosen, list) and all(isinstance(one, str) or is_number(one) for one in chosen)
         if not key.isascii() or not key.isdigit() or not int(key[:9]) < n or not good:
@@ -419,9 +432,9 @@ def _sampling(model: Mapping[str, Any], place: str) -> Sampling:
     )
 
 
-def _settings(document: Any, place: str) -> dict[str, Setting]:
+def _settings(document: Any, place: str) -> dict[str, LearnerSetting]:
     found = object_at(document, place)
-    refuse_unknown(found, SETTINGS, ReleaseError, place)
+    refuse_unknown(found, LEARNER_SETTINGS, ReleaseError, place)
     if not all(isinstance(value, str | int | float | None) for value in found.values()):
         raise ReleaseError("must be plain values", place=place)
     return found

@@ -3,62 +3,89 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
+from leafgate.api.model_readers import ModelReader, ReaderTexts
+from leafgate.ir.features import CategoryCodes, Origin, Unresolved, distinct_names, known_by
+from leafgate.ir.model import LEAF, ModelIR, TreeIR
+from leafgate.ir.unread import (
+    LETTERS_PER_NUMBER,
+    MANY_NUMBERS,
+    ContentField,
+    ContentKind,
+    UnreadTracker,
+    has_known_words,
+    words_in,
+)
 from leafgate.models.exposure.categories import STAND_INS
-from leafgate.models.exposure.unread import PEOPLE, SIGNS, Field, Kind, UnreadTracker, has_known_words
-from leafgate.models.ir.features import CategoryCodes, Origin, Unresolved, distinct, known_by
-from leafgate.models.ir.model import LEAF, ModelIR, TreeIR
-from leafgate.models.readers.onnx.unread import WORDS as ONNX_WORDS
-from leafgate.models.readers.pmml.unread import TEXT_WORDS as PMML_WORDS
-from leafgate.models.readers.sklearn.unread import WORDS as SKLEARN_WORDS
 from leafgate.types.release import FileDisclosure
 
 SHORT = {"from": 40, "producer": 100, "untold_missing": 300}
 KIND, SAYS, SETTING, NAME = 60, 300, 40, 200
 """Signs of the longest text: the kind of a disclosure, what it says, a setting, the name of a feature or class."""
 
-PRODUCERS = "scrubbed by hand in memory onnx lightgbm version by weka j rpart r skops a program that is not known here"
-PRODUCER_WORDS = SKLEARN_WORDS | ONNX_WORDS | PMML_WORDS | set(PRODUCERS.split())
-"""Words of what readers call the program that wrote a file."""
-
+PRODUCERS = "a by format hand in is known memory not program scrubbed that unknown version here"
 REASONS = """
-j48 then takes every way each for a part of the person by numbers that the print-out does not tell
-its has fills with what is no number of double precision categories that are neither all texts nor all numbers
-give codes their positions takes not every number that may have
-is made by a function which is not run here
-may be what one of the file's lists of categories (pandas_categorical) is of and the file does not say which
-give codes its values' positions in that list or {} if it is a number itself
-the onnx file does not say what becomes of its missing cells
-the model predicts nothing for those
-the model weighs several leaves for those (aggregateNodes weightedConfidence) which is not read
-the print-out leaves out the surrogate splits that decide where they go
-was held against no table before the counts went that could show it to be a code of the model's own
 its file gives a reason in words that leafgate does not write
+was held against no table before the counts went that could show it to be a code of the model's own
 """
-REASON_WORDS = SKLEARN_WORDS | set(re.findall("[a-z]+", re.sub("([A-Z])", r" \1", REASONS).lower()))
-"""Words of what readers say where missing cells, or a feature, cannot be read."""
-
 FOREIGN_REASON = "its file gives a reason in words that leafgate does not write"
-PREFIXES = "cats code dummy eq gt if in is le lt nan onehot text value"
-PREFIX_WORDS = SKLEARN_WORDS | set(PREFIXES.split())
-"""Words in names of features besides columns and values: names of a pipeline's steps, and what encoders add."""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What texts of model files may consist of, beside names of columns, values and classes.
+
+    Attributes:
+        words: words, in small letters, of settings and of names of steps and features.
+        producers: words of what readers call the program that wrote a file.
+        reasons: words of what readers say where missing cells, or a feature, cannot be read.
+        disclosures: what disclosures of plugins' readers say, with `#` for each number.
+    """
+
+    words: frozenset[str] = frozenset()
+    producers: frozenset[str] = frozenset(PRODUCERS.split())
+    reasons: frozenset[str] = frozenset()
+    disclosures: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, readers: Iterable[ModelReader]) -> Self:
+        """The words of the core and of these readers."""
+        texts = list(map(_texts_of, readers))
+        words = frozenset[str]().union(*(each.words for each in texts))
+        reasons = words_in(" ".join([REASONS, *(reason for each in texts for reason in each.reasons)]))
+        producers = words.union(PRODUCERS.split(), *(each.producers for each in texts))
+        disclosures = frozenset[str]().union(*(each.disclosures for each in texts))
+        return cls(words, producers, words.union(reasons), disclosures)
+
+
+def _texts_of(reader: ModelReader) -> ReaderTexts:
+    """What the reader's texts consist of; nothing where it is broken, so that nothing of its models is printed."""
+    try:
+        texts: object = reader.texts()
+        return texts if isinstance(texts, ReaderTexts) else ReaderTexts()
+    except Exception:
+        return ReaderTexts()
+
+
+NO_WORDS = Vocabulary()
+
 
 MAX_DISCLOSURES = 60
 """Disclosures that a file may list: there are not as many kinds."""
 
-CHECKED_BY_READER, EMPTY = Field(Kind.ANY), Field(Kind.TEXT, re.compile(""))
+CHECKED_BY_READER, EMPTY = ContentField(ContentKind.ANY), ContentField(ContentKind.TEXT, re.compile(""))
 
 
-def _entries(keys: str) -> dict[str, Field]:
+def _entries(keys: str) -> dict[str, ContentField]:
     return dict.fromkeys(keys.split(), CHECKED_BY_READER)
 
 
-ORIGINS: Mapping[str, Mapping[str, Field]] = {
+ORIGINS: Mapping[str, Mapping[str, ContentField]] = {
     "number": _entries("kind column steps fill"),
     "coded": _entries("kind column codes other missing seen stand_in"),
     "absent": _entries("kind column there gone"),
@@ -67,19 +94,19 @@ ORIGINS: Mapping[str, Mapping[str, Field]] = {
 """The entries of an origin by its kind; the reader refuses those that are of another form."""
 
 
-def unread_content(document: Mapping[str, Any], model: ModelIR) -> tuple[FileDisclosure, ...]:
+def unread_content(document: Mapping[str, Any], model: ModelIR, known: Vocabulary) -> tuple[FileDisclosure, ...]:
     """What the file discloses besides the model that was read from it."""
-    tracker = UnreadTracker(SKLEARN_WORDS)
+    tracker = UnreadTracker(known.words)
     _check_lengths(tracker, document, model)
-    tracker.check_words("`producer`", [model.producer], words=PRODUCER_WORDS)
-    tracker.check_words("`from`", [model.format], words=PRODUCER_WORDS)
+    tracker.check_words("`producer`", [model.producer], words=known.producers)
+    tracker.check_words("`from`", [model.format], words=known.producers)
     tracker.check_words("`settings`", [value for value in model.settings.values() if isinstance(value, str)])
-    _check_origins(tracker, document, model)
+    _check_origins(tracker, document, model, known)
     items = document["discloses"]
     if _differ(items, "says", [item.says for item in model.discloses]) or _differ(
         items, "kind", [item.kind for item in model.discloses]
     ):
-        tracker.add("`discloses` in words that leafgate does not write", PEOPLE)
+        tracker.add("`discloses` in words that leafgate does not write", MANY_NUMBERS)
     codes = [each.get("codes") for each in document.get("origins") or () if isinstance(each, dict)]
     used = {each[0] for each in codes if isinstance(each, list)}
     idle = [table for number, table in enumerate(document.get("groups", ())) if number not in used]
@@ -100,12 +127,14 @@ def _check_lengths(tracker: UnreadTracker, document: Mapping[str, Any], model: M
         texts += [("discloses", item.kind, KIND), ("discloses", item.says, SAYS)]
     for key, text, most in texts:
         if len(text) > most:
-            tracker.add(f"a long text in `{key}`", 1 + len(text) // SIGNS)
+            tracker.add(f"a long text in `{key}`", 1 + len(text) // LETTERS_PER_NUMBER)
     if len(model.discloses) > MAX_DISCLOSURES:
-        tracker.add("a long list in `discloses`", sum(1 + len(item.says) // SIGNS for item in model.discloses))
+        tracker.add(
+            "a long list in `discloses`", sum(1 + len(item.says) // LETTERS_PER_NUMBER for item in model.discloses)
+        )
 
 
-def _check_origins(tracker: UnreadTracker, document: Mapping[str, Any], model: ModelIR) -> None:
+def _check_origins(tracker: UnreadTracker, document: Mapping[str, Any], model: ModelIR, known: Vocabulary) -> None:
     """Check entries of origins, reasons that leafgate does not give, and names of features besides their columns."""
     for each in document.get("origins") or ():
         if each is not None:
@@ -114,15 +143,17 @@ def _check_origins(tracker: UnreadTracker, document: Mapping[str, Any], model: M
     reasons = [one.why if isinstance(one, Unresolved) else "" for one in origins]
     changed = _differ(document.get("origins") or (), "why", reasons)
     if changed or document.get("untold_missing", "") != model.unspecified_missing:
-        tracker.add("reasons that leafgate does not give", PEOPLE)
+        tracker.add("reasons that leafgate does not give", MANY_NUMBERS)
     columns = {name if one is None else one.column for name, one in zip(model.features, origins, strict=True)}
     if model.unspecified_missing_features - columns:
         tracker.add_text("columns of `untold_of` that no feature is of", *model.unspecified_missing_features)
-    stand_ins = [one.fill_value for one in origins if isinstance(one, CategoryCodes) and _is_unknown_stand_in(one)]
+    stand_ins = [
+        one.fill_value for one in origins if isinstance(one, CategoryCodes) and _is_unknown_stand_in(one, known.words)
+    ]
     if stand_ins:
         tracker.add_text("`stand_in` that is no value", *stand_ins)
     besides = {_besides(name, one) for name, one in zip(model.features, origins, strict=True) if one is not None}
-    tracker.check_words("names of features that are of no column", besides, words=PREFIX_WORDS)
+    tracker.check_words("names of features that are of no column", besides, words=known.words)
 
 
 def _differ(items: Iterable[Any], key: str, read: Iterable[str]) -> bool:
@@ -143,25 +174,27 @@ def _besides(name: str, origin: Origin) -> str:
     return FRACTION.sub("", name)
 
 
-def known_reason(reason: str, names: Iterable[str]) -> str:
+def known_reason(reason: str, names: Iterable[str], known: Vocabulary) -> str:
     """The reason why something is unknown, if a reader of leafgate may give it for columns of these `names`."""
     plain = reason
     for name in names:
         plain = plain.replace(repr(name), "")
     lines = re.split("[:,;]", plain)
-    return reason if all(has_known_words(line, REASON_WORDS) for line in lines) else FOREIGN_REASON
+    return reason if all(has_known_words(line, known.reasons) for line in lines) else FOREIGN_REASON
 
 
-def without_unknown_texts(model: ModelIR) -> ModelIR:
+def without_unknown_texts(model: ModelIR, known: Vocabulary) -> ModelIR:
     """The model as reports may print it: the names of known programs, known words for settings."""
-    producer = model.producer if has_known_words(model.producer, PRODUCER_WORDS) else "a program that is not known here"
+    producer = (
+        model.producer if has_known_words(model.producer, known.producers) else "a program that is not known here"
+    )
     settings = {
         key: value
         for key, value in model.settings.items()
-        if not isinstance(value, str) or has_known_words(value, SKLEARN_WORDS)
+        if not isinstance(value, str) or has_known_words(value, known.words)
     }
-    kind = model.format if has_known_words(model.format, PRODUCER_WORDS) else "unknown"
-    return replace(model, format=kind, producer=producer, settings=settings)
+    kind = model.format if has_known_words(model.format, known.producers) else "unknown"
+    return replace(model, format=kind, producer=producer, settings=settings, words=known.words)
 
 
 def plainly_named(model: ModelIR) -> ModelIR:
@@ -170,11 +203,11 @@ def plainly_named(model: ModelIR) -> ModelIR:
         return model
     names, origins = list(model.features), list(model.origins)
     for place, one in enumerate(model.origins):
-        if one is not None and not has_known_words(_besides(names[place], one), PREFIX_WORDS):
+        if one is not None and not has_known_words(_besides(names[place], one), model.words):
             names[place] = one.column
-        if isinstance(one, CategoryCodes) and _is_unknown_stand_in(one):
+        if isinstance(one, CategoryCodes) and _is_unknown_stand_in(one, model.words):
             origins[place] = replace(one, fill_value="")
-    return replace(model, features=distinct(names), origins=tuple(origins))
+    return replace(model, features=distinct_names(names), origins=tuple(origins))
 
 
 FRACTION = re.compile(r"_-?[0-9]{1,6}\.[0-9]{1,20}( \([0-9]{1,6}\))?$")
@@ -183,10 +216,10 @@ FRACTION = re.compile(r"_-?[0-9]{1,6}\.[0-9]{1,20}( \([0-9]{1,6}\))?$")
 NUMBER = re.compile(r"-?[0-9.]{1,24}(e-?[0-9]{1,3})?")
 
 
-def _is_unknown_stand_in(one: CategoryCodes) -> bool:
+def _is_unknown_stand_in(one: CategoryCodes, words: Collection[str]) -> bool:
     """Is it neither a value, nor a number as imputers make them, nor a word for gaps?"""
     known = one.fill_value in one.codes or one.fill_value in STAND_INS or NUMBER.fullmatch(one.fill_value)
-    return not (known or has_known_words(one.fill_value, SKLEARN_WORDS))
+    return not (known or has_known_words(one.fill_value, words))
 
 
 def _unused_numbers(tree: TreeIR) -> int:

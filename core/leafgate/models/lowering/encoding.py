@@ -13,7 +13,7 @@ from leafgate.api.components import Strict
 from leafgate.api.options import FiniteFloat
 from leafgate.errors import Problem, ReleaseError
 from leafgate.io.json import parse_number
-from leafgate.models.ir.features import (
+from leafgate.ir.features import (
     LOOKUP_ROUNDING,
     CategoryCodes,
     Feature,
@@ -21,8 +21,8 @@ from leafgate.models.ir.features import (
     Numeric,
     Origin,
     Unresolved,
+    after_steps,
     known_by,
-    stepped,
 )
 from leafgate.types.schema import Column, Schema
 
@@ -57,7 +57,7 @@ def _may_be_codes(feature: Feature, origin: Numeric, column: Column) -> bool:
     numbers = [parse_number(value) for value in column.values or ()]
     if feature.sets or not all(map(math.isfinite, numbers)) or sorted(numbers) == list(range(len(numbers))):
         return False
-    low, high = stepped(0.0, origin.steps), stepped(len(numbers) - 1.0, origin.steps)
+    low, high = after_steps(0.0, origin.steps), after_steps(len(numbers) - 1.0, origin.steps)
     return low <= feature.least and feature.most <= high
 
 
@@ -244,7 +244,7 @@ def _to_schema(feature: Feature, origin: Origin, column: Column) -> Origin:
         if not all(map(math.isfinite, numbers.values())):
             return Unresolved(name, "is a number, and the column's values are none: which stands for which?")
         absent = math.nan if origin.fill is None else origin.fill
-        codes = {value: stepped(number, origin.steps) for value, number in numbers.items()}
+        codes = {value: after_steps(number, origin.steps) for value, number in numbers.items()}
         return CategoryCodes(column.name, codes, None, absent)
     if isinstance(origin, CategoryCodes) and column.numeric:
         return Unresolved(name, "gives each value a number of its own; the column needs `values` in the policy")

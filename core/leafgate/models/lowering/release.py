@@ -12,9 +12,9 @@ import numpy as np
 from leafgate.algorithms.node_counts import FileNumbers, TreeNumbers
 from leafgate.errors import Problem, ReleaseError
 from leafgate.io.release_codec import LoadedRelease
+from leafgate.ir.features import Feature, Origin
+from leafgate.ir.model import LEAF, ModelIR, TreeIR, topological_order
 from leafgate.models.exposure.categories import lists_of_people, names_of_people
-from leafgate.models.ir.features import Feature, Origin
-from leafgate.models.ir.model import LEAF, ModelIR, TreeIR, topological_order
 from leafgate.models.lowering.encoding import Encoding, class_values, names_of, origins_of, plainly
 from leafgate.models.lowering.tests import Split, lower_split
 from leafgate.types.release import FileDisclosure, ModelFile, Publish, Release

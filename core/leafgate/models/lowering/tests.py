@@ -10,8 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from leafgate.models.ir.features import ArithmeticStep, CategoryCodes, MissingIndicator, Numeric, Origin, rounded
-from leafgate.models.ir.model import Floats
+from leafgate.ir.features import ArithmeticStep, CategoryCodes, MissingIndicator, Numeric, Origin, rounded
+from leafgate.ir.model import Floats
 from leafgate.types.schema import Column, Value
 from leafgate.types.tree import Branch, CategoricalSplit, Node, NumericSplit
 

@@ -12,8 +12,8 @@ from leafgate.algorithms.prediction import predict
 from leafgate.errors import ReleaseError
 from leafgate.io.json import parse_number
 from leafgate.io.release_codec import LoadedRelease
-from leafgate.models.ir.features import CategoryCodes, Numeric, Origin, Unresolved
-from leafgate.models.ir.model import ModelIR
+from leafgate.ir.features import CategoryCodes, Numeric, Origin, Unresolved
+from leafgate.ir.model import ModelIR
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.models.scrub.scrub import Proof

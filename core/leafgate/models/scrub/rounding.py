@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from leafgate.errors import ReleaseError
+from leafgate.ir.model import Floats, Ids, ModelIR, collapse_equal_leaves
 from leafgate.models.exposure.shares import counts_recoverable
-from leafgate.models.ir.model import Floats, Ids, ModelIR, collapse_equal_leaves
 from leafgate.types.release import FileDisclosure
 
 DIGITS = 2

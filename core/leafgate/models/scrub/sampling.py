@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.models.ir.features import CategoryCodes, MissingIndicator, Numeric, Origin, Unresolved
-from leafgate.models.ir.model import Floats, ModelIR
+from leafgate.ir.features import CategoryCodes, MissingIndicator, Numeric, Origin, Unresolved
+from leafgate.ir.model import Floats, ModelIR
 from leafgate.models.lowering.tests import Split, apply_steps, invert_threshold
 
 Cells = Mapping[str, Sequence[Any]]

@@ -8,14 +8,24 @@ from typing import Literal
 
 import numpy as np
 
-from leafgate.algorithms.node_counts import NO_SAMPLING
 from leafgate.errors import ReleaseError
+from leafgate.ir.features import Numeric
+from leafgate.ir.model import (
+    COUNTS_DISCLOSURE,
+    LEAF,
+    RATIOS_DISCLOSURE,
+    SCORES_DISCLOSURE,
+    Floats,
+    Ids,
+    ModelIR,
+    TreeIR,
+    collapse_equal_leaves,
+)
+from leafgate.ir.node_numbers import NO_SAMPLING
 from leafgate.models.exposure.categories import drop_unused_categories, value_names_disclosed
 from leafgate.models.exposure.scores import with_recoverable_score_counts
 from leafgate.models.exposure.shares import with_recoverable_counts
 from leafgate.models.formats.native_unread import plainly_named
-from leafgate.models.ir.features import Numeric
-from leafgate.models.ir.model import COUNTS, LEAF, RATIOS, SCORES, Floats, Ids, ModelIR, TreeIR, collapse_equal_leaves
 from leafgate.models.lowering.tests import Split, invert_threshold
 from leafgate.models.scrub.rounding import DIGITS, largest_change, same_labels, with_rounded
 from leafgate.models.scrub.sampling import random_cells, rows_of
@@ -141,17 +151,17 @@ def _at_level(model: ModelIR, leaves: LeafContent) -> ModelIR:
     """The reduced leaves, and what they still disclose."""
     if not model.classes or model.values == "scores":
         trees = tuple(replace(tree, counts=None, size=None, numbers=()) for tree in model.trees)
-        return replace(model, trees=trees, discloses=(SCORES,))
+        return replace(model, trees=trees, discloses=(SCORES_DISCLOSURE,))
     if leaves == "counts":
         trees = tuple(
             replace(tree, counts=_at_leaves(tree, tree.counts), size=None, numbers=()) for tree in model.trees
         )
-        return replace(model, trees=trees, discloses=(COUNTS,))
+        return replace(model, trees=trees, discloses=(COUNTS_DISCLOSURE,))
     if leaves == "shares":
         trees = tuple(
             replace(tree, values=_shares(model, tree), counts=None, size=None, numbers=()) for tree in model.trees
         )
-        return replace(model, trees=trees, values="shares", discloses=(RATIOS,))
+        return replace(model, trees=trees, values="shares", discloses=(RATIOS_DISCLOSURE,))
     trees = tuple(
         collapse_equal_leaves(replace(tree, values=_labels(tree.values), counts=None, size=None, numbers=()))
         for tree in model.trees

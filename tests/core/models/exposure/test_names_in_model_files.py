@@ -15,9 +15,9 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from command_line import Ended, leafgate
+from leafgate.ir.features import CategoryCodes
 from leafgate.models.exposure.categories import names_of_people
 from leafgate.models.formats.native import written
-from leafgate.models.ir.features import CategoryCodes
 from leafgate.types.schema import Schema
 from random_tables import categorical
 from sample_model import MODEL

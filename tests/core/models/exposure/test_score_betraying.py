@@ -10,6 +10,8 @@ import xgboost
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 
 from example_counts import seeds
+from installed_readers import read_foreign
+from leafgate.ir.model import LEAF, Floats, ModelIR, TreeIR
 from leafgate.models.exposure.scores import (
     PEOPLE,
     RECOVERABLE_FROM_SCORES,
@@ -20,8 +22,6 @@ from leafgate.models.exposure.scores import (
     counts_recoverable_from_scores,
 )
 from leafgate.models.formats.native import written
-from leafgate.models.ir.model import LEAF, Floats, ModelIR, TreeIR
-from leafgate.models.reader import read_foreign
 from leafgate.models.scrub.scrub import minimise
 
 RNG = np.random.default_rng(0)

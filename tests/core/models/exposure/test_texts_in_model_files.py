@@ -15,11 +15,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from command_line import leafgate
 from example_counts import seeds
+from installed_readers import read_foreign
 from leafgate.errors import ReleaseError
 from leafgate.io.release_codec import KINDS, OWN_TEXTS
-from leafgate.models.exposure.unread import has_known_words, text_size
+from leafgate.ir.unread import has_known_words, text_size
 from leafgate.models.formats.native import written
-from leafgate.models.reader import read_foreign
 from leafgate.models.scrub.scrub import minimise as scrubbed_model
 
 MARK = "Jane Smith=ill"
@@ -389,9 +389,13 @@ def test_nothing_in_graphs_of_pipelines_is_told(name: str) -> None:
 
 def test_every_disclosure_in_the_code_is_one_that_files_may_hold() -> None:
     """Literal texts of disclosures are all among the ones that readers of leafgate's own files know."""
-    core = Path(read_foreign.__code__.co_filename).parents[1]
+    top = Path(__file__).resolve().parents[4]
     literal = re.compile(r'Disclosure\(\s*"([a-z_ ]+)",\s*"(?:low|medium|high)",\s*"([^"{}]+)"[,)]')
-    found = [each for path in core.rglob("*.py") for each in literal.findall(path.read_text("utf-8"))]
+    found = [
+        each
+        for path in (*top.glob("core/**/*.py"), *top.glob("plugins/**/*.py"))
+        for each in literal.findall(path.read_text("utf-8"))
+    ]
     assert len(found) > 30
     assert {kind for kind, _ in found} <= KINDS
     assert {re.sub("[0-9]{1,9}", "#", says) for _, says in found} <= OWN_TEXTS

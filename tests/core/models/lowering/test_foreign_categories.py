@@ -18,9 +18,9 @@ from sklearn.tree import DecisionTreeClassifier
 from command_line import leafgate
 from leafgate import from_sklearn
 from leafgate.algorithms.prediction import predict
+from leafgate.ir.features import CategoryCodes
+from leafgate.ir.model import LEAF, ModelIR, TreeIR
 from leafgate.models.exposure.categories import drop_unused_categories
-from leafgate.models.ir.features import CategoryCodes
-from leafgate.models.ir.model import LEAF, ModelIR, TreeIR
 from leafgate.models.lowering.release import lower_model
 from leafgate.types.schema import Schema
 from random_tables import categorical, table_of

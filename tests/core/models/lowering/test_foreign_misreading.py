@@ -16,11 +16,11 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
+from installed_readers import read_foreign
 from leafgate.algorithms.prediction import predict
 from leafgate.errors import ReleaseError
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import asked_features, lower_model
-from leafgate.models.reader import read_foreign
 from leafgate.types.release import Release
 from leafgate.types.schema import Column, Schema
 from random_tables import table_of

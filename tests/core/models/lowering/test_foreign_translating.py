@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from leafgate.algorithms.prediction import predict
 from leafgate.errors import ReleaseError
 from leafgate.io.release_codec import serialize
-from leafgate.models.ir.features import ArithmeticStep, CategoryCodes, MissingIndicator, Numeric, Origin, stepped
-from leafgate.models.ir.model import ModelIR
+from leafgate.ir.features import ArithmeticStep, CategoryCodes, MissingIndicator, Numeric, Origin, after_steps
+from leafgate.ir.model import ModelIR
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.models.lowering.tests import Split, apply_steps, invert_threshold
@@ -113,9 +113,9 @@ def test_the_cut_on_the_column_is_the_last_number_that_goes_low(
 ) -> None:
     asked = Split(at, strict, float32, False)
     top = invert_threshold(asked, steps)
-    assert asked.low(stepped(top, steps))
-    assert not asked.low(stepped(math.nextafter(top, math.inf), steps))
-    assert apply_steps(np.array([top]), steps)[0] == stepped(top, steps)
+    assert asked.low(after_steps(top, steps))
+    assert not asked.low(after_steps(math.nextafter(top, math.inf), steps))
+    assert apply_steps(np.array([top]), steps)[0] == after_steps(top, steps)
 
 
 CODES = {"none": 0.0, "basic": 1.0, "high": 2.0}
@@ -142,7 +142,10 @@ def test_the_release_predicts_what_the_model_does(
     rows = [(x, school, "low") for x in (None, 17.0, age, 37.5, 90.0) for school in (None, "none", "basic", "high")]
     table = table_of(SCHEMA.columns, rows)
     model = with_tree(
-        threshold=np.array([stepped(age, steps), code, 0, 0, 0]), strict=strict, float32=float32, missing_low=missing
+        threshold=np.array([after_steps(age, steps), code, 0, 0, 0]),
+        strict=strict,
+        float32=float32,
+        missing_low=missing,
     )
     model = ModelIR(
         "skops",
@@ -153,7 +156,7 @@ def test_the_release_predicts_what_the_model_does(
         origins=(Numeric("age", steps, fill), CategoryCodes("school", CODES)),
     )
     ages = table.numbers("age")
-    encoded = np.array([fill if fill is not None and np.isnan(x) else stepped(x, steps) for x in ages])
+    encoded = np.array([fill if fill is not None and np.isnan(x) else after_steps(x, steps) for x in ages])
     schools = np.array([0.0, 1.0, 2.0, np.nan])[table.codes("school")]
     wanted = predicted(model, np.column_stack([encoded, schools]))
     assert predict(released(model), table).tolist() == wanted.tolist()

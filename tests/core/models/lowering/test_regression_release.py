@@ -22,6 +22,7 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeRegressor
 
 from command_line import leafgate
+from installed_readers import read_foreign
 from leafgate.algorithms.prediction import predict, predicted_numbers
 from leafgate.api import SecretBelief
 from leafgate.engine.knowledge import grant_knowledge
@@ -29,7 +30,6 @@ from leafgate.errors import ReleaseError
 from leafgate.io.release_codec import read_release, serialize
 from leafgate.models.formats.native import written
 from leafgate.models.lowering.release import lower_model
-from leafgate.models.reader import read_foreign
 from leafgate.models.scrub.scrub import minimise
 from leafgate.types import schema as bins
 from leafgate.types.release import Release

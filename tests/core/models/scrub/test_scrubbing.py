@@ -19,15 +19,15 @@ from sklearn.tree import DecisionTreeClassifier
 
 import leafgate as gate
 from command_line import leafgate
+from installed_readers import read_foreign
 from leafgate.errors import ReleaseError
+from leafgate.ir.features import CategoryCodes
+from leafgate.ir.model import LEAF, RATIOS_DISCLOSURE, ModelIR, TreeIR
 from leafgate.models.exposure.categories import without_declared
 from leafgate.models.exposure.shares import _fewest as fewest_people
 from leafgate.models.exposure.shares import identifiable_rows
 from leafgate.models.formats.native import written
 from leafgate.models.hints import hints_of
-from leafgate.models.ir.features import CategoryCodes
-from leafgate.models.ir.model import LEAF, RATIOS, ModelIR, TreeIR
-from leafgate.models.reader import read_foreign
 from leafgate.models.scrub.equivalence import unproved, with_unproved
 from leafgate.models.scrub.rounding import largest_change, rounded, same_labels
 from leafgate.models.scrub.sampling import random_cells, rows_of
@@ -298,7 +298,7 @@ def of_shares(shares: list[float]) -> Any:
         np.array([*range(inner, 2 * inner), *none] if inner else none),
         np.array([[np.nan, np.nan]] * inner + [[1 - share, share] for share in shares]),
     )
-    return ModelIR("x", ("x",), ("no", "yes"), (tree,), "shares", discloses=(RATIOS,))
+    return ModelIR("x", ("x",), ("no", "yes"), (tree,), "shares", discloses=(RATIOS_DISCLOSURE,))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,94 @@
+"""Model readers: how a plugin turns the files of one library into neutral trees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from leafgate.ir.model import ModelIR
+
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+RESERVED_NAMES = frozenset({"leafgate", "pickle"})
+"""The formats that the core itself reads, or refuses."""
+HEAD = 4096
+"""Bytes at the beginning of a file by which a reader recognizes its format."""
+LARGEST = 512 * 2**20
+"""Bytes of the largest file that any reader is given."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReaderTexts:
+    """What the texts of a reader's models consist of; of anything else reports say that it is not known.
+
+    A text of a model file may name a person. So what has other words than these is not printed, and counts as content
+    that nobody needs where a neutral file (`leafgate convert`) has it.
+
+    Attributes:
+        words: Words, in small letters, of settings and of names that the library gives features and steps.
+        producers: Further words of the names of programs that write such files, and of `ModelIR.format`.
+        reasons: The sentences in which the reader says why it cannot tell something (`ModelIR.unspecified_missing`,
+            `Unresolved.why`), without the names of columns.
+        disclosures: What the reader's disclosures say, with `#` in place of each number.
+    """
+
+    words: frozenset[str] = frozenset()
+    producers: frozenset[str] = frozenset()
+    reasons: tuple[str, ...] = ()
+    disclosures: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("words", "producers", "reasons", "disclosures"):
+            texts = getattr(self, name)
+            if isinstance(texts, str) or not all(isinstance(each, str) for each in texts):
+                raise TypeError(f"`{name}` of ReaderTexts is no collection of texts")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelReader:
+    """The reader of one format of model files, as a plugin offers it.
+
+    Attributes:
+        name: What errors and `leafgate plugins` call the format, a word such as "catboost".
+        sniff: Whether a file with these first 4096 bytes (or fewer, where it is shorter) looks like the format. It
+            is asked about files of all formats, and answers at once.
+        read: Returns the model in the bytes of a file; the second argument is what errors call the file. It runs no
+            code of the file's, takes memory and time in proportion to the bytes, and raises ReleaseError for what it
+            cannot read. The core checks the model that it returns. In `ModelIR.discloses` it states what the file tells
+            besides predictions; where it states nothing, no audit of such a file passes.
+        max_bytes: Larger files are refused before they are read; at most 512 MB.
+        texts: Returns what the texts of its models consist of.
+        from_object: Returns the model of an object in memory, such as a fitted estimator; ReleaseError for objects
+            that it does not know. None for a reader of files alone.
+    """
+
+    name: str
+    sniff: Callable[[bytes], bool]
+    read: Callable[[bytes, str], ModelIR]
+    max_bytes: int = 64 * 2**20
+    texts: Callable[[], ReaderTexts] = ReaderTexts
+    from_object: Callable[[Any], ModelIR] | None = None
+
+
+def mistakes(offered: ModelReader) -> list[str]:
+    """What is wrong with the declaration of a reader, a sentence each; empty if the core can use it."""
+    if not isinstance(offered.name, str):
+        return ["the name must be a text"]
+    problems = []
+    if not NAME.fullmatch(offered.name):
+        problems.append(f"the name {offered.name!r} is no word of small letters, digits and underscores")
+    elif offered.name in RESERVED_NAMES:
+        problems.append(f"the name {offered.name!r} belongs to leafgate itself")
+    if not callable(offered.sniff):
+        problems.append("sniff is no function of the first bytes of a file")
+    if not callable(offered.read):
+        problems.append("read is no function of the bytes of a file and its name")
+    if type(offered.max_bytes) is not int or not 0 < offered.max_bytes <= LARGEST:
+        problems.append(f"max_bytes is no whole number from 1 to {LARGEST:,}")
+    if not callable(offered.texts):
+        problems.append("texts is no function that returns ReaderTexts")
+    if offered.from_object is not None and not callable(offered.from_object):
+        problems.append("from_object is no function of an object")
+    return problems

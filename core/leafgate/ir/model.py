@@ -1,0 +1,215 @@
+"""Foreign: what a file of somebody else's model says, as neutral trees over the model's own features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.ir.features import Origin
+from leafgate.ir.node_numbers import NO_SAMPLING, Hessians, NodeNumbers, NumberKind, Sampling
+from leafgate.types.release import LEVELS, NOT_STATED, Combine, Counted, FileDisclosure, Level
+
+Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+LeafValueKind = Literal["labels", "shares", "counts", "scores", "values"]
+"""What a leaf's numbers are: 1 for its class, shares, numbers per class, scores to add, a predicted number."""
+
+LearnerSetting = str | int | float | bool | None
+LEARNER_SETTINGS = (
+    *("max_depth", "min_samples_leaf", "min_samples_split", "max_features", "splitter", "bootstrap"),
+    *("n_estimators", "min_child_weight"),
+)
+"""The settings of a learner that are kept: how small a group of people a leaf may stand for."""
+
+LEAF = -1
+
+RATIOS_DISCLOSURE = FileDisclosure(
+    "ratios", "medium", "shares to the last digit: of small leaves they betray how many people are in them"
+)
+COUNTS_DISCLOSURE = FileDisclosure("counts", "high", "how many people of each class are at the leaves", "counts")
+SIZES_DISCLOSURE = FileDisclosure("sizes", "high", "how many people are at the leaves", "counts")
+SCORES_DISCLOSURE = FileDisclosure("scores", "low", "each leaf's score, without which nobody could predict")
+NUMBERS_DISCLOSURE = FileDisclosure(
+    "numbers",
+    "low",
+    "each leaf's number, without which nobody could predict: often the mean of its people's",
+)
+
+
+@dataclass(frozen=True)
+class TreeIR:
+    """One binary tree as arrays over its nodes, the root first.
+
+    Node i asks about feature `feature[i]` (LEAF where it asks nothing): `x <= threshold[i]` goes to node `low[i]`,
+    with `strict[i]` `x < threshold[i]`, else to `high[i]`; where `float32[i]`, x is rounded to single precision first.
+    A node in `subsets` sends the categories listed there low, all others high; categories are texts, or the numbers the
+    model codes them as. A missing x goes low where `missing_low[i]`, else high. `values[i]` are a leaf's numbers, one
+    for
+    each class (or one alone, with `output` the class it is about; None: the last class of two, or a predicted
+    number); rows of inner nodes are not read. `counts[i]` and `size[i]` are how many a node counts by class and in
+    all, where the file has it; NaN for a node where the file has none. `numbers` are the numbers that the file itself
+    has on the nodes, each with what it counts, where `counts` and `size` do not say all of it.
+    """
+
+    feature: Ids
+    threshold: Floats
+    low: Ids
+    high: Ids
+    values: Floats
+    strict: Flags | bool = False
+    float32: Flags | bool = False
+    missing_low: Flags | bool = False
+    subsets: Mapping[int, frozenset[str | float]] = field(default_factory=dict)
+    counts: Floats | None = None
+    size: Floats | None = None
+    output: int | None = None
+    numbers: tuple[NodeNumbers, ...] = ()
+
+    @property
+    def nodes(self) -> int:
+        return len(self.feature)
+
+    @property
+    def leaves(self) -> Ids:
+        """The numbers of the leaves."""
+        return np.flatnonzero(self.feature == LEAF)
+
+    def flag(self, name: Literal["strict", "float32", "missing_low"]) -> Flags:
+        """A property of each node's test; one alone holds for all of them."""
+        return np.broadcast_to(np.asarray(getattr(self, name), dtype=bool), (self.nodes,))
+
+
+@dataclass(frozen=True)
+class CategoryList:
+    """Values that a file lists, as texts; `column` is what the file calls their column, empty where it does not."""
+
+    column: str
+    values: frozenset[str]
+
+
+@dataclass(frozen=True)
+class ModelIR:
+    """A model as its file gives it.
+
+    `format` names the reader, `producer` what made the file. `features` are the names of what the trees ask about, in
+    the model's order; `origins`, where the file holds the encoding too, say from which column each is made. `classes`
+    are empty for a model that predicts numbers. `combine` and `base` say how trees become a prediction: with `boost`
+    the base and the leaves' scores are added up for each class; a model of two classes may keep one score, of the
+    second. `counted` is what the numbers count. `discloses` is what the file discloses beyond its predictions,
+    an empty tuple where a reader looked and found nothing; where no reader says anything it is `NOT_STATED`.
+    `unspecified_missing` says why the file does not state where missing cells go, of the columns
+    `unspecified_missing_features` (none: of
+    any); it is empty where it does. `category_lists` are values that the file lists beside those of `origins`, whether
+    tests need them or not; `other_names` are names of columns beside those of features and origins. A leaf of labels
+    that says nothing of any class predicts nothing. `settings` are the learner's, where the file has them, by
+    scikit-learn's names. `sampling` is how the rows of each tree were drawn, and `hessians` how sums of second
+    derivatives follow from scores. `words` are those of which known programs compose the texts of their files; the core
+    sets them, from the readers that are installed.
+    """
+
+    format: str
+    features: tuple[str, ...]
+    classes: tuple[str, ...]
+    trees: tuple[TreeIR, ...]
+    values: LeafValueKind
+    combine: Combine = "one"
+    base: tuple[float, ...] = ()
+    counted: Counted = "unknown"
+    discloses: tuple[FileDisclosure, ...] = (NOT_STATED,)
+    origins: tuple[Origin | None, ...] | None = None
+    producer: str = ""
+    unspecified_missing: str = ""
+    unspecified_missing_features: frozenset[str] = frozenset()
+    settings: Mapping[str, LearnerSetting] = field(default_factory=dict)
+    category_lists: tuple[CategoryList, ...] = ()
+    other_names: tuple[str, ...] = ()
+    sampling: Sampling = NO_SAMPLING
+    hessians: Hessians | None = None
+    words: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
+
+    @property
+    def level(self) -> Level:
+        """The level of the leaves: the most that any of the disclosures publishes."""
+        items = [item.level for item in self.discloses if item.level is not None]
+        return max([*items, self.leaf_level], key=LEVELS.index)
+
+    @property
+    def disclosures(self) -> tuple[FileDisclosure, ...]:
+        """What the file discloses beyond its predictions, in regression also the numbers of the leaves."""
+        others = tuple(item for item in self.discloses if item != SCORES_DISCLOSURE)
+        return self.discloses if self.classes else (*others, NUMBERS_DISCLOSURE)
+
+    @property
+    def leaf_level(self) -> Level:
+        """The statistic that stands on every leaf; from scores of boosting the shares of classes follow."""
+        if self.values == "values":
+            return "labels"
+        if self.trees and all(tree.counts is not None for tree in self.trees):
+            return "counts"
+        return "labels" if self.values == "labels" else "shares"
+
+    def numbers_of(self, tree: TreeIR) -> tuple[NodeNumbers, ...]:
+        """Every number of people on the tree's nodes: the file's own, and what `counts` and `size` come to."""
+        kinds: Mapping[str, NumberKind] = {"exact": "rows", "sampled": "rows", "bootstrap": "draws"}
+        found = list(tree.numbers)
+        if tree.counts is not None and not any(each.values.ndim == 2 for each in found):
+            found.append(NodeNumbers("counts", kinds.get(self.counted, "weight"), tree.counts))
+        elif tree.counts is None and tree.size is not None and not found:
+            values = np.nan_to_num(tree.size)
+            found.append(NodeNumbers("size", "rows" if (values == np.rint(values)).all() else "weight", tree.size))
+        return tuple(found)
+
+
+def topological_order(tree: TreeIR) -> Ids:
+    """Every node after its parent."""
+    rows, found = np.array([0]), []
+    while len(rows):
+        found.append(rows)
+        inner = rows[tree.feature[rows] != LEAF]
+        rows = np.concatenate([tree.low[inner], tree.high[inner]])
+    return np.concatenate(found)
+
+
+def collapse_equal_leaves(tree: TreeIR) -> TreeIR:
+    """The same predictions with leaves that say the same made one where nothing else lies between them."""
+    feature, says = tree.feature.copy(), tree.values.copy()
+    for node in topological_order(tree)[::-1].tolist():
+        low, high = int(tree.low[node]), int(tree.high[node])
+        if feature[node] != LEAF and feature[low] == feature[high] == LEAF and (says[low] == says[high]).all():
+            feature[node], says[node] = LEAF, says[low]
+    return _compact(replace(tree, feature=feature, values=says, counts=None, size=None, numbers=()))
+
+
+def _compact(tree: TreeIR) -> TreeIR:
+    """The nodes that can be reached alone, numbered anew."""
+    kept = topological_order(tree)
+    number = np.full(tree.nodes, LEAF, dtype=np.int64)
+    number[kept] = np.arange(len(kept))
+    inner = tree.feature[kept] != LEAF
+    subsets = {int(number[node]): chosen for node, chosen in tree.subsets.items() if tree.feature[node] != LEAF}
+    return replace(
+        tree,
+        feature=tree.feature[kept],
+        threshold=np.where(inner, tree.threshold[kept], np.nan),
+        low=np.where(inner, number[tree.low[kept]], LEAF),
+        high=np.where(inner, number[tree.high[kept]], LEAF),
+        values=tree.values[kept],
+        strict=tree.flag("strict")[kept],
+        float32=tree.flag("float32")[kept],
+        missing_low=tree.flag("missing_low")[kept],
+        subsets={node: chosen for node, chosen in subsets.items() if node != LEAF},
+    )
+
+
+def boosted_model(
+    format: str, features: tuple[str, ...], classes: tuple[str, ...], trees: tuple[TreeIR, ...]
+) -> ModelIR:
+    """A model of boosted trees, whose leaves are added up to scores of classes, or without classes to a number."""
+    if classes:
+        return ModelIR(format, features, classes, trees, "scores", "boost")
+    return ModelIR(format, features, classes, trees, "values", "sum")

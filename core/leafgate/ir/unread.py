@@ -1,0 +1,294 @@
+"""What a model's file holds besides the model: content that no reader needs and no known program writes there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+import numpy as np
+
+from leafgate.bounded.objects import ObjectView
+from leafgate.types.release import FileDisclosure
+
+OTHER_CONTENT = "other content, which nobody needs to predict"
+"""How the description begins of what a file discloses besides everything that the readers know."""
+
+MANY_NUMBERS = 100
+"""So many numbers may be the cells of people: from here on unread content is `high`."""
+
+LETTERS_PER_NUMBER = 10
+"""So many letters of a text count as one number."""
+
+MAX_TEXT = 199
+"""Characters of the longest text that a writer of model files composes of its own words."""
+
+MAX_DIGITS = 24
+"""Digits of such a text in all, as in a version and a date."""
+
+MAX_NUMBER = 9
+"""Digits of one number in such a text."""
+
+DIGITS = frozenset("0123456789")
+TOKEN = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^A-Za-z0-9]")
+BETWEEN_WORDS = frozenset(" \t\n_-.:,;()[]{}<>/|'\"=+*!$~%")
+
+
+class ContentKind(Enum):
+    """Kinds of content under a key of a file."""
+
+    FLAG = auto()  # a line that is the key alone
+    TEXT = auto()
+    NUMBER = auto()
+    TEXTS = auto()
+    NUMBERS = auto()
+    TABLE = auto()
+    TABLES = auto()
+    ANY = auto()  # plain values, nested or not
+
+
+@dataclass(frozen=True)
+class ContentField:
+    """What a format holds under one key; a limit is a number, or the name of one in the `limits` of a check.
+
+    Attributes:
+        kind: the kind of content.
+        pattern: what a text, or each text of a list, looks like.
+        length: the exact number of values in a list.
+        max_values: the largest number of values in a list, of words in a text, or of plain values in anything else.
+        below: numbers are whole, at least 0 and less than this.
+        booleans: true and false are numbers, too.
+        words: the text is made of words that the program writes.
+        fields: what the table, or each table of a list, holds in turn; None where the caller checks that.
+    """
+
+    kind: ContentKind
+    pattern: re.Pattern[str] | None = None
+    length: int | str | None = None
+    max_values: int | str | None = None
+    below: int | str | None = None
+    booleans: bool = False
+    words: bool = False
+    fields: Mapping[str, ContentField] | None = None
+
+    def accepts(self, value: Any, limits: Mapping[str, int]) -> bool:
+        """Whether the value is of this kind, form and length; tables within it are not looked into."""
+        if not self._has_length(value, limits):
+            return False
+        match self.kind:
+            case ContentKind.FLAG:
+                return isinstance(value, str) and not value
+            case ContentKind.TEXT:
+                return self._is_text(value)
+            case ContentKind.NUMBER:
+                return type(value) in {int, float}
+            case ContentKind.TEXTS:
+                return isinstance(value, list | np.ndarray) and all(map(self._is_text, value))
+            case ContentKind.NUMBERS:
+                return self._are_numbers(value, limits)
+            case ContentKind.TABLE:
+                return isinstance(value, dict)
+            case ContentKind.TABLES:
+                return isinstance(value, list | np.ndarray) and all(isinstance(each, dict) for each in value)
+            case ContentKind.ANY:
+                return not isinstance(value, str) or self._is_text(value)
+
+    def _has_length(self, value: Any, limits: Mapping[str, int]) -> bool:
+        if self.length is None and self.max_values is None:
+            return True
+        if self.kind is ContentKind.ANY:
+            return self.max_values is None or count_values(value) <= _resolve(self.max_values, limits)
+        items: Any = value.split() if isinstance(value, str) else value
+        if not isinstance(items, list | np.ndarray):
+            return False
+        number: int = len(items)
+        exact = self.length is None or number == _resolve(self.length, limits)
+        return exact and (self.max_values is None or number <= _resolve(self.max_values, limits))
+
+    def _is_text(self, value: Any) -> bool:
+        return isinstance(value, str) and (self.pattern is None or self.pattern.fullmatch(value) is not None)
+
+    def _are_numbers(self, value: Any, limits: Mapping[str, int]) -> bool:
+        numbers = number_array(value)
+        if numbers is None or not (self.booleans or _has_no_booleans(value, numbers)):
+            return False
+        if not len(numbers) or self.below is None:
+            return True
+        limit = _resolve(self.below, limits)
+        return numbers.dtype.kind in "iub" and bool(((numbers >= 0) & (numbers < limit)).all())
+
+
+def _resolve(limit: int | str, limits: Mapping[str, int]) -> int:
+    return limits[limit] if isinstance(limit, str) else limit
+
+
+def _has_no_booleans(value: Any, numbers: np.ndarray) -> bool:
+    """Whether no number of the list is true or false; NumPy makes 1 and 0 of them where others are beside them."""
+    return numbers.dtype.kind != "b" and (isinstance(value, np.ndarray) or bool not in set(map(type, value)))
+
+
+def number_array(value: Any) -> np.ndarray | None:
+    """A list of numbers as an array of shape (n,); None for anything else, also for a list that holds a text."""
+    if not isinstance(value, list | np.ndarray):
+        return None
+    try:
+        numbers = np.array(value)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return numbers if numbers.ndim == 1 and (not len(numbers) or numbers.dtype.kind in "iufb") else None
+
+
+class UnreadTracker:
+    """Collects the parts of one file that are not part of the model, each as its location and how much it holds.
+
+    A reader passes its table of fields, so that a key that the table does not have, or content of another kind or
+    length, is recorded. A table decides, not what the reader consumed: a reader that takes one entry of a list, or
+    asks whether a key exists, has not accounted for everything under that key.
+    """
+
+    def __init__(self, words: Collection[str] = frozenset()) -> None:
+        """`words` are those, in small letters, of which the program that writes the format composes its texts."""
+        self._words = words
+        self._parts: list[tuple[str, int]] = []
+
+    def add(self, location: str, size: int) -> None:
+        """Record a part that holds about `size` numbers; `location` holds no text of the file."""
+        self._parts.append((location, size))
+
+    def add_text(self, location: str, *texts: str | bytes) -> None:
+        """Record texts that nobody needs."""
+        self.add(location, text_size(*texts))
+
+    def check_words(
+        self,
+        location: str,
+        texts: Iterable[str],
+        names: Collection[str] = frozenset(),
+        words: Collection[str] | None = None,
+    ) -> None:
+        """Record as one part the texts that are none of `names`, which readers account for, nor of known words.
+
+        A text may also be one of the names with known words behind it, as in `age_cast1`. The words are the
+        program's, where no others are given.
+        """
+        known = self._words if words is None else words
+        unknown = {text for text in set(texts) - {""} if text not in names and not _is_derived(text, known, names)}
+        if unknown:
+            self.add_text(location, *unknown)
+
+    def check_line(
+        self,
+        location: str,
+        line: str,
+        fields: Mapping[str, ContentField],
+        limits: Mapping[str, int],
+        separator: str = "=",
+    ) -> None:
+        """Record a line `key=value` whose key is unknown or whose value is not what its field accepts."""
+        key, sign, value = line.partition(separator)
+        field = fields.get(key)
+        if field is None or (field.kind is ContentKind.FLAG) == bool(sign) or not field.accepts(value, limits):
+            self.add_text(location, line)
+        elif field.words:
+            self.check_words(location, [value])
+
+    def check_table(
+        self,
+        document: Mapping[str, Any],
+        fields: Mapping[str, ContentField],
+        limits: Mapping[str, int],
+        location: str = "",
+        names: Collection[str] = frozenset(),
+    ) -> None:
+        """Record entries of a table, and of tables within it, that are unknown or not what their fields accept.
+
+        `names` are texts that the reader accounts for, besides the program's words.
+        """
+        for key, value in document.items():
+            field, inner = fields.get(key), f"{location}.{key}".removeprefix(".")
+            if field is None:
+                self.add(f"unknown entries of {location or 'the file'}", max(MANY_NUMBERS, content_size(value)))
+            elif not field.accepts(value, limits):
+                self.add(inner, content_size(value))
+            elif field.fields is not None:
+                for each in value if isinstance(value, list) else [value]:
+                    self.check_table(each, field.fields, limits, inner, names)
+            elif field.words:
+                self.check_words(inner, value if isinstance(value, list) else [value], names)
+
+    def disclosures(self) -> tuple[FileDisclosure, ...]:
+        """What the recorded parts disclose: `high` where they could hold the cells of people; nothing without parts."""
+        if not self._parts:
+            return ()
+        locations = list(dict.fromkeys(location for location, _ in self._parts))
+        listed = ", ".join(locations[:8]) + (f" and {len(locations) - 8} more" if len(locations) > 8 else "")
+        many = sum(size for _, size in self._parts) >= MANY_NUMBERS
+        says = f"{OTHER_CONTENT}: {len(self._parts)} part(s) ({listed})"
+        return (FileDisclosure("other_content", "high" if many else "medium", says),)
+
+
+def content_size(document: Any) -> int:
+    """About how many numbers a parsed value holds; a key counts as a text, and an object as many numbers."""
+    size, waiting = 0, [document]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            size += text_size(*(key for key in value if isinstance(key, str)))
+            waiting.extend(value.values())
+        elif isinstance(value, list | tuple):
+            waiting.extend(value)
+        elif isinstance(value, np.ndarray):
+            size += value.size
+        elif isinstance(value, ObjectView):
+            size += MANY_NUMBERS if value.names else 1
+        else:
+            size += text_size(value) if isinstance(value, str) else 1
+    return size
+
+
+def count_values(value: Any) -> int:
+    """How many plain values something holds; None is none, and objects are looked at on their own."""
+    if isinstance(value, np.ndarray):
+        return int(value.size)
+    if isinstance(value, Mapping):
+        return sum(map(count_values, value.values()))
+    if isinstance(value, list | tuple):
+        return sum(map(count_values, value))
+    return 0 if value is None or isinstance(value, ObjectView) else 1
+
+
+def text_size(*texts: str | bytes) -> int:
+    """The size of texts that nobody needs, in numbers: any of them may name a person, however short it is."""
+    long = sum(map(len, texts)) // LETTERS_PER_NUMBER
+    return max(MANY_NUMBERS, long) if any(text.strip() for text in texts) else long
+
+
+def has_known_words(text: str, words: Collection[str]) -> bool:
+    """Whether a text consists of these words (given in small letters), a few digits and punctuation.
+
+    Words may follow one another as in `TreeEnsemble12` or `concat_result`. A single letter is a word, because people
+    give steps such names.
+    """
+    if len(text) == 1 and text.isascii():
+        return True
+    if len(text) > MAX_TEXT or sum(sign in DIGITS for sign in text) > MAX_DIGITS:
+        return False
+    return all(
+        token in BETWEEN_WORDS or token.lower() in words or (token[0] in DIGITS and len(token) <= MAX_NUMBER)
+        for token in TOKEN.findall(text)
+    )
+
+
+def words_in(text: str) -> frozenset[str]:
+    """The words of a text, in small letters, as `has_known_words` takes it apart."""
+    return frozenset(token.lower() for token in TOKEN.findall(text) if token.isalpha())
+
+
+def _is_derived(text: str, words: Collection[str], names: Collection[str]) -> bool:
+    """Whether a text consists of known words, or of a name with known words behind it."""
+    if has_known_words(text, words):
+        return True
+    ends = range(min(len(text), 2 * MAX_TEXT) - 1, 0, -1)
+    return any(text[:end] in names and has_known_words(text[end:], words) for end in ends)

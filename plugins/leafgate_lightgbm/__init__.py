@@ -1,0 +1,45 @@
+"""LightGBM's text files.
+
+`reader` reads the trees and their settings, `categories` finds the features of the lists of categories at the end of
+a file, `unread` records the lines that are not part of the model.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from leafgate.api import ModelReader, ReaderTexts, hookimpl
+
+if TYPE_CHECKING:
+    from leafgate.api import ModelIR
+
+leafgate_api = ">=2,<3"
+
+
+def sniff(head: bytes) -> bool:
+    """Does the file begin as LightGBM's text files do?"""
+    return re.match(rb"tree\r?\nversion=", head) is not None
+
+
+def read(content: bytes, place: str) -> ModelIR:
+    """The model in a text file of LightGBM's, not yet checked."""
+    from leafgate_lightgbm import reader
+
+    return reader.read(content, place)
+
+
+def texts() -> ReaderTexts:
+    """Words of the producer, and why a feature's values are not known."""
+    from leafgate_lightgbm.categories import DOUBTFUL, STRANGE
+
+    return ReaderTexts(producers=frozenset({"file", "lightgbm", "version"}), reasons=(DOUBTFUL, STRANGE))
+
+
+LIGHTGBM = ModelReader(name="lightgbm", sniff=sniff, read=read, max_bytes=128 * 2**20, texts=texts)
+"""The files that `Booster.save_model` writes."""
+
+
+@hookimpl
+def model_readers() -> list[ModelReader]:
+    return [LIGHTGBM]

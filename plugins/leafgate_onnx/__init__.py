@@ -1,0 +1,46 @@
+"""ONNX files: `wire` parses protocol buffers, `graph` the operators, `reader` builds the model.
+
+`preprocessing` and `operators*` trace features back to columns, `ensemble*` reads the trees, `postprocessing` checks
+what follows them, `unread` records the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from leafgate.api import ModelReader, ReaderTexts, hookimpl
+
+if TYPE_CHECKING:
+    from leafgate.api import ModelIR
+
+leafgate_api = ">=2,<3"
+
+
+def sniff(head: bytes) -> bool:
+    """An `ir_version` of one byte, then the producer's name or the like: how every ONNX file found begins."""
+    return re.match(rb"\x08[\x01-\x1f](\x12|\x1a|\x22|\x2a|\x32|\x3a|\x42|\x28)", head) is not None
+
+
+def read(content: bytes, place: str) -> ModelIR:
+    """The model in an ONNX file, not yet checked."""
+    from leafgate_onnx import reader
+
+    return reader.read(content, place)
+
+
+def texts() -> ReaderTexts:
+    """Words of programs that write ONNX, and why it is not known where missing cells go."""
+    from leafgate_onnx.reader import UNTOLD
+    from leafgate_onnx.unread import WORDS
+
+    return ReaderTexts(producers=WORDS | {"by", "onnx"}, reasons=(UNTOLD,))
+
+
+ONNX = ModelReader(name="onnx", sniff=sniff, read=read, max_bytes=192 * 2**20, texts=texts)
+"""ONNX graphs with one ensemble of trees."""
+
+
+@hookimpl
+def model_readers() -> list[ModelReader]:
+    return [ONNX]

@@ -1,0 +1,47 @@
+"""PMML files: XML trees and their predicates.
+
+`xml` parses a document within bounds, `fields` reads its data dictionary and predicates, `trees` turns nodes with
+several children into binary trees, `reader` builds the model, `unread` records the rest of the document.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from leafgate.api import ModelReader, ReaderTexts, hookimpl
+
+if TYPE_CHECKING:
+    from leafgate.api import ModelIR
+
+leafgate_api = ">=2,<3"
+
+
+def sniff(head: bytes) -> bool:
+    """Is it XML whose outermost element is called PMML?"""
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    return text[:1] == b"<" and re.search(rb"<(!DOCTYPE\s+)?(\w+:)?PMML\b", head) is not None
+
+
+def read(content: bytes, place: str) -> ModelIR:
+    """The model in a PMML file, not yet checked."""
+    from leafgate_pmml import reader
+
+    return reader.read(content, place)
+
+
+def texts() -> ReaderTexts:
+    """Words of programs that write PMML, and why it is not known where missing cells go."""
+    from leafgate_pmml.reader import REASONS
+    from leafgate_pmml.unread import TEXT_WORDS
+
+    return ReaderTexts(producers=TEXT_WORDS, reasons=REASONS)
+
+
+PMML = ModelReader(name="pmml", sniff=sniff, read=read, texts=texts)
+"""A tree, or a mining model of trees, of PMML 4."""
+
+
+@hookimpl
+def model_readers() -> list[ModelReader]:
+    return [PMML]

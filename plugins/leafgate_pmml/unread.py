@@ -1,0 +1,268 @@
+"""Content of a PMML document that is not part of the model, or longer than the standard's words and numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+from leafgate.api import MANY_NUMBERS, ContentField, ContentKind, FileDisclosure, UnreadTracker
+from leafgate_pmml.xml import name_of, named
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+
+WORD = ContentField(ContentKind.TEXT, re.compile(r"[A-Za-z-]{0,30}"), words=True)
+NUMBER = ContentField(ContentKind.TEXT, re.compile(r"[-+.\deE]{0,24}"), words=True)
+SHORT_NAME = ContentField(ContentKind.TEXT, re.compile(r"[\w .:()/-]{0,60}"), words=True)
+PLACES = ContentField(ContentKind.TEXT, re.compile(r"(https?://[\w./:-]{1,60}\s*){0,2}"), words=True)
+TEXT = ContentField(ContentKind.TEXT, words=True)
+"""A text of known words, or of a name that the reader accounts for."""
+
+NAME = ContentField(ContentKind.TEXT)
+"""A name of a column, a value or a class: what the reader needs and discloses as such."""
+
+SCHEMA_LOCATION = "{http://www.w3.org/2001/XMLSchema-instance}schemaLocation"
+WORD_ATTRIBUTES = """
+    functionName missingValueStrategy noTrueChildStrategy optype dataType usageType outliers missingValueTreatment
+    invalidValueTreatment splitCharacteristic isScorable property feature multipleModelMethod missingPredictionTreatment
+    booleanOperator operator type ruleFeature isFinalResult closure
+"""
+NUMBER_ATTRIBUTES = "missingValuePenalty isCyclic numberOfFields missingThreshold weight n rank version"
+ATTRIBUTES: Mapping[str, ContentField] = {
+    **dict.fromkeys(WORD_ATTRIBUTES.split(), WORD),
+    **dict.fromkeys(NUMBER_ATTRIBUTES.split(), NUMBER),
+    **dict.fromkeys(("modelName", "algorithmName", "displayName"), SHORT_NAME),
+    SCHEMA_LOCATION: PLACES,
+}
+"""Attributes that the reader ignores, or that are a choice among words; others are texts."""
+
+NAMES = {
+    ("DataField", "name"),
+    ("MiningField", "name"),
+    ("Value", "value"),
+    ("SimplePredicate", "field"),
+    ("SimplePredicate", "value"),
+    ("SimpleSetPredicate", "field"),
+    ("ScoreDistribution", "value"),
+    ("Node", "score"),
+}
+"""The attributes of elements that are names of columns, values or classes."""
+
+SPECIAL: Mapping[tuple[str, str], ContentField] = {**dict.fromkeys(NAMES, NAME), ("Application", "version"): TEXT}
+MODEL = "modelName functionName algorithmName missingValueStrategy missingValuePenalty noTrueChildStrategy "
+FIELD = "name optype dataType usageType outliers missingValueReplacement missingValueTreatment invalidValueTreatment"
+OUTPUT = "name displayName optype dataType feature value targetField isFinalResult ruleFeature rank"
+ELEMENTS: Mapping[str, Mapping[str, ContentField]] = {
+    name: {key: SPECIAL.get((name, key), ATTRIBUTES.get(key, TEXT)) for key in attributes.split()}
+    for name, attributes in {
+        "PMML": f"version schemaLocation {SCHEMA_LOCATION}",
+        "Header": "",
+        "Application": "name version",
+        "Timestamp": "",
+        "DataDictionary": "numberOfFields",
+        "DataField": FIELD + " isCyclic",
+        "Value": "value property",
+        "Interval": "closure leftMargin rightMargin",
+        "TransformationDictionary": "",
+        "TreeModel": MODEL + "splitCharacteristic isScorable",
+        "MiningModel": MODEL + "isScorable",
+        "MiningSchema": "",
+        "MiningField": FIELD,
+        "Output": "",
+        "OutputField": OUTPUT,
+        "Segmentation": "multipleModelMethod missingPredictionTreatment missingThreshold",
+        "Segment": "id weight",
+        "Node": "id score recordCount defaultChild",
+        "ScoreDistribution": "value recordCount probability",
+        "True": "",
+        "False": "",
+        "SimplePredicate": "field operator value",
+        "SimpleSetPredicate": "field booleanOperator",
+        "CompoundPredicate": "booleanOperator",
+        "Array": "n type",
+    }.items()
+}
+"""The elements that are read, or say what a reader is to do, each with its attributes."""
+
+NOT_READ = """
+Annotation Anova AnovaRow Apply BinarySimilarity BlockIndicator ClassLabels Constant ContStats Counts DecisionTree
+Decisions DefineFunction DerivedField DiscrStats Discretize EmbeddedModel Extension FieldColumnPair FieldRef
+InlineTable LocalTransformations MapValues MiningBuildTask ModelExplanation ModelStats ModelVerification
+MultivariateStats NormContinuous NormDiscrete NumericInfo ParameterField Partition PredictiveModelQuality Quantile
+Regression TableLocator Targets Taxonomy TextIndex UnivariateStats VariableWeight VerificationFields row
+"""
+STANDARD = frozenset(NOT_READ.split())
+"""Elements of the standard that no reader of trees needs; a report calls no others by name."""
+
+WRITTEN = """
+absent active aggregate algorithm all allow am analytics and apache apr april array as asis association aug august
+augustus auto average bagging binary boolean boosting by c cart categorical cest cet chaid child class classification
+classifier code com compound confidence continuous converter count cpp current data date dec december decision default
+defaultchild defaults dev dmg double e edt ensemble entity equal error est estimator exception extension extreme false
+feature feb february field final float forest frame fri friday from function functions gb gbm generator gini gmt
+gradient gradientboosting greater greaterorequal greaterthan hist http https ibm id in input int integer interval
+invalid invalids is isin ismissing isnotin isnotmissing isolation j jan january java jpmml jul july jun june k kind
+knime last lastprediction leaf learn learner less lessorequal lessthan lgbm library lightgbm linear log logistic
+majority majorityvote map mar march max may mean median micro microstrategy min mine miner mining missing model
+modelchain modeler mon monday multi n name no node none not notequal nov november null nullprediction number numeric
+nyoka object oct october of one operator or ordinal org original out outlier outliers output outputs p package party
+pdt pipeline pm pmml post pred predict predicted prediction predictions predictor prob proba probabilities probability
+property pst py pypmml python quantile r random randomforest rank rapid rapidminer rattle raw rc real reason reg
+regression regressor regular residual result return returninvalid returnlastprediction returnnullprediction rf root
+rpart rule s sas sat saturday schema sci scikit scorable score segment select selectall selectfirst sep september
+server simple single sk skl sklearn snapshot software softwareag spark sparkml split splits spss statistica statistics
+status string studio sum sun sunday supplementary surrogate t target test than the threshold thu thursday tibco time
+to transformed tree treemodel trees true tue tuesday type tz uci unknown user utc v valid value values version vote w
+waikato warning wed wednesday weighted weightedaverage weightedconfidence weightedmajorityvote weka www x xgb xgboost
+xml xmlschema xor xsd xsi y z zementis
+"""
+TEXT_WORDS = frozenset(WRITTEN.split())
+"""Words of the standard, of dates, of programs that write PMML, and of what these call models and outputs."""
+
+FORM_WORDS = """
+{} probability({}) probability_{} Probability_{} confidence({}) Confidence_{} P({}) P_{} p_{} y_{}
+proba_{} predicted_{} Predicted_{} predicted({}) prediction({})
+"""
+FORMS = frozenset(FORM_WORDS.split())
+"""Names of outputs of a class or a field."""
+
+SPACES = re.compile(rb"""xmlns(:[\w.-]*)?\s*=\s*("[^"]*"|'[^']*')""")
+SPACE = re.compile(rb".(http://www\.dmg\.org/PMML-\d_\d(_\d)?|http://www\.w3\.org/2001/XMLSchema(-instance)?).")
+PREFIX = 12
+"""Signs of the longest prefix of a namespace, its colon among them."""
+
+NUMBERED = re.compile(r"[A-Za-z_-]{0,8}(\d{1,15})")
+"""Identifiers of nodes and segments."""
+
+
+SIZES = FileDisclosure("sizes", "high", "how many people reach its nodes (recordCount)", "counts")
+EXTREMES = FileDisclosure("extremes", "high", "the smallest and the largest number of a column (Interval)")
+
+TEXTS = {"Array", "Timestamp"}
+"""Elements that hold a text."""
+
+MANY = 1.0
+"""A larger recordCount is of people; up to here it may be a share of them."""
+
+LONG_OUTPUT = 150
+"""Signs of all attributes of the longest OutputField."""
+
+
+def unread_content(root: Element, content: bytes, counted: bool, asked: Collection[str] = ()) -> list[FileDisclosure]:
+    """What the document discloses besides the model; `counted` where the counts of its nodes are disclosed already.
+
+    `asked` are the fields that tests ask about, and the one that is predicted.
+    """
+    found = [] if counted or not _has_sizes(root) else [SIZES]
+    found += [EXTREMES] if any(name_of(each) == "Interval" for each in root.iter()) else []
+    idle = _unused_fields(root, asked)
+    says = f"the names of {idle} field(s) that the model does not use (DataField)"
+    found += [FileDisclosure("column_names", "medium", says)] if idle else []
+    tracker = UnreadTracker(TEXT_WORDS)
+    _check_elements(tracker, root)
+    _check_bytes(tracker, content)
+    _check_fields(tracker, root, asked)
+    _check_ids(tracker, root)
+    return [*found, *tracker.disclosures()]
+
+
+def _check_elements(tracker: UnreadTracker, root: Element) -> None:
+    """Check elements, their attributes and texts; of an element that none knows, nothing inside is looked at."""
+    names = _names(root)
+    waiting = [root]
+    while waiting:
+        here = waiting.pop()
+        name = name_of(here)
+        if name not in ELEMENTS:
+            tracker.add(name if name in STANDARD else "an element that PMML does not have", MANY_NUMBERS)
+            continue
+        tracker.check_table(here.attrib, ELEMENTS[name], {}, name, names)
+        for text in (here.text if name not in TEXTS else None, *(child.tail for child in here)):
+            if text and text.strip():
+                tracker.add_text(f"text in {name}", text)
+        if name == "Timestamp":
+            tracker.check_words(name, [(here.text or "").strip()], names)
+        if name == "OutputField" and sum(map(len, here.attrib.values())) > LONG_OUTPUT:
+            tracker.add_text("a long OutputField", *here.attrib.values())
+        if name == "SimplePredicate" and here.get("operator") in {"isMissing", "isNotMissing"} and here.get("value"):
+            tracker.add_text("a value that nothing is compared with", here.get("value", ""))
+        classes = [each.get("value") for each in named(here, "ScoreDistribution")]
+        if len(set(classes)) < len(classes):  # the last one of a class counts
+            tracker.add("a ScoreDistribution that another replaces", len(classes) - len(set(classes)))
+        waiting.extend(here)
+
+
+def _names(root: Element) -> frozenset[str]:
+    """What fields, values and classes are called, alone or within the name of an output, as `probability(yes)`."""
+    keys = ("name", "value", "score")
+    items = {each.get(key, "") for each in root.iter() for key in keys if (name_of(each), key) in NAMES}
+    return frozenset(form.format(name) for form in FORMS for name in items)
+
+
+def _check_bytes(tracker: UnreadTracker, content: bytes) -> None:
+    """Check what no parser keeps: comments, instructions, and namespaces that are none of PMML's."""
+    plain = content.replace(b"\0", b"")
+    for sign, end, name in ((b"<!--", b"-->", "a comment"), (b"<?", b"?>", "an instruction")):
+        for part in plain.split(sign)[1:]:
+            if not part.startswith(b"xml "):
+                tracker.add_text(name, part.partition(end)[0])
+    for prefix, place in SPACES.findall(plain):
+        if len(prefix) > PREFIX or not SPACE.fullmatch(place):
+            tracker.add_text("a namespace that is none of PMML's", prefix + place)
+
+
+def _unused_fields(root: Element, asked: Collection[str]) -> int:
+    """How many fields are declared that no test asks about."""
+    items = (field.get("name", "") for dictionary in named(root, "DataDictionary") for field in dictionary)
+    return len({name for name in items if name and name not in asked})
+
+
+def _check_fields(tracker: UnreadTracker, root: Element, asked: Collection[str]) -> None:
+    """Check values of fields that are not asked about, or that no valid cell has, and names of undeclared fields."""
+    declared = set[str]()
+    for dictionary in named(root, "DataDictionary"):
+        for field in named(dictionary, "DataField"):
+            declared.add(field.get("name", ""))
+            idle = field.get("name") not in asked
+            values = [v for v in named(field, "Value") if idle or v.get("property", "valid") != "valid"]
+            if values:
+                texts = (value.get("value", "") for value in values)
+                tracker.add_text("values of a field that no test asks about", *texts)
+    for each in root.iter():
+        if name_of(each) == "MiningField" and each.get("name", "") not in declared:
+            tracker.add_text("a field that is not declared", each.get("name", ""))
+
+
+def _check_ids(tracker: UnreadTracker, root: Element) -> None:
+    """Check that ids of nodes and segments are running numbers, or those of a tree whose children are 2i and 2i+1."""
+    nodes = [each for each in root.iter() if name_of(each) in {"Node", "Segment"}]
+    most = 4 * len(nodes) + 16
+    parents = {child: each for each in nodes for child in each}
+    for each in nodes:
+        own = each.get("id")
+        if own is None or ((number := _number(own)) is not None and number <= most):
+            continue
+        parent = parents.get(each)
+        halved = None if parent is None else _number(parent.get("id", ""))
+        if number is None or halved is None or number // 2 != halved:
+            tracker.add_text(f"a {name_of(each)}'s id", own)
+
+
+def _number(text: str) -> int | None:
+    found = NUMBERED.fullmatch(text)
+    return None if found is None or not text.isascii() else int(found[1])
+
+
+def _has_sizes(root: Element) -> bool:
+    """Whether a node below another has a count of people."""
+    below = (child for each in root.iter() if name_of(each) == "Node" for child in each if name_of(child) == "Node")
+    return any(_is_many(child.get("recordCount", "0")) for child in below)
+
+
+def _is_many(text: str) -> bool:
+    try:
+        return float(text) > MANY
+    except ValueError:
+        return True

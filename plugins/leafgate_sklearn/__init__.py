@@ -1,0 +1,52 @@
+"""scikit-learn's models and their pipelines, from skops files (`skops`) and from memory (`estimators`).
+
+`pipeline` traces features back to columns with `encoders`, `imputers` and `scalers`; `trees` and `hist_boosting` read
+the trees; `disclosures` and `unread` say what the objects hold besides.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from leafgate.api import ModelReader, ReaderTexts, hookimpl
+
+if TYPE_CHECKING:
+    from leafgate.api import ModelIR
+
+leafgate_api = ">=2,<3"
+
+
+def sniff(head: bytes) -> bool:
+    """Is it a zip?"""
+    return head.startswith(b"PK\x03\x04")
+
+
+def read(content: bytes, place: str) -> ModelIR:
+    """The model in a skops file, not yet checked."""
+    from leafgate_sklearn import skops
+
+    return skops.read(content, place)
+
+
+def from_object(thing: Any) -> ModelIR:
+    """The model of a fitted estimator or pipeline in memory, not yet checked; no method of it is called."""
+    from leafgate_sklearn import estimators
+
+    return estimators.from_sklearn(thing)
+
+
+def texts() -> ReaderTexts:
+    """Words of scikit-learn's texts, and why a feature is not known."""
+    from leafgate_sklearn.pipeline import FUNCTION
+    from leafgate_sklearn.unread import PREFIXES, PRODUCERS, WORDS
+
+    return ReaderTexts(words=WORDS | PREFIXES, producers=PRODUCERS, reasons=(FUNCTION,))
+
+
+SKOPS = ModelReader(name="skops", sniff=sniff, read=read, max_bytes=400 * 2**20, texts=texts, from_object=from_object)
+"""The files that `skops.io.dump` writes, and scikit-learn's models in memory."""
+
+
+@hookimpl
+def model_readers() -> list[ModelReader]:
+    return [SKOPS]

@@ -1,0 +1,133 @@
+"""What a fitted scikit-learn model discloses beyond its predictions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from leafgate.api import Counted, FileDisclosure, ObjectView, TreeIR
+
+ROWS = "how many rows reach every node (n_node_samples)"
+KEPT: Mapping[str, FileDisclosure] = {
+    "oob_decision_function_": FileDisclosure(
+        "training_rows", "high", "what the forest says of every single row it was trained on (oob_decision_function_)"
+    ),
+    "oob_prediction_": FileDisclosure(
+        "training_rows", "high", "what the forest says of every single row it was trained on (oob_prediction_)"
+    ),
+    "_sample_weight": FileDisclosure(
+        "training_rows",
+        "high",
+        "the weight of every single row it was trained on, which class_weight makes its class's",
+    ),
+    "data_min_": FileDisclosure(
+        "extremes", "high", "the smallest and the largest number of a column (data_min_, data_max_)"
+    ),
+    "max_abs_": FileDisclosure("extremes", "high", "the number of a column that is farthest from 0 (max_abs_)"),
+    "bin_thresholds_": FileDisclosure(
+        "values",
+        "high",
+        "where a column's values lie: all of them where they are few, else quantiles (bin_thresholds_)",
+    ),
+    "mean_": FileDisclosure(
+        "moments", "medium", "mean and spread of a column, and how many rows there are (mean_, var_)"
+    ),
+    "center_": FileDisclosure("moments", "medium", "median and quartiles of a column (center_, scale_)"),
+    "statistics_": FileDisclosure(
+        "moments", "medium", "what replaces missing cells: a column's mean, median or commonest value"
+    ),
+    "class_prior_": FileDisclosure("class_shares", "medium", "the share of each class among all rows (class_prior_)"),
+    "_baseline_prediction": FileDisclosure(
+        "class_shares", "medium", "the share of each class among all rows (its first score)"
+    ),
+    "train_score_": FileDisclosure("training_loss", "low", "the loss after each stage of training (train_score_)"),
+    "oob_improvement_": FileDisclosure(
+        "training_loss", "low", "how well each stage did on rows left out of it (oob_improvement_, oob_scores_)"
+    ),
+    "validation_score_": FileDisclosure("training_loss", "low", "the loss on rows set aside (validation_score_)"),
+    "oob_score_": FileDisclosure("training_loss", "low", "how well it did on rows left out (oob_score_)"),
+    "categories_": FileDisclosure("categories", "low", "which values a column had in training (categories_)"),
+    "_infrequent_indices": FileDisclosure(
+        "rare_values", "medium", "which values of a column were rare in training (infrequent_categories_)"
+    ),
+}
+"""Attributes that disclose something, whatever kind of object has them."""
+
+
+def disclosures(
+    root: ObjectView, estimator: ObjectView, trees: Sequence[TreeIR], counted: Counted
+) -> tuple[FileDisclosure, ...]:
+    """Everything the estimator and the transformers before it keep that nobody needs to predict."""
+    found = [*_numbers(estimator, trees, counted), *_impurity(estimator), *_coins(estimator), *_kept(root)]
+    return tuple(dict.fromkeys(found))
+
+
+def _numbers(estimator: ObjectView, trees: Sequence[TreeIR], counted: Counted) -> Iterator[FileDisclosure]:
+    if any(tree.counts is not None for tree in trees):
+        says = {
+            "exact": "how many people of each class are at every node, exactly (shares times weighted_n_node_samples)",
+            "bootstrap": "how often people of each class were drawn to every node, and how many different ones",
+        }.get(counted, "the weight of each class at every node")
+        yield FileDisclosure("counts", "high", says, "counts")
+    elif trees and trees[0].size is not None:
+        yield FileDisclosure(
+            "sizes", "high", ROWS if "Hist" not in estimator.kind else "how many rows reach every node", "counts"
+        )
+
+
+def _impurity(estimator: ObjectView) -> Iterator[FileDisclosure]:
+    """Two classes' shares follow from Gini's index or the entropy; gains follow from hessians alike."""
+    if estimator.kind.startswith("Hist"):
+        yield FileDisclosure("gains", "medium", "how much every test gained (gain)")
+    else:
+        yield FileDisclosure(
+            "impurity", "medium", "the impurity of every node, from which shares of classes follow", "shares"
+        )
+
+
+def _coins(estimator: ObjectView) -> Iterator[FileDisclosure]:
+    """Seeds, and with a bootstrap what follows from them."""
+    members = estimator.get("estimators_")
+    first = members[0] if isinstance(members, tuple) and members and isinstance(members[0], ObjectView) else None
+    drawn = estimator.get("bootstrap") is True and first is not None and isinstance(first.get("random_state"), int)
+    if drawn:
+        says = "which rows every tree was grown on: they are drawn again from each tree's random_state"
+        yield FileDisclosure("bootstrap_rows", "high", says)
+    if isinstance(estimator.get("random_state"), int) or isinstance(estimator.get("_random_seed"), int | np.ndarray):
+        yield FileDisclosure("seed", "medium", "the seed, with which training on a guessed table can be repeated")
+
+
+def _kept(whole: ObjectView) -> Iterator[FileDisclosure]:
+    """What every object in the file keeps; trees themselves are dealt with."""
+    for each in _without_trees(whole):
+        for name, result in KEPT.items():
+            if name in each and _something(each.get(name)):
+                yield result
+        if each.kind == "RobustScaler" and _something(each.get("scale_")):
+            yield KEPT["center_"]
+
+
+def _without_trees(whole: ObjectView) -> Iterator[ObjectView]:
+    """Every object but the trees of an ensemble."""
+    waiting: list[Any] = [whole]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, ObjectView):
+            yield here
+            waiting.extend(here.get(name) for name in sorted(here.names - {"estimators_", "_predictors", "tree_"}))
+        elif isinstance(here, tuple) and len(here) < 10_000:
+            waiting.extend(here)
+        elif isinstance(here, Mapping):
+            waiting.extend(here.values())
+
+
+def _something(document: Any) -> bool:
+    """Is there anything in it?"""
+    if isinstance(document, tuple):
+        return any(map(_something, document))
+    if isinstance(document, np.ndarray):
+        return document.size > 0
+    return document is not None and not (isinstance(document, float) and math.isnan(document))

@@ -1,0 +1,147 @@
+"""Fitted scikit-learn models, in memory or from a file, as neutral trees."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from leafgate.api import (
+    LEARNER_SETTINGS,
+    LearnerSetting,
+    ModelIR,
+    Numeric,
+    ObjectView,
+    ReleaseError,
+    as_tuple,
+    distinct_names,
+    view_object,
+)
+from leafgate_sklearn.disclosures import disclosures
+from leafgate_sklearn.feature import PipelineFeature, raw
+from leafgate_sklearn.hist_boosting import hist_classifier, hist_regressor
+from leafgate_sklearn.pipeline import transformed
+from leafgate_sklearn.trees import (
+    EstimatorIR,
+    boosting_classifier,
+    boosting_regressor,
+    forest_classifier,
+    forest_regressor,
+    tree_classifier,
+    tree_regressor,
+)
+from leafgate_sklearn.unread import category_lists, names_in, unread_content
+
+MAX_STEPS = 1_000
+"""So many steps are asked which columns they were given."""
+
+
+def model_of(thing: Any, format: str, version: str, place: str) -> ModelIR:
+    """The neutral model of a fitted estimator or pipeline; ReleaseError names what cannot be expressed."""
+    if not isinstance(thing, ObjectView):
+        raise ReleaseError("holds no estimator", place=place)
+    estimator, outputs = _estimator(thing, None, place)
+    version = str(thing.get("_sklearn_version", version))
+    read = READERS[estimator.kind](estimator)
+    outputs = _given(estimator, outputs) if outputs is None else outputs
+    if read.add_features is not None:
+        outputs = read.add_features(estimator, outputs)
+    named = distinct_names([one.name for one in outputs])
+    result = any(one.origin != Numeric(one.name) for one in outputs)
+    return ModelIR(
+        format=format,
+        features=named,
+        classes=read.classes,
+        trees=read.trees,
+        values="values" if not read.classes else "scores" if read.combine == "boost" else "shares",
+        combine=read.combine,
+        base=read.base,
+        counted=read.counted,
+        discloses=tuple(
+            dict.fromkeys((*disclosures(thing, estimator, read.trees, read.counted), *unread_content(thing, outputs)))
+        ),
+        origins=tuple(one.origin for one in outputs) if result else None,
+        producer=f"scikit-learn {version}, {estimator.kind}".replace("  ", " "),
+        settings=settings_of(estimator),
+        category_lists=category_lists(thing),
+        other_names=names_in(thing),
+        sampling=read.sampling,
+    )
+
+
+def settings_of(estimator: ObjectView) -> dict[str, LearnerSetting]:
+    """The settings of the learner that are plain values."""
+    found = {name: estimator.get(name) for name in LEARNER_SETTINGS if name in estimator}
+    return {name: value for name, value in found.items() if isinstance(value, str | int | float | None)}
+
+
+def _estimator(
+    thing: ObjectView, outputs: list[PipelineFeature] | None, place: str
+) -> tuple[ObjectView, list[PipelineFeature] | None]:
+    """The estimator at the end of pipelines, and the features that those make for it."""
+    while thing.kind == "Pipeline":
+        *before, last = thing.many("steps")
+        given = outputs if outputs is not None else _given(_first(thing), None)
+        for named in before:
+            given = transformed(named[1], given, place)
+        thing, outputs = last[1], given
+        if not isinstance(thing, ObjectView):
+            raise ReleaseError("its pipeline ends without an estimator", place=place)
+    if thing.kind not in READERS:
+        remedy = f"of scikit-learn these can be read: {', '.join(READERS)}"
+        raise ReleaseError(f"is a {thing.kind}, which is no tree and no forest known here", place=place, remedy=remedy)
+    return thing, outputs
+
+
+def _first(pipeline: ObjectView) -> ObjectView:
+    """The first fitted step that says which columns it was given; a union's parts are all given the same."""
+    waiting = [pipeline]
+    for _ in range(MAX_STEPS):
+        if not waiting:
+            break
+        here = waiting.pop(0)
+        if "n_features_in_" in here:
+            return here
+        inner = {"Pipeline": "steps", "FeatureUnion": "transformer_list"}.get(here.kind)
+        steps = here.many(inner) if inner is not None else ()
+        waiting = [named[1] for named in steps if isinstance(named[1], ObjectView)] + waiting
+    raise ReleaseError("its pipeline says not which columns it was given: was it fitted?", place=pipeline.place)
+
+
+def _given(step: ObjectView, outputs: list[PipelineFeature] | None) -> list[PipelineFeature]:
+    """The columns a step was fitted on, by the names it kept or by their numbers."""
+    if outputs is not None:
+        return outputs
+    names = step.get("feature_names_in_")
+    if names is not None:
+        return raw([str(name) for name in as_tuple(names, step, "feature_names_in_")])
+    width = step["n_features_in_"]
+    if not isinstance(width, int) or not 0 < width < 10**6:
+        raise ReleaseError("`n_features_in_` must be a number of features", place=step.place)
+    return raw([f"x{i}" for i in range(width)])
+
+
+READERS: Mapping[str, Callable[[ObjectView], EstimatorIR]] = {
+    "DecisionTreeClassifier": tree_classifier,
+    "DecisionTreeRegressor": tree_regressor,
+    "ExtraTreeClassifier": tree_classifier,
+    "ExtraTreeRegressor": tree_regressor,
+    "RandomForestClassifier": forest_classifier,
+    "RandomForestRegressor": forest_regressor,
+    "ExtraTreesClassifier": forest_classifier,
+    "ExtraTreesRegressor": forest_regressor,
+    "GradientBoostingClassifier": boosting_classifier,
+    "GradientBoostingRegressor": boosting_regressor,
+    "HistGradientBoostingClassifier": hist_classifier,
+    "HistGradientBoostingRegressor": hist_regressor,
+}
+
+
+def from_sklearn(model: Any) -> ModelIR:
+    """The neutral trees of a fitted scikit-learn estimator or pipeline, as its file would give them.
+
+    Its attributes are read, no method of it is called. Raises ReleaseError for what is no tree and no forest, and for
+    features computed in ways that cannot be expressed in columns; it names them.
+    """
+    version = getattr(sys.modules.get("sklearn"), "__version__", "")
+    return model_of(view_object(model), "scikit-learn in memory", str(version), "model")

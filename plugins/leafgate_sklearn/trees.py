@@ -1,0 +1,255 @@
+"""scikit-learn's trees, forests and gradient boosting as neutral trees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from leafgate.api import (
+    LEAF,
+    NO_SAMPLING,
+    Combine,
+    Counted,
+    Floats,
+    NodeNumbers,
+    ObjectView,
+    ReleaseError,
+    Sampling,
+    TreeIR,
+    as_tuple,
+)
+from leafgate_sklearn.feature import PipelineFeature
+
+
+@dataclass(frozen=True)
+class EstimatorIR:
+    """What an estimator comes to: classes (none for numbers), trees, how they combine, what they count.
+
+    `sampling` says on which rows each tree was grown.
+    """
+
+    classes: tuple[str, ...]
+    trees: tuple[TreeIR, ...]
+    combine: Combine
+    counted: Counted
+    base: tuple[float, ...] = ()
+    add_features: Callable[[ObjectView, list[PipelineFeature]], list[PipelineFeature]] | None = None
+    sampling: Sampling = NO_SAMPLING
+
+
+def classes_of(estimator: ObjectView) -> tuple[str, ...]:
+    """The classes as texts; ReleaseError for a model of several outputs."""
+    if estimator.get("n_outputs_", 1) != 1:
+        raise ReleaseError("predicts several columns at once", place=estimator.place)
+    found = as_tuple(estimator["classes_"], estimator, "classes_")
+    return tuple(str(int(one)) if isinstance(one, float) and one.is_integer() else str(one) for one in found)
+
+
+CLOSE = 1e-6
+
+
+def _structure(tree: ObjectView) -> tuple[dict[str, Any], np.ndarray]:
+    """The arrays of scikit-learn's own tree: nodes without their numbers, and the nodes as they are kept."""
+    nodes = tree.array("nodes")
+    wanted = {"left_child", "right_child", "feature", "threshold", "n_node_samples", "weighted_n_node_samples"}
+    if nodes.dtype.names is None or not wanted <= set(nodes.dtype.names) or nodes.ndim != 1:
+        raise ReleaseError("its tree's `nodes` are not those of scikit-learn", place=tree.place)
+    rows, weights = (nodes[name].astype(np.float64) for name in ("n_node_samples", "weighted_n_node_samples"))
+    low, high = nodes["left_child"].astype(np.int64), nodes["right_child"].astype(np.int64)
+    leaf = low == LEAF
+    for name in ("n_node_samples", "weighted_n_node_samples"):
+        _refuse_wrong_sums(nodes[name].astype(np.float64), low, high, tree.place)
+    most = float(np.finfo(np.float32).max)  # where only missing cells go high scikit-learn has infinity
+    missing = nodes["missing_go_to_left"].astype(bool) if "missing_go_to_left" in nodes.dtype.names else False
+    arrays = {
+        "feature": np.where(leaf, LEAF, nodes["feature"]).astype(np.int64),
+        "threshold": np.where(leaf, np.nan, np.where(nodes["threshold"] == np.inf, most, nodes["threshold"])),
+        "low": low,
+        "high": np.where(leaf, LEAF, high),
+        "float32": True,
+        "missing_low": missing,
+        "size": rows,
+        "numbers": (
+            NodeNumbers("n_node_samples", "rows", rows),
+            NodeNumbers("weighted_n_node_samples", "weight", weights),
+        ),
+    }
+    return arrays, nodes
+
+
+def _refuse_wrong_sums(values: Floats, low: Any, high: Any, place: str) -> None:
+    """A node's children have its rows and its weight; whether they are its children is checked elsewhere."""
+    inner = np.flatnonzero((low >= 0) & (low < len(low)) & (high >= 0) & (high < len(low)))
+    apart = abs(values[inner] - values[low[inner]] - values[high[inner]])
+    if (values < 0).any() or (apart > CLOSE * np.maximum(1, values[inner])).any():
+        raise ReleaseError("its nodes' rows or weights do not add up", place=place)
+
+
+def _values(tree: ObjectView, nodes: np.ndarray, width: int | None) -> Floats:
+    """The values of each node, a column for each class or one."""
+    values = tree.array("values")
+    if values.ndim != 3 or values.shape[:2] != (len(nodes), 1) or values.dtype.kind != "f":
+        raise ReleaseError("its tree's `values` are not one row for each node", place=tree.place)
+    if width is not None and values.shape[2] != width:
+        raise ReleaseError("its tree's `values` are not one for each class", place=tree.place)
+    return values[:, 0, :].astype(np.float64)
+
+
+def _tree_of(estimator: Any, place: str) -> ObjectView:
+    tree = estimator.get("tree_") if isinstance(estimator, ObjectView) else None
+    if not isinstance(tree, ObjectView):
+        raise ReleaseError("has no `tree_`: was it fitted?", place=place)
+    return tree
+
+
+def _class_tree(estimator: Any, classes: int, place: str) -> TreeIR:
+    """A classification tree: shares as it predicts with them, counts where its weights are whole numbers of rows.
+
+    Since 1.3 scikit-learn keeps shares and, beside them, the weight of each node; before it kept weights by class.
+    """
+    tree = _tree_of(estimator, place)
+    arrays, nodes = _structure(tree)
+    values, weight = _values(tree, nodes, classes), nodes["weighted_n_node_samples"].astype(np.float64)
+    total = values.sum(axis=1, keepdims=True)
+    with np.errstate(all="ignore"):
+        shares = np.where(abs(total - 1) < CLOSE, values, values / total)
+        counts = shares * weight[:, None]
+    whole = bool((abs(counts - np.rint(counts)) <= CLOSE * np.maximum(1, counts)).all())
+    if not whole:
+        shares_of_weight = NodeNumbers("value", "weight", shares)
+        return TreeIR(**{**arrays, "numbers": (*arrays["numbers"], shares_of_weight)}, values=shares)
+    return TreeIR(**{**arrays, "size": np.rint(weight)}, values=shares, counts=np.rint(counts))
+
+
+def _rows_equal_people(estimator: Any, tree: TreeIR) -> bool:
+    """Does each node weigh as much as it has rows? Then no row was weighed or drawn more than once."""
+    samples = _tree_of(estimator, "").array("nodes")["n_node_samples"]
+    return tree.counts is not None and bool((tree.counts.sum(axis=1) == samples).all())
+
+
+def tree_classifier(estimator: ObjectView) -> EstimatorIR:
+    classes = classes_of(estimator)
+    tree = _class_tree(estimator, len(classes), estimator.place)
+    return EstimatorIR(classes, (tree,), "one", "exact" if _rows_equal_people(estimator, tree) else "unknown")
+
+
+def tree_regressor(estimator: ObjectView) -> EstimatorIR:
+    return EstimatorIR((), (_number_tree(estimator, estimator.place),), "one", "exact")
+
+
+def _number_tree(estimator: Any, place: str, times: float = 1.0, output: int | None = None) -> TreeIR:
+    tree = _tree_of(estimator, place)
+    arrays, nodes = _structure(tree)
+    return TreeIR(**arrays, values=times * _values(tree, nodes, 1), output=output)
+
+
+def forest_classifier(estimator: ObjectView) -> EstimatorIR:
+    """A forest that takes the mean of its trees' shares; on a bootstrap its counts are draws, not people."""
+    classes, members = classes_of(estimator), estimator.many("estimators_")
+    trees = tuple(_class_tree(one, len(classes), estimator.place) for one in members)
+    if not all(tree.counts is not None for tree in trees):
+        trees = tuple(replace(tree, counts=None) for tree in trees)
+    if estimator.get("bootstrap") is True:
+        trees = tuple(_with_draws(tree) for tree in trees)
+        counted: Counted = "bootstrap" if trees and trees[0].counts is not None else "unknown"
+    else:
+        plain = all(_rows_equal_people(one, tree) for one, tree in zip(members, trees, strict=True))
+        counted = "exact" if plain else "unknown"
+    return EstimatorIR(classes, trees, "mean_per_tree", counted, sampling=_bootstrap(estimator))
+
+
+def _bootstrap(estimator: ObjectView) -> Sampling:
+    """How many rows a forest draws for each tree; all of them where it does not draw."""
+    if estimator.get("bootstrap") is not True:
+        return NO_SAMPLING
+    draws = estimator.get("max_samples")
+    good = isinstance(draws, int | float) and not isinstance(draws, bool) and 0 < draws < 1e12
+    return Sampling(draws=draws if good else 1.0)
+
+
+def _with_draws(tree: TreeIR) -> TreeIR:
+    """The tree with its nodes' weights as numbers of draws, where they are whole."""
+    rows, weight, *others = tree.numbers
+    whole = bool((weight.values == np.rint(weight.values)).all())
+    return replace(tree, numbers=(rows, replace(weight, kind="draws" if whole else "weight"), *others))
+
+
+def forest_regressor(estimator: ObjectView) -> EstimatorIR:
+    members = estimator.many("estimators_")
+    trees = tuple(_number_tree(one, estimator.place) for one in members)
+    if estimator.get("bootstrap") is not True:
+        return EstimatorIR((), trees, "mean_per_tree", "exact")
+    drawn = tuple(_with_draws(tree) for tree in trees)
+    return EstimatorIR((), drawn, "mean_per_tree", "bootstrap", sampling=_bootstrap(estimator))
+
+
+def _stages(estimator: ObjectView) -> list[tuple[Any, ...]]:
+    """Gradient boosting's trees: a row for each stage, a column for each class."""
+    return [as_tuple(stage, estimator, "estimators_") for stage in estimator.many("estimators_")]
+
+
+def _boosted(estimator: ObjectView) -> tuple[TreeIR, ...]:
+    rate = float(estimator["learning_rate"])
+    return tuple(
+        _number_tree(one, estimator.place, rate, k if len(stage) > 1 else None)
+        for stage in _stages(estimator)
+        for k, one in enumerate(stage)
+    )
+
+
+def boosting_classifier(estimator: ObjectView) -> EstimatorIR:
+    """Of two classes the score is the second's, and 0 means the second: so that one stands first here."""
+    classes, prior, counted = classes_of(estimator), _prior(estimator), _of_subsample(estimator)
+    trees = _boosted(estimator)
+    if len(classes) > 2:
+        return EstimatorIR(classes, trees, "boost", counted, prior, sampling=_subsample(estimator))
+    turned = tuple(replace(tree, output=0) for tree in trees)
+    return EstimatorIR(classes[::-1], turned, "boost", counted, (prior[-1], 0.0), sampling=_subsample(estimator))
+
+
+def boosting_regressor(estimator: ObjectView) -> EstimatorIR:
+    init, base = estimator.get("init_"), 0.0
+    if isinstance(init, ObjectView) and init.kind == "DummyRegressor":
+        base = float(init.array("constant_").ravel()[0])
+    elif init != "zero":
+        raise ReleaseError("its boosting starts from another model's predictions", place=estimator.place)
+    counted = _of_subsample(estimator)
+    return EstimatorIR((), _boosted(estimator), "boost", counted, (base,), sampling=_subsample(estimator))
+
+
+def _of_subsample(estimator: ObjectView) -> Counted:
+    """What the nodes' rows are: some people alone where others were drawn out or set aside to know when to stop."""
+    if float(estimator.get("subsample", 1.0)) != 1.0 or estimator.get("n_iter_no_change") is not None:
+        return "sampled"
+    nodes = [_tree_of(one, estimator.place).array("nodes") for stage in _stages(estimator) for one in stage]
+    plain = all(np.array_equal(each["n_node_samples"], each["weighted_n_node_samples"]) for each in nodes)
+    return "exact" if plain else "unknown"
+
+
+def _subsample(estimator: ObjectView) -> Sampling:
+    """Which part of the rows each tree was grown on, and how many were set aside to know when to stop."""
+    rate, held_out = float(estimator.get("subsample", 1.0)), 0.0
+    if estimator.get("n_iter_no_change") is not None:
+        held_out = float(estimator.get("validation_fraction", 0.1))
+    if not 0 < rate <= 1 or not 0 <= held_out < 1:
+        raise ReleaseError("its `subsample` or `validation_fraction` is no share", place=estimator.place)
+    return Sampling((rate, rate), held_out=held_out)
+
+
+def _prior(estimator: ObjectView) -> tuple[float, ...]:
+    """What boosting of classes starts from: nothing, or the link of the classes' shares, as there."""
+    init, classes = estimator.get("init_"), len(as_tuple(estimator["classes_"], estimator, "classes_"))
+    if init == "zero":
+        return (0.0,) * classes
+    if not isinstance(init, ObjectView) or init.kind != "DummyClassifier" or init.get("strategy") != "prior":
+        raise ReleaseError("its boosting starts from another model's predictions", place=estimator.place)
+    least = float(np.finfo(np.float64).eps)
+    shares = np.clip(init.array("class_prior_").astype(np.float64), least, 1 - least)
+    if classes > 2:  # the multinomial link: logarithms, centred by their geometric mean
+        return tuple((np.log(shares) - np.log(shares).mean()).tolist())
+    odds = math.log(shares[1] / (1 - shares[1]))
+    return (0.0, odds / 2 if estimator.get("loss") == "exponential" else odds)

@@ -1,0 +1,415 @@
+"""Content of a fitted scikit-learn model and its skops file that is not part of the model."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from leafgate.api import (
+    LETTERS_PER_NUMBER,
+    MANY_NUMBERS,
+    CategoryList,
+    ContentField,
+    ContentKind,
+    FileDisclosure,
+    ObjectView,
+    UnreadTracker,
+    ZipParts,
+    content_size,
+    has_known_words,
+    stray_bytes,
+)
+from leafgate_sklearn.feature import PipelineFeature, is_missing, text_of
+
+SINGLE_VALUES = """
+accept_sparse add_indicator alpha approx_hessian base_estimator bootstrap ccp_alpha check_inverse clip closs constant_
+constant_hessian copy criterion device do_early_stopping_ dtype early_stopping encoded_missing_value error_on_new
+estimator estimator_ feature_name_combiner feature_names_out features fill_value force_int_remainder_cols func
+handle_unknown high high_inclusive _infrequent_enabled init interval_y_pred interval_y_true inverse_func
+keep_empty_features l2_regularization learning_rate loss low low_inclusive max_bins max_depth max_features
+max_features_ max_iter max_leaf_nodes max_samples memory min_frequency min_impurity_decrease min_impurity_split
+min_samples_leaf min_samples_split min_weight_fraction_leaf missing_values missing_values_bin_idx_ n_bins n_classes
+n_estimators n_estimators_ _n_features n_features n_features_in_ n_iter_no_change n_jobs n_outputs n_outputs_
+_n_samples _n_samples_bootstrap n_threads n_trees_per_iteration_ node_count oob_score oob_score_ pattern _precomputed
+presort quantile random_state remainder scoring _sklearn_version sparse sparse_output sparse_output_ sparse_threshold
+splitter _strategy strategy subsample tol transform_input unit_variance unknown_value _use_validation_data validate
+validation_fraction verbose verbose_feature_names_out warm_start with_centering with_mean with_scaling with_std xp
+y_true_int y_true_one_hot
+"""
+PER_FEATURE = """
+categorical_features center_ data_max_ data_min_ data_range_ drop drop_idx_ _drop_idx_after_grouping feature_names_in_
+features_ is_categorical_ _is_categorical_remapped max_abs_ max_categories mean_ min_ monotonic_cst n_samples_seen_
+scale_ statistics_ var_
+"""
+LARGE = """
+_baseline_prediction _bin_mapper bin_thresholds_ binned_left_cat_bitsets categories categories_ class_indexing_offsets
+_columns constant _default_to_infrequent_mappings dtype_exclude dtype_include estimators_ _feature_subsample_rng
+_fill_dtype _fit_dtype _fitted_with_sw gamma gauss has_gauss indicator_ _infrequent_indices init_ is_categorical K
+known_categories _label_encoder link _loss _missing_indices n_bins_non_missing_ _n_classes _n_outputs
+_name_to_fitted_passthrough oob_decision_function_ oob_improvement_ oob_prediction_ oob_scores_ output_indices_
+_predictors _preprocessor _random_seed raw_left_cat_bitsets _remainder _rng _sample_weight _scorer steps train_score_
+transformer_list _transformer_to_input_indices transformers transformers_ tree_ validation_score_
+"""
+SETTING = re.compile(r"[\w.+<>/:()-]{0,40}( [\w.+<>/:()-]{1,20}){0,2}")
+"""A setting that is a text, or the name of a step: up to three words."""
+
+
+def _attributes(names: str, max_values: int | str | None = None) -> dict[str, ContentField]:
+    return dict.fromkeys(names.split(), ContentField(ContentKind.ANY, SETTING, max_values=max_values))
+
+
+ATTRIBUTES: Mapping[str, ContentField] = {
+    **_attributes(SINGLE_VALUES, 1),
+    **_attributes(PER_FEATURE, "features"),
+    **_attributes("interaction_cst", "twice the features"),
+    **_attributes("class_weight class_prior_", "classes"),
+    **_attributes("feature_range quantile_range", 2),
+    **_attributes("kw_args inv_kw_args transformer_weights n_classes_ _sklearn_output_config", 10),
+    **_attributes("estimator_params", 30),
+    **_attributes("_n_features_outs", 1_000),
+    **_attributes("nodes", "numbers of nodes"),
+    **_attributes("values", "numbers of leaves"),
+    **_attributes("state bit_generator", 0),
+    **_attributes(f"classes_ {LARGE}"),
+}
+"""Attributes of scikit-learn's objects: read, disclosed elsewhere, or settings, with the most plain values of each.
+
+Generators of random numbers, which have a `state` and a `bit_generator`, are disclosed as such and not looked into.
+"""
+
+TREE = "left_child right_child feature threshold impurity n_node_samples weighted_n_node_samples missing_go_to_left"
+PREDICTOR = (
+    "value count feature_idx num_threshold missing_go_to_left left right gain depth is_leaf bin_threshold "
+    "is_categorical bitset_idx"
+)
+FIELDS = {"Tree": frozenset(TREE.split()), "TreePredictor": frozenset(PREDICTOR.split())}
+PADDING = 8
+"""Bytes that a compiler leaves between the fields of a node."""
+
+
+WRITTEN = """
+absolute ada adaboostclassifier adaboostregressor all allow array as auto bagging baggingclassifier baggingregressor
+balanced best binarizer binary binning binomial bitset bool boost boosting both box builtins bytearray bytes category
+cats centerer child children classifier clf cls code codes column columntransformer complex compose concat counter cox
+cy d datetime decisiontreeclassifier decisiontreeregressor defaultdict deny deprecated deviance dict discretization
+discretizer dt dummy dummyclassifier dummyregressor dxsm else embedding encode encoded encoders encoding ensemble
+ensure entropy est exist exp expm exponential extra extratreeclassifier extratreeregressor extratreesclassifier
+extratreesregressor false fdr featureunion filled final finite first flag flags float forest fpr frame frequent
+friedman from functions functiontransformer functools fwe gain gaps gb gbc gbm generic gini go gradient
+gradientboostingclassifier gradientboostingregressor half hgb hist histgradientboostingclassifier
+histgradientboostingregressor huber identity if iforest ignore imputation impute imputed imputer inc index is
+isolation isolationforest it johnson json kbinsdiscretizer kernel kernelcenterer key keywords knn knnimputer kwds
+labelbinarizer labelencoder labels lad large last learn learner log logit logs ls mae main make maxabsscaler median
+method minmaxscaler missingindicator model most mse mt mtrand multi multilabelbinarizer multinomial na namespace nan
+nd ndarray nested nominal none normalizer num number numbers numeric numerical numpy nums object ohe onehot
+onehotencoder only ord ordered ordinal ordinalencoder other p pandas partial pass pcg percentile philox pipe pipeline
+poisson polars polynomial polynomialfeatures pool pos power powertransformer predictor prep preprocess preprocessing
+quantiletransformer raise randomforestclassifier randomforestregressor randomtreesembedding rare regressor rest rf rfe
+rfecv right robust robustscaler scaled scaler second select selection selector seq sequence sequential series set sfc
+side simple simpleimputer size slice spawn spawned spline splinetransformer sqrt square squared stacking
+stackingclassifier stackingregressor standard standardscaler step stop str stratified string target targetencoder text
+texts then timedelta transformed transformedtargetregressor tuple two type types ufunc uint uinteger uniform union
+univariate utils voting votingclassifier votingregressor warn ways weighted yeo zero
+"""
+WORDS = frozenset(re.findall("[a-z]+", f"{' '.join(ATTRIBUTES)} {WRITTEN}".lower()))
+"""Words in texts of scikit-learn's files: classes, modules, settings, names that people give steps of a pipeline."""
+
+PREFIXES = frozenset(
+    ["cats", "code", "dummy", "eq", "gt", "if", "in", "is", "le", "lt", "nan", "onehot", "text", "value"]
+)
+"""Words that encoders add to names of features."""
+
+PRODUCERS = frozenset({"in", "learn", "memory", "scikit", "skops"})
+"""Words of what models read from skops files, or from memory, are called."""
+
+STEPS = 2_000_000
+STEPS_OF = {"steps", "transformers", "transformers_", "transformer_list"}
+MAX_STEPS_NAMED = 50
+"""Steps of one pipeline, parts of one transformer: what has more of them has names of something else."""
+
+GENERATORS = {"RandomState", "Generator"}
+
+
+def unread_content(root: ObjectView, features: Sequence[PipelineFeature]) -> tuple[FileDisclosure, ...]:
+    """What the model does not need: attributes that a user set, the generator's state, names of dropped columns."""
+    own = {one.name for one in features} | {one.origin.column for one in features}
+    tracker, names, random = UnreadTracker(WORDS), set[str](), False
+    for each in _objects(root):
+        random |= each.kind in GENERATORS
+        if each.kind not in GENERATORS:
+            _check_object(tracker, each)
+        names |= {str(name) for name in _listed(each.get("feature_names_in_"))}
+    unknown_names = {name for name in names - own if name.partition("__")[2] not in own}
+    says = f"the names of {len(unknown_names)} column(s) that the model does not use (feature_names_in_)"
+    found = [FileDisclosure("column_names", "medium", says)] if unknown_names else []
+    found += [SEED] if random else []
+    return (*found, *tracker.disclosures())
+
+
+def _check_object(tracker: UnreadTracker, each: ObjectView) -> None:
+    """Check the attributes of an object, the names of its steps, and the fields of its nodes."""
+    values = {name: each.get(name) for name in sorted(each.names)}
+    for name in values.keys() - ATTRIBUTES.keys():
+        if (value := values.pop(name)) is not None:  # a later scikit-learn may have attributes of known words
+            least = 0 if has_known_words(name, WORDS) else MANY_NUMBERS
+            tracker.add("an attribute that scikit-learn does not have", max(content_size(value), least))
+    tracker.check_table(values, ATTRIBUTES, _limits(each.kind, values), "attributes")
+    for name in sorted(STEPS_OF & values.keys()):
+        _check_names_of_steps(tracker, values[name])
+    nodes = values.get("nodes")
+    if each.kind in FIELDS and isinstance(nodes, np.ndarray) and nodes.dtype.names is not None:
+        _check_nodes(tracker, nodes, FIELDS[each.kind])
+
+
+def _limits(kind: str, values: Mapping[str, Any]) -> dict[str, int]:
+    """The most values of each kind that an object may have; any number where it does not say how many there are."""
+    features, classes = values.get("n_features_in_"), values.get("classes_")
+    most = max(features, 1) if isinstance(features, int) else sys.maxsize
+    return {
+        "features": most,
+        "twice the features": 2 * most,
+        "classes": len(classes) if isinstance(classes, tuple | np.ndarray) else sys.maxsize,
+        "numbers of nodes": sys.maxsize if kind in FIELDS else 0,
+        "numbers of leaves": sys.maxsize if kind == "Tree" else 0,
+    }
+
+
+def _check_names_of_steps(tracker: UnreadTracker, steps: Any) -> None:
+    """Record names of steps that are not short words, or of more steps than a pipeline has."""
+    named = [step[0] for step in steps if isinstance(step, tuple) and step] if isinstance(steps, tuple) else []
+    texts = [name for name in named if isinstance(name, str)]
+    unknown = [name for name in texts if not SETTING.fullmatch(name)] if len(texts) <= MAX_STEPS_NAMED else texts
+    if unknown:
+        tracker.add_text("names of steps of an object", *unknown)
+
+
+def _check_nodes(tracker: UnreadTracker, nodes: np.ndarray, known: Collection[str]) -> None:
+    """Record fields of an array of nodes that scikit-learn does not have, and bytes between its fields."""
+    names = nodes.dtype.names or ()
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        tracker.add("fields of nodes that are not read", sum(nodes[name].size for name in unknown))
+    padding = nodes.dtype.itemsize - sum(nodes.dtype[name].itemsize for name in names)
+    if padding > PADDING:
+        tracker.add("bytes between the fields of nodes", len(nodes) * padding // 8)
+    for name, most in (("depth", len(nodes)), ("bin_threshold", 256)):
+        if name in names and (nodes[name].dtype.kind not in "iu" or (nodes[name] >= most).any()):
+            tracker.add("fields of nodes that are not read", int(nodes[name].size))
+
+
+def category_lists(root: ObjectView) -> tuple[CategoryList, ...]:
+    """Every list of values that an object of the file holds, whether any feature is made with it or not.
+
+    Encoders keep them fitted (`categories_`) and as they were asked for (`categories`), label encoders as `classes_`,
+    imputers what they fill gaps with.
+    """
+    found = list[CategoryList]()
+    for each in _objects(root):
+        names = [str(name) for name in _listed(each.get("feature_names_in_"))]
+        fill = each.get("fill_value")
+        for key in ("categories_", "categories"):
+            result = each.get(key)
+            lists = list(result) if isinstance(result, tuple | np.ndarray) else []
+            columns = names if len(names) == len(lists) else [""] * len(lists)
+            found += [_values(column, one, fill) for column, one in zip(columns, lists, strict=True)]
+        if each.kind in LABEL_ENCODERS:
+            found.append(_values("", each.get("classes_"), fill))
+        found += [_values("", (one,), fill) for one in _listed(each.get("statistics_")) if isinstance(one, str)]
+    return tuple(dict.fromkeys(one for one in found if one.values))
+
+
+LABEL_ENCODERS = {"LabelEncoder", "LabelBinarizer", "MultiLabelBinarizer", "TargetEncoder"}
+
+
+def _values(column: str, document: Any, fill: Any) -> CategoryList:
+    return CategoryList(
+        column, frozenset(text_of(one) for one in _listed(document) if not is_missing(one) and one != fill)
+    )
+
+
+def names_in(root: ObjectView) -> tuple[str, ...]:
+    """The names of columns that any object of the file was given."""
+    return tuple({str(name): None for each in _objects(root) for name in _listed(each.get("feature_names_in_"))})
+
+
+SEED = FileDisclosure("seed", "medium", "the state of the generator of random numbers that it was trained with")
+
+
+def _objects(whole: ObjectView) -> Iterator[ObjectView]:
+    """Every object that another has, trees too."""
+    waiting: list[Any] = [whole]
+    for _ in range(STEPS):
+        if not waiting:
+            return
+        here = waiting.pop()
+        if isinstance(here, ObjectView):
+            yield here
+            if here.kind not in GENERATORS:
+                waiting.extend(each for name in sorted(here.names) if _deep(each := here.get(name)))
+        else:
+            waiting.extend(filter(_deep, here.values() if isinstance(here, Mapping) else here))
+
+
+def _deep(thing: Any) -> bool:
+    return isinstance(thing, ObjectView | tuple | Mapping)
+
+
+def _listed(names: Any) -> Sequence[Any]:
+    if isinstance(names, np.ndarray):
+        return list(names.ravel().tolist())
+    return names if isinstance(names, tuple) else ()
+
+
+KEYS = {
+    *("__class__", "__id__", "__loader__", "__module__", "__reduce__", "_skops_version", "content", "file"),
+    *("is_json", "key_types", "protocol", "shape", "type"),
+}
+NAMES = {"TypeNode", "FunctionNode"}
+"""Nodes that are a name, with nothing in them."""
+
+OPAQUE = {"LossNode", "PartialNode", "DTypeNode"}
+"""Nodes whose content is not read; those that skops writes hold no arrays of numbers."""
+
+BYTES = 8
+SMALL = 192
+"""Bytes of the array that scikit-learn makes a tree with: how many classes its one output has."""
+
+OWN = KEYS - {"content", "key_types", "shape", "__reduce__"}
+"""Entries of a node that are one text or number."""
+
+FILE = re.compile(r"[0-9]{1,20}\.npy")
+"""The name skops gives an array: its identity in Python's memory."""
+
+VERSION = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){1,3}((\.?dev|rc|a|b|\.post)[0-9]{1,3})?")
+MAX_ID = 2**64
+MAX_PROTOCOL = 100
+
+
+def unread_skops_content(
+    parts: ZipParts, content: bytes, top: Mapping[str, Any], schema: str, names: Collection[str]
+) -> tuple[FileDisclosure, ...]:
+    """What the file holds besides the model; `names` are those of columns, values and classes that it discloses."""
+    tracker = UnreadTracker(WORDS)
+    _check_zip(tracker, parts, content)
+    referred = _check_schema(tracker, parts, top)
+    for name, size in parts.sizes.items():
+        if name != schema and name not in referred:
+            tracker.add("an entry that nothing refers to", size // BYTES)
+    _check_texts(tracker, parts, top, schema, names)
+    return tracker.disclosures()
+
+
+def _check_texts(tracker: UnreadTracker, parts: ZipParts, top: Any, schema: str, names: Collection[str]) -> None:
+    """Record texts of the schema and of arrays that neither scikit-learn nor skops writes."""
+    classes, modules, plain, unusual = set[str](), set[str](), set[str](), 0
+    waiting: list[Any] = [top]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, str):
+            plain.add(_plain(here))
+        if isinstance(here, list):
+            waiting.extend(here)
+        if not isinstance(here, dict):
+            continue
+        fields = {key: here[key] for key in OWN & here.keys() if isinstance(here[key], str | int)}
+        plain |= here.keys() - KEYS
+        classes |= {str(fields[key]) for key in ("__class__", "__loader__", "type") if key in fields}
+        modules |= {str(fields["__module__"])} if "__module__" in fields else set()
+        unusual += not _numbers_fit(fields)
+        waiting.extend(here[key] for key in here.keys() - fields.keys())
+    tracker.check_words("names of classes", classes)
+    tracker.check_words("names of modules", modules)
+    if unusual:
+        tracker.add("numbers and versions that skops does not write", max(MANY_NUMBERS, unusual))
+    tracker.check_words("texts of the schema", plain, names)
+    for name in parts.sizes:
+        if name != schema:
+            if not FILE.fullmatch(name):
+                tracker.add_text("an entry's name", name)
+            tracker.check_words("texts of arrays", _texts_of(parts.array(name)), names)
+
+
+def _plain(content: str) -> str:
+    """The text that a plain value is: as JSON, where it is one; numbers are none."""
+    if content.startswith('"') and content.endswith('"'):
+        try:
+            return str(json.loads(content))
+        except ValueError:
+            return content
+    return "" if NUMBER.fullmatch(content) else content
+
+
+NUMBER = re.compile(r"-?([0-9]{1,40}|[0-9.]{1,24}(e[-+]?[0-9]{1,3})?|NaN|Infinity)|true|false|null")
+
+
+def _numbers_fit(document: Mapping[str, Any]) -> bool:
+    """Are a node's identity, version and the like what skops writes?"""
+    ids, protocol, version = (document.get(key, 0) for key in ("__id__", "protocol", "_skops_version"))
+    return (
+        type(ids) is int
+        and abs(ids) < MAX_ID
+        and type(protocol) is int
+        and 0 <= protocol < MAX_PROTOCOL
+        and (version == 0 or (isinstance(version, str) and VERSION.fullmatch(version) is not None))
+        and isinstance(document.get("is_json", True), bool)
+        and isinstance(document.get("file", ""), str)
+    )
+
+
+def _texts_of(array: np.ndarray) -> Iterator[str]:
+    """Texts that an array holds, and names of its fields."""
+    for name, result in (array.dtype.fields or {}).items():
+        yield from (name, *(map(str, result[2:])))
+    if array.dtype.kind == "U":
+        yield from map(str, array.ravel())
+    if array.dtype.kind in "SV" and array.dtype.fields is None:
+        yield from (bytes(each).decode("utf-8", "replace") for each in array.ravel())
+
+
+def _check_zip(tracker: UnreadTracker, parts: ZipParts, content: bytes) -> None:
+    """Record comments, and bytes that belong to no entry."""
+    infos, end = parts.archive.infolist(), len(parts.archive.comment)
+    if end:
+        tracker.add("the zip's comment", max(MANY_NUMBERS, end // LETTERS_PER_NUMBER))
+    comments = sum(len(info.comment) for info in infos)
+    if comments:
+        tracker.add("a comment of a zip's entry", max(MANY_NUMBERS, comments // LETTERS_PER_NUMBER))
+    stray = stray_bytes(parts.archive, content)
+    if stray:
+        tracker.add("bytes of the zip that belong to no entry", max(MANY_NUMBERS, stray // BYTES))
+
+
+def _check_schema(tracker: UnreadTracker, parts: ZipParts, top: Mapping[str, Any]) -> set[str]:
+    """Record entries of nodes that nobody reads; the names of the arrays that some node refers to."""
+    referred = set[str]()
+    waiting: list[tuple[Any, str]] = [(top, "")]
+    while waiting:
+        here, inside = waiting.pop()
+        if isinstance(here, list):
+            waiting.extend((each, inside) for each in here)
+        if not isinstance(here, dict):
+            continue
+        kind = here.get("__loader__")
+        node = isinstance(kind, str)
+        if node:
+            for key in here.keys() - KEYS:
+                tracker.add_text("an entry of a node", str(here[key]))
+            if kind in NAMES and "content" in here:
+                tracker.add_text("content of a name", str(here["content"]))
+            if inside == "key_types" and kind not in {"ListNode", "TypeNode", "CachedNode"}:
+                tracker.add_text("content of a name", str(here))
+            inside = str(kind) if kind in OPAQUE and not inside else inside
+            name = here.get("file")
+            if isinstance(name, str):
+                referred.add(name)
+                size = parts.sizes.get(name, 0)
+                if inside in {*OPAQUE, "__reduce__"} and size > SMALL:
+                    tracker.add("an array that the model does not read", size // BYTES)
+        special = {"key_types", "__reduce__"}
+        waiting.extend((value, key if node and key in special else inside) for key, value in here.items())
+    return referred

@@ -1,0 +1,44 @@
+"""XGBoost's files, JSON and UBJSON.
+
+`ubjson` parses the binary form to what JSON would be, `reader` builds the model, `node_sizes` computes the people at
+every node from sums of second derivatives, `unread` records the rest of the document.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leafgate.api import ModelReader, ReaderTexts, hookimpl
+
+if TYPE_CHECKING:
+    from leafgate.api import ModelIR
+
+leafgate_api = ">=2,<3"
+
+
+def sniff(head: bytes) -> bool:
+    """Does the file begin as XGBoost's JSON and UBJSON do?"""
+    text = head.lstrip()
+    as_json = text[:1] == b"{" and text[1:].lstrip().startswith(b'"learner"')
+    return as_json or (head[:1] == b"{" and head[1:2] in {b"L", b"l", b"i", b"U", b"I"} and b"learner" in head[:24])
+
+
+def read(content: bytes, place: str) -> ModelIR:
+    """The model in a JSON or UBJSON file of XGBoost's, not yet checked."""
+    from leafgate_xgboost import reader
+
+    return reader.read(content, place)
+
+
+def texts() -> ReaderTexts:
+    """Words of the producer."""
+    return ReaderTexts(producers=frozenset({"xgboost"}))
+
+
+XGBOOST = ModelReader(name="xgboost", sniff=sniff, read=read, max_bytes=256 * 2**20, texts=texts)
+"""The files that `Booster.save_model` writes."""
+
+
+@hookimpl
+def model_readers() -> list[ModelReader]:
+    return [XGBOOST]

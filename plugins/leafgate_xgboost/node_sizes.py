@@ -1,0 +1,83 @@
+"""The number of people at every node, from the sums of second derivatives that XGBoost writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from leafgate.api import LEAF, FileDisclosure, Floats, Ids, TreeIR
+
+CLOSE = 1e-5
+"""Sums in single precision are off by this part."""
+
+ROUNDING = 0.02
+"""A number of people may be off by so much."""
+
+
+def sizes(
+    trees: tuple[TreeIR, ...],
+    base: Sequence[float],
+    objective: str,
+    rounds: Ids | None,
+    *,
+    weighted: bool,
+) -> tuple[tuple[TreeIR, ...], list[FileDisclosure]]:
+    """The trees with the people on every node where the file has them, and what the sums disclose.
+
+    In the first round everybody has the same second derivative: of the logistic loss p (1 - p), of softmax
+    2 p (1 - p), p being the chance that the base gives, of squared errors 1. Divided by it, the sums are numbers of
+    people, if nobody weighed more than others; where the classes have weights (`weighted`), they are sums of these.
+
+    Source: XGBoost 3.2, src/objective/regression_loss.h, src/objective/multiclass_obj.cu.
+    """
+    if not any(tree.numbers for tree in trees):
+        return trees, []
+    first = int(rounds[1]) if rounds is not None and len(rounds) > 1 else 0
+    result, whole = list(trees), False
+    for i, tree in enumerate(trees):
+        sums = tree.numbers[0].values if tree.numbers else None
+        each = _second_derivative(base, objective, tree.output)
+        everywhere = each == 1.0
+        if sums is not None and each is not None and (i < first or everywhere) and len(sums) == tree.nodes:
+            people = _people(tree, sums / each)
+            whole |= people is not None
+            result[i] = tree if people is None or weighted else replace(tree, size=people)
+    found = [
+        FileDisclosure(
+            "second derivatives",
+            "high",
+            "the sum of second derivatives on every node: people, the unsure ones weighing more",
+        )
+    ]
+    if whole:
+        says = "the people on every node of the first trees; with the leaves' values the people of each class"
+        found.insert(0, FileDisclosure("sizes", "high", says, "counts"))
+    return tuple(result), found
+
+
+def _second_derivative(base: Sequence[float], objective: str, output: int | None) -> float | None:
+    """That of anybody in the first round; None where it is not the same for everybody."""
+    if objective in {"reg:squarederror", "reg:linear"}:
+        return 1.0
+    if objective in {"binary:logistic", "binary:logitraw"}:
+        chance = 1 / (1 + np.exp(np.clip(-base[0], -25, 25)))
+        return float(chance * (1 - chance))
+    if objective.startswith("multi:") and output is not None and output < len(base):
+        parts = np.exp(np.array(base) - max(base))
+        chance = parts[output] / parts.sum()
+        return max(float(2 * chance * (1 - chance)), 1e-12)
+    return None
+
+
+def _people(tree: TreeIR, values: Floats) -> Floats | None:
+    """The numbers as whole ones, if that is what they are and a node's children together have its own."""
+    people = np.rint(values)
+    inner = np.flatnonzero(tree.feature != LEAF)
+    if (people < 0).any() or (abs(values - people) > np.maximum(ROUNDING, CLOSE * people)).any() or people[0] < 1:
+        return None
+    below = np.concatenate([tree.low[inner], tree.high[inner]])
+    if len(below) and (below.min() < 0 or below.max() >= tree.nodes):
+        return None
+    return people if (people[tree.low[inner]] + people[tree.high[inner]] == people[inner]).all() else None

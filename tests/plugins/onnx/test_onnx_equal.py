@@ -1,0 +1,77 @@
+"""ONNX's tests whether a number is another, or not: both are of single precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
+
+from installed_readers import read_foreign
+from leafgate.algorithms.prediction import predict
+from leafgate.models.lowering.encoding import Encoding
+from leafgate.models.lowering.release import lower_model
+from leafgate.models.scrub.scrub import predicted
+from random_tables import categorical, numeric, table_of
+
+TENTHS = [0.1, 0.3, 0.2, float(np.float32(0.1)), float(np.nextafter(np.float32(0.1), np.float32(1))), -1.0]
+
+
+def model(first: str, second: str) -> onnx.ModelProto:
+    """Two tests one after another, of a first number that is 0.3 and a second that is 0.1."""
+    node = helper.make_node(
+        "TreeEnsembleClassifier",
+        ["X"],
+        ["l", "p"],
+        domain="ai.onnx.ml",
+        nodes_treeids=[0] * 5,
+        nodes_nodeids=[0, 1, 2, 3, 4],
+        nodes_featureids=[0, 1, 0, 0, 0],
+        nodes_modes=[first, second, "LEAF", "LEAF", "LEAF"],
+        nodes_values=[0.3, 0.1, 0.0, 0.0, 0.0],
+        nodes_truenodeids=[1, 2, 0, 0, 0],
+        nodes_falsenodeids=[4, 3, 0, 0, 0],
+        nodes_missing_value_tracks_true=[0] * 5,
+        class_treeids=[0] * 9,
+        class_nodeids=[2, 2, 2, 3, 3, 3, 4, 4, 4],
+        class_ids=[0, 1, 2] * 3,
+        class_weights=[0.8, 0.1, 0.1, 0.1, 0.7, 0.2, 0.1, 0.3, 0.6],
+        classlabels_strings=["no", "yes", "perhaps"],
+    )
+    given = [helper.make_tensor_value_info("X", TensorProto.FLOAT, [None, 2])]
+    labels = helper.make_tensor_value_info("l", TensorProto.STRING, [None])
+    chances = helper.make_tensor_value_info("p", TensorProto.FLOAT, [None, 2])
+    graph = helper.make_graph([node], "g", given, [labels, chances])
+    sets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    return helper.make_model(graph, opset_imports=sets, ir_version=9)
+
+
+@pytest.mark.parametrize("first", ["BRANCH_EQ", "BRANCH_NEQ", "BRANCH_LEQ"])
+@pytest.mark.parametrize("second", ["BRANCH_EQ", "BRANCH_NEQ"])
+def test_equal_numbers_are_equal_in_single_precision(first: str, second: str) -> None:
+    document = model(first, second)
+    read = read_foreign(document.SerializeToString(), "m.onnx")
+    rows = np.array([(x, z) for x in TENTHS for z in TENTHS])
+    answered: Any = ReferenceEvaluator(document).run(None, {"X": rows.astype(np.float32)})
+    assert np.array_equal(np.array(read.classes)[predicted(read, rows)], answered[0])
+
+
+@pytest.mark.parametrize("mode", ["BRANCH_EQ", "BRANCH_NEQ"])
+def test_codes_of_the_policys_values_are_compared_in_single_precision(mode: str) -> None:
+    columns = (
+        categorical("x", "quasi_identifier", values=("a", "b")),
+        numeric("z", "quasi_identifier"),
+        categorical("y", "class", "sensitive", values=("no", "yes", "perhaps")),
+    )
+    table = table_of(columns, [(value, z, "no") for value in ("a", "b") for z in (0.05, 0.1, 0.5)])
+    document = model(mode, "BRANCH_LEQ")
+    read = read_foreign(document.SerializeToString(), "m.onnx")
+    x, z = read.features
+    said = {x: Encoding(column="x", codes={"a": 0.3, "b": 0.1}), z: Encoding(column="z")}
+    release = lower_model(read, b"file", table.schema, said, "m.onnx").release
+    rows = np.column_stack([np.where(table.codes("x") == 0, 0.3, 0.1), table.numbers("z")]).astype(np.float32)
+    answered: Any = ReferenceEvaluator(document).run(None, {"X": rows})
+    assert np.array_equal(np.array(table.schema.classes)[predict(release, table)], answered[0])

@@ -1,0 +1,126 @@
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hostile_skops import HOSTILE, RAN, SCHEMA, parts, schema_with, with_schema, zipped
+from installed_readers import read_foreign
+from leafgate.bounded.objects import ObjectView
+from leafgate.errors import ReleaseError
+from leafgate.ir.features import CategoryCodes
+from leafgate.models.formats.native import written
+from leafgate_sklearn.feature import raw
+from leafgate_sklearn.pipeline import transformed
+from patience import ends_soon
+from refused_models import assert_read_or_refused
+from sample_model import MODEL
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_file_is_refused_soon_and_runs_nothing(name: str) -> None:
+    RAN.unlink(missing_ok=True)
+    content = HOSTILE[name]()
+    with ends_soon(), pytest.raises(ReleaseError) as caught:
+        read_foreign(content, "model.skops")
+    assert caught.value.exit_code == 2
+    assert not RAN.exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["10 GB header", "zip bomb", "a bomb that lies", "a schema of lists", "header of 4 GB"]
+)
+def test_a_hostile_file_takes_little_memory(name: str, tmp_path: Path) -> None:
+    if not Path("/proc/self/status").exists():
+        pytest.skip("this system does not say how much memory a process took")
+    (tmp_path / "m.skops").write_bytes(HOSTILE[name]())
+    program = (
+        "import pathlib; from leafgate.models.reader import read_foreign\n"
+        "from leafgate.api.registry import load_plugins\n"
+        "from leafgate.errors import ReleaseError\n"
+        f"try: read_foreign(pathlib.Path({str(tmp_path / 'm.skops')!r}).read_bytes(), 'm', load_plugins().readers)\n"
+        "except ReleaseError: print(pathlib.Path('/proc/self/status').read_text().partition('VmHWM:')[2].split()[0])"
+    )
+    output = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+    assert int(output) * 1024 < 500 * 2**20
+
+
+@given(st.data())
+def test_a_part_with_some_bytes_changed_is_read_or_refused(data: st.DataObject) -> None:
+    entries = parts()
+    name = data.draw(st.sampled_from(sorted(entries)))
+    content = bytearray(entries[name])
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    assert_read_or_refused(zipped({**entries, name: bytes(content)}), "model.skops")
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(st.data())
+def test_a_schema_with_anything_at_some_node_is_read_or_refused(data: st.DataObject) -> None:
+    document = json.loads(SCHEMA)
+    here = document
+    while True:
+        keys = list(here) if isinstance(here, dict) else list(range(len(here)))
+        key = data.draw(st.sampled_from(keys))
+        if not isinstance(here[key], dict | list) or not here[key] or data.draw(st.integers(0, 3)) == 0:
+            here[key] = data.draw(ANYTHING)
+            break
+        here = here[key]
+    assert_read_or_refused(with_schema(json.dumps(document).encode()), "model.skops")
+
+
+def thing(kind: str, **facts: Any) -> ObjectView:
+    return ObjectView(kind, "model", frozenset(facts), facts.__getitem__)
+
+
+def test_many_categories_take_no_more_time_and_memory_than_there_are() -> None:
+    """4,000 categories, one feature each, scaled afterwards; in pairs of category and feature they are 16 millions."""
+    values = tuple(f"z{i}" for i in range(4_000))
+    with ends_soon():
+        made = transformed(thing("OneHotEncoder", categories_=(values,)), raw(["zip"]), "model")
+        scaler = thing("MaxAbsScaler", scale_=np.full(4_000, 2.0))
+        made = transformed(scaler, made, "model")
+        codes = made[17].origin
+        assert isinstance(codes, CategoryCodes)
+        assert (made[17].name, codes.otherwise) == ("zip_z17", None)
+        assert {value for value in values if codes.codes[value] == 0.5} == {"z17"}
+        assert codes.codes["z18"] == 0.0
+        model = replace(MODEL, features=tuple(one.name for one in made), origins=tuple(one.origin for one in made))
+        content = written(model)
+        assert len(content) < 10**6
+        again = read_foreign(content, "model").origins
+        assert again is not None
+        assert again[17] == codes
+
+
+def test_names_of_many_columns_are_found_at_once() -> None:
+    names = tuple(f"c{i}" for i in range(60_000))
+    with ends_soon():
+        part = ("a", "passthrough", names)
+        assert len(transformed(thing("ColumnTransformer", transformers_=(part,)), raw(names), "model")) == 60_000
+        twice = thing("ColumnTransformer", transformers_=(part,) * 10_000)
+        with pytest.raises(ReleaseError, match="makes more than 100,000 features"):
+            transformed(twice, raw(names), "model")
+
+
+def test_a_forged_name_of_a_class_is_not_told() -> None:
+    forged = b'"__class__": "Popen\\nverdict: PASS' + b"x" * 5_000 + b'"'
+    with pytest.raises(ReleaseError) as caught:
+        read_foreign(schema_with(b'"__class__": "DecisionTreeClassifier"', forged), "model.skops")
+    said = str(caught.value).partition(", which")[0]
+    assert "is a class that is not known here" in said
+    assert "Popen" not in str(caught.value)
+    assert len(said) < 200
