@@ -227,33 +227,31 @@ def worst_classes(
     """
     case = case.with_own_record("derived")  # the groups show what is derived, whatever was scored
     sign = 1 if direction == "at_least" else -1
-    rows = pd.DataFrame(
-        {"group": _class_numbers(case), "score": sign * scores, "people": case.table.persons, "past": past}
-    )
-    rows["possible"] = _possible_values(case)
-    sizes = rows.groupby("group")["people"].sum()
-    past_limit = rows[rows["past"]].sort_values(["score", "possible"], kind="stable").reset_index().groupby("group")
-    worst = past_limit[["score", "possible"]].first()
-    worst["people"] = sizes
-    chosen = worst.sort_values(["score", "people", "possible"], kind="stable").head(MAX_WORST_CLASSES)
-    first = past_limit["index"].first()
+    score, possible = sign * scores.to_numpy(), _possible_values(case)
+    classes, number = np.unique(_class_numbers(case), return_inverse=True)
+    people = np.bincount(number, weights=case.table.persons)
+    rows = np.flatnonzero(past)
+    rows = rows[np.lexsort((possible[rows], score[rows]))]
+    past_limit, first = np.unique(number[rows], return_index=True)
+    worst = rows[first]  # of each class past the limit the record worst off
+    chosen = np.lexsort((possible[worst], people[past_limit], score[worst]))[:MAX_WORST_CLASSES]
     return [
-        _class_evidence(case, int(group), int(people), int(first[group]))
-        for group, people in zip(chosen.index.to_numpy(), chosen["people"], strict=True)
+        _class_evidence(case, int(classes[past_limit[i]]), int(people[past_limit[i]]), int(worst[i])) for i in chosen
     ]
 
 
-def _class_numbers(case: ScoringContext) -> pd.Series:
+def _class_numbers(case: ScoringContext) -> Counts:
     """Each row's equivalence class; without classes people with equal public cells are one, and each hidden cell."""
     if isinstance(case.belief, CellBelief):
-        return pd.Series(np.arange(len(case.table)))
-    return case.equivalence_class if classes_of(case.belief) is not None else pd.Series(case.table.public[1])
+        return np.arange(len(case.table))
+    classes = classes_of(case.belief) is not None
+    return case.equivalence_class.to_numpy() if classes else np.asarray(case.table.public[1])
 
 
-def _possible_values(case: ScoringContext) -> NDArray[np.int64] | int:
+def _possible_values(case: ScoringContext) -> Counts:
     """For each record the number of values of the secret with a positive posterior; 0 where there is no posterior."""
     if not isinstance(case.belief, PosteriorBelief):
-        return 0
+        return np.zeros(len(case.table), dtype=np.int64)
     return np.asarray((case.posterior.to_numpy() > 0).sum(axis=1), dtype=np.int64)
 
 
@@ -270,7 +268,7 @@ def _explanation(belief: Belief | None, group: int) -> str:
 
 def _class_evidence(case: ScoringContext, group: int, people: int, worst: int) -> dict[str, Any]:
     """A class as JSON, with the posterior of the worst-off record in it."""
-    rows = _class_numbers(case).to_numpy() == group
+    rows = _class_numbers(case) == group
     document: dict[str, Any] = {"people": PeopleCount(people)}
     belief = case.belief
     path = _explanation(belief, group)
@@ -285,6 +283,9 @@ def _class_evidence(case: ScoringContext, group: int, people: int, worst: int) -
     posterior = case.posterior.iloc[worst]
     document["possible_values"] = int((posterior > 0).sum())
     document["believed"] = AuditorOnly({str(posterior.idxmax()): round(float(posterior.max()), 6)})
-    truth = pd.Series(case.table.persons)[rows].groupby(case.truth[rows], observed=True).sum()
-    document["true"] = AuditorOnly({str(value): PeopleCount(int(count)) for value, count in truth.items()})
+    truth = pd.Categorical(case.truth)
+    true, persons = truth.codes[rows], case.table.persons[rows]
+    counts = np.bincount(true[true >= 0], weights=persons[true >= 0], minlength=len(truth.categories))
+    there = np.unique(true[true >= 0]).tolist()
+    document["true"] = AuditorOnly({str(truth.categories[i]): PeopleCount(int(counts[i])) for i in there})
     return document

@@ -17,7 +17,8 @@ from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.testing.check import DoesNotApply, NonConformance, called
 from leafgate.testing.common_checks import COMMON_CHECKS
 from leafgate.testing.sandbox import canonical_text, cells, numbers_in, public, refuse_cells
-from leafgate.testing.scenarios.contexts import SHOWN_CASES, Learned, alone, edge_case_contexts, unchanged, worked_case
+from leafgate.testing.scenarios import unchanged
+from leafgate.testing.scenarios.contexts import SHOWN_CASES, Learned, alone, edge_case_contexts, worked_case
 from leafgate.testing.scenarios.tables import (
     ILLNESSES,
     Key,

@@ -27,8 +27,8 @@ from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import serialize
 from leafgate.testing.check import DoesNotApply, NonConformance, called
 from leafgate.testing.sandbox import canonical_text
-from leafgate.testing.scenarios import SETTINGS, Instance, Scenario
-from leafgate.testing.scenarios.contexts import SHOWN_CASES, CaseKind, Change, Learned, release_case, unchanged
+from leafgate.testing.scenarios import SETTINGS, Instance, Scenario, unchanged
+from leafgate.testing.scenarios.contexts import SHOWN_CASES, CaseKind, Change, Learned, release_case
 from leafgate.testing.scenarios.tables import Key, copied, keys_of, marked, salaries, survey
 from leafgate.types.adversary import AdversaryKnowledge, limit_knowledge
 from leafgate.types.belief import (

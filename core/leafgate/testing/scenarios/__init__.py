@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -22,7 +24,7 @@ from leafgate.testing.scenarios.releases import (
     tree_release,
     withheld_release,
 )
-from leafgate.testing.scenarios.tables import OLDEST, numbered, salaries, survey, twins
+from leafgate.testing.scenarios.tables import OLDEST, numbered, read_only_arrays, salaries, survey, twins
 from leafgate.types.adversary import AdversaryKnowledge, Fact
 from leafgate.types.release import BuildResult, Counted, Level, Publish, Records, Release
 from leafgate.types.table import Table
@@ -41,7 +43,11 @@ class Instance:
     origins: tuple[int, ...] | None
 
 
-@dataclass(frozen=True)
+def unchanged(table: Table) -> Table:
+    return table
+
+
+@dataclass(frozen=True, eq=False)
 class Scenario:
     """A table, and releases of it that disclose `much` of some people's secrets, or `nothing`.
 
@@ -58,28 +64,20 @@ class Scenario:
     labels: bool = True
     mechanism: Callable[[DisclosureLevel], Mechanism] | None = None
 
-    def world(
-        self, change: Callable[[Table], Table] = lambda table: table, telling: DisclosureLevel = "much"
-    ) -> Instance:
-        """The world of the table, changed beforehand."""
-        table = change(self.table(telling))
-        built = BuildResult.of(self.release(table, telling))
-        mechanism = None if self.mechanism is None else self.mechanism(telling)
-        return Instance(
-            table,
-            serialize(built).release,
-            grant_knowledge(table, distribution=True, mechanism=mechanism),
-            built.origins,
-        )
+    def world(self, change: Callable[[Table], Table] = unchanged, telling: DisclosureLevel = "much") -> Instance:
+        """The world of the table, changed beforehand: made once, of which each call gets a copy."""
+        world = _made(self, change, telling)
+        tables = [world.table, world.known.public, world.known.population, world.known.people]
+        read_only = [each for table in tables if table is not None for each in read_only_arrays(table)]
+        return deepcopy(world, {id(each): each for each in read_only})
 
     def counting(self, counted: Counted) -> Scenario:
         """The same with numbers that are said to count something else."""
-        return self._with_release(self.name, lambda release: replace(release, count_semantics=counted))
+        return _counting(self, counted)
 
     def at_level(self, level: Level) -> Scenario:
         """The same with this on the leaves and no more."""
-        name = f"{self.name} that publishes {level}"
-        return self._with_release(name, lambda release: published(release, Publish(level, measure=False), frozenset()))
+        return _at_level(self, level)
 
     def _with_release(self, name: str, change: Callable[[Release], Release]) -> Scenario:
         """The same by another name, each release changed."""
@@ -89,6 +87,30 @@ class Scenario:
             return replace(built, release=change(built.release))
 
         return replace(self, name=name, release=changed)
+
+
+@lru_cache(maxsize=128)
+def _made(scenario: Scenario, change: Callable[[Table], Table], telling: DisclosureLevel) -> Instance:
+    table = change(scenario.table(telling))
+    built = BuildResult.of(scenario.release(table, telling))
+    mechanism = None if scenario.mechanism is None else scenario.mechanism(telling)
+    return Instance(
+        table,
+        serialize(built).release,
+        grant_knowledge(table, distribution=True, mechanism=mechanism),
+        built.origins,
+    )
+
+
+@lru_cache(maxsize=128)
+def _counting(scenario: Scenario, counted: Counted) -> Scenario:
+    return scenario._with_release(scenario.name, lambda release: replace(release, count_semantics=counted))
+
+
+@lru_cache(maxsize=128)
+def _at_level(scenario: Scenario, level: Level) -> Scenario:
+    name = f"{scenario.name} that publishes {level}"
+    return scenario._with_release(name, lambda release: published(release, Publish(level, measure=False), frozenset()))
 
 
 def well_informed(instance: Instance) -> AdversaryKnowledge:

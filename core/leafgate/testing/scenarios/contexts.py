@@ -13,7 +13,7 @@ from leafgate.api.context import ScoringContext
 from leafgate.api.metrics import Example
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import records_of_cells
-from leafgate.testing.scenarios import SETTINGS, Instance, Scenario
+from leafgate.testing.scenarios import SETTINGS, Instance, Scenario, unchanged
 from leafgate.testing.scenarios.tables import OLDEST, written_out
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.belief import Belief, CellBelief, GroupBelief, SecretBelief
@@ -42,10 +42,6 @@ class CaseKind:
     case: Callable[[Learned, Change], ScoringContext]
     labels: bool = True
     belief: type[Belief] | None = None
-
-
-def unchanged(table: Table) -> Table:
-    return table
 
 
 def people_case(learned: Learned, change: Change = unchanged) -> ScoringContext:

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
 from itertools import product
-from typing import ParamSpec
+from typing import Any, ParamSpec
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from leafgate.testing.sandbox import MARK, SIGN
 from leafgate.types.schema import Column, Hierarchy, Schema
@@ -29,6 +30,12 @@ def copied(table: Table) -> Table:
     marks = {name: rows.copy() for name, rows in table.protected.items()}
     weight = table.weight.copy()
     return replace(table, frame=table.frame.copy(deep=True), weight=weight, protected=marks, _codes={})
+
+
+def read_only_arrays(table: Table) -> list[NDArray[Any]]:
+    """The arrays of a table that nobody can write into."""
+    arrays = (table.weight, table.rows, *table.protected.values(), *table._codes.values())
+    return [array for array in arrays if array is not None]
 
 
 def _made_once(make: Callable[P, Table]) -> Callable[P, Table]:
