@@ -21,13 +21,17 @@ from leafgate.api import (
     GroupBelief,
     InconclusiveError,
     MechanismBelief,
+    MembershipBelief,
     Release,
     Table,
 )
 from leafgate.api.registry import offered_by
+from leafgate.cli.attack import belief_csv
+from leafgate.engine.attack import AttackResult
 from leafgate.engine.knowledge import draw_candidates
 from leafgate.session.run import audit_policy
 from leafgate.types.adversary import Candidates, Membership
+from leafgate.types.evidence import PeopleCount
 from leafgate.types.report import Report
 from random_tables import table_of
 from standins import ROWS, WEIGHT, attack_that, finding, plugins_with, policy_with
@@ -265,3 +269,27 @@ def test_an_attack_that_needs_candidates_and_known_people_is_no_plugin() -> None
     nosy = attack_that(lambda release, known: [], needs=frozenset({"candidates", "people"}))
     with pytest.raises(TypeError, match="cannot need `people`"):
         offered_by(module(attack_models=lambda: [nosy]))
+
+
+# --- What the findings and the file of a single attack say ---
+
+
+def known_of(candidates: Candidates | None) -> AdversaryKnowledge:
+    table = table_of(COLUMNS, PEOPLE)
+    return AdversaryKnowledge(table.schema, table.public[0].without_rows, candidates=candidates)
+
+
+def test_an_attacks_findings_count_its_candidates_for_a_masked_report() -> None:
+    _, membership = draw_candidates(keyed(PEOPLE, 0), keyed([*OTHERS, PEOPLE[0]], 2), 10, 0)
+    nosy = attack_that(lambda release, known: [])
+    result = AttackResult(nosy(use="nosy"), "", known_of(None), membership=membership)
+    counts = {"in_table": 3, "not_in_table": 2, "identical": 1, "removed": 1}
+    assert result.evidence == {"candidates": {name: PeopleCount(count) for name, count in counts.items()}}
+
+
+def test_a_single_attack_writes_a_score_for_each_candidate_and_not_who_they_are() -> None:
+    belief = MembershipBelief(np.arange(5.0), excluded=np.arange(5) > 3)
+    content = belief_csv(belief, known_of(drawn(PEOPLE, OTHERS)[0])).decode().splitlines()
+    assert content[0] == "job,age,ill,score,excluded"
+    assert len(content) == 6
+    assert content[5].endswith(",4.0,True")

@@ -21,7 +21,7 @@ WITNESS = '''
 from typing import Literal
 import numpy as np
 import pandas as pd
-from leafgate.api import AttackModel, AtMost, Belief, InconclusiveError, PeopleFile, hookimpl
+from leafgate.api import AttackModel, AtMost, PeopleFile, SecretBelief, hookimpl
 leafgate_api = ">=2,<3"
 
 class Witness(AttackModel):
@@ -35,7 +35,7 @@ class Witness(AttackModel):
         people = known.read(Path(self.other) if self.other else self.seen)
         evidence = {"seen": people.people, "columns": list(people.frame.columns)}
         even = pd.DataFrame(0.5, index=range(len(known.records)), columns=list(known.schema["ill"].domain))
-        return [Belief("ill", np.arange(len(known.records)), even, evidence=evidence)]
+        return [SecretBelief("ill", even, equivalence_class=np.arange(len(known.records)), evidence=evidence)]
 
 class Remembered(AtMost):
     """How many people its file has."""
