@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from leafgate.algorithms.prediction import predict
 from leafgate.errors import LeafgateError
 from leafgate.testing.check import DoesNotApply, NonConformance, called
 from leafgate.testing.common_checks import COMMON_CHECKS
 from leafgate.testing.sandbox import cells, public, refuse_cells
-from leafgate.testing.scenarios import SETTINGS, Instance, Scenario, apart, truth_of, well_informed
+from leafgate.testing.scenarios import MEMBERS, SETTINGS, Instance, Scenario, apart, truth_of, well_informed
 from leafgate.testing.scenarios.malformed import edge_case_instances
 from leafgate.testing.scenarios.releases import DisclosureLevel
 from leafgate.testing.scenarios.tables import Key, relabelled, reordered, shuffled
@@ -23,16 +25,22 @@ from leafgate.types.belief import (
     CellBelief,
     GroupBelief,
     MechanismBelief,
+    MembershipBelief,
     SecretBelief,
     classes_of,
     secret_of,
 )
-from leafgate.types.release import Counted, Level
+from leafgate.types.release import Counted, Level, Release
+from leafgate.types.tree import leaves
 
 MIN_TRUTH = 0.95
 """The least mean probability of the truth where a release discloses it."""
 MIN_TRUTH_IN_NOISE = 0.9
 """The same where there is a little noise on the release."""
+MIN_AREA = 0.8
+"""The least area under the ROC curve where a release tells who is in the table; its labels alone allow 0.83."""
+MAX_AREA_BY_CHANCE = 0.25
+"""How far it may be from one half where nothing is disclosed: more than three standard deviations."""
 CERTAIN = 0.99
 """A probability from which a secret counts as known."""
 TOLERANCE = 0.05
@@ -51,6 +59,9 @@ def detects_disclosure(subject: AttackSubject) -> None:
     for setting, world, belief in about:
         if setting.mechanism is not None:
             _refutes(belief, expected=True)
+            continue
+        if isinstance(belief, MembershipBelief):
+            _separates(setting, world, belief, expected=True)
             continue
         believed = _believed(setting, world, belief)
         if believed < (MIN_TRUTH_IN_NOISE if world.release.noise else MIN_TRUTH):
@@ -108,7 +119,7 @@ def _disclosing_releases(subject: AttackSubject) -> Iterator[tuple[Scenario, Ins
     """Every setting; those of trees also with less on their leaves, where the attack reads that."""
     for setting, believed in subject.beliefs:
         yield setting, setting.world(), believed
-        for level in LEVELS if setting.world().release.trees and not setting.cells else ():
+        for level in LEVELS if setting.world().release.trees and not (setting.cells or setting.members) else ():
             result = setting.at_level(level)
             try:
                 beliefs = subject.run(result.world())
@@ -125,7 +136,28 @@ def _about(setting: Scenario, belief: Belief) -> bool:
     """Is it what the setting is made for: of the mechanism, of cells, or of people?"""
     if setting.mechanism is not None:
         return isinstance(belief, MechanismBelief)
+    if setting.members:
+        return isinstance(belief, MembershipBelief)
     return isinstance(belief, CellBelief if setting.cells else SecretBelief)
+
+
+def _separates(setting: Scenario, world: Instance, belief: MembershipBelief, *, expected: bool) -> None:
+    """Its scores put people of the table above others where the release tells them apart, and only there."""
+    inside = world.drawn[1].in_table
+    above, level = (
+        compare(belief.scores[inside][:, None], belief.scores[~inside]).mean() for compare in (np.greater, np.equal)
+    )
+    area = above + level / 2
+    if expected and area < MIN_AREA:
+        raise NonConformance(
+            f"{setting.name} tells who is in the table, and its scores have an area under the ROC curve of {area:.3g}",
+            "give candidates a higher score the likelier they are in the table",
+        )
+    if not expected and abs(area - 0.5) > MAX_AREA_BY_CHANCE:
+        raise NonConformance(
+            f"{setting.name} discloses nothing, and its scores tell who is in the table all the same",
+            "what it believes must follow from the release and what is known, and from nothing else",
+        )
 
 
 def _refutes(belief: Belief, *, expected: bool) -> None:
@@ -169,6 +201,8 @@ def uninformative_release_uninformative_belief(subject: AttackSubject) -> None:
         for belief in beliefs:
             if setting.mechanism is not None:
                 _refutes(belief, expected=False)
+            elif isinstance(belief, MembershipBelief):
+                _separates(setting, world, belief, expected=False)
             else:
                 _alike(setting, world, belief)
     if not tried:
@@ -222,6 +256,7 @@ REMEDIES = {
     "order": "find columns by their names, never by position",
     "rows": "go by what a row says, never by where it stands",
     "labels": "lay out chances by the order of `known.schema[secret].domain`; sort nothing by name",
+    "oracle": "use nothing of the oracle but `labels`, `scores`, `schema` and `classes`",
     "needs": "declare in `needs` what it takes into account of what is known: an audit grants nothing else",
 }
 
@@ -233,6 +268,7 @@ def same_beliefs(pairs: Iterator[tuple[Any, Any]], when: str, remedy: str) -> No
         for secret in beliefs:
             _same_chances(_by_key(*beliefs[secret]), _by_key(*twin[secret]), when, remedy)
             _same_groups(beliefs[secret], twin[secret], when, remedy)
+            _same_scores(beliefs[secret], twin[secret], when, remedy)
 
 
 def _by_key(world: Instance, belief: Belief, keys: list[Key]) -> list[tuple[Key, dict[Any, float]]]:
@@ -257,6 +293,22 @@ def _same_groups(belief: Any, twin: Any, when: str, remedy: str) -> None:
         return
     if _division(belief) != _division(twin):
         raise NonConformance(f"it distinguishes other people {when}", REMEDIES[remedy])
+
+
+def _same_scores(belief: Any, twin: Any, when: str, remedy: str) -> None:
+    """Candidates with the same cells have the same scores, those who share their cells in any order."""
+    if not isinstance(belief[1], MembershipBelief):
+        return
+    first, second = (_scores_by_key(laid_out[1], laid_out[2]) for laid_out in (belief, twin))
+    if any(key not in first or not np.allclose(first[key], scores, CLOSE, CLOSE) for key, scores in second.items()):
+        raise NonConformance(f"it gives a candidate another score {when}", REMEDIES[remedy])
+
+
+def _scores_by_key(belief: MembershipBelief, keys: list[Key]) -> dict[Key, list[float]]:
+    scores: dict[Key, list[float]] = {}
+    for score, key in sorted(zip(belief.scores.tolist(), keys, strict=True), key=lambda pair: pair[0]):
+        scores.setdefault(key, []).append(score)
+    return scores
 
 
 def _division(laid_out: tuple[Instance, Belief, list[Key]]) -> set[frozenset[Key]]:
@@ -291,6 +343,8 @@ def _words_of(subject: AttackSubject, explain: Callable[[int], str] | None, grou
 
 def respects_weights(subject: AttackSubject) -> None:
     """People who share a record are believed the same as if each had a record alone."""
+    if subject.has_candidates:
+        raise DoesNotApply("each of its candidates is one person")
     pairs = subject.pairs(apart, "it reads no records that several people share")
     same_beliefs(pairs, "when people stand in a row each", "weight")
 
@@ -309,7 +363,7 @@ def any_label_order(subject: AttackSubject) -> None:
 
 
 def any_row_order(subject: AttackSubject) -> None:
-    """The order of people, and of published records, does not matter."""
+    """The order of people, of published records and of candidates does not matter."""
     same_beliefs(subject.pairs(_shuffled, "it speaks of no people"), "when rows are reordered", "rows")
 
 
@@ -326,7 +380,7 @@ def _with_undeclared(subject: AttackSubject) -> Iterator[tuple[Any, Any]]:
         world = setting.world()
         more = well_informed(world)
         try:
-            believed = subject.run_knowing(world.release, replace(more, **_declared(subject, world.known)))
+            believed = subject.run_knowing(world.release, replace(more, **_declared(subject, subject.granted(world))))
         except LeafgateError as error:
             raise NonConformance(
                 f"it fails when it is granted what it does not declare: {error}", REMEDIES["needs"]
@@ -342,7 +396,40 @@ def _declared(subject: AttackSubject, known: AdversaryKnowledge) -> dict[str, An
 
 def _shuffled(setting: Scenario) -> Instance:
     world = setting.world(shuffled)
-    return replace(world, known=replace(world.known, public=shuffled(world.known.public)))
+    return replace(world, known=replace(world.known, public=shuffled(world.known.public)), seed_of_candidates=1)
+
+
+def asks_the_oracle_alone(subject: AttackSubject) -> None:
+    """Where it may only ask the model, releases that answer the same are the same to it."""
+    levels = [level for level in ("labels", "scores") if level in subject.component.access_levels]
+    if not levels:
+        raise DoesNotApply("it is handed the release")
+    tried = 0
+    for level in levels:
+        asking = replace(subject, component=subject.component.model_copy(update={"access": level}))
+        for setting in (*SETTINGS, MEMBERS, *subject.more):
+            world = setting.world()
+            twin = replace(world.release, trees=world.release.trees * 3, combine="mean_per_tree")
+            if asking.readable(setting) is None or not _answers_alike(world, twin):
+                continue
+            with suppress(LeafgateError):
+                beliefs = asking.run(world)
+                tried += 1
+                same_beliefs(
+                    iter([(laid_out(world, beliefs), laid_out(world, asking.run(replace(world, release=twin))))]),
+                    "of a release that gives the same answers",
+                    "oracle",
+                )
+    if not tried:
+        raise DoesNotApply("it believes nothing of any model of this kit that it may only ask")
+
+
+def _answers_alike(world: Instance, twin: Release) -> bool:
+    """Do both models give everybody the same label and the same scores?"""
+    if world.release.combine != "one" or any(leaf.counts is None for tree in twin.trees for leaf in leaves(tree)):
+        return False
+    people = world.drawn[0].table
+    return bool(world.release.trees) and np.array_equal(predict(world.release, people), predict(twin, people))
 
 
 def leaks_no_record(subject: AttackSubject) -> None:
@@ -372,6 +459,7 @@ ATTACK_CHECKS: Mapping[str, Callable[[AttackSubject], None]] = {
     "any_label_order": any_label_order,
     "any_row_order": any_row_order,
     "declares_its_needs": declares_its_needs,
+    "asks_the_oracle_alone": asks_the_oracle_alone,
     "tells_nobody": leaks_no_record,
     "catches_a_leak": detects_disclosure,
     "takes_noise_for_noise": respects_noise,

@@ -21,20 +21,22 @@ from leafgate.api.checks import AuditCheck, CheckContext, CheckedData, CheckFind
 from leafgate.api.components import AttackModel, Component, TreeBuilder
 from leafgate.api.context import ScoringContext
 from leafgate.api.metrics import Metric, RecordMetric
+from leafgate.engine.attack import call_infer
 from leafgate.engine.checks import answers_of
 from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.io.release_codec import serialize
 from leafgate.testing.check import DoesNotApply, NonConformance, called
 from leafgate.testing.sandbox import canonical_text
-from leafgate.testing.scenarios import SETTINGS, Instance, Scenario, unchanged
+from leafgate.testing.scenarios import MEMBERS, SETTINGS, Instance, Scenario, unchanged
 from leafgate.testing.scenarios.contexts import SHOWN_CASES, CaseKind, Change, Learned, release_case
-from leafgate.testing.scenarios.tables import Key, copied, keys_of, marked, salaries, survey
+from leafgate.testing.scenarios.tables import Key, copied, keys_in, keys_of, marked, salaries, survey
 from leafgate.types.adversary import AdversaryKnowledge, limit_knowledge
 from leafgate.types.belief import (
     Belief,
     CellBelief,
     GroupBelief,
+    MembershipBelief,
     PosteriorBelief,
     SecretBelief,
     classes_of,
@@ -124,7 +126,7 @@ class AttackSubject(Subject[Scenario, Instance, list[Belief]]):
     remedy = "declare what it reads in `reads` and `models`; if it needs another release, give a Scenario in `on`"
 
     def instances(self) -> Iterator[tuple[str, Scenario]]:
-        for scenario in (*SETTINGS, *self.more):
+        for scenario in (*SETTINGS, *([MEMBERS] if self.has_candidates else []), *self.more):
             readable = self.readable(scenario)
             if readable is not None:
                 yield readable.name, readable
@@ -133,7 +135,13 @@ class AttackSubject(Subject[Scenario, Instance, list[Belief]]):
         return instance.world()
 
     def snapshot(self, opened: Instance) -> str:
-        return canonical_text([opened.release, opened.known])
+        candidates = opened.drawn[0].table if self.has_candidates else None
+        return canonical_text([opened.release, opened.known, candidates])
+
+    @property
+    def has_candidates(self) -> bool:
+        """Does it infer who is in the table?"""
+        return "candidates" in self.component.needs
 
     @property
     def beliefs(self) -> list[tuple[Scenario, list[Belief]]]:
@@ -150,13 +158,18 @@ class AttackSubject(Subject[Scenario, Instance, list[Belief]]):
         return scenario.counting(sorted(reads)[0]) if release.count_semantics == "exact" and reads else None  # type: ignore[arg-type]
 
     def run(self, opened: Instance) -> list[Belief]:
-        return self.run_knowing(opened.release, limit_knowledge(opened.known, self.component.needs))
+        return self.run_knowing(opened.release, limit_knowledge(self.granted(opened), self.component.needs))
+
+    def granted(self, opened: Instance) -> AdversaryKnowledge:
+        """What is known of an instance, with candidates for an attack that needs them."""
+        return replace(opened.known, candidates=opened.drawn[0]) if self.has_candidates else opened.known
 
     def run_knowing(self, release: Release, known: AdversaryKnowledge) -> list[Belief]:
         """The attack's beliefs with exactly this knowledge, what it does not declare included."""
-        beliefs = called(self.component, lambda: self.component.infer(release, known))
+        beliefs = called(self.component, lambda: call_infer(self.component, release, known))
+        read = release if self.component.chosen_access == "file" else None
         try:
-            return [validate_belief(belief, known, release) for belief in beliefs]
+            return [validate_belief(belief, known, read) for belief in beliefs]
         except (InconclusiveError, TypeError) as error:
             raise NonConformance(
                 f"it returned no list of beliefs that an audit takes: {error}", "see docs/plugins.md, What you promise"
@@ -171,13 +184,17 @@ class AttackSubject(Subject[Scenario, Instance, list[Belief]]):
             yield laid_out(scenario.world(), beliefs), laid_out(twin, self.run(twin))
 
 
-def laid_out(world: Instance, beliefs: list[Belief]) -> dict[str | None, tuple[Instance, Belief, list[Key]]]:
-    """The beliefs by their secrets, each with its world and what its rows are about."""
-    return {secret_of(belief): (world, belief, keys_of_belief(belief, world)) for belief in beliefs}
+def laid_out(world: Instance, beliefs: list[Belief]) -> dict[str, tuple[Instance, Belief, list[Key]]]:
+    """The beliefs by their secrets, or else their types, each with its world and what its rows are about."""
+    return {
+        secret_of(belief) or type(belief).__name__: (world, belief, keys_of_belief(belief, world)) for belief in beliefs
+    }
 
 
 def keys_of_belief(belief: Belief, world: Instance) -> list[Key]:
-    """The public cells of the people, or the published cells of the records, that the rows of a belief are about."""
+    """The cells that say what the rows of a belief are about: public ones, those of records, those of candidates."""
+    if isinstance(belief, MembershipBelief):
+        return keys_in(world.drawn[0].frame)
     if not isinstance(belief, CellBelief):
         return keys_of(world.known.public, without="number")
     records = world.release.records

@@ -12,12 +12,14 @@ from pydantic import PrivateAttr
 
 from leafgate.api.components import AttackModel
 from leafgate.errors import InconclusiveError
-from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.belief import SecretBelief
+from leafgate.types.adversary import AdversaryKnowledge, PredictionOracle
+from leafgate.types.belief import MembershipBelief, SecretBelief
 from leafgate.types.release import Release
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from leafgate.types.table import Table
 
 NOWHERE = ("192.0.2.1", 80)
 """An address that is nobody's (RFC 5737)."""
@@ -354,6 +356,118 @@ class NeverSent(ByLeaves):
     _held: Callable[[], int] = PrivateAttr(default_factory=lambda: lambda: 0)
 
 
+class UndeclaredCandidates(ByLeaves):
+    """Believes less of everybody once it has seen candidates, which it does not declare."""
+
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[SecretBelief]:
+        (found,) = super().infer(release, known)
+        if known.candidates is None:
+            return [found]
+        even = found.posterior * 0 + 1 / found.posterior.shape[1]
+        return [replace(found, posterior=even)]
+
+
+class ByScores(AttackModel):
+    """Take a candidate for somebody of the table the likelier the model finds the candidate's class."""
+
+    use: str = "by_scores"
+
+    reads = frozenset({"exact"})
+    needs = frozenset({"candidates"})
+    access_levels = frozenset({"labels", "scores", "file"})
+    threat_model = "The adversary knows every column of a candidate, and asks the model or has it."
+    formula = "the model's score of the candidate's own class"
+    source = "Yeom, Giacomelli, Fredrikson, Jha 2018"
+
+    def infer(self, source: Release | PredictionOracle, known: AdversaryKnowledge) -> Sequence[MembershipBelief]:
+        import numpy as np
+
+        if known.candidates is None:
+            raise InconclusiveError("knows no candidates")
+        people, target = known.candidates.table, known.schema.target
+        own = people.codes(target.name)
+        if isinstance(source, Release):
+            scores = self.scores_of(source, people)
+        elif source.access == "scores":
+            scores = source.scores(people.frame).to_numpy()
+        else:
+            scores = np.eye(len(target.domain))[source.labels(people.frame).cat.codes]
+        return self.believed(np.nan_to_num(scores[np.arange(len(people)), own]), source, known)
+
+    def scores_of(self, release: Release, people: Table) -> np.ndarray:
+        """What the model in the file answers."""
+        from leafgate.algorithms.prediction import class_scores
+
+        if not release.trees:
+            raise InconclusiveError("reads trees")
+        return class_scores(release, people)
+
+    def believed(
+        self, scores: np.ndarray, source: Release | PredictionOracle, known: AdversaryKnowledge
+    ) -> Sequence[MembershipBelief]:
+        """The belief with these scores."""
+        return [MembershipBelief(scores)]
+
+
+class LosesACandidate(ByScores):
+    """Says nothing of the last candidate."""
+
+    def believed(
+        self, scores: np.ndarray, source: Release | PredictionOracle, known: AdversaryKnowledge
+    ) -> Sequence[MembershipBelief]:
+        return [MembershipBelief(scores[:-1])]
+
+
+class ByPlaceAmongCandidates(ByScores):
+    """Scores the first candidates a little higher."""
+
+    def believed(
+        self, scores: np.ndarray, source: Release | PredictionOracle, known: AdversaryKnowledge
+    ) -> Sequence[MembershipBelief]:
+        return [MembershipBelief(scores - [place / 1e3 for place in range(len(scores))])]
+
+
+class ByNameOfClass(ByScores):
+    """Scores a candidate by the place of the class in the domain, too."""
+
+    def believed(
+        self, scores: np.ndarray, source: Release | PredictionOracle, known: AdversaryKnowledge
+    ) -> Sequence[MembershipBelief]:
+        assert known.candidates is not None
+        return [MembershipBelief(scores + known.candidates.table.codes(known.schema.target.name) / 100)]
+
+
+class NoMemory(ByScores):
+    """Scores everybody the same."""
+
+    def believed(
+        self, scores: np.ndarray, source: Release | PredictionOracle, known: AdversaryKnowledge
+    ) -> Sequence[MembershipBelief]:
+        return [MembershipBelief(scores * 0)]
+
+
+class ByPublicRecords(ByScores):
+    """Takes candidates with the public columns of somebody in the table for these, where it is told who is there."""
+
+    def believed(
+        self, scores: np.ndarray, source: Release | PredictionOracle, known: AdversaryKnowledge
+    ) -> Sequence[MembershipBelief]:
+        return [MembershipBelief(scores + len(known.records))]
+
+
+class LooksBehindTheOracle(ByScores):
+    """Finds the release among what the oracle's functions remember, and counts its trees."""
+
+    def believed(
+        self, scores: np.ndarray, source: Release | PredictionOracle, known: AdversaryKnowledge
+    ) -> Sequence[MembershipBelief]:
+        if isinstance(source, Release):
+            return [MembershipBelief(scores)]
+        inside: Any = source._labels
+        release = next(cell.cell_contents for cell in inside.__closure__)
+        return [MembershipBelief(scores + len(release.trees))]
+
+
 BROKEN_ATTACKS: tuple[tuple[AttackModel, str], ...] = (
     (ReadsNothing(), "believes"),
     (SortsColumns(), "believes"),
@@ -379,6 +493,13 @@ BROKEN_ATTACKS: tuple[tuple[AttackModel, str], ...] = (
     (SpillsTown(), "tells_nobody"),
     (Undeclared(), "declares_its_needs"),
     (UndeclaredPopulation(), "declares_its_needs"),
+    (UndeclaredCandidates(), "declares_its_needs"),
+    (ByPublicRecords(), "declares_its_needs"),
+    (LosesACandidate(), "believes"),
+    (ByPlaceAmongCandidates(), "any_row_order"),
+    (ByNameOfClass(), "any_label_order"),
+    (NoMemory(), "catches_a_leak"),
+    (LooksBehindTheOracle(), "asks_the_oracle_alone"),
     (Blind(), "catches_a_leak"),
     (Soft(), "catches_a_leak"),
     (OneGroupBefore(), "catches_a_leak"),

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from leafgate.algorithms.publication import published
 from leafgate.algorithms.sampling import sampled
-from leafgate.engine.knowledge import grant_knowledge
+from leafgate.api.knowledge import MAX_CANDIDATES
+from leafgate.engine.knowledge import draw_candidates, grant_knowledge
 from leafgate.io.release_codec import serialize
 from leafgate.testing.scenarios.releases import (
     DisclosureLevel,
+    full_tree_release,
     noisy_release,
     noisy_release_with_tree,
     private_release,
@@ -24,8 +26,17 @@ from leafgate.testing.scenarios.releases import (
     tree_release,
     withheld_release,
 )
-from leafgate.testing.scenarios.tables import OLDEST, numbered, read_only_arrays, salaries, survey, twins
-from leafgate.types.adversary import AdversaryKnowledge, Fact
+from leafgate.testing.scenarios.tables import (
+    OLDEST,
+    half_survey,
+    numbered,
+    read_only_arrays,
+    salaries,
+    strangers,
+    survey,
+    twins,
+)
+from leafgate.types.adversary import AdversaryKnowledge, Candidates, Fact, Membership
 from leafgate.types.release import BuildResult, Counted, Level, Publish, Records, Release
 from leafgate.types.table import Table
 
@@ -41,6 +52,14 @@ class Instance:
     release: Release
     known: AdversaryKnowledge
     origins: tuple[int, ...] | None
+    outside: Callable[[], Table] | None = None
+    seed_of_candidates: int = 0
+
+    @cached_property
+    def drawn(self) -> tuple[Candidates, Membership]:
+        """The candidates of attacks that infer who is in the table, and who of them is."""
+        outside = strangers(self.table) if self.outside is None else self.outside()
+        return draw_candidates(self.table, outside, MAX_CANDIDATES, self.seed_of_candidates)
 
 
 def unchanged(table: Table) -> Table:
@@ -54,6 +73,7 @@ class Scenario:
     `exposed` says of rows of a table whether the first kind gives their secret away; with `cells` to those only who
     know whose record is whose. `labels`: can the secret's values be declared in another order? `mechanism` makes the
     algorithm that attackers may run; then what the release claims of it is false, or (if it discloses nothing) true.
+    `control` makes people who are not in the table; with `members` the first kind of release tells that they are not.
     """
 
     name: str
@@ -63,6 +83,8 @@ class Scenario:
     cells: bool = False
     labels: bool = True
     mechanism: Callable[[DisclosureLevel], Mechanism] | None = None
+    control: Callable[[Table], Table] = strangers
+    members: bool = False
 
     def world(self, change: Callable[[Table], Table] = unchanged, telling: DisclosureLevel = "much") -> Instance:
         """The world of the table, changed beforehand: made once, of which each call gets a copy."""
@@ -91,7 +113,8 @@ class Scenario:
 
 @lru_cache(maxsize=128)
 def _made(scenario: Scenario, change: Callable[[Table], Table], telling: DisclosureLevel) -> Instance:
-    table = change(scenario.table(telling))
+    original = scenario.table(telling)
+    table = change(original)
     built = BuildResult.of(scenario.release(table, telling))
     mechanism = None if scenario.mechanism is None else scenario.mechanism(telling)
     return Instance(
@@ -99,6 +122,7 @@ def _made(scenario: Scenario, change: Callable[[Table], Table], telling: Disclos
         serialize(built).release,
         grant_knowledge(table, distribution=True, mechanism=mechanism),
         built.origins,
+        lambda: change(scenario.control(original)),
     )
 
 
@@ -128,6 +152,7 @@ def well_informed(instance: Instance) -> AdversaryKnowledge:
         people=sampled(table, 0.5, 0),
         facts=facts,
     )
+    known = replace(known, candidates=instance.drawn[0])
     return replace(known, label_accuracies=accuracies, vote_accuracies=accuracies)
 
 
@@ -167,6 +192,15 @@ SETTINGS = (
     ),
     Scenario("a mechanism", lambda telling: survey(), private_release, mechanism=running),
 )
+
+MEMBERS = Scenario(
+    "a tree with a leaf for each combination of cells",
+    lambda telling: half_survey(others=False),
+    full_tree_release,
+    control=lambda table: half_survey(others=True),
+    members=True,
+)
+"""For attacks that infer who is in the table: no leaf counts anybody of the class of somebody who is not."""
 
 
 def truth_of(table: Table, secret: str) -> pd.Series[Any]:

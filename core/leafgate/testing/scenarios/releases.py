@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from leafgate.algorithms.routing import route
-from leafgate.testing.scenarios.tables import keys_of
+from leafgate.testing.scenarios.tables import TOWNS, keys_of
 from leafgate.types.noise import Noise
 from leafgate.types.release import BuildResult, Records, Release
 from leafgate.types.table import Table
@@ -57,6 +57,17 @@ def public_tree_release(table: Table, telling: DisclosureLevel) -> Release:
     old = NumericSplit("age", 80.0, Leaf(), Leaf())
     fan = CategoricalSplit("town", (Branch(("Hill",), Leaf()), Branch(("Mill",), Leaf()), Branch(("Port",), old)))
     tree = fan if telling == "much" else Leaf()
+    return Release({"use": "conformance"}, table.schema, (counted_tree(tree, table),))
+
+
+def full_tree_release(table: Table, telling: DisclosureLevel) -> Release:
+    """A leaf for each town, age and answer about smoking; or there is one leaf."""
+    smokers = CategoricalSplit("smoker", (Branch(("yes",), Leaf()), Branch(("no",), Leaf())))
+    ages: Node = smokers
+    for at in (60.0, 40.0, 30.0):
+        ages = NumericSplit("age", at, smokers, ages)
+    towns = CategoricalSplit("town", tuple(Branch((town,), ages) for town in TOWNS))
+    tree = towns if telling == "much" else Leaf()
     return Release({"use": "conformance"}, table.schema, (counted_tree(tree, table),))
 
 

@@ -73,6 +73,29 @@ def survey(most: int = 4) -> Table:
 
 
 @_made_once
+def half_survey(*, others: bool) -> Table:
+    """One person for every second combination of the survey's columns; `others`: for those that the first leave out.
+
+    Of each town, age, smoker and illness there are as many people in both halves.
+    """
+    combinations = product(*(tuple(enumerate(cells)) for cells in (TOWNS, AGES, ("yes", "no"), ILLNESSES)))
+    rows = [
+        tuple(cell for _, cell in combination)
+        for combination in combinations
+        if sum(place for place, _ in combination) % 2 == int(others)
+    ]
+    return _table_of(survey().schema.columns, rows, [1] * len(rows))
+
+
+def strangers(table: Table) -> Table:
+    """As many people as the table has records, who have each cell of somebody else."""
+    rng = np.random.default_rng(4)
+    names = sorted(column.name for column in table.schema.columns)
+    frame = pd.DataFrame({name: table.frame[name].array[rng.integers(0, len(table), len(table))] for name in names})
+    return make_table(table.schema, frame)
+
+
+@_made_once
 def twins(*, alike: bool) -> Table:
     """A mood that is secret, and a diary that discloses it; `alike`: everybody's diary is the same."""
     rows = [(town, "a" if alike or mood == "good" else "b", mood) for town in TOWNS for mood in ("good", "bad")]
