@@ -14,7 +14,8 @@ from leafgate.api.context import Observation
 from leafgate.api.metrics import AtLeast
 from leafgate.errors import LeafgateError
 from leafgate.testing.sandbox import canonical_text
-from leafgate.testing.scenarios.contexts import people_case, unchanged
+from leafgate.testing.scenarios import unchanged
+from leafgate.testing.scenarios.contexts import people_case
 
 SECRET = "illness"
 POSTERIOR, PRIOR, COMPOSITION, OVERALL, TRUTH, MEMBERSHIP = Observation
