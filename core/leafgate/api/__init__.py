@@ -1,7 +1,7 @@
 """All that plugin authors import, together with `leafgate.algorithms` and, for commands, `leafgate.app`.
 
 Components  TreeBuilder, AttackModel; metrics of people (AtLeast, AtMost) and of releases (ReleaseAtLeast, ...);
-            AuditCheck
+            AuditCheck; DataSource, which reads files of data
 Hooks       hookimpl marks the functions of a plugin; lazy("numpy") imports a heavy module on its first use
 Values      Table, Schema, Release and its trees, AdversaryKnowledge, Belief, ScoringContext, what evidence is made of
 Errors      InconclusiveError ("could not tell", never a pass), PolicyError, DataError, NoReleaseError, ...
@@ -10,7 +10,8 @@ docs/plugins.md explains them and says what a version of this interface promises
 is first read. The modules of this package are private:
 
     hookspecs       the hooks by which a plugin offers classes, commands and report formats
-    components      base classes of tree builders and attacks;  metrics: those of metrics;  context: what a metric reads
+    components      base classes of tree builders, attacks and data sources;  metrics: those of metrics;
+                    context: what a metric reads
     checks          base class of checks that run in every audit;  report_formats: what a format is
     options         types of options: ranges of numbers, names of files;  knowledge: what `knows` may grant
     plan            AuditPlan, all that the engine knows of a policy, and what a policy declares
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from leafgate.api.checks import CheckFinding as CheckFinding
     from leafgate.api.components import ONLY_DERIVED as ONLY_DERIVED
     from leafgate.api.components import AttackModel as AttackModel
+    from leafgate.api.components import DataSource as DataSource
+    from leafgate.api.components import SourceFile as SourceFile
     from leafgate.api.components import Strict as Strict
     from leafgate.api.components import TreeBuilder as TreeBuilder
     from leafgate.api.context import ScoringContext as ScoringContext
@@ -107,6 +110,7 @@ if TYPE_CHECKING:
     from leafgate.types.table import Table as Table
     from leafgate.types.table import distinct_rows as distinct_rows
     from leafgate.types.table import make_table as make_table
+    from leafgate.types.table import text_frame as text_frame
     from leafgate.types.table import typed_column as typed_column
     from leafgate.types.tree import MAX_DEPTH as MAX_DEPTH
     from leafgate.types.tree import Branch as Branch
@@ -123,7 +127,7 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "leafgate.api.checks": "AuditCheck CheckContext CheckFinding",
-        "leafgate.api.components": "AttackModel ONLY_DERIVED Strict TreeBuilder",
+        "leafgate.api.components": "AttackModel DataSource ONLY_DERIVED SourceFile Strict TreeBuilder",
         "leafgate.api.context": "ScoringContext",
         "leafgate.api.hookspecs": "hookimpl",
         "leafgate.api.metrics": "AtLeast AtMost Example Metric RecordMetric ReleaseAtLeast ReleaseAtMost",
@@ -143,7 +147,7 @@ __getattr__ = lazy_exports(
         "leafgate.types.release": "BuildResult Combine Counted NaiveBayes Records Release Severity",
         "leafgate.types.report": "lenient Unit",
         "leafgate.types.schema": "bin_of bins_between Column Hierarchy Schema Value",
-        "leafgate.types.table": "distinct_rows make_table Table typed_column",
+        "leafgate.types.table": "distinct_rows make_table Table text_frame typed_column",
         "leafgate.types.tree": "Branch CategoricalSplit children columns_asked Leaf leaves map_leaves "
         "MAX_DEPTH Node NumericSplit",
     },

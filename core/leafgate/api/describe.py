@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from leafgate.api.checks import AuditCheck
-from leafgate.api.components import AttackModel, Component, TreeBuilder
+from leafgate.api.components import AttackModel, Component, DataSource, TreeBuilder
 from leafgate.api.metrics import Example, Metric, RecordMetric
 from leafgate.api.registry import Plugin, Plugins, use_of
 
@@ -32,11 +32,12 @@ KINDS: dict[type[Component], str] = {
     AttackModel: "attack",
     Metric: "metric",
     AuditCheck: "check",
+    DataSource: "source",
 }
 
 
 def kind_of(component: type[Component]) -> str:
-    """builder, attack, metric or check."""
+    """builder, attack, metric, check or source."""
     return next(word for base, word in KINDS.items() if issubclass(component, base))
 
 
@@ -72,6 +73,8 @@ def explanation(component: type[Component], origin: str) -> str:
     if issubclass(component, AttackModel):
         lines.append(f"Reads numbers that are: {', '.join(sorted(component.reads))}.")
         lines.append(f"Takes into account, where granted: {', '.join(sorted(component.needs)) or 'nothing more'}.")
+    if issubclass(component, DataSource):
+        lines.append(f"Reads files that end in: {', '.join(sorted(component.suffixes))}.")
     if issubclass(component, TreeBuilder):
         lines.append(f"Randomness: {component.randomness}.")
     if issubclass(component, AuditCheck):

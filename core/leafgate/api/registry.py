@@ -133,6 +133,7 @@ def component_hooks() -> dict[str, type[Component]]:
         "attack_models": components.AttackModel,
         "privacy_metrics": metrics.Metric,
         "audit_checks": checks.AuditCheck,
+        "data_sources": components.DataSource,
     }
 
 
@@ -320,6 +321,8 @@ def _check_offer(component: object, base: type[Component], hook: str) -> None:
         raise TypeError(f'{component.__name__} needs a name: use: Literal["..."] = "..."')
     if issubclass(component, checks.AuditCheck):
         _check_audit_check(component)
+    if issubclass(component, components.DataSource) and (problems := components.suffix_mistakes(component)):
+        raise TypeError(f"{component.__name__} cannot be used: {'; '.join(problems)}")
     unknown = sorted(set(component.needs) - NEEDS) if issubclass(component, components.AttackModel) else []
     if unknown:
         raise TypeError(f"{component.__name__} needs {unknown[0]!r}, which is none of {', '.join(sorted(NEEDS))}")

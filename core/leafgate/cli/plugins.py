@@ -35,7 +35,7 @@ def _plugins(context: typer.Context, as_json: JsonOutput = False) -> None:
 
 
 def explain(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A builder, an attack, a metric or a check.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A builder, attack, metric, check or data source.")],
 ) -> int:
     """Say what a plugin does: options, threat model, formula, source."""
     from leafgate.api.describe import explanation
