@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from leafgate.api.checks import AuditCheck
 from leafgate.api.components import AttackModel, Component, DataSource, TreeBuilder
 from leafgate.api.metrics import Example, Metric, RecordMetric
-from leafgate.api.registry import Plugin, Plugins, use_of
+from leafgate.api.registry import OfferedFormat, Plugin, Plugins, use_of
 
 
 def models_of(model: type[BaseModel], field: str) -> list[type[BaseModel]]:
@@ -99,6 +99,18 @@ def explanation(component: type[Component], origin: str) -> str:
         use = model.model_fields.get("use")
         picked = f": {{use: {use.default}}}" if use else ""
         lines += ["", f"{name}{picked}: {_first_line(model)}", *_option_lines(model, "  ")]
+    return "\n".join(lines) + "\n"
+
+
+def format_explanation(offered: OfferedFormat) -> str:
+    """The page `leafgate explain` prints of a report format."""
+    format_ = offered.format
+    lines = [f"{format_.name}: format of {offered.origin}", "", inspect.getdoc(format_.render) or "", ""]
+    lines.append(f"File: {format_.filename}, of the type {format_.media_type}.")
+    if format_.attachments:
+        lines.append(f"Shows, where given: {', '.join(sorted(format_.attachments))}.")
+    if format_.render_tree is not None:
+        lines.append("Draws the first tree of a release in notebooks.")
     return "\n".join(lines) + "\n"
 
 
