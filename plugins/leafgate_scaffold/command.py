@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
@@ -16,12 +16,15 @@ plugins = typer.Typer()
 app.add_typer(plugins, name="plugins")
 
 
-class Kind(StrEnum):
-    """What a new plugin offers."""
+class Kind(Enum):
+    """What a new plugin offers; no StrEnum, whose members hide `str.format`."""
 
     attack = "attack"
     metric = "metric"
     builder = "builder"
+    check = "check"
+    format = "format"
+    source = "source"
 
 
 def init(

@@ -16,24 +16,42 @@ from jinja2 import Environment, StrictUndefined
 from leafgate.api import InvalidError
 from leafgate.app import Plugins
 
-Kind = Literal["attack", "metric", "builder"]
+Kind = Literal["attack", "metric", "builder", "check", "format", "source"]
+"""What a new plugin may offer."""
 
 MAX_NAME = 50
 """Characters of a plugin's name."""
 
-SUFFIXES: Mapping[Kind, str] = {"attack": "attack", "metric": "doubt", "builder": "trees"}
+SUFFIXES: Mapping[Kind, str] = {"metric": "doubt"}
 """What distinguishes the name of a second component from that of the first."""
 
-MATHEMATICS: Mapping[Kind, str] = {"attack": "beliefs.py", "metric": "scores.py", "builder": "building.py"}
-"""The file with the mathematics of each kind of component."""
+MODULES: Mapping[Kind, str] = {
+    "attack": "beliefs.py",
+    "metric": "scores.py",
+    "builder": "building.py",
+    "check": "rules.py",
+    "format": "rendering.py",
+    "source": "reading.py",
+}
+"""The file with what each kind of component does."""
 
-OPTIONS: Mapping[Kind, str] = {"attack": "", "metric": "at_least=0.1", "builder": ""}
-"""Arguments that the conformance test makes each kind of component with."""
+CHECKS: Mapping[Kind, tuple[str, str]] = {
+    "attack": ("conformance", "{name}()"),
+    "metric": ("conformance", "{name}(at_least=0.1)"),
+    "builder": ("conformance", "{name}()"),
+    "check": ("conformance", "{name}()"),
+    "format": ("format_conformance", "{name}"),
+    "source": ("source_conformance", "{name}(), write"),
+}
+"""The function of the conformance kit for each kind, and its arguments."""
 
 IMPORTS: Mapping[Kind, tuple[str, ...]] = {
     "attack": ("AdversaryKnowledge", "AttackModel", "Release", "SecretBelief"),
     "metric": ("AtLeast", "Example", "Metric", "ScoringContext"),
     "builder": ("Release", "Table", "TreeBuilder"),
+    "check": ("AuditCheck", "CheckContext", "CheckFinding"),
+    "format": ("ReportFormat",),
+    "source": ("DataSource", "SourceFile"),
 }
 """What the package imports from leafgate.api."""
 
@@ -54,6 +72,9 @@ class Newcomer:
         return self.module if kind == self.kinds[0] else f"{self.module}_{SUFFIXES[kind]}"
 
     def class_name(self, kind: Kind) -> str:
+        """The name of the class; of a format, which is an object, the name of the constant."""
+        if kind == "format":
+            return self.use(kind).upper()
         return "".join(part.capitalize() for part in self.use(kind).split("_"))
 
 
@@ -72,9 +93,11 @@ def newcomer(name: str, kinds: tuple[Kind, ...], plugins: Plugins) -> Newcomer:
         )
     plugin = Newcomer(module, kinds)
     for kind in kinds:
-        if plugin.use(kind) in plugins.by_name:
-            origin = plugins.origin(plugins.by_name[plugin.use(kind)])
-            raise InvalidError(f"{origin} offers {plugin.use(kind)!r} already", place="NAME", remedy="choose another")
+        use = plugin.use(kind)
+        if use in plugins.by_name or (kind == "format" and use in plugins.formats_by_name):
+            of_component = use in plugins.by_name
+            origin = plugins.origin(plugins.by_name[use]) if of_component else plugins.formats_by_name[use].origin
+            raise InvalidError(f"{origin} offers {use!r} already", place="NAME", remedy="choose another")
     return plugin
 
 
@@ -86,7 +109,7 @@ def package(newcomer: Newcomer) -> Mapping[str, bytes]:
         f"{newcomer.module}/__init__.py": "package.py",
         "tests/test_conformance.py": "test_conformance.py",
     }
-    templates |= {f"{newcomer.module}/{MATHEMATICS[kind]}": MATHEMATICS[kind] for kind in newcomer.kinds}
+    templates |= {f"{newcomer.module}/{MODULES[kind]}": MODULES[kind] for kind in newcomer.kinds}
     files = {path: _render(template, newcomer).encode() for path, template in templates.items()}
     return files | {f"{newcomer.module}/py.typed": b""}
 
@@ -104,7 +127,9 @@ def _render(template: str, newcomer: Newcomer) -> str:
         distribution=newcomer.distribution,
         uses={kind: newcomer.use(kind) for kind in kinds},
         class_names=class_names,
+        has=lambda *wanted: not set(kinds).isdisjoint(wanted),
         imports=sorted(imports, key=lambda name: (name[0].islower(), name)),
         imported_classes=", ".join(sorted(class_names.values())),
-        checks=", ".join(f"*conformance({class_names[kind]}({OPTIONS[kind]}))" for kind in kinds),
+        kit=["Check", *sorted({CHECKS[kind][0] for kind in kinds})],
+        checks=", ".join(f"*{CHECKS[kind][0]}({CHECKS[kind][1].format(name=class_names[kind])})" for kind in kinds),
     )

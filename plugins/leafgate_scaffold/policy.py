@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from leafgate.api import DataError, PolicyError
+from leafgate.api import DataError, DataSource, PolicyError
 from leafgate.app import (
     MAX_YAML_BYTES,
     CsvOptions,
@@ -20,6 +20,7 @@ from leafgate.app import (
     class_column,
     hints_of,
     is_code,
+    load_plugins,
     read_undeclared_table,
     rest_of_policy,
 )
@@ -112,7 +113,7 @@ def first_policy(
     they are nobody's. Every such guess says CHECK. With `model`, a fitted
     model's file, the audit is of that; `folder` is the folder the policy will stand in.
     """
-    cells, csv = read_undeclared_table(path, header)
+    cells, csv, source = read_undeclared_table(path, header, load_plugins())
     names = [str(name) for name in cells.columns]
     if len(set(names)) != len(names):
         raise DataError("a column name stands twice in the header", place=path.name, remedy="rename one")
@@ -129,7 +130,7 @@ def first_policy(
         gaps = frozenset(word for guess in guesses if guess.numeric for word in guess.missing)
         guesses = [_guess(name, cells[name], hints.known - gaps) for name in names]
         target = target or class_column(hints, {guess.name: guess.values for guess in guesses}, names)
-    lines = [*_lines(path, csv, guesses, target, hints), *_rest(hints, guesses, target, folder)]
+    lines = [*_lines(path, csv, source, guesses, target, hints), *_rest(hints, guesses, target, folder)]
     text = "\n".join(lines) + "\n"
     if len(text.encode()) > MAX_YAML_BYTES:
         remedy = "leave out columns that are texts of their own, such as names and remarks"
@@ -160,7 +161,12 @@ def _guess(name: str, cells: pd.Series, known: frozenset[str] = frozenset()) -> 
 
 
 def _lines(
-    path: Path, csv: CsvOptions, guesses: Sequence[Guess], target: str | None, hints: ModelHints | None
+    path: Path,
+    csv: CsvOptions,
+    source: DataSource | None,
+    guesses: Sequence[Guess],
+    target: str | None,
+    hints: ModelHints | None,
 ) -> Iterator[str]:
     yield f"# A first policy for {_text(path.name)}, made by `leafgate init`. Check every line that says CHECK."
     yield "leafgate: 1"
@@ -168,6 +174,8 @@ def _lines(
     yield ""
     yield "data:"
     yield f"  path: {_text(path.name)}"
+    if source is not None:
+        yield f"  source: {{use: {source.use}}}"
     missing = sorted(set().union(*(guess.missing for guess in guesses)))
     if missing:
         yield f"  missing: [{', '.join(map(_text, missing))}]"

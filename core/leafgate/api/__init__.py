@@ -1,7 +1,7 @@
 """All that plugin authors import, together with `leafgate.algorithms` and, for commands, `leafgate.app`.
 
 Components  TreeBuilder, AttackModel; metrics of people (AtLeast, AtMost) and of releases (ReleaseAtLeast, ...);
-            AuditCheck
+            AuditCheck; DataSource, which reads files of data
 Hooks       hookimpl marks the functions of a plugin; lazy("numpy") imports a heavy module on its first use
 Values      Table, Schema, Release and its trees, AdversaryKnowledge, ScoringContext, what evidence is made of
 Beliefs     GroupBelief, SecretBelief, CellBelief, MembershipBelief, MechanismBelief
@@ -12,7 +12,8 @@ docs/plugins.md explains them and says what a version of this interface promises
 is first read. The modules of this package are private:
 
     hookspecs       the hooks by which a plugin offers classes, commands and report formats
-    components      base classes of tree builders and attacks;  metrics: those of metrics;  context: what a metric reads
+    components      base classes of tree builders, attacks and data sources;  metrics: those of metrics;
+                    context: what a metric reads
     checks          base class of checks that run in every audit;  report_formats: what a format is;
                     model_readers: what a reader is
     options         types of options: ranges of numbers, names of files;  knowledge: what `knows` may grant
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from leafgate.api.checks import CheckFinding as CheckFinding
     from leafgate.api.components import ONLY_DERIVED as ONLY_DERIVED
     from leafgate.api.components import AttackModel as AttackModel
+    from leafgate.api.components import DataSource as DataSource
+    from leafgate.api.components import SourceFile as SourceFile
     from leafgate.api.components import Strict as Strict
     from leafgate.api.components import TreeBuilder as TreeBuilder
     from leafgate.api.context import ScoringContext as ScoringContext
@@ -178,6 +181,7 @@ if TYPE_CHECKING:
     from leafgate.types.table import Table as Table
     from leafgate.types.table import distinct_rows as distinct_rows
     from leafgate.types.table import make_table as make_table
+    from leafgate.types.table import text_frame as text_frame
     from leafgate.types.table import typed_column as typed_column
     from leafgate.types.tree import MAX_DEPTH as MAX_DEPTH
     from leafgate.types.tree import MAX_TREES as MAX_TREES
@@ -195,7 +199,7 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "leafgate.api.checks": "AuditCheck CheckContext CheckFinding",
-        "leafgate.api.components": "AttackModel ONLY_DERIVED Strict TreeBuilder",
+        "leafgate.api.components": "AttackModel DataSource ONLY_DERIVED SourceFile Strict TreeBuilder",
         "leafgate.api.context": "ScoringContext",
         "leafgate.api.hookspecs": "hookimpl",
         "leafgate.api.metrics": "ABOUT_GROUPS ABOUT_SECRETS AtLeast AtMost Example Metric RecordMetric "
@@ -233,7 +237,7 @@ __getattr__ = lazy_exports(
         "Records Release Severity",
         "leafgate.types.report": "lenient Unit",
         "leafgate.types.schema": "bin_of bins_between Column Hierarchy Schema Value",
-        "leafgate.types.table": "distinct_rows make_table Table typed_column",
+        "leafgate.types.table": "distinct_rows make_table Table text_frame typed_column",
         "leafgate.types.tree": "Branch CategoricalSplit children columns_asked Leaf leaves map_leaves "
         "MAX_DEPTH MAX_TREES Node NumericSplit",
     },

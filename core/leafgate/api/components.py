@@ -1,4 +1,4 @@
-"""Components: the base classes of tree builders and attack models, and what these have in common with metrics.
+"""Components: the base classes of tree builders, attack models and data sources, and what these share with metrics.
 
 A component's fields are its options in a policy, checked before anything runs. Its class variables are the text that
 `leafgate explain` prints and the facts that the core needs.
@@ -6,7 +6,9 @@ A component's fields are its options in a policy, checked before anything runs. 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -20,6 +22,7 @@ from leafgate.types.report import Scored
 
 if TYPE_CHECKING:
     import numpy as np
+    import pandas as pd
 
     from leafgate.api.plan import Declarations
     from leafgate.types.adversary import AdversaryKnowledge, Need
@@ -32,6 +35,9 @@ Distribution = Literal["derived", "composition"]
 """A distribution of a secret: what the adversary derives, or the true composition of each person's group."""
 DEFAULT_ORDER: tuple[Scored, ...] = ("worst", "derived", "composition")
 """The first of these that a metric can score is its default."""
+SUFFIX = re.compile(r"(\.[a-z0-9_]+)+")
+CORE_SUFFIXES = frozenset({".csv", ".parquet", ".pq"})
+"""The suffixes of files that the core reads itself."""
 ONLY_DERIVED: frozenset[Scored] = frozenset({"derived"})
 """The `scorable` of metrics that compare a posterior with the truth."""
 
@@ -212,6 +218,60 @@ class AttackModel(Component):
         one of these in `access_levels` widens the type of its argument to `Release | PredictionOracle`.
         """
         raise NotImplementedError(type(self).__name__)
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A data file, read by the core: its name without folders, for errors, and its bytes."""
+
+    name: str
+    content: bytes
+
+
+class DataSource(Component):
+    """Reads the rows of a data file, as `data.source` of a policy asks for it.
+
+    Its fields are its options in the policy. `suffixes` are the endings, in small letters, of the files that it reads;
+    the core reads all other files of the policy itself, as CSV or Parquet. The core also reads the bytes, computes
+    their digest, and checks the columns and cells against the policy.
+    """
+
+    suffixes: ClassVar[frozenset[str]] = frozenset()
+
+    def read(self, file: SourceFile) -> pd.DataFrame:
+        """The cells of every row and every column, as text; `text_frame` makes the result.
+
+        Args:
+            file: the bytes of the file, and its name for errors.
+
+        Returns:
+            One row for each row of the file and one column for each of its columns, under its name; a file that has no
+            names of columns gives them numbers from 0. Each cell is a text; a missing cell is the empty text.
+
+        Raises:
+            DataError: the bytes cannot be read, or have no such table. Its text holds no cell.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def reads(cls, name: str) -> bool:
+        """Does a file of this name end in one of the `suffixes`?"""
+        return name.lower().endswith(tuple(cls.suffixes))
+
+
+def suffix_mistakes(source: type[DataSource]) -> list[str]:
+    """What is wrong with the `suffixes` of a data source, a sentence each; empty if a policy can use it."""
+    suffixes = source.suffixes
+    if not isinstance(suffixes, frozenset) or not suffixes:
+        return ['it needs `suffixes`, the endings of the files that it reads: frozenset({".sqlite"})']
+    problems = [
+        f"the suffix {suffix!r} is no ending such as '.sqlite', in small letters"
+        for suffix in sorted(map(str, suffixes))
+        if not SUFFIX.fullmatch(suffix)
+    ]
+    return problems + [
+        f"the suffix {suffix!r} belongs to leafgate itself" for suffix in sorted(CORE_SUFFIXES & suffixes)
+    ]
 
 
 class Strict(BaseModel):

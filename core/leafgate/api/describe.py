@@ -10,9 +10,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from leafgate.api.checks import AuditCheck
-from leafgate.api.components import AttackModel, Component, TreeBuilder
+from leafgate.api.components import AttackModel, Component, DataSource, TreeBuilder
 from leafgate.api.metrics import Example, Metric, RecordMetric
-from leafgate.api.registry import Plugin, Plugins, use_of
+from leafgate.api.registry import OfferedFormat, Plugin, Plugins, use_of
 from leafgate.types.adversary import ACCESS_LEVELS
 
 
@@ -33,11 +33,12 @@ KINDS: dict[type[Component], str] = {
     AttackModel: "attack",
     Metric: "metric",
     AuditCheck: "check",
+    DataSource: "source",
 }
 
 
 def kind_of(component: type[Component]) -> str:
-    """builder, attack, metric or check."""
+    """builder, attack, metric, check or source."""
     return next(word for base, word in KINDS.items() if issubclass(component, base))
 
 
@@ -71,12 +72,9 @@ def explanation(component: type[Component], origin: str) -> str:
     if issubclass(component, Metric):
         lines += _metric_lines(component)
     if issubclass(component, AttackModel):
-        lines.append(f"Reads numbers that are: {', '.join(sorted(component.reads))}.")
-        lines.append(f"Takes into account, where granted: {', '.join(sorted(component.needs)) or 'nothing more'}.")
-        if component.access_levels != {"file"}:
-            lines.append(
-                f"Can use of the model: {', '.join(sorted(component.access_levels, key=ACCESS_LEVELS.index))}."
-            )
+        lines += _attack_lines(component)
+    if issubclass(component, DataSource):
+        lines.append(f"Reads files that end in: {', '.join(sorted(component.suffixes))}.")
     if issubclass(component, TreeBuilder):
         lines.append(f"Randomness: {component.randomness}.")
     if issubclass(component, AuditCheck):
@@ -102,6 +100,26 @@ def explanation(component: type[Component], origin: str) -> str:
         picked = f": {{use: {use.default}}}" if use else ""
         lines += ["", f"{name}{picked}: {_first_line(model)}", *_option_lines(model, "  ")]
     return "\n".join(lines) + "\n"
+
+
+def format_explanation(offered: OfferedFormat) -> str:
+    """The page `leafgate explain` prints of a report format."""
+    format_ = offered.format
+    lines = [f"{format_.name}: format of {offered.origin}", "", inspect.getdoc(format_.render) or "", ""]
+    lines.append(f"File: {format_.filename}, of the type {format_.media_type}.")
+    if format_.attachments:
+        lines.append(f"Shows, where given: {', '.join(sorted(format_.attachments))}.")
+    if format_.render_tree is not None:
+        lines.append("Draws the first tree of a release in notebooks.")
+    return "\n".join(lines) + "\n"
+
+
+def _attack_lines(attack: type[AttackModel]) -> Iterator[str]:
+    """What an attack can read, and what it takes into account."""
+    yield f"Reads numbers that are: {', '.join(sorted(attack.reads))}."
+    yield f"Takes into account, where granted: {', '.join(sorted(attack.needs)) or 'nothing more'}."
+    if attack.access_levels != {"file"}:
+        yield f"Can use of the model: {', '.join(sorted(attack.access_levels, key=ACCESS_LEVELS.index))}."
 
 
 def _check_lines(check: type[AuditCheck]) -> Iterator[str]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import typer
 
     from leafgate.api.checks import AuditCheck
-    from leafgate.api.components import AttackModel, TreeBuilder
+    from leafgate.api.components import AttackModel, DataSource, TreeBuilder
     from leafgate.api.metrics import Metric
     from leafgate.api.model_readers import ModelReader
     from leafgate.api.report_formats import ReportFormat
@@ -56,6 +56,12 @@ def privacy_metrics() -> list[type[Metric]] | Mapping[str, str]:
 @hookspec
 def audit_checks() -> list[type[AuditCheck]] | Mapping[str, str]:
     """Offer checks that run in every audit, although no policy asks for them."""
+    raise NotImplementedError
+
+
+@hookspec
+def data_sources() -> list[type[DataSource]] | Mapping[str, str]:
+    """Offer ways to read data files that are neither CSV nor Parquet."""
     raise NotImplementedError
 
 

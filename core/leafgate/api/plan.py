@@ -12,7 +12,7 @@ from leafgate.api.knowledge import MAX_CANDIDATES
 from leafgate.types.paths import DocumentPath
 
 if TYPE_CHECKING:
-    from leafgate.api.components import AttackModel, TreeBuilder
+    from leafgate.api.components import AttackModel, DataSource, TreeBuilder
     from leafgate.api.metrics import Metric
     from leafgate.api.registry import Plugins
     from leafgate.types.adversary import Fact
@@ -165,6 +165,7 @@ class AuditPlan(Declarations):
 
     Attributes:
         builder: what makes the release.
+        data_source: what reads the data files; None where the core does.
         publish: what will be published of it; None where the policy does not say.
         attacks: what must be tried, in the order of the policy.
         metrics: the limits, in the order of the policy.
@@ -183,6 +184,7 @@ class AuditPlan(Declarations):
     """
 
     builder: TreeBuilder
+    data_source: DataSource | None = None
     publish: Publish | None = None
     attacks: tuple[AttackModel, ...]
     metrics: tuple[Metric, ...]

@@ -154,6 +154,7 @@ def component_hooks() -> dict[str, type[Component]]:
         "attack_models": components.AttackModel,
         "privacy_metrics": metrics.Metric,
         "audit_checks": checks.AuditCheck,
+        "data_sources": components.DataSource,
     }
 
 
@@ -356,6 +357,8 @@ def _check_offer(component: object, base: type[Component], hook: str) -> None:
         _check_attack(component)
     if issubclass(component, metrics.Metric):
         _check_metric(component)
+    if issubclass(component, components.DataSource) and (problems := components.suffix_mistakes(component)):
+        raise TypeError(f"{component.__name__} cannot be used: {'; '.join(problems)}")
 
 
 def _check_metric(metric: type[metrics.Metric]) -> None:

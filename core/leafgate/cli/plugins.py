@@ -35,16 +35,21 @@ def _plugins(context: typer.Context, as_json: JsonOutput = False) -> None:
 
 
 def explain(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A builder, an attack, a metric or a check.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A builder, attack, metric, check, source or format.")],
 ) -> int:
     """Say what a plugin does: options, threat model, formula, source."""
-    from leafgate.api.describe import explanation
+    from leafgate.api.describe import explanation, format_explanation
     from leafgate.api.registry import load_plugins
     from leafgate.policy.validation import nearest_name
+    from leafgate.session.report_formats import offered_formats
 
     plugins = load_plugins()
-    if name not in plugins.by_name:
-        names = sorted(plugins.by_name)
+    if name in plugins.by_name:
+        print_document(explanation(plugins.by_name[name], plugins.origin(plugins.by_name[name])))
+        return 0
+    formats = offered_formats(plugins)
+    if name not in formats:
+        names = sorted({*plugins.by_name, *formats})
         raise PolicyError(f"nobody offers {name!r}", remedy=nearest_name(name, names, f"installed: {', '.join(names)}"))
-    print_document(explanation(plugins.by_name[name], plugins.origin(plugins.by_name[name])))
+    print_document(format_explanation(formats[name]))
     return 0

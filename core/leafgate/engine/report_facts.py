@@ -293,6 +293,7 @@ def _release_facts(plan: AuditPlan, artifact: ReleaseArtifact) -> dict[str, Any]
 def versions_of(plan: AuditPlan, plugins: Plugins) -> dict[str, str]:
     """Of Python, leafgate, and every distribution that the policy's plugins or the audit checks come from."""
     components: list[Component] = [plan.builder, *plan.attacks, *plan.metrics]
+    components += [] if plan.data_source is None else [plan.data_source]
     used: list[Component | type[Component]] = [*components, *plugins.kind(AuditCheck)]
     names = dict.fromkeys([*CORE_DISTRIBUTIONS, *(plugins.origin(component).split(" ")[0] for component in used)])
     versions = {"python": ".".join(map(str, sys.version_info[:3]))}

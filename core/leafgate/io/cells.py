@@ -7,16 +7,12 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from leafgate.errors import DataError, Problem
 from leafgate.io.json import parse_number
 
-Codes = NDArray[np.integer[Any]]
 Cells = pd.Series
 """A column of text as a categorical: one code a row, each distinct text once."""
 
@@ -32,11 +28,6 @@ def read_bytes(path: Path, key: str = "data.path") -> bytes:
     if not content.strip():
         raise DataError("the file is empty", place=path.name)
     return content
-
-
-def as_cells(codes: Codes, texts: Sequence[str]) -> Cells:
-    categories: Any = pd.Index(np.array(texts, dtype=object))
-    return pd.Series(pd.Categorical.from_codes(codes, categories=categories))
 
 
 def is_code(text: str) -> bool:

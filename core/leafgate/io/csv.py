@@ -6,14 +6,14 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain
 from typing import Any, Protocol
 
-import numpy as np
 import pandas as pd
 
 from leafgate.errors import DataError
-from leafgate.io.cells import Codes, as_cells, check_header, check_width, refuse_wide
+from leafgate.io.cells import check_header, check_width, refuse_wide
+from leafgate.types.table import number_texts
 
 
 class CsvOptions(Protocol):
@@ -37,8 +37,6 @@ _ENCODING = "set `data.csv.encoding`, or save it as UTF-8"
 
 COMMENTED = "commented"
 """Where cells say how many lines, as wide as the table, were left out as comments."""
-PORTION = 50_000
-"""Rows that are held as text at once."""
 
 
 def read_csv(content: bytes, options: CsvOptions, names: Sequence[str], place: str) -> pd.DataFrame:
@@ -75,15 +73,7 @@ def read_cells(
     refuse_wide(len(first), place)
     if check is not None:
         check(first)
-    known = [_Numbering({cell: 0}) for cell in first]
-    codes: list[list[Codes]] = [[np.zeros(1, dtype=np.int32)] for _ in first]
-    while portion := list(islice(rows, PORTION)):
-        for numbering, parts, cells in zip(known, codes, zip(*portion, strict=True), strict=True):
-            parts.append(np.fromiter(map(numbering.__getitem__, cells), dtype=np.int32, count=len(cells)))
-    columns = zip(known, codes, strict=True)
-    frame = pd.DataFrame(
-        {i: as_cells(np.concatenate(parts), list(numbering)) for i, (numbering, parts) in enumerate(columns)}
-    )
+    frame = pd.DataFrame(dict(enumerate(number_texts(chain([first], rows), len(first)))))
     frame.attrs[COMMENTED] = lines.left_out[len(first)]
     return frame
 
@@ -91,14 +81,6 @@ def read_cells(
 def width(content: bytes, options: CsvOptions, place: str) -> int:
     """How many columns a CSV file has, 0 for an empty one; DataError as read_cells raises it, but for no width."""
     return max((len(row) for row in _rows(_Lines(_text(content, options), options), options, place)), default=0)
-
-
-class _Numbering(dict[str, int]):
-    """Texts and their numbers; a new one gets the next."""
-
-    def __missing__(self, text: str) -> int:
-        self[text] = number = len(self)
-        return number
 
 
 class _Lines:

@@ -7,19 +7,20 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate.algorithms.sampling import known_columns
-from leafgate.errors import DataError, Problem
-from leafgate.io.cells import Cells, as_cells, check_header, is_code, read_bytes, refuse_wide
+from leafgate.api.components import DataSource, SourceFile
+from leafgate.errors import DataError, InconclusiveError, LeafgateError, Problem
+from leafgate.io.cells import Cells, check_header, check_width, is_code, read_bytes, refuse_wide
 from leafgate.io.csv import COMMENTED, CsvOptions, read_cells, read_csv
 from leafgate.io.json import parse_number
 from leafgate.types.schema import Column, Role, Schema, bin_of
-from leafgate.types.table import Table, distinct_rows, make_table
+from leafgate.types.table import Table, distinct_rows, make_table, text_column
 
 
 class SourceColumn(Protocol):
@@ -46,10 +47,12 @@ class TableSource(Protocol):
     def on_missing(self) -> str | None: ...
     @property
     def weight(self) -> tuple[str, SourceColumn] | None: ...
+    @property
+    def source(self) -> DataSource | None: ...
 
 
 def read_table(data: TableSource, schema: Schema, path: Path, key: str = "data.path") -> Table:
-    """The Table in a CSV or Parquet file, under the policy's `data` section.
+    """The Table in a data file, under the policy's `data` section.
 
     `schema` has a column for each the policy declares and does not drop. Columns without a
     declared domain get the one that occurs (numbers where every cell is one), so that the schema of
@@ -129,12 +132,82 @@ def read_parquet(content: bytes, names: Sequence[str] | None, place: str) -> pd.
             text = table.column(i).cast(pyarrow.string()).fill_null("").combine_chunks().dictionary_encode()
         except pyarrow.ArrowException:
             raise DataError("does not hold plain values", place=f"{place}, column {name!r}") from None
-        cells[i] = as_cells(text.indices.to_numpy(), text.dictionary.to_pylist())
+        cells[i] = text_column(text.indices.to_numpy(), text.dictionary.to_pylist())
     return pd.DataFrame(cells).set_axis(header, axis=1).loc[:, header if names is None else list(names)]
+
+
+def read_source(source: DataSource, content: bytes, name: str) -> pd.DataFrame:
+    """Every column of a file as a categorical of texts, under its name or, where the file has none, its number.
+
+    Raises:
+        DataError: the source refuses the file.
+        InconclusiveError: the source failed, or returned something else than texts. Of its error only the kind and the
+            line are reported, because its text may hold data.
+    """
+    try:
+        frame: object = source.read(SourceFile(name, content))
+    except LeafgateError as error:
+        problems = [problem if problem.location else replace(problem, location=name) for problem in error.problems]
+        raise type(error).listing(problems) from None
+    except (Exception, SystemExit) as error:
+        raise _failed(source, f"raised {type(error).__name__}{_line(error)}") from None
+    return source_cells(frame, source, name)
+
+
+def source_cells(frame: object, source: DataSource, name: str) -> pd.DataFrame:
+    """What a source returned, as categoricals; InconclusiveError where it is something else than columns of texts."""
+    if not isinstance(frame, pd.DataFrame):
+        raise _failed(source, f"returned {type(frame).__name__}, and no DataFrame")
+    if not _is_nameless(frame) and not all(isinstance(column, str) for column in frame.columns):
+        raise _failed(source, "returned names of columns that are no texts")
+    refuse_wide(frame.shape[1], name)
+    cells = {i: _texts(frame.iloc[:, i], source) for i in range(frame.shape[1])}
+    return pd.DataFrame(cells).set_axis(frame.columns, axis=1)
+
+
+def declared_columns(frame: pd.DataFrame, names: Sequence[str], place: str) -> pd.DataFrame:
+    """The columns `names` of a file; DataError where it has others."""
+    if _is_nameless(frame):
+        check_width(frame.shape[1], names, place)
+        return frame.set_axis(list(names), axis=1)
+    check_header(list(frame.columns), names, place)
+    return frame.loc[:, list(names)]
+
+
+def _is_nameless(frame: pd.DataFrame) -> bool:
+    """Are the columns numbered, because the file has no names?"""
+    names: list[Any] = list(frame.columns)
+    return names == [*range(len(names))]
+
+
+def _texts(column: pd.Series, source: DataSource) -> pd.Series:
+    """A column as a categorical of texts."""
+    cells = column.reset_index(drop=True).astype("category")
+    if cells.isna().any() or not all(isinstance(text, str) for text in cells.cat.categories):
+        raise _failed(source, "returned cells that are no texts")
+    return cells.cat.set_categories(pd.Index(cells.cat.categories, dtype=object))
+
+
+def _failed(source: DataSource, how: str) -> InconclusiveError:
+    return InconclusiveError(
+        f"the data source {source.use!r} {how}",
+        place="data.source",
+        remedy="report this to the authors of the plugin; or export the table as CSV",
+    )
+
+
+def _line(error: BaseException) -> str:
+    """The function and the line that raised an error."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "" if trace is None else f" in {trace.tb_frame.f_code.co_name}, line {trace.tb_lineno}"
 
 
 def _cells(content: bytes, data: TableSource, names: Sequence[str], path: Path) -> pd.DataFrame:
     """The columns `names` as text, whichever kind of file it is."""
+    if data.source is not None and data.source.reads(path.name):
+        return declared_columns(read_source(data.source, content, path.name), names, path.name)
     if is_parquet(path):
         return read_parquet(content, names, path.name)
     return read_csv(content, data.csv, names, path.name)
@@ -301,6 +374,9 @@ def read_people(data: TableSource, table: Table, path: Path, place: str = "knows
 def _header(data: TableSource, path: Path, place: str) -> list[str] | None:
     """The names of the file's columns; None when it does not tell them."""
     content = read_bytes(path, place)
+    if data.source is not None and data.source.reads(path.name):
+        frame = read_source(data.source, content, path.name)
+        return None if _is_nameless(frame) else list(frame.columns)
     if is_parquet(path):
         return [str(name) for name in read_parquet(content, None, path.name).columns]
     return [str(cell) for cell in read_cells(content, data.csv, path.name).iloc[0]] if data.csv.header else None

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Union
 
-from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, create_model, field_validator
+from pydantic import AfterValidator, Field, ValidationError, create_model, field_validator
 
-from leafgate.api.components import AttackModel, Component
+from leafgate.api.components import AttackModel, Component, DataSource
 from leafgate.api.knowledge import MAX_CANDIDATES, Knows
 from leafgate.api.metrics import Metric
 from leafgate.api.options import UNREAD
@@ -34,6 +34,7 @@ from leafgate.policy.models import ColumnSpec, Data, Policy
 from leafgate.policy.sources import (
     PathResolver,
     PolicyDocument,
+    dict_or_empty,
     display_folder,
     load_extends_chain,
     root_of,
@@ -150,24 +151,13 @@ def policy_of(
 
 def _components_named(document: Mapping[str, Any]) -> frozenset[str]:
     """The names that a document gives as `use` where a policy picks components; whatever else stands there is none."""
-    places = [document.get(name) for name in KINDS]
+    places = [*(document.get(name) for name in KINDS), dict_or_empty(document.get("data")).get("source")]
     items = [item for place in places for item in (place if isinstance(place, list) else [place])]
     return frozenset(str(item.get("use")) for item in items if isinstance(item, dict))
 
 
 LEFT_OUT: Mapping[str, Any] = {"name": "", "build": None, "attacks": (), "metrics": ()}
 """What a policy that others extend may leave to them, besides `data` and its columns."""
-
-
-class PartialData(Data):
-    """Some of what is known of the people."""
-
-    columns: dict[str, ColumnSpec] = Field({}, description="Some columns, whatever their roles.")
-
-    @field_validator("columns")
-    @classmethod
-    def _roles_complete(cls, columns: dict[str, ColumnSpec], info: ValidationInfo) -> dict[str, ColumnSpec]:
-        return columns
 
 
 @dataclass(frozen=True)
@@ -197,9 +187,21 @@ def read_partial_policy(path: Path, plugins: Plugins) -> PartialPolicy:
     return PartialPolicy(written, homes_of(written).resolve(policy).digested(UNREAD))
 
 
+def _any_roles(cls: type[Data], columns: dict[str, ColumnSpec]) -> dict[str, ColumnSpec]:
+    return columns
+
+
+_ANY_ROLES: Any = field_validator("columns")(_any_roles)
+"""Stands for the validator that requires a policy's columns to have certain roles."""
+
+
 def _partial_model(plugins: Plugins) -> type[Policy]:
     complete = policy_model(plugins)
-    fields: dict[str, Any] = {"data": (PartialData, PartialData())}
+    columns: Any = (dict[str, ColumnSpec], Field({}, description="Some columns, whatever their roles."))
+    partial_data = create_model(
+        "Data", __base__=_data_model(plugins), __validators__={"_roles_complete": _ANY_ROLES}, columns=columns
+    )
+    fields: dict[str, Any] = {"data": (partial_data, partial_data())}
     for name, default in LEFT_OUT.items():
         field = copy(complete.model_fields[name])
         field.default = default
@@ -273,6 +275,7 @@ def compile_plan(policy: Policy, origin: PolicyOrigin = IN_MEMORY, *, table: Tab
         protected_columns=declared.protected_columns,
         grants=declared.grants,
         builder=policy.build,
+        data_source=policy.data.source,
         publish=None if publish is None else Publish(publish.leaves, publish.measure),
         attacks=policy.attacks,
         metrics=policy.metrics,
@@ -365,7 +368,21 @@ def policy_model(plugins: Plugins) -> type[Policy]:
             fields[name] = (component, Field(discriminator=chosen.discriminator, description=field.description))
         else:
             fields[name] = (tuple[Annotated[component, chosen], ...], field)
+    if (data := _data_model(plugins)) is not Data:
+        fields["data"] = (data, Policy.model_fields["data"])
     return create_model("Policy", __base__=Policy, **fields)
+
+
+def _data_model(plugins: Plugins) -> type[Data]:
+    """The section `data` with the installed data sources in its `source`."""
+    classes = plugins.kind(DataSource)
+    if not classes:
+        return Data
+    source: Any = Union[tuple(classes)]  # noqa: UP007
+    if len(classes) > 1:
+        source = Annotated[source, Field(discriminator="use")]
+    field = Field(None, description=Data.model_fields["source"].description)
+    return create_model("Data", __base__=Data, __doc__=Data.__doc__, source=(source | None, field))
 
 
 def _refuse_component(component: Component) -> Component:

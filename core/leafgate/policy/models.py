@@ -8,9 +8,17 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializeAsAny,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
-from leafgate.api.components import AttackModel, Component, Strict, TreeBuilder
+from leafgate.api.components import AttackModel, Component, DataSource, Strict, TreeBuilder
 from leafgate.api.knowledge import Knows
 from leafgate.api.metrics import Metric
 from leafgate.api.options import DataFile, FiniteFloat, PeopleFile
@@ -231,6 +239,12 @@ class CsvOptions(Strict):
         return self
 
 
+def _refuse_source(source: Any) -> Any:
+    """Where a data source is installed, policies are read by a model that has the installed ones in this place."""
+    use = source.get("use") if isinstance(source, dict) else None
+    raise ValueError("nobody offers a data source" if use is None else f"nobody offers {use!r}")
+
+
 class Data(Strict):
     """Where the people are, and what is known of them."""
 
@@ -249,6 +263,9 @@ class Data(Strict):
         description="Required once cells are missing: drop the rows, or keep `missing` as a value of every column.",
     )
     csv: CsvOptions = Field(CsvOptions(), description="How to read the file.")
+    source: Annotated[SerializeAsAny[DataSource], BeforeValidator(_refuse_source)] | None = Field(
+        None, description="How files that are neither CSV nor Parquet are read: by the data source that `use:` names."
+    )
     protect: tuple[Protect, ...] = Field((), description="Single cells that are secret, in columns that are not.")
     unlisted: Annotated[Unlisted, AS_ROLES] = Field(
         Unlisted(),
@@ -357,6 +374,8 @@ class Policy(Strict):
             for key in ("counts", "reason"):
                 if column[key] is None:
                     del column[key]
+        if document["data"]["source"] is None:
+            del document["data"]["source"]  # nor of policies whose files are CSV or Parquet
         document["publish"] = document["publish"] or PublishSpec().model_dump()
         if document["approvals"] is None:
             del document["approvals"]  # policies that do not name reviewers keep their digest

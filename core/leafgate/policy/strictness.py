@@ -147,7 +147,12 @@ def removed_or_added(lost: set[str], won: set[str]) -> Kind:
     return "looser" if lost else "tighter" if won else "different"
 
 
-READ: tuple[DocumentPath, ...] = (("data", "missing"), ("data", "on_missing"), ("data", "csv"))
+READ: tuple[DocumentPath, ...] = (
+    ("data", "missing"),
+    ("data", "on_missing"),
+    ("data", "csv"),
+    ("data", "source"),
+)
 """Options that decide which rows of a file are people."""
 RENAMING = frozenset({"aliases"})
 """Options of a column that change its cells, and with them who is in an equivalence class."""

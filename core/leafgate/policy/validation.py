@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from leafgate.api.components import AttackModel, Component, TreeBuilder
+from leafgate.api.components import AttackModel, Component, DataSource, TreeBuilder
 from leafgate.api.describe import models_of
 from leafgate.api.metrics import Metric
 from leafgate.api.registry import Plugins, use_of
@@ -25,6 +25,12 @@ from leafgate.types.report import DIRECTIONS
 from leafgate.types.schema import Column
 
 KINDS: dict[str, type[Component]] = {"build": TreeBuilder, "attacks": AttackModel, "metrics": Metric}
+SOURCE = ("data", "source")
+
+
+def _kind_at(path: Sequence[str | int]) -> type[Component] | None:
+    """The kind of component that a policy picks at a path; None where it picks none."""
+    return DataSource if tuple(path) == SOURCE else KINDS.get(str(path[0])) if len(path) == 1 else None
 
 
 def resolve_error_path(loc: DocumentPath, plugins: Plugins) -> tuple[DocumentPath, type[BaseModel] | None]:
@@ -43,7 +49,8 @@ def resolve_error_path(loc: DocumentPath, plugins: Plugins) -> tuple[DocumentPat
             continue
         path.append(part)
         if isinstance(part, str) and model is not None and part in model.model_fields:
-            options = list(plugins.kind(KINDS[part])) if len(path) == 1 and part in KINDS else models_of(model, part)
+            kind = _kind_at(path)
+            options = models_of(model, part) if kind is None else list(plugins.kind(kind))
             model = options[0] if len(options) == 1 else None
     return tuple(path), model
 
@@ -110,9 +117,12 @@ def _column(name: str, document: dict[str, Any], on_missing: Any) -> Column | No
 def _says_what_it_uses(document: dict[str, Any], attacks: Named, metrics: Named, plugins: Plugins) -> Iterator[Problem]:
     built = [("build", document["build"])] if isinstance(document.get("build"), dict) else []
     listed = [(f"{key}[{i}]", one) for key, some in (("attacks", attacks), ("metrics", metrics)) for i, one in some]
-    for place, component in [*built, *listed]:
+    source = dict_or_empty(document.get("data")).get("source")
+    reading = [("data.source", source)] if isinstance(source, dict) else []
+    for place, component in [*reading, *built, *listed]:
         if "use" not in component:
-            offered = ", ".join(map(use_of, plugins.kind(KINDS[place.partition("[")[0]])))
+            kind = DataSource if place == "data.source" else KINDS[place.partition("[")[0]]
+            offered = ", ".join(map(use_of, plugins.kind(kind)))
             yield Problem(place, "says not what it uses", f"write `use:` and one of {offered}")
 
 
@@ -188,7 +198,8 @@ def _written(document: Any, loc: DocumentPath) -> Any:
 
 def _not_offered(place: str, use: object, loc: DocumentPath, plugins: Plugins) -> Problem:
     """A name that no installed plugin offers, with the nearest name, else with all names."""
-    offered = [use_of(component) for component in plugins.kind(KINDS[str(loc[0])])]
+    kind = DataSource if loc[:2] == SOURCE else KINDS[str(loc[0])]
+    offered = [use_of(component) for component in plugins.kind(kind)]
     return Problem(place, f"nobody offers {use!r}", nearest_name(use, offered, f"installed: {', '.join(offered)}"))
 
 

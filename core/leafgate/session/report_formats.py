@@ -20,6 +20,7 @@ OWN = "leafgate"
 
 
 def _render_text(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
+    """The summary that an audit prints."""
     from leafgate.disclosure.text import summary
 
     return summary(document).encode()

@@ -10,8 +10,9 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from leafgate.api.components import DataSource
 from leafgate.api.plan import IN_MEMORY, PolicyOrigin
-from leafgate.api.registry import Plugins
+from leafgate.api.registry import Plugins, use_of
 from leafgate.errors import DataError, PolicyError
 from leafgate.io.json import canonical
 from leafgate.policy.load import compile_plan, each_org, load_policy
@@ -285,27 +286,36 @@ MAX_SNIFFED_BYTES = 2**16
 """The beginning of a CSV file that is searched for its delimiter."""
 
 
-def read_undeclared_table(path: Path, header: bool | None = None) -> tuple[pd.DataFrame, CsvOptions]:
-    """Every cell of a data file that no policy describes yet, as text, and how its CSV is written.
+def read_undeclared_table(
+    path: Path, header: bool | None = None, plugins: Plugins | None = None
+) -> tuple[pd.DataFrame, CsvOptions, DataSource | None]:
+    """Every cell of a data file that no policy describes yet, as text, and how a policy has it read.
 
     Args:
-        path: a CSV or Parquet file.
+        path: a CSV or Parquet file, or one that a data source of the plugins reads.
         header: whether the first line of a CSV file is names; decided by its cells when left out.
+        plugins: whose data sources are asked; none when left out.
 
     Returns:
-        The cells, each column a categorical of texts with the column's name; a CSV file without names gets `column_1`
-        and so on.
+        The cells, each column a categorical of texts with the column's name; a file without names gets `column_1` and
+        so on. Then how its CSV is written, and the data source that reads it, if one does.
 
     Raises:
         DataError: the file cannot be read or is no table.
+        PolicyError: the data source needs options.
     """
     from leafgate.io.cells import is_code, read_bytes
     from leafgate.io.csv import read_cells
-    from leafgate.io.tables import is_parquet, read_parquet
+    from leafgate.io.tables import is_parquet, read_parquet, read_source
 
     content = read_bytes(path)
+    source = _source_without_options(path.name, plugins or Plugins())
+    if source is not None:
+        cells = read_source(source, content, path.name)
+        names = [name if isinstance(name, str) else f"column_{name + 1}" for name in cells.columns]
+        return cells.set_axis(names, axis=1), CsvOptions(), source
     if is_parquet(path):
-        return read_parquet(content, None, path.name), CsvOptions()
+        return read_parquet(content, None, path.name), CsvOptions(), None
     options = _sniffed_options(content[:MAX_SNIFFED_BYTES].rpartition(b"\n")[0] or content, path.name)
     cells = read_cells(content, options, path.name)
     first = [str(cell) for cell in cells.iloc[0]]
@@ -315,7 +325,19 @@ def read_undeclared_table(path: Path, header: bool | None = None) -> tuple[pd.Da
     if named:
         cells = cells.iloc[1:].reset_index(drop=True)
     names = first if named else [f"column_{i + 1}" for i in range(len(first))]
-    return cells.set_axis(names, axis=1), options.model_copy(update={"header": named})
+    return cells.set_axis(names, axis=1), options.model_copy(update={"header": named}), None
+
+
+def _source_without_options(name: str, plugins: Plugins) -> DataSource | None:
+    """The first data source that reads files of this name; PolicyError where it needs options."""
+    kind = next((each for each in plugins.kind(DataSource) if issubclass(each, DataSource) and each.reads(name)), None)
+    if kind is None or not issubclass(kind, DataSource):
+        return None
+    needed = [option for option, field in kind.model_fields.items() if field.is_required()]
+    if needed:
+        message = f"the data source {use_of(kind)!r} that reads it needs the option {needed[0]!r}"
+        raise PolicyError(message, place=name, remedy="write the policy by hand, with `data.source`")
+    return kind.model_validate({"use": use_of(kind)})
 
 
 def _sniffed_options(start: bytes, place: str) -> CsvOptions:

@@ -5,13 +5,14 @@ One line of pytest for each plugin:
     @pytest.mark.parametrize("check", conformance(MyAttack()), ids=str)
     def test_conforms(check): check()
 
-For a report format it is `format_conformance(MY_FORMAT)`. A check that does not apply to a plugin is skipped, with the
+For a report format it is `format_conformance(MY_FORMAT)`, for a data source `source_conformance(MySource(), write)`,
+where `write` makes files for it. A check that does not apply to a plugin is skipped, with the
 reason; none passes silently.
 
 `scenarios` holds tables, releases and contexts; `subjects` runs a component on them; `common_checks` and the checks
 of each kind of component compare what it returns; `sandbox` observes the process meanwhile, `subprocess_worker` is a
 second process; `check` is one check and the ways it can end. `format_checks` renders the documents of
-`scenarios.reports`.
+`scenarios.reports`; `source_checks` reads files that were written for it.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from leafgate.api.components import Component
+from leafgate.api.components import Component, DataSource
 from leafgate.api.report_formats import ReportFormat
 from leafgate.testing.check import Check, DoesNotApply, KnownException, NonConformance, checked_all, checks_of
 
 if TYPE_CHECKING:
     from leafgate.testing.scenarios import Scenario
     from leafgate.testing.scenarios.reports import ReportScenario
+    from leafgate.testing.source_checks import Write
 
 __all__ = [
     "Check",
@@ -41,8 +43,10 @@ __all__ = [
     "check_component",
     "check_format",
     "check_metric",
+    "check_source",
     "conformance",
     "format_conformance",
+    "source_conformance",
 ]
 
 Expected = Mapping[str, str] | None
@@ -100,6 +104,28 @@ def check_format(
 ) -> dict[str, str]:
     """Run every check of a report format; results and errors are those of `check_component`."""
     return checked_all(format_conformance(offered, on=on, expected=expected))
+
+
+def source_conformance(source: DataSource, write: Write, *, expected: Expected = None) -> list[Check[Any]]:
+    """List every check of a data source; calling a check runs it.
+
+    Args:
+        source: The data source that is checked, with its options.
+        write: Writes a file that it reads, from the names of the columns and rows of texts (None: a missing cell), and
+            returns the bytes.
+        expected: Names of checks that are known to fail, each with the reason.
+
+    Raises:
+        ValueError: `expected` names a check that does not exist.
+    """
+    from leafgate.testing.source_checks import SOURCE_CHECKS, SourceSubject
+
+    return checks_of(source, SOURCE_CHECKS, SourceSubject(source, write), expected)
+
+
+def check_source(source: DataSource, write: Write, *, expected: Expected = None) -> dict[str, str]:
+    """Run every check of a data source; results and errors are those of `check_component`."""
+    return checked_all(source_conformance(source, write, expected=expected))
 
 
 def check_component(component: Component, *, on: Sequence[Scenario] = (), expected: Expected = None) -> dict[str, str]:

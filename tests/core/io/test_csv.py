@@ -149,6 +149,6 @@ def test_a_table_wider_than_any_policy_is_refused_soon(tmp_path: Path, header: b
 def test_columns_are_held_against_the_policy_before_their_cells_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, header: bool, first: str
 ) -> None:
-    monkeypatch.setattr("leafgate.io.csv.as_cells", lambda *given: pytest.fail("cells were read"))
+    monkeypatch.setattr("leafgate.io.csv.number_texts", lambda *given: pytest.fail("cells were read"))
     with pytest.raises(DataError, match=first):
         read(tmp_path, "x,y,z\n1,2,3\n", AB, csv={"header": header})

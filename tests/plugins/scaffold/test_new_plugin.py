@@ -8,22 +8,24 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from command_line import leafgate
-from leafgate.api.registry import load_plugins
+from leafgate.api.describe import kind_of
+from leafgate.api.registry import component_hooks, load_plugins
 from leafgate.errors import InvalidError
 from leafgate.testing import conformance
 from leafgate.testing.check import DoesNotApply
-from leafgate_scaffold.plugin import newcomer, package
+from leafgate_scaffold import command as scaffold_command
+from leafgate_scaffold.plugin import Kind, newcomer, package
 
-KINDS = {"both": (), "attack": ("--kind", "attack"), "metric": ("--kind", "metric"), "builder": ("--kind", "builder")}
+SINGLE = get_args(Kind)
+KINDS = {"both": (), **{kind: ("--kind", kind) for kind in SINGLE}}
 OFFERS = {
     "both": "attack acme_spies, metric acme_spies_doubt",
-    "attack": "attack acme_spies",
-    "metric": "metric acme_spies",
-    "builder": "builder acme_spies",
+    **{kind: f"{kind} acme_spies" for kind in SINGLE},
 }
 
 
@@ -44,7 +46,7 @@ def hatchling(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # a package of both kinds holds the files of each
-BUILT = [pytest.param(kind, marks=[pytest.mark.slow] if kind in {"attack", "metric"} else []) for kind in KINDS]
+BUILT = [pytest.param(kind, marks=[pytest.mark.slow] if kind not in {"both", "builder"} else []) for kind in KINDS]
 
 
 @pytest.mark.processes
@@ -75,6 +77,22 @@ def test_what_it_writes_passes_the_conformance_kit(tmp_path: Path, monkeypatch: 
     for check in checks:
         with suppress(DoesNotApply):
             check()
+
+
+@pytest.mark.parametrize("kind", SINGLE)
+def test_the_kit_passes_each_kind_that_it_writes(kind: str, tmp_path: Path) -> None:
+    """Each package's own tests, which the marker `processes` runs after an installation."""
+    assert leafgate("plugins", "new", f"acme-{kind}", "--kind", kind, "--out", tmp_path / kind).code == 0
+    tests = ("-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", "-p", "no:xdist", "tests")
+    done = run(*tests, folder=tmp_path / kind, search=tmp_path / kind)
+    assert done.returncode == 0, done.stdout
+    assert "passed" in done.stdout
+
+
+def test_a_command_line_knows_every_kind() -> None:
+    assert tuple(kind.value for kind in scaffold_command.Kind) == SINGLE
+    listed = {kind_of(base) for base in component_hooks().values()}
+    assert listed | {"format"} == set(SINGLE)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -128,6 +146,12 @@ def test_a_name_that_no_package_can_have_is_refused(name: str, tmp_path: Path) -
 def test_a_name_that_a_policy_could_not_tell_from_another_is_refused() -> None:
     with pytest.raises(InvalidError, match=r"leafgate .* offers 'k_anonymity' already"):
         newcomer("K-Anonymity", ("metric",), load_plugins())
+
+
+def test_a_format_needs_a_name_that_no_format_has() -> None:
+    with pytest.raises(InvalidError, match=r"leafgate .* offers 'sarif' already"):
+        newcomer("sarif", ("format",), load_plugins())
+    assert newcomer("sarif", ("attack",), load_plugins()).module == "sarif"
 
 
 def test_a_name_is_made_a_module_s(tmp_path: Path) -> None:

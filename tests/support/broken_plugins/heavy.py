@@ -1,4 +1,4 @@
-"""An attack and a report format whose faces load what is heavy."""
+"""An attack, a report format and a data source whose faces load what is heavy."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from broken_plugins.attacks import ByLeaves
+from broken_plugins.sources import Lines
 from leafgate.api.report_formats import ReportDocument
 
 NOBODY = pd.DataFrame()
@@ -18,3 +19,7 @@ class HeavyFace(ByLeaves):
 
 def render_in_a_heavy_module(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
     return f"{pd.Series(1).sum()}".encode()
+
+
+class HeavySource(Lines):
+    """Imports pandas only to be listed."""

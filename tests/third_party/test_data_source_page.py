@@ -1,0 +1,258 @@
+"""The data source of docs/plugins.md, installed as a stranger's plugin, works wherever a table is read."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sqlite3
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from command_line import Ended, leafgate
+from leafgate.testing import check_source
+from stranger import install
+from survey import PEOPLE, survey
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "plugins.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+(SOURCE,) = (text for text in BLOCKS if "def data_sources" in text)
+(WRITE,) = (text for text in BLOCKS if "def write(" in text)
+SQLITE = {"use": "sqlite", "table": "people"}
+
+
+@pytest.fixture
+def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Installs a module with a data source, the one of the page unless another source is given."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+
+    def put(module: str = "acme_sqlite", source: str = SOURCE) -> None:
+        install(folder, module, source)
+        monkeypatch.delitem(sys.modules, module, raising=False)
+
+    monkeypatch.syspath_prepend(folder)
+    return put
+
+
+@pytest.fixture
+def write() -> Callable[[Sequence[str], Sequence[Sequence[str | None]]], bytes]:
+    """The function of the page that writes files for the kit."""
+    names: dict[str, Any] = {}
+    exec(compile(WRITE, "docs/plugins.md", "exec"), names)
+    function: Callable[[Sequence[str], Sequence[Sequence[str | None]]], bytes] = names["write"]
+    return function
+
+
+def audit(folder: Path, write: Any, changes: dict[str, Any] | None = None, *more: object) -> Ended:
+    """Audit the survey, its people in a SQLite file."""
+    header, *rows = csv.reader(PEOPLE.splitlines())
+    (folder / "people.sqlite").write_bytes(write(header, rows))
+    policy = survey(folder, {"data.path": "people.sqlite", "data.source": SQLITE, **(changes or {})})
+    return leafgate("audit", policy, *more)
+
+
+def test_it_is_short() -> None:
+    assert len(SOURCE.splitlines()) <= 80
+
+
+def test_it_conforms(stranger: Any, write: Any) -> None:
+    stranger()
+    assert check_source(import_module("acme_sqlite").Sqlite(table="people"), write) == {}
+
+
+def test_an_audit_is_that_of_the_same_people_as_csv(tmp_path: Path, stranger: Any, write: Any) -> None:
+    stranger()
+    (tmp_path / "csv").mkdir()
+    plain = leafgate("audit", survey(tmp_path / "csv"), "--json").document
+    ended = audit(tmp_path, write, None, "--out", tmp_path / "out", "--json")
+    assert ended.code == 0, ended.err
+    found, wanted = ([each | {"where": None} for each in report["findings"]] for report in (ended.document, plain))
+    assert found == wanted
+    assert ended.document["release"]["sha256"] == plain["release"]["sha256"]
+    assert ended.document["policy"]["sha256"] != plain["policy"]["sha256"]
+    assert ended.document["versions"]["acme-sqlite"] == "1.0"
+    assert "acme-sqlite" not in plain["versions"]
+
+
+def test_the_suffix_decides_what_reads_a_file(tmp_path: Path, stranger: Any, write: Any) -> None:
+    """The test table is CSV, beside a table in SQLite; DATA on the command line may be CSV, too."""
+    stranger()
+    metrics = [{"use": "k_anonymity", "at_least": 1}, {"use": "accuracy", "at_least": 0}]
+    (tmp_path / "test.csv").write_text(PEOPLE)
+    assert audit(tmp_path, write, {"data.test": "test.csv", "metrics": metrics}).code == 0
+    assert audit(tmp_path, write, None, tmp_path / "test.csv").code == 0
+
+
+def test_known_people_are_read_by_it(tmp_path: Path, stranger: Any, write: Any) -> None:
+    stranger()
+    header, *rows = csv.reader(PEOPLE.splitlines())
+    (tmp_path / "known.db").write_bytes(write(header, rows[:2]))
+    attacks = [{"use": "maxent"}]
+    ended = audit(tmp_path, write, {"knows.people": "known.db", "attacks": attacks})
+    assert ended.code in {0, 1, 3}, ended.err
+    assert "known.db" not in ended.err
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ({"use": "sqlite"}, "data.source.table: is missing"),
+        ({"use": "sqlit", "table": "people"}, "data.source.use: nobody offers 'sqlit' (did you mean 'sqlite'?)"),
+        ({"table": "people"}, "data.source: says not what it uses (write `use:` and one of sqlite)"),
+        (SQLITE | {"tabel": "x"}, "data.source.tabel: unknown key (did you mean 'table'?)"),
+        ({"use": "sqlite", "table": 1}, "data.source.table: "),
+        ("sqlite", "data.source: should be an object (write a mapping: {...})"),
+        ({"use": "linking", "table": "people"}, "data.source.use: nobody offers 'linking'"),
+        (SQLITE | {"table": "nobody"}, "people.sqlite: is no SQLite file with the table 'nobody'"),
+    ],
+)
+def test_a_wrong_source_is_one_error(tmp_path: Path, stranger: Any, write: Any, source: Any, text: str) -> None:
+    stranger()
+    ended = audit(tmp_path, write, {"data.source": source})
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(f"leafgate: {text}")
+    assert len(ended.err.splitlines()) == 1
+
+
+def test_without_the_plugin_nobody_offers_it(tmp_path: Path, write: Any) -> None:
+    ended = audit(tmp_path, write)
+    assert ended.code == 2
+    assert "data.source" in ended.err
+    assert "nobody offers" in ended.err
+
+
+def test_a_policy_that_trusts_leafgate_alone_does_not_load_it(tmp_path: Path, stranger: Any, write: Any) -> None:
+    stranger()
+    ended = audit(tmp_path, write, {"plugins": ["leafgate"]})
+    assert ended.code == 2
+    assert "nobody offers" in ended.err
+    assert "acme_sqlite" not in sys.modules
+
+
+@pytest.mark.parametrize("content", [b"no database", bytes(4096), PEOPLE.encode()], ids=["text", "zeros", "csv"])
+def test_what_is_no_database_is_one_error_without_a_cell(tmp_path: Path, stranger: Any, content: bytes) -> None:
+    stranger()
+    ended = audit(tmp_path, lambda *_: content)
+    assert ended.code == 2
+    assert len(ended.err.splitlines()) == 1
+    assert not any(cell in ended.err for cell in PEOPLE.split(",") if len(cell) > 3)
+
+
+def test_a_missing_file_and_one_outside_of_the_folder_are_refused(tmp_path: Path, stranger: Any, write: Any) -> None:
+    stranger()
+    for name, text in (("nowhere.sqlite", "there is no such file"), ("../people.sqlite", "leaves the policy's folder")):
+        ended = audit(tmp_path, write, {"data.path": name})
+        assert ended.code == 2
+        assert text in ended.err
+
+
+def test_a_column_or_a_cell_that_the_policy_does_not_declare_is_refused(
+    tmp_path: Path, stranger: Any, write: Any
+) -> None:
+    stranger()
+    header, *rows = csv.reader(PEOPLE.splitlines())
+    wider = audit(tmp_path, lambda *_: write([*header, "more"], [[*row, "1"] for row in rows]))
+    assert (wider.code, "1 column(s) of the header are not in the policy" in wider.err) == (2, True)
+    strange = audit(tmp_path, lambda *_: write(header, [*rows, ["Vogon" for _ in header]]))
+    assert (strange.code, "Vogon" in strange.err) == (2, False)
+
+
+RAISES = SOURCE.replace("database.deserialize(file.content)", "raise RuntimeError(file.content)")
+NO_FRAME = SOURCE.replace("return text_frame(", "return (")
+
+
+@pytest.mark.parametrize(
+    ("module", "text"),
+    [(RAISES, "raised RuntimeError in read, line 31"), (NO_FRAME, "returned tuple, and no DataFrame")],
+    ids=["raises", "returns nonsense"],
+)
+def test_a_source_that_fails_leaves_the_audit_inconclusive(
+    tmp_path: Path, stranger: Any, write: Any, module: str, text: str
+) -> None:
+    stranger(source=module)
+    ended = audit(tmp_path, write)
+    assert (ended.code, ended.out) == (3, "")
+    assert f"data.source: the data source 'sqlite' {text}" in ended.err
+    assert len(ended.err.splitlines()) == 1
+
+
+def test_a_source_with_a_suffix_of_the_core_is_broken(stranger: Any) -> None:
+    stranger(source=SOURCE.replace('".db"', '".csv"'))
+    assert "BROKEN: TypeError: Sqlite cannot be used: the suffix '.csv' belongs to leafgate itself" in (
+        leafgate("plugins").out
+    )
+
+
+def test_it_is_listed_and_explained(stranger: Any) -> None:
+    stranger()
+    assert "acme_sqlite (acme-sqlite 1.0): source sqlite\n" in leafgate("plugins").out
+    explained = leafgate("explain", "sqlite")
+    assert explained.out.startswith("sqlite: source of acme-sqlite 1.0\n\nOne table of a SQLite file.\n")
+    assert "  table: string (required). The table, or the view, to read.\n" in explained.out
+    definitions = leafgate("schema").document["definitions"]
+    assert definitions["Sqlite"]["required"] == ["use", "table"]
+
+
+def test_a_first_policy_needs_a_source_without_required_options(tmp_path: Path, stranger: Any, write: Any) -> None:
+    stranger()
+    header, *rows = csv.reader(PEOPLE.splitlines())
+    (tmp_path / "people.sqlite").write_bytes(write(header, rows))
+    ended = leafgate("init", tmp_path / "people.sqlite")
+    assert (ended.code, ended.out) == (2, "")
+    assert "the data source 'sqlite' that reads it needs the option 'table'" in ended.err
+
+
+def test_a_first_policy_names_the_source(tmp_path: Path, stranger: Any, write: Any) -> None:
+    stranger("acme_people", SOURCE.replace("Field(description=", 'Field("people", description='))
+    header, *rows = csv.reader(PEOPLE.splitlines())
+    (tmp_path / "people.sqlite").write_bytes(write(header, rows))
+    out = tmp_path / "first.yaml"
+    assert leafgate("init", tmp_path / "people.sqlite", "--out", out).code == 0
+    assert yaml.safe_load(out.read_text())["data"]["source"] == {"use": "sqlite"}
+    assert leafgate("audit", out).code in {0, 1}
+
+
+def test_changed_options_are_a_difference(tmp_path: Path, stranger: Any, write: Any) -> None:
+    stranger()
+    audit(tmp_path, write)
+    old = tmp_path / "policy.yaml"
+    new = tmp_path / "new.yaml"
+    document = yaml.safe_load(old.read_text())
+    document["data"]["source"]["table"] = "others"
+    new.write_text(yaml.safe_dump(document, sort_keys=False))
+    shown = leafgate("diff", old, new, "--json")
+    assert [(each["kind"], each["place"]) for each in shown.document["changes"]] == [("different", "data.source")]
+
+
+def test_a_sweep_reads_by_it(tmp_path: Path, stranger: Any, write: Any) -> None:
+    stranger()
+    audit(tmp_path, write)
+    words = ["--over", "build.k=1,3", "--workers", "1", "--out", tmp_path / "swept"]
+    assert leafgate("sweep", tmp_path / "policy.yaml", *words).code == 0
+    assert json.loads((tmp_path / "swept" / "sweep.json").read_bytes())["best"]
+
+
+def test_a_table_without_rows_is_refused(tmp_path: Path, stranger: Any, write: Any) -> None:
+    stranger()
+    header, *_ = csv.reader(PEOPLE.splitlines())
+    ended = audit(tmp_path, lambda *_: write(header, []))
+    assert (ended.code, "the file holds no rows" in ended.err) == (2, True)
+
+
+def test_its_files_are_written_read_only(tmp_path: Path, stranger: Any, write: Any) -> None:
+    """An audit leaves the file and its folder as they are."""
+    stranger()
+    audit(tmp_path, write)
+    before = {path.name: path.read_bytes() for path in tmp_path.glob("people.sqlite*")}
+    assert leafgate("audit", tmp_path / "policy.yaml").code == 0
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("people.sqlite*")} == before
+    with closing(sqlite3.connect(tmp_path / "people.sqlite")) as database:
+        assert database.execute("SELECT count(*) FROM people").fetchone() == (len(PEOPLE.splitlines()) - 1,)
