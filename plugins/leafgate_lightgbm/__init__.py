@@ -33,7 +33,9 @@ def texts() -> ReaderTexts:
     """Words of the producer, and why a feature's values are not known."""
     from leafgate_lightgbm.categories import DOUBTFUL, STRANGE
 
-    return ReaderTexts(producers=frozenset({"file", "lightgbm", "version"}), reasons=(DOUBTFUL, STRANGE))
+    return ReaderTexts(
+        producers=frozenset({"LightGBM", "file", "lightgbm", "v", "version"}), reasons=(DOUBTFUL, STRANGE)
+    )
 
 
 LIGHTGBM = ModelReader(name="lightgbm", sniff=sniff, read=read, max_bytes=128 * 2**20, texts=texts)

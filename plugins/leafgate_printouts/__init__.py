@@ -32,7 +32,7 @@ def j48_texts() -> ReaderTexts:
     """Words of the producer, and why it is not known where missing cells go."""
     from leafgate_printouts.weka import UNTOLD
 
-    return ReaderTexts(producers=frozenset({"j", "weka"}), reasons=(UNTOLD,))
+    return ReaderTexts(producers=frozenset({"J48", "WEKA"}), reasons=(UNTOLD,))
 
 
 def sniff_rpart(head: bytes) -> bool:
@@ -51,7 +51,7 @@ def rpart_texts() -> ReaderTexts:
     """Words of the producer, and why it is not known where missing cells go."""
     from leafgate_printouts.rpart import UNTOLD
 
-    return ReaderTexts(producers=frozenset({"r", "rpart"}), reasons=(UNTOLD,))
+    return ReaderTexts(producers=frozenset({"R", "rpart"}), reasons=(UNTOLD,))
 
 
 MAX_BYTES = 16 * 2**20

@@ -32,7 +32,7 @@ def read(content: bytes, place: str) -> ModelIR:
 
 def texts() -> ReaderTexts:
     """Words of the producer."""
-    return ReaderTexts(producers=frozenset({"xgboost"}))
+    return ReaderTexts(producers=frozenset({"XGBoost", "xgboost"}))
 
 
 XGBOOST = ModelReader(name="xgboost", sniff=sniff, read=read, max_bytes=256 * 2**20, texts=texts)

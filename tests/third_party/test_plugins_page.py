@@ -38,7 +38,7 @@ def test_a_file_is_shown_as_it_is(name: str) -> None:
 
 
 def test_the_only_other_blocks_of_code_are_the_builder_the_check_and_the_report_format() -> None:
-    assert len(re.findall(r"^```(?:python|toml|yaml)$", PAGE, re.MULTILINE)) == len(FILES) + 3
+    assert len(re.findall(r"^```(?:python|toml|yaml)$", PAGE, re.MULTILINE)) == len(FILES) + 5
 
 
 def module_of_the_page(word: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:

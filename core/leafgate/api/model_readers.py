@@ -27,7 +27,7 @@ class ReaderTexts:
     that nobody needs where a neutral file (`leafgate convert`) has it.
 
     Attributes:
-        words: Words, in small letters, of settings and of names that the library gives features and steps.
+        words: Words of settings and of names that the library gives features and steps, whatever their case.
         producers: Further words of the names of programs that write such files, and of `ModelIR.format`.
         reasons: The sentences in which the reader says why it cannot tell something (`ModelIR.unspecified_missing`,
             `Unresolved.why`), without the names of columns.

@@ -6,13 +6,13 @@ One line of pytest for each plugin:
     def test_conforms(check): check()
 
 For a report format it is `format_conformance(MY_FORMAT)`, for a data source `source_conformance(MySource(), write)`,
-where `write` makes files for it. A check that does not apply to a plugin is skipped, with the
-reason; none passes silently.
+where `write` makes files for it, for a model reader `reader_conformance(MY_READER, files)`. A check that does not apply
+to a plugin is skipped, with the reason; none passes silently.
 
 `scenarios` holds tables, releases and contexts; `subjects` runs a component on them; `common_checks` and the checks
 of each kind of component compare what it returns; `sandbox` observes the process meanwhile, `subprocess_worker` is a
-second process; `check` is one check and the ways it can end. `format_checks` renders the documents of
-`scenarios.reports`; `source_checks` reads files that were written for it.
+second process; `check` is one check and the ways it can end. `offers` checks report formats on the documents of
+`scenarios.reports`, model readers on files whose model is known, and data sources on files that were written for them.
 """
 
 from __future__ import annotations
@@ -22,18 +22,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from leafgate.api.components import Component, DataSource
+from leafgate.api.model_readers import ModelReader
 from leafgate.api.report_formats import ReportFormat
 from leafgate.testing.check import Check, DoesNotApply, KnownException, NonConformance, checked_all, checks_of
 
 if TYPE_CHECKING:
+    from leafgate.testing.offers.known_models import KnownModel
+    from leafgate.testing.offers.source_checks import Write
     from leafgate.testing.scenarios import Scenario
     from leafgate.testing.scenarios.reports import ReportScenario
-    from leafgate.testing.source_checks import Write
 
 __all__ = [
     "Check",
     "DoesNotApply",
     "KnownException",
+    "KnownModel",
     "NonConformance",
     "ReportScenario",
     "Scenario",
@@ -43,9 +46,11 @@ __all__ = [
     "check_component",
     "check_format",
     "check_metric",
+    "check_reader",
     "check_source",
     "conformance",
     "format_conformance",
+    "reader_conformance",
     "source_conformance",
 ]
 
@@ -94,7 +99,7 @@ def format_conformance(
     Raises:
         ValueError: `expected` names a check that does not exist.
     """
-    from leafgate.testing.format_checks import FORMAT_CHECKS, FormatSubject
+    from leafgate.testing.offers.format_checks import FORMAT_CHECKS, FormatSubject
 
     return checks_of(offered, FORMAT_CHECKS, FormatSubject(offered, on), expected)
 
@@ -118,7 +123,7 @@ def source_conformance(source: DataSource, write: Write, *, expected: Expected =
     Raises:
         ValueError: `expected` names a check that does not exist.
     """
-    from leafgate.testing.source_checks import SOURCE_CHECKS, SourceSubject
+    from leafgate.testing.offers.source_checks import SOURCE_CHECKS, SourceSubject
 
     return checks_of(source, SOURCE_CHECKS, SourceSubject(source, write), expected)
 
@@ -126,6 +131,31 @@ def source_conformance(source: DataSource, write: Write, *, expected: Expected =
 def check_source(source: DataSource, write: Write, *, expected: Expected = None) -> dict[str, str]:
     """Run every check of a data source; results and errors are those of `check_component`."""
     return checked_all(source_conformance(source, write, expected=expected))
+
+
+def reader_conformance(
+    offered: ModelReader, files: Sequence[KnownModel], *, expected: Expected = None
+) -> list[Check[Any]]:
+    """List every check of a model reader; calling a check runs it.
+
+    Args:
+        offered: The reader that is checked.
+        files: Small files of its format whose models are known; without one, most checks say nothing.
+        expected: Names of checks that are known to fail, each with the reason.
+
+    Raises:
+        ValueError: `expected` names a check that does not exist, or there is no file.
+    """
+    from leafgate.testing.offers.reader_checks import READER_CHECKS, ReaderSubject
+
+    if not files:
+        raise ValueError("give a file of the format whose model is known: a KnownModel")
+    return checks_of(offered, READER_CHECKS, ReaderSubject(offered, tuple(files)), expected)
+
+
+def check_reader(offered: ModelReader, files: Sequence[KnownModel], *, expected: Expected = None) -> dict[str, str]:
+    """Run every check of a model reader; results and errors are those of `check_component`."""
+    return checked_all(reader_conformance(offered, files, expected=expected))
 
 
 def check_component(component: Component, *, on: Sequence[Scenario] = (), expected: Expected = None) -> dict[str, str]:
@@ -146,6 +176,8 @@ check_attack = check_metric = check_builder = check_audit_check = check_componen
 def __getattr__(name: str) -> Any:
     if name == "ReportScenario":
         return import_module("leafgate.testing.scenarios.reports").ReportScenario
+    if name == "KnownModel":
+        return import_module("leafgate.testing.offers.known_models").KnownModel
     if name == "Scenario":
         return import_module("leafgate.testing.scenarios").Scenario
     raise AttributeError(f"module 'leafgate.testing' has no attribute {name!r}")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from leafgate.api.components import Component
+from leafgate.api.model_readers import ModelReader
 from leafgate.api.report_formats import ReportFormat
 from leafgate.errors import LeafgateError
 
@@ -39,14 +40,14 @@ class Check(Generic[S]):
     """One check of one plugin. Calling it raises NonConformance, DoesNotApply with the reason, or nothing."""
 
     name: str
-    component: Component | ReportFormat
+    component: Component | ReportFormat | ModelReader
     run: Callable[[S], None]
     subject: S
     reason: str = ""
 
     def __str__(self) -> str:
         checked = self.component
-        return f"{checked.name if isinstance(checked, ReportFormat) else checked.use} {self.name}"
+        return f"{checked.use if isinstance(checked, Component) else checked.name} {self.name}"
 
     def __call__(self) -> None:
         if not self.reason:
@@ -71,7 +72,7 @@ class Check(Generic[S]):
 
 
 def checks_of(
-    component: Component | ReportFormat,
+    component: Component | ReportFormat | ModelReader,
     runs: Mapping[str, Callable[[S], None]],
     subject: S,
     expected: Mapping[str, str] | None,

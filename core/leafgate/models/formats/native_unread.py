@@ -56,11 +56,16 @@ class Vocabulary:
     def of(cls, readers: Iterable[ModelReader]) -> Self:
         """The words of the core and of these readers."""
         texts = list(map(_texts_of, readers))
-        words = frozenset[str]().union(*(each.words for each in texts))
+        words = frozenset[str]().union(*(_spelled(each.words) for each in texts))
         reasons = words_in(" ".join([REASONS, *(reason for each in texts for reason in each.reasons)]))
-        producers = words.union(PRODUCERS.split(), *(each.producers for each in texts))
+        producers = words.union(PRODUCERS.split(), *(_spelled(each.producers) for each in texts))
         disclosures = frozenset[str]().union(*(each.disclosures for each in texts))
         return cls(words, producers, words.union(reasons), disclosures)
+
+
+def _spelled(words: Collection[str]) -> frozenset[str]:
+    """The words as texts are taken apart: the parts of `XGBoost` are XG and Boost."""
+    return frozenset(word.lower() for word in words) | words_in(" ".join(words))
 
 
 def _texts_of(reader: ModelReader) -> ReaderTexts:

@@ -1,0 +1,140 @@
+"""Each bundled reader passes the conformance kit on a file that its library wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
+
+from leafgate.api import Column, ModelReader, Schema
+from leafgate.testing import KnownModel, reader_conformance
+from leafgate.testing.check import Check
+from leafgate_lightgbm import LIGHTGBM
+from leafgate_onnx import ONNX
+from leafgate_pmml import PMML
+from leafgate_printouts import J48, RPART
+from leafgate_sklearn import SKOPS
+from leafgate_xgboost import XGBOOST
+from pmml_of import pmml_of
+from sklearn_zoo import skops_bytes
+
+LABELS = ("high", "low")
+PUBLIC = tuple(Column(name, frozenset({"quasi_identifier"}), bounds=(0, 99)) for name in ("age", "hours"))
+AGES, HOURS = (grid.ravel().astype(np.float64) for grid in np.meshgrid(range(18, 90, 6), range(10, 70, 10)))
+PEOPLE = pd.DataFrame({"age": AGES, "hours": HOURS})
+CODES = ((AGES > 40) & (HOURS < 45)).astype(int)
+ANSWERS = np.array(LABELS)[CODES]
+
+
+def known(name: str, content: bytes, predictions: Any) -> KnownModel:
+    """A file with these predictions: labels, or of libraries that know classes by numbers alone these numbers."""
+    rows: list[dict[str, Any]] = PEOPLE.to_dict("records")  # type: ignore[assignment]
+    values = LABELS if isinstance(predictions[0], str) else ("0", "1")
+    schema = Schema((*PUBLIC, Column("risk", frozenset({"class", "sensitive"}), values=values)))
+    return KnownModel(name=name, content=content, schema=schema, rows=rows, predictions=list(map(str, predictions)))
+
+
+def tree() -> DecisionTreeClassifier:
+    return DecisionTreeClassifier(max_depth=2, random_state=0).fit(PEOPLE, ANSWERS)
+
+
+def skops_file() -> KnownModel:
+    return known("a tree in a skops file", skops_bytes(tree()), tree().predict(PEOPLE))
+
+
+def pmml_file() -> KnownModel:
+    return known("a tree in PMML", pmml_of(tree(), ["age", "hours"], "risk", list(LABELS)), tree().predict(PEOPLE))
+
+
+def onnx_file() -> KnownModel:
+    pytest.importorskip("skl2onnx")
+    from onnx_pipelines import document_of
+
+    model = make_pipeline(make_column_transformer(("passthrough", ["age", "hours"])), tree()).fit(PEOPLE, ANSWERS)
+    return known("a tree in ONNX", document_of(model, PEOPLE).SerializeToString(), model.predict(PEOPLE))
+
+
+def xgboost_file() -> KnownModel:
+    xgboost = pytest.importorskip("xgboost")
+    rows = xgboost.DMatrix(PEOPLE, label=CODES)
+    booster = xgboost.train({"objective": "binary:logistic", "max_depth": 2, "base_score": 0.5}, rows, 2)
+    content = bytes(booster.save_raw("json"))
+    return known("two trees of XGBoost's", content, (booster.predict(rows) > 0.5).astype(int))
+
+
+def lightgbm_file() -> KnownModel:
+    lightgbm = pytest.importorskip("lightgbm")
+    settings = {"objective": "binary", "num_leaves": 4, "min_data_in_leaf": 2, "verbose": -1, "num_threads": 1}
+    booster = lightgbm.train(settings, lightgbm.Dataset(PEOPLE, label=CODES), 2)
+    likely = booster.predict(PEOPLE) > 0.5
+    return known("two trees of LightGBM's", booster.model_to_string().encode(), likely.astype(int))
+
+
+PRINTED_BY_J48 = """J48 pruned tree
+------------------
+
+age <= 40: high (24.0)
+age > 40
+|   hours <= 45: low (32.0)
+|   hours > 45: high (16.0)
+
+Number of Leaves  : \t3
+
+Size of the tree : \t5
+
+=== Confusion Matrix ===
+
+  a  b   <-- classified as
+ 40  0 |  a = high
+  0 32 |  b = low
+"""
+PRINTED_BY_RPART = """n= 72
+
+node), split, n, loss, yval, (yprob)
+      * denotes terminal node
+
+1) root 72 32 high (0.5555556 0.4444444)
+  2) age< 41 24 0 high (1.0000000 0.0000000) *
+  3) age>=41 48 16 low (0.3333333 0.6666667)
+    6) hours>=45 16 0 high (1.0000000 0.0000000) *
+    7) hours< 45 32 0 low (0.0000000 1.0000000) *
+"""
+
+
+def j48_file() -> KnownModel:
+    return known("a print-out of J48", PRINTED_BY_J48.encode(), ANSWERS)
+
+
+def rpart_file() -> KnownModel:
+    return known("a print-out of rpart", PRINTED_BY_RPART.encode(), ANSWERS)
+
+
+FILES: dict[str, tuple[ModelReader, Callable[[], KnownModel]]] = {
+    "j48": (J48, j48_file),
+    "lightgbm": (LIGHTGBM, lightgbm_file),
+    "onnx": (ONNX, onnx_file),
+    "pmml": (PMML, pmml_file),
+    "rpart": (RPART, rpart_file),
+    "skops": (SKOPS, skops_file),
+    "xgboost": (XGBOOST, xgboost_file),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_it_conforms(name: str) -> None:
+    reader, make = FILES[name]
+    checks: list[Check[Any]] = reader_conformance(reader, [make()])
+    assert len(checks) > 10
+    failed = []
+    for check in checks:
+        try:
+            check()
+        except AssertionError as error:
+            failed.append(f"{check}: {error}")
+    assert not failed, "\n".join(failed)
