@@ -1,1 +1,1 @@
-"""Checks of what plugins offer as values, not as classes: report formats and model readers."""
+"""Checks of report formats, model readers and data sources."""
