@@ -88,7 +88,7 @@ def _refusing() -> subprocess.Popen[str]:
 
 
 def assert_refused_in_little_memory(folder: Path, content: bytes) -> None:
-    """A process of its own refuses the file within 30 seconds of work and 500 MB; `modules` are imported before."""
+    """A process of its own refuses the file within 30 seconds of work and 500 MB."""
     if not Path("/proc/self/status").exists():
         pytest.skip("this system does not say how much memory a process took")
     (folder / "model").write_bytes(content)
