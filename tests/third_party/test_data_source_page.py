@@ -146,6 +146,15 @@ def test_what_is_no_database_is_one_error_without_a_cell(tmp_path: Path, strange
     assert not any(cell in ended.err for cell in PEOPLE.split(",") if len(cell) > 3)
 
 
+def test_a_policy_that_does_not_name_the_source_is_sent_to_it(tmp_path: Path, stranger: Any, write: Any) -> None:
+    stranger()
+    ended = audit(tmp_path, write, {"data.source": None})
+    assert ended.code == 2
+    assert "people.sqlite" in ended.err
+    assert "(if the data source 'sqlite' is to read it, say `data.source`)" in ended.err
+    assert len(ended.err.splitlines()) == 1
+
+
 def test_a_missing_file_and_one_outside_of_the_folder_are_refused(tmp_path: Path, stranger: Any, write: Any) -> None:
     stranger()
     for name, text in (("nowhere.sqlite", "there is no such file"), ("../people.sqlite", "leaves the policy's folder")):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from leafgate.api.components import DataSource
 from leafgate.api.plan import IN_MEMORY, PolicyOrigin
 from leafgate.api.registry import Plugins, use_of
-from leafgate.errors import DataError, PolicyError
+from leafgate.errors import DataError, LeafgateError, PolicyError
 from leafgate.io.json import canonical
 from leafgate.policy.load import compile_plan, each_org, load_policy
 from leafgate.policy.models import CsvOptions, Policy
@@ -180,9 +180,31 @@ def open_session(
     source = replace(loaded.source, given=tuple(_given(path, data, root, each_org(org), test)))
     policy = with_data_files(loaded.policy, data, test)
     start = time.perf_counter()
-    table, test_table, population, people, own_people, control = read_tables(policy)
+    try:
+        table, test_table, population, people, own_people, control = read_tables(policy)
+    except DataError as error:
+        raise _naming_sources(error, policy, loaded.plugins) from None
     seconds = {"read": time.perf_counter() - start}
     return Session(policy, loaded.plugins, table, test_table, seconds, population, people, source, own_people, control)
+
+
+def _naming_sources(error: DataError, policy: Policy, plugins: Plugins) -> LeafgateError:
+    """The error; where the policy names no data source, and an installed one reads the file, with the source's name."""
+    if policy.data.source is not None:
+        return error
+    problems = []
+    for problem in error.problems:
+        name = problem.location.partition(",")[0]
+        kind = _source_for(name, plugins)
+        hint = problem.hint if kind is None else f"if the data source {use_of(kind)!r} is to read it, say `data.source`"
+        problems.append(replace(problem, hint=hint))
+    return DataError.listing(problems)
+
+
+def _source_for(name: str, plugins: Plugins) -> type[DataSource] | None:
+    """The first data source of the plugins that reads files of this name."""
+    kinds = (kind for kind in plugins.kind(DataSource) if issubclass(kind, DataSource))
+    return next((kind for kind in kinds if kind.reads(name)), None)
 
 
 def _given(
@@ -330,8 +352,8 @@ def read_undeclared_table(
 
 def _source_without_options(name: str, plugins: Plugins) -> DataSource | None:
     """The first data source that reads files of this name; PolicyError where it needs options."""
-    kind = next((each for each in plugins.kind(DataSource) if issubclass(each, DataSource) and each.reads(name)), None)
-    if kind is None or not issubclass(kind, DataSource):
+    kind = _source_for(name, plugins)
+    if kind is None:
         return None
     needed = [option for option, field in kind.model_fields.items() if field.is_required()]
     if needed:
