@@ -25,6 +25,7 @@ class Kind(Enum):
     check = "check"
     format = "format"
     source = "source"
+    reader = "reader"
 
 
 def init(

@@ -16,7 +16,7 @@ from jinja2 import Environment, StrictUndefined
 from leafgate.api import InvalidError
 from leafgate.app import Plugins
 
-Kind = Literal["attack", "metric", "builder", "check", "format", "source"]
+Kind = Literal["attack", "metric", "builder", "check", "format", "source", "reader"]
 """What a new plugin may offer."""
 
 MAX_NAME = 50
@@ -32,6 +32,7 @@ MODULES: Mapping[Kind, str] = {
     "check": "rules.py",
     "format": "rendering.py",
     "source": "reading.py",
+    "reader": "parsing.py",
 }
 """The file with what each kind of component does."""
 
@@ -42,6 +43,7 @@ CHECKS: Mapping[Kind, tuple[str, str]] = {
     "check": ("conformance", "{name}()"),
     "format": ("format_conformance", "{name}"),
     "source": ("source_conformance", "{name}(), write"),
+    "reader": ("reader_conformance", "{name}, [STUMP]"),
 }
 """The function of the conformance kit for each kind, and its arguments."""
 
@@ -52,6 +54,7 @@ IMPORTS: Mapping[Kind, tuple[str, ...]] = {
     "check": ("AuditCheck", "CheckContext", "CheckFinding"),
     "format": ("ReportFormat",),
     "source": ("DataSource", "SourceFile"),
+    "reader": ("ModelReader",),
 }
 """What the package imports from leafgate.api."""
 
@@ -72,8 +75,8 @@ class Newcomer:
         return self.module if kind == self.kinds[0] else f"{self.module}_{SUFFIXES[kind]}"
 
     def class_name(self, kind: Kind) -> str:
-        """The name of the class; of a format, which is an object, the name of the constant."""
-        if kind == "format":
+        """The name of the class; of a format or a reader, which are objects, the name of the constant."""
+        if kind in {"format", "reader"}:
             return self.use(kind).upper()
         return "".join(part.capitalize() for part in self.use(kind).split("_"))
 
@@ -94,11 +97,20 @@ def newcomer(name: str, kinds: tuple[Kind, ...], plugins: Plugins) -> Newcomer:
     plugin = Newcomer(module, kinds)
     for kind in kinds:
         use = plugin.use(kind)
-        if use in plugins.by_name or (kind == "format" and use in plugins.formats_by_name):
-            of_component = use in plugins.by_name
-            origin = plugins.origin(plugins.by_name[use]) if of_component else plugins.formats_by_name[use].origin
+        origin = _origin(kind, use, plugins)
+        if origin:
             raise InvalidError(f"{origin} offers {use!r} already", place="NAME", remedy="choose another")
     return plugin
+
+
+def _origin(kind: Kind, use: str, plugins: Plugins) -> str:
+    """The distribution and version that offers something of this name already; empty where none does."""
+    if use in plugins.by_name:
+        return plugins.origin(plugins.by_name[use])
+    if kind == "format" and use in plugins.formats_by_name:
+        return plugins.formats_by_name[use].origin
+    readers = ((plugin.origin, reader.name) for plugin in plugins.entries for reader in plugin.readers)
+    return next((origin for origin, name in readers if kind == "reader" and name == use), "")
 
 
 def package(newcomer: Newcomer) -> Mapping[str, bytes]:
@@ -130,6 +142,6 @@ def _render(template: str, newcomer: Newcomer) -> str:
         has=lambda *wanted: not set(kinds).isdisjoint(wanted),
         imports=sorted(imports, key=lambda name: (name[0].islower(), name)),
         imported_classes=", ".join(sorted(class_names.values())),
-        kit=["Check", *sorted({CHECKS[kind][0] for kind in kinds})],
+        kit=["Check", *(["KnownModel"] if "reader" in kinds else []), *sorted({CHECKS[kind][0] for kind in kinds})],
         checks=", ".join(f"*{CHECKS[kind][0]}({CHECKS[kind][1].format(name=class_names[kind])})" for kind in kinds),
     )

@@ -162,6 +162,12 @@ def test_explain_of_a_format_says_what_it_writes() -> None:
     assert leafgate("explain", "text").out.endswith("File: report.txt, of the type text/plain.\n")
 
 
+def test_explain_of_a_reader_says_what_it_reads() -> None:
+    page = leafgate("explain", "pmml").out
+    assert page.startswith("pmml: reader of leafgate ")
+    assert "Reads files of up to " in page
+
+
 def test_explain_of_what_nobody_offers_names_what_is_installed() -> None:
     ended = leafgate("explain", "magic")
     assert ended.code == 2

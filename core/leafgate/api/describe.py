@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from leafgate.api.checks import AuditCheck
 from leafgate.api.components import AttackModel, Component, DataSource, TreeBuilder
 from leafgate.api.metrics import Example, Metric, RecordMetric
+from leafgate.api.model_readers import ModelReader
 from leafgate.api.registry import OfferedFormat, Plugin, Plugins, use_of
 from leafgate.types.adversary import ACCESS_LEVELS
 
@@ -120,6 +121,15 @@ def _attack_lines(attack: type[AttackModel]) -> Iterator[str]:
     yield f"Takes into account, where granted: {', '.join(sorted(attack.needs)) or 'nothing more'}."
     if attack.access_levels != {"file"}:
         yield f"Can use of the model: {', '.join(sorted(attack.access_levels, key=ACCESS_LEVELS.index))}."
+
+
+def reader_explanation(reader: ModelReader, origin: str) -> str:
+    """The page `leafgate explain` prints of a reader of model files."""
+    lines = [f"{reader.name}: reader of {origin}", "", inspect.getdoc(reader.read) or "", ""]
+    lines.append(f"Reads files of up to {reader.max_bytes / 2**20:g} MB; it states what each discloses.")
+    if reader.from_object is not None:
+        lines.append("Reads models in memory, too.")
+    return "\n".join(lines) + "\n"
 
 
 def _check_lines(check: type[AuditCheck]) -> Iterator[str]:

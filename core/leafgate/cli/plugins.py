@@ -35,10 +35,12 @@ def _plugins(context: typer.Context, as_json: JsonOutput = False) -> None:
 
 
 def explain(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A builder, attack, metric, check, source or format.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A builder, attack, metric, check, source, reader or format.")
+    ],
 ) -> int:
     """Say what a plugin does: options, threat model, formula, source."""
-    from leafgate.api.describe import explanation, format_explanation
+    from leafgate.api.describe import explanation, format_explanation, reader_explanation
     from leafgate.api.registry import load_plugins
     from leafgate.policy.validation import nearest_name
     from leafgate.session.report_formats import offered_formats
@@ -47,9 +49,13 @@ def explain(
     if name in plugins.by_name:
         print_document(explanation(plugins.by_name[name], plugins.origin(plugins.by_name[name])))
         return 0
+    readers = {reader.name: (reader, plugin.origin) for plugin in plugins.entries for reader in plugin.readers}
+    if name in readers:
+        print_document(reader_explanation(*readers[name]))
+        return 0
     formats = offered_formats(plugins)
     if name not in formats:
-        names = sorted({*plugins.by_name, *formats})
+        names = sorted({*plugins.by_name, *readers, *formats})
         raise PolicyError(f"nobody offers {name!r}", remedy=nearest_name(name, names, f"installed: {', '.join(names)}"))
     print_document(format_explanation(formats[name]))
     return 0

@@ -92,7 +92,7 @@ def test_the_kit_passes_each_kind_that_it_writes(kind: str, tmp_path: Path) -> N
 def test_a_command_line_knows_every_kind() -> None:
     assert tuple(kind.value for kind in scaffold_command.Kind) == SINGLE
     listed = {kind_of(base) for base in component_hooks().values()}
-    assert listed | {"format"} == set(SINGLE)
+    assert listed | {"format", "reader"} == set(SINGLE)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -152,6 +152,12 @@ def test_a_format_needs_a_name_that_no_format_has() -> None:
     with pytest.raises(InvalidError, match=r"leafgate .* offers 'sarif' already"):
         newcomer("sarif", ("format",), load_plugins())
     assert newcomer("sarif", ("attack",), load_plugins()).module == "sarif"
+
+
+def test_a_reader_needs_a_name_that_no_reader_has() -> None:
+    with pytest.raises(InvalidError, match=r"leafgate .* offers 'pmml' already"):
+        newcomer("pmml", ("reader",), load_plugins())
+    assert newcomer("pmml", ("attack",), load_plugins()).module == "pmml"
 
 
 def test_a_name_is_made_a_module_s(tmp_path: Path) -> None:
