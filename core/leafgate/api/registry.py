@@ -18,8 +18,6 @@ from leafgate.api.model_readers import ModelReader
 from leafgate.api.report_formats import ReportFormat
 from leafgate.errors import PolicyError, Problem
 from leafgate.lazy_loading import lazy
-from leafgate.types.adversary import ACCESS_LEVELS, NEEDS
-from leafgate.types.report import Unit
 
 if TYPE_CHECKING:
     import typer
@@ -27,10 +25,10 @@ if TYPE_CHECKING:
     from leafgate.api import checks, components, metrics
     from leafgate.api.checks import AuditCheck
     from leafgate.api.components import AttackModel, Component
-    from leafgate.types import belief
+    from leafgate.types import adversary, belief, report
 else:  # the help of commands needs none of them
     checks, components, metrics = (lazy(f"leafgate.api.{name}") for name in ("checks", "components", "metrics"))
-    belief = lazy("leafgate.types.belief")
+    adversary, belief, report = (lazy(f"leafgate.types.{name}") for name in ("adversary", "belief", "report"))
 
 Entry: TypeAlias = tuple[EntryPoint, str, str]
 """An entry point, and the canonical name and version of its distribution."""
@@ -362,8 +360,10 @@ def _check_offer(component: object, base: type[Component], hook: str) -> None:
 
 
 def _check_metric(metric: type[metrics.Metric]) -> None:
-    if metric.unit not in set(Unit):
-        raise TypeError(f"{metric.__name__} has a unit that is none of {', '.join(repr(str(unit)) for unit in Unit)}")
+    if metric.unit not in set(report.Unit):
+        raise TypeError(
+            f"{metric.__name__} has a unit that is none of {', '.join(repr(str(unit)) for unit in report.Unit)}"
+        )
     if getattr(metric, "direction", None) not in metric.model_fields:
         raise TypeError(f"{metric.__name__} needs a direction, at_least or at_most: derive it from AtLeast or AtMost")
     of_people = issubclass(metric, metrics.RecordMetric)
@@ -376,11 +376,13 @@ def _check_metric(metric: type[metrics.Metric]) -> None:
 
 
 def _check_attack(attack: type[AttackModel]) -> None:
-    unknown = sorted(set(attack.needs) - NEEDS)
+    unknown = sorted(set(attack.needs) - adversary.NEEDS)
     if unknown:
-        raise TypeError(f"{attack.__name__} needs {unknown[0]!r}, which is none of {', '.join(sorted(NEEDS))}")
-    if not attack.access_levels or not set(attack.access_levels) <= set(ACCESS_LEVELS):
-        raise TypeError(f"{attack.__name__} needs `access_levels`: one or more of {', '.join(ACCESS_LEVELS)}")
+        raise TypeError(
+            f"{attack.__name__} needs {unknown[0]!r}, which is none of {', '.join(sorted(adversary.NEEDS))}"
+        )
+    if not attack.access_levels or not set(attack.access_levels) <= set(adversary.ACCESS_LEVELS):
+        raise TypeError(f"{attack.__name__} needs `access_levels`: one or more of {', '.join(adversary.ACCESS_LEVELS)}")
     if {"candidates", "people"} <= set(attack.needs):
         raise TypeError(f"{attack.__name__} needs `candidates`, so it cannot need `people`, who are in the table")
 
