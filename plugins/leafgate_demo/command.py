@@ -15,7 +15,7 @@ app = typer.Typer()
 def demo(
     out: Annotated[Path, typer.Option(help="Where data, policies and reports go.")] = Path("leafgate-demo"),
 ) -> int:
-    """Audit an unprotected and a protected tree on made-up people, as an auditor sees it."""
+    """Audit an unprotected and a protected tree on made-up people. Shown as an auditor sees it."""
     from leafgate.app import make_folder, print_document
     from leafgate_demo.audits import run_demo
 

@@ -36,7 +36,7 @@ def diff(
     out: Annotated[Path | None, typer.Option(help="A file for the differences as JSON.")] = None,
     as_json: JsonOutput = False,
 ) -> int:
-    """Say what got tighter or looser between two policies, or better or worse between two reports."""
+    """Say what changed between two policies or two reports. Tighter or looser, better or worse."""
     from leafgate.app import EVERYONE, OWNER_ONLY, clear_file, print_document, printable_line, readable, write_file
 
     if out is not None:

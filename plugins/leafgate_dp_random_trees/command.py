@@ -48,7 +48,7 @@ def privacy(
     out: Annotated[Path | None, typer.Option(help="With --reach: an SVG picture to write.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> int:
-    """Say how private a forest of sampled, thresholded random trees is; no data is looked at."""
+    """Say how private a forest of sampled, thresholded trees is. No data is looked at."""
     if reach:
         return _reach(_numbers(k, "--k"), _numbers(trees, "--trees"), epsilon, delta, neighbours, out, as_json)
     if beta is None or (epsilon is None) == (delta is None):

@@ -24,7 +24,7 @@ def perturb(
     out: Annotated[Path, typer.Option(help="The file to share; it must not exist.")],
     columns: Annotated[str | None, typer.Option(help="The party's columns, where columns are split: a,b,c.")] = None,
 ) -> int:
-    """Draw noise for one party's rows, once, and write the file it shares; no noise is ever drawn for them again."""
+    """Draw noise for a party's rows, and write the file it shares. No noise is ever drawn for them again."""
     from leafgate.app import make_folder
     from leafgate_ppdtc45.party import SystemCoins, make_shared_file, read_party_table, share_once
     from leafgate_ppdtc45.shared import agreed_noise
@@ -47,7 +47,7 @@ def mine_command(
     out: Annotated[Path, typer.Option(help="The release file to write.")],
     common: Annotated[bool, typer.Option("--common", help="Leave out who is not in every file.")] = False,
 ) -> int:
-    """Pool what several parties share, by rows or by columns, and learn from it; nothing is attacked."""
+    """Pool what several parties share, and learn from it. By rows or by columns; nothing is attacked."""
     import numpy as np
 
     from leafgate.app import EVERYONE, compile_plan, make_folder, publish, write_file

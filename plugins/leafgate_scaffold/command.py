@@ -35,7 +35,7 @@ def init(
     out: Annotated[Path | None, typer.Option(help="The policy file to write; default: stdout.")] = None,
     model: Annotated[Path | None, typer.Option(metavar="FILE", help="A fitted model, to audit that.")] = None,
 ) -> int:
-    """Write a first policy for a table, domains filled in for you to check."""
+    """Write a first policy for a table. Domains are filled in for you to check."""
     from leafgate.app import EVERYONE, print_document, say, write_file
     from leafgate_scaffold.policy import first_policy
 

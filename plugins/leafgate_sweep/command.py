@@ -35,7 +35,7 @@ def sweep(
     as_json: JsonOutput = False,
     audience: Annotated[Audience, typer.Option(help="auditor: exact numbers, in owner-only files.")] = Audience.public,
 ) -> int:
-    """Audit one policy with every combination of some options, and name the most useful release that passes."""
+    """Audit a policy with every combination of some options. Names the most useful release that passes."""
     from leafgate.app import (
         EVERYONE,
         OWNER_ONLY,

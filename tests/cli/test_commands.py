@@ -23,7 +23,7 @@ POLICIES = Path(__file__).resolve().parents[2] / "policies"
 
 
 def test_the_help_lists_the_commands_in_the_order_of_the_design() -> None:
-    listed = re.findall(r"^│ (\S+)  ", leafgate("--help").out.partition("Commands")[2], re.MULTILINE)
+    listed = re.findall(r"^  (\S+)  ", leafgate("--help").out.partition("Commands")[2], re.MULTILINE)
     assert listed == [*app.HELP_ORDER, *PLUGIN_COMMANDS, app.GROUP, "mlflow"]
 
 

@@ -56,6 +56,7 @@ def core_app(names: Iterable[str] = (*COMMANDS, GROUP)) -> typer.Typer:
         help="Audit what a decision tree gives away about people, before it is released.",
         no_args_is_help=True,
         add_completion=False,
+        rich_markup_mode=None,
         pretty_exceptions_enable=False,
     )
     app.callback()(_leafgate)

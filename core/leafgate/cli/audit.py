@@ -37,7 +37,7 @@ def audit(
         typer.Option(metavar="FORMAT", help="Write the report in this format (html, ...) too; again for more."),
     ] = None,
 ) -> int:
-    """Build or load the release, attack it, and say whether it may be published."""
+    """Build or load a release, attack it, and judge it by the limits."""
     if audience == Audience.auditor and out is None:
         raise InvalidError(
             "an auditor's report goes to a folder, not to stdout", place="--audience", remedy="add --out"
@@ -126,7 +126,7 @@ def build(
     root: DataRoot = None,
     org: Org = None,
 ) -> int:
-    """Build the release alone and write it; nothing is attacked, so nothing is said about it."""
+    """Build the release alone. Nothing is attacked, so nothing is said about it."""
     make_folder(out.parent)
     run = sessions.open_session(policy, data, root, org=org)
     _refuse_second_draw(run.policy, out)
@@ -146,7 +146,7 @@ def attack(
     root: DataRoot = None,
     secret: Annotated[str | None, typer.Option(metavar="COLUMN", help="Which secret, if there are several.")] = None,
 ) -> int:
-    """Write what one attack believes of everybody as CSV; of an attack on the mechanism, its evidence as JSON."""
+    """Write what one attack believes of everybody, as CSV. Of an attack on the mechanism: its evidence as JSON."""
     make_folder(out.parent)
     from leafgate.cli.attack import belief_file, run_single_attack
     from leafgate.types.belief import secret_of

@@ -32,7 +32,7 @@ def convert(
         bool, typer.Option("--trust", help="Open a pickle, which runs what it holds: for its owner, where it was made.")
     ] = False,
 ) -> int:
-    """Write a model's trees as a neutral file, leafgate/model/1; a pickle or joblib file only with --trust."""
+    """Write a model's trees as a neutral file, leafgate/model/1. A pickle or joblib file only with --trust."""
     from leafgate.api.registry import load_plugins
     from leafgate.models.formats.native import written
     from leafgate.models.formats.pickles import read_any
@@ -55,7 +55,7 @@ def scrub(
     root: DataRoot = None,
     digits: Annotated[int, typer.Option(min=1, max=3, help="How many digits shares have.")] = 2,
 ) -> int:
-    """Write a neutral file whose leaves disclose only what is chosen; its predictions are compared on points."""
+    """Write a neutral file that discloses only what is chosen. Its predictions are compared on points."""
     from leafgate.api.registry import load_plugins
     from leafgate.bounded.objects import printable_name
     from leafgate.models.formats.native import written

@@ -24,12 +24,12 @@ def listed(as_json: JsonOutput = False) -> int:
     return 0
 
 
-plugins_app = typer.Typer(help="List what is installed, and what is broken and why; or write a new plugin.")
+plugins_app = typer.Typer(help="List what is installed or broken, or write a new plugin.")
 
 
 @plugins_app.callback(invoke_without_command=True)
 def _plugins(context: typer.Context, as_json: JsonOutput = False) -> None:
-    """List what is installed, and what is broken and why; or write a new plugin."""
+    """List what is installed or broken, or write a new plugin."""
     if context.invoked_subcommand is None:
         guarded(listed)(as_json=as_json)
 

@@ -35,7 +35,7 @@ def validate(
         bool, typer.Option("--digest", help="Print the policy's SHA-256 alone, as `--expect-policy` takes it.")
     ] = False,
 ) -> int:
-    """Say everything that is wrong with policies, or that nothing is; no table is read."""
+    """Say everything that is wrong with policies, or that nothing is. No table is read."""
     if depending and (partial or as_json):
         message = "looks at several policies, complete or not"
         raise InvalidError(message, place="--dependents", remedy="leave out --partial and --json")
@@ -112,7 +112,7 @@ def _of_file(error: LeafgateError, policy: Path) -> LeafgateError:
 
 
 def schema() -> int:
-    """Print the JSON Schema of policies for editors (draft-07), with every installed plugin's options."""
+    """Print the JSON Schema of policies for editors (draft-07). It has every installed plugin's options."""
     from leafgate.api.registry import load_plugins
     from leafgate.policy.json_schema import policy_schema
 

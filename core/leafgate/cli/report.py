@@ -31,7 +31,7 @@ def report(
     expect_file: ExpectFile = None,
     as_of: AsOf = None,
 ) -> int:
-    """Show a stored report in another format; the exit code is that of its verdict, its waivers judged again."""
+    """Show a stored report in another format. The exit code is that of its verdict, its waivers judged again."""
     from leafgate.api.registry import Plugins, load_plugins
     from leafgate.disclosure.stored import read_report
     from leafgate.session.report_formats import TEXT, chosen_formats, render

@@ -53,10 +53,16 @@ def exit_code_of(command: Callable[[], object], *, as_json: bool) -> int:
 
 
 def _print_usage_error(message: str, *, as_json: bool) -> int:
-    """What typer says of a wrong command line; nothing, without --json, where it has printed the help instead."""
+    """What typer says of a wrong command line; without any word in it, what typer says is the help."""
+    if message.startswith("Usage: "):
+        if not as_json:
+            print_document(f"{message}\n")
+            return ExitCode.INVALID
+        message = "names no command"
     text = message.replace("Value error, ", "")  # pydantic's, which typer passes on
-    problem = Problem("command line", text or "names no command", "see leafgate --help")
-    return print_problems([problem] if message or as_json else [], as_json=as_json, code=ExitCode.INVALID)
+    return print_problems(
+        [Problem("command line", text, "see leafgate --help")], as_json=as_json, code=ExitCode.INVALID
+    )
 
 
 def _internal(error: BaseException) -> str:
