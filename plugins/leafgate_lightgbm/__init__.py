@@ -32,9 +32,12 @@ def read(content: bytes, place: str) -> ModelIR:
 def texts() -> ReaderTexts:
     """Words of the producer, and why a feature's values are not known."""
     from leafgate_lightgbm.categories import DOUBTFUL, STRANGE
+    from leafgate_lightgbm.unread import DISCLOSURES
 
     return ReaderTexts(
-        producers=frozenset({"LightGBM", "file", "lightgbm", "v", "version"}), reasons=(DOUBTFUL, STRANGE)
+        producers=frozenset({"LightGBM", "file", "lightgbm", "v", "version"}),
+        reasons=(DOUBTFUL, STRANGE),
+        disclosures=DISCLOSURES,
     )
 
 

@@ -149,3 +149,20 @@ def _is_setting(line: str, features: int) -> bool:
     if not (line.startswith("[") and line.endswith("]") and key in SETTINGS):
         return False
     return key in PATHS or (PLAIN.fullmatch(value) is not None and value.count(",") < max(features, 10))
+
+
+DISCLOSURES = tuple(
+    """
+    every category that somebody had in training
+    every setting of the learner, its seeds among them
+    how much every test gained
+    the people on every node of every tree; with the leaves' values the people of each class
+    the smallest and the largest number that anybody has, by feature
+    the sum of second derivatives on every node
+    what every inner node would have said
+    where the data lay
+    """.replace("\n    ", "\n")
+    .strip()
+    .splitlines()
+)
+"""What disclosures of such files say, with `#` for each number."""

@@ -32,9 +32,9 @@ def read(content: bytes, place: str) -> ModelIR:
 def texts() -> ReaderTexts:
     """Words of programs that write ONNX, and why it is not known where missing cells go."""
     from leafgate_onnx.reader import UNTOLD
-    from leafgate_onnx.unread import WORDS
+    from leafgate_onnx.unread import DISCLOSURES, WORDS
 
-    return ReaderTexts(producers=WORDS | {"by", "onnx"}, reasons=(UNTOLD,))
+    return ReaderTexts(producers=WORDS | {"by", "onnx"}, reasons=(UNTOLD,), disclosures=DISCLOSURES)
 
 
 ONNX = ModelReader(name="onnx", sniff=sniff, read=read, max_bytes=192 * 2**20, texts=texts)

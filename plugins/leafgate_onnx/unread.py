@@ -279,3 +279,19 @@ def _check_leaves(tracker: UnreadTracker, ensemble: Operator, place: str) -> Non
         idle = int(np.count_nonzero(lists.at[lists.alone | (lists.mode == MEMBER)]))
         if idle:
             tracker.add("thresholds that nobody asks about (nodes_splits)", idle)
+
+
+DISCLOSURES = tuple(
+    """
+    how many people reach each node (nodes_hitrates)
+    mean and spread of a column, or the like (offset, scale)
+    the names of # column(s) that the model does not use (its graph's inputs)
+    what replaces missing cells: a column's mean, median or commonest value
+    what the smallest and the largest number of a column follow from (Mul, Add, scale)
+    which values a column had in training (cats, keys)
+    which values of a column were rare in training (ReduceSum, values)
+    """.replace("\n    ", "\n")
+    .strip()
+    .splitlines()
+)
+"""What disclosures of such files say, with `#` for each number."""

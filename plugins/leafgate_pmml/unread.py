@@ -266,3 +266,17 @@ def _is_many(text: str) -> bool:
         return float(text) > MANY
     except ValueError:
         return True
+
+
+DISCLOSURES = tuple(
+    """
+    how many people reach its nodes (recordCount)
+    people of each class on its nodes (recordCount)
+    shares of each class on its nodes
+    the names of # field(s) that the model does not use (DataField)
+    the smallest and the largest number of a column (Interval)
+    """.replace("\n    ", "\n")
+    .strip()
+    .splitlines()
+)
+"""What disclosures of such files say, with `#` for each number."""

@@ -30,9 +30,10 @@ def read_j48(content: bytes, place: str) -> ModelIR:
 
 def j48_texts() -> ReaderTexts:
     """Words of the producer, and why it is not known where missing cells go."""
+    from leafgate_printouts.builder import DISCLOSURES
     from leafgate_printouts.weka import UNTOLD
 
-    return ReaderTexts(producers=frozenset({"J48", "WEKA"}), reasons=(UNTOLD,))
+    return ReaderTexts(producers=frozenset({"J48", "WEKA"}), reasons=(UNTOLD,), disclosures=DISCLOSURES)
 
 
 def sniff_rpart(head: bytes) -> bool:
@@ -49,9 +50,10 @@ def read_rpart(content: bytes, place: str) -> ModelIR:
 
 def rpart_texts() -> ReaderTexts:
     """Words of the producer, and why it is not known where missing cells go."""
+    from leafgate_printouts.builder import DISCLOSURES
     from leafgate_printouts.rpart import UNTOLD
 
-    return ReaderTexts(producers=frozenset({"R", "rpart"}), reasons=(UNTOLD,))
+    return ReaderTexts(producers=frozenset({"R", "rpart"}), reasons=(UNTOLD,), disclosures=DISCLOSURES)
 
 
 MAX_BYTES = 16 * 2**20

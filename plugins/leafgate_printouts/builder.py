@@ -124,3 +124,15 @@ def unread_content(lines: Sequence[str], read: Collection[int]) -> tuple[FileDis
 def _section(title: str) -> str | None:
     """What a section is called here; None for one that WEKA does not print."""
     return next((name for begin, name in SECTIONS.items() if title.startswith(begin) and len(title) < LONG), None)
+
+
+DISCLOSURES = tuple(
+    """
+    people of each class on every node
+    people on every leaf, and how many of them have another class
+    shares of each class on every node
+    """.replace("\n    ", "\n")
+    .strip()
+    .splitlines()
+)
+"""What disclosures of such files say, with `#` for each number."""

@@ -37,10 +37,11 @@ def from_object(thing: Any) -> ModelIR:
 
 def texts() -> ReaderTexts:
     """Words of scikit-learn's texts, and why a feature is not known."""
+    from leafgate_sklearn.disclosures import DISCLOSURES
     from leafgate_sklearn.pipeline import FUNCTION
     from leafgate_sklearn.unread import PREFIXES, PRODUCERS, WORDS
 
-    return ReaderTexts(words=WORDS | PREFIXES, producers=PRODUCERS, reasons=(FUNCTION,))
+    return ReaderTexts(words=WORDS | PREFIXES, producers=PRODUCERS, reasons=(FUNCTION,), disclosures=DISCLOSURES)
 
 
 SKOPS = ModelReader(name="skops", sniff=sniff, read=read, max_bytes=400 * 2**20, texts=texts, from_object=from_object)

@@ -131,3 +131,41 @@ def _something(document: Any) -> bool:
     if isinstance(document, np.ndarray):
         return document.size > 0
     return document is not None and not (isinstance(document, float) and math.isnan(document))
+
+
+DISCLOSURES = tuple(
+    """
+    how many people of each class are at every node, exactly (shares times weighted_n_node_samples)
+    how many rows reach every node
+    how many rows reach every node (n_node_samples)
+    how much every test gained
+    how much every test gained (gain)
+    how often people of each class were drawn to every node, and how many different ones
+    how well each stage did on rows left out of it (oob_improvement_, oob_scores_)
+    how well it did on rows left out (oob_score_)
+    mean and spread of a column, and how many rows there are (mean_, var_)
+    median and quartiles of a column (center_, scale_)
+    the impurity of every node, from which shares of classes follow
+    the loss after each stage of training (train_score_)
+    the loss on rows set aside (validation_score_)
+    the names of # column(s) that the model does not use (feature_names_in_)
+    the number of a column that is farthest from # (max_abs_)
+    the seed, with which training on a guessed table can be repeated
+    the share of each class among all rows (class_prior_)
+    the share of each class among all rows (its first score)
+    the smallest and the largest number of a column (data_min_, data_max_)
+    the state of the generator of random numbers that it was trained with
+    the weight of each class at every node
+    the weight of every single row it was trained on, which class_weight makes its class's
+    what replaces missing cells: a column's mean, median or commonest value
+    what the forest says of every single row it was trained on (oob_decision_function_)
+    what the forest says of every single row it was trained on (oob_prediction_)
+    where a column's values lie: all of them where they are few, else quantiles (bin_thresholds_)
+    which rows every tree was grown on: they are drawn again from each tree's random_state
+    which values a column had in training (categories_)
+    which values of a column were rare in training (infrequent_categories_)
+    """.replace("\n    ", "\n")
+    .strip()
+    .splitlines()
+)
+"""What disclosures of such files say, with `#` for each number."""

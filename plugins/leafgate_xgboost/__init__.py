@@ -32,7 +32,9 @@ def read(content: bytes, place: str) -> ModelIR:
 
 def texts() -> ReaderTexts:
     """Words of the producer."""
-    return ReaderTexts(producers=frozenset({"XGBoost", "xgboost"}))
+    from leafgate_xgboost.unread import DISCLOSURES
+
+    return ReaderTexts(producers=frozenset({"XGBoost", "xgboost"}), disclosures=DISCLOSURES)
 
 
 XGBOOST = ModelReader(name="xgboost", sniff=sniff, read=read, max_bytes=256 * 2**20, texts=texts)

@@ -235,3 +235,20 @@ def _per_node(tracker: UnreadTracker, tree: Mapping[str, Any], key: str, nodes: 
         return numbers
     tracker.add(f"trees.{key}", content_size(tree[key]))
     return None
+
+
+DISCLOSURES = tuple(
+    """
+    every category that somebody had in training
+    how much every test gained
+    the people on every node of the first trees; with the leaves' values the people of each class
+    the sum of second derivatives on every node
+    the sum of second derivatives on every node: people, the unsure ones weighing more
+    their sum on every node
+    their sum on every node: people, the unsure ones weighing more
+    what every inner node would have said
+    """.replace("\n    ", "\n")
+    .strip()
+    .splitlines()
+)
+"""What disclosures of such files say, with `#` for each number."""

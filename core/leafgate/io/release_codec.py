@@ -71,9 +71,8 @@ def read_disclosure(document: Any, place: str, texts: Collection[str] = frozense
     if item["severity"] not in get_args(Severity) or item.get("level") not in (None, *LEVELS):
         raise ReleaseError("has a `severity` or a `level` that there is not", place=place)
     text = re.sub("[0-9]{1,9}", "#", item["says"])
-    own = text in texts and re.fullmatch("[a-z_]{1,40}", item["kind"]) is not None
-    kind = item["kind"] if own or item["kind"] in KINDS else "other_content"
-    known = own or (kind == item["kind"] and text in OWN_TEXTS)
+    kind = item["kind"] if item["kind"] in KINDS else "other_content"
+    known = text in texts or (kind == item["kind"] and text in OWN_TEXTS)
     return FileDisclosure(kind, item["severity"], item["says"] if known else FOREIGN_WORDS, item.get("level"))
 
 
@@ -95,80 +94,26 @@ OWN_TEXTS = frozenset(
     # value(s) in # list(s) of categories that are not among the `values` the policy declares: they may name people
     each leaf's number, without which nobody could predict: often the mean of its people's
     each leaf's score, without which nobody could predict
-    every category that somebody had in training
-    every setting of the learner, its seeds among them
     how many people are at the leaves
-    how many people of each class are at every node, exactly (shares times weighted_n_node_samples)
     how many people of each class are at the leaves
-    how many people reach each node (nodes_hitrates)
-    how many people reach its nodes (recordCount)
-    how many rows reach every node
-    how many rows reach every node (n_node_samples)
-    how much every test gained
-    how much every test gained (gain)
-    how often people of each class were drawn to every node, and how many different ones
-    how well each stage did on rows left out of it (oob_improvement_, oob_scores_)
-    how well it did on rows left out (oob_score_)
-    mean and spread of a column, and how many rows there are (mean_, var_)
-    mean and spread of a column, or the like (offset, scale)
     means to the last digit, from which people at small leaves and their sum follow
-    median and quartiles of a column (center_, scale_)
-    people of each class on every node
-    people of each class on its nodes (recordCount)
-    people on every leaf, and how many of them have another class
+    other content, which nobody needs to predict: # part(s)
     scores of the first trees, from which the people of each class at small leaves follow, to the last one
     scores of the first trees: whoever knows how the learner was set and what its scores start from may work \
 out the people of each class at small leaves; whether so could not be told
     shares of classes, rounded to # digit(s)
-    shares of each class on every node
-    shares of each class on its nodes
     shares to the last digit, from which the people of each class at small leaves follow
     shares to the last digit: of small leaves they betray how many people are in them
-    the impurity of every node, from which shares of classes follow
-    the loss after each stage of training (train_score_)
-    the loss on rows set aside (validation_score_)
-    the names of # column(s) that the model does not use (feature_names_in_)
-    the names of # column(s) that the model does not use (its graph's inputs)
+    something that its file describes in words that leafgate does not write
     the names of # column(s) that the policy drops or does not know, which no tree asks about
     the names of # features that the policy does not know, more than columns are: they may name people
-    the names of # field(s) that the model does not use (DataField)
     the names of # value(s) that tests part from others
-    the number of a column that is farthest from # (max_abs_)
-    the people on every node of every tree; with the leaves' values the people of each class
-    the people on every node of the first trees; with the leaves' values the people of each class
-    the seed, with which training on a guessed table can be repeated
-    the share of each class among all rows (class_prior_)
-    the share of each class among all rows (its first score)
-    the smallest and the largest number of a column (Interval)
-    the smallest and the largest number of a column (data_min_, data_max_)
-    the smallest and the largest number that anybody has, by feature
-    the sum of second derivatives on every node
-    the sum of second derivatives on every node: people, the unsure ones weighing more
-    the state of the generator of random numbers that it was trained with
-    the weight of each class at every node
-    the weight of every single row it was trained on, which class_weight makes its class's
-    their sum on every node
-    their sum on every node: people, the unsure ones weighing more
     what else it tells is not stated by the reader of its format
-    what every inner node would have said
-    what replaces missing cells: a column's mean, median or commonest value
-    what the forest says of every single row it was trained on (oob_decision_function_)
-    what the forest says of every single row it was trained on (oob_prediction_)
-    what the smallest and the largest number of a column follow from (Mul, Add, scale)
-    where a column's values lie: all of them where they are few, else quantiles (bin_thresholds_)
-    where the data lay
-    which rows every tree was grown on: they are drawn again from each tree's random_state
-    which values a column had in training (categories_)
-    which values a column had in training (cats, keys)
-    which values of a column were rare in training (ReduceSum, values)
-    which values of a column were rare in training (infrequent_categories_)
-    other content, which nobody needs to predict: # part(s)
-    something that its file describes in words that leafgate does not write
     """.replace("\n    ", "\n")
     .strip()
     .splitlines()
 )
-"""What leafgate says of disclosures in its files, with `#` for each number: all that is printed of what a file says."""
+"""What the core says of disclosures, with `#` for each number; plugins' readers declare what they say."""
 
 
 def read_naive_bayes(document: Any, schema: Schema, place: str) -> NaiveBayes | None:
