@@ -72,6 +72,8 @@ def files_of(plan: AuditPlan, table: Table, others: Mapping[str, Table | None]) 
     key = None if plan.digest_key is None else read_key(plan.digest_key)
     fields = {name: other.sha256 for name, other in others.items() if other is not None and other.sha256}
     fields |= {name: _digest(path, f"build.{name}") for name, path in plan.builder.people_files.items()}
+    source = {} if plan.data_source is None else plan.data_source.people_files
+    fields |= {f"data.source.{name}": _digest(path, f"data.source.{name}") for name, path in source.items()}
     for kind, components in (("attacks", plan.attacks), ("metrics", plan.metrics)):
         for component in components:
             places = {f"{kind}.{component.called}.{name}": path for name, path in component.people_files.items()}

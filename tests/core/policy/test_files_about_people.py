@@ -21,7 +21,7 @@ WITNESS = '''
 from typing import Literal
 import numpy as np
 import pandas as pd
-from leafgate.api import AttackModel, AtMost, PeopleFile, SecretBelief, hookimpl
+from leafgate.api import AttackModel, AtMost, DataSource, OwnersFile, PeopleFile, SecretBelief, hookimpl, text_frame
 leafgate_api = ">=2,<3"
 
 class Witness(AttackModel):
@@ -44,6 +44,20 @@ class Remembered(AtMost):
 
     def score(self, case):
         return pd.Series(float(case.known.read(self.seen).people), index=range(len(case.table)))
+
+class Listing(DataSource):
+    """Rows in a file of another name, with the people whom somebody else has listed."""
+    use: Literal["listing"] = "listing"
+    listed: OwnersFile
+    suffixes = frozenset({".lst"})
+
+    def read(self, file):
+        header, *rows = [line.split(",") for line in file.content.decode().splitlines()]
+        return text_frame(header, rows)
+
+@hookimpl
+def data_sources():
+    return [Listing]
 
 @hookimpl
 def attack_models():
@@ -90,6 +104,13 @@ def test_an_auditor_sees_the_digest_of_each_components_file(folder: Path) -> Non
     digest = hashlib.sha256(SEEN.encode()).hexdigest()
     assert files == {"attacks.witness.seen": digest, "metrics.remembered.seen": digest}
     assert digest not in leafgate("audit", path, "--json").out
+
+
+def test_an_auditor_sees_the_digest_of_a_data_sources_file(folder: Path) -> None:
+    (folder / "people.lst").write_text(PEOPLE)
+    said = {"data.path": "people.lst", "data.source": {"use": "listing", "listed": "seen.csv"}}
+    files = audited(survey(folder, said), folder / "out")["data"]["files"]
+    assert files == {"data.source.listed": hashlib.sha256(SEEN.encode()).hexdigest()}
 
 
 def test_a_policys_digest_tells_only_that_a_component_has_a_file(folder: Path) -> None:
