@@ -6,14 +6,17 @@ few examples in every run, `ci` and `nightly` search at random, with more of the
 Every public report is attacked with a pencil: no small number may follow from those it shows. Each document is attacked
 once; in `dev` every tenth only, chosen by its digest.
 
-What is installed is looked at once for all tests of a process (`remembered`).
+What is installed is looked at once for all tests of a process (`remembered`). While tests are collected nothing is
+searched for garbage, and what is there then is not searched afterwards: it lasts as long as the process.
 
 Side by side, tests stay with their neighbours, with whom they share what was made once.
 """
 
+import gc
 import hashlib
 import json
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -50,6 +53,18 @@ def _attacked(report: Report, audience: Audience) -> dict[str, Any]:
 
 leafgate.disclosure.document.document = _attacked  # before any test module imports it
 remembered.install()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """A million objects are made, and hardly any are let go."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -110,6 +110,7 @@ def test_no_module_that_the_repository_plants_is_run(
     assert marker.read_text()
 
 
+@pytest.mark.processes
 def test_a_file_with_another_hash_is_not_installed(
     small_source: Path, real_python: Path, temp: Path, checkout: Path, tmp_path: Path
 ) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from cases import more
 from command_line import leafgate, process, start
 from leafgate.io.text import printable_line
 from reports import FILES
@@ -81,7 +82,7 @@ LISTEN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a named pipe")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, *more(signal.SIGKILL, signal.SIGINT)])
 def test_whatever_stops_an_audit_leaves_no_older_verdict(tmp_path: Path, number: signal.Signals) -> None:
     out = passed_before(tmp_path)
     os.mkfifo(tmp_path / "people.pipe")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from example_counts import seeds
 from leafgate.disclosure.document import document
 from leafgate.types.evidence import PeopleCount
 from leafgate.types.report import Finding, Report, ScoredPeople, Unit
@@ -54,14 +55,15 @@ def _finding(rng: np.random.Generator, groups: np.ndarray, place: int) -> Findin
 
 
 def test_a_thousand_reports_give_nothing_away_to_who_adds_and_subtracts() -> None:
-    rng, result = np.random.default_rng(8), 0
-    for _ in range(1000):
+    """In dev a quarter of a thousand."""
+    rng, result, reports = np.random.default_rng(8), 0, len(seeds(1000))
+    for _ in range(reports):
         smallest = int(rng.integers(3, 25))
         public = document(made_up(rng, smallest), "public")
         assert not list(given_away(public, smallest))
         assert not exact_counts(public)
         result += sum(len(finding["distribution"]) > 1 for finding in public["findings"])
-    assert result > 500  # and they do tell something
+    assert result > reports / 2  # and they do tell something
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,4 @@
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from leafgate.cli.app import core_app
 from leafgate.errors import ReleaseError
 from leafgate.ir import arrays as category_sets
 from patience import ends_soon
+from refused_models import assert_refused_in_little_memory
 
 SMALL = {name: make for files in LARGE.values() for name, make in files.items() if name not in SKOPS}
 
@@ -24,20 +23,7 @@ SMALL = {name: make for files in LARGE.values() for name, make in files.items() 
 def test_a_file_that_would_come_to_much_is_refused_soon_and_in_little_memory(
     make: Callable[[], bytes], tmp_path: Path
 ) -> None:
-    if not Path("/proc/self/status").exists():
-        pytest.skip("this system does not say how much memory a process took")
-    (tmp_path / "model").write_bytes(make())
-    program = (
-        "import pathlib, resource; from leafgate.models.reader import read_foreign\n"
-        "from leafgate.api.registry import load_plugins\n"
-        "from leafgate.errors import ReleaseError\n"
-        "resource.setrlimit(resource.RLIMIT_CPU, (30, 30)); resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))\n"
-        f"content = pathlib.Path({str(tmp_path / 'model')!r}).read_bytes()\n"
-        "try: read_foreign(content, 'm', load_plugins().readers)\n"
-        "except ReleaseError: print(pathlib.Path('/proc/self/status').read_text().partition('VmHWM:')[2].split()[0])"
-    )
-    output = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
-    assert int(output) * 1024 < 500 * 2**20
+    assert_refused_in_little_memory(tmp_path, make())
 
 
 def test_a_set_is_made_once_for_all_nodes_that_ask_for_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -213,3 +213,17 @@ def test_a_policy_that_extends_another_cannot_weaken_it(folder: Path, child: str
 def test_candidates_that_no_attack_uses_are_refused(folder: Path) -> None:
     ended = leafgate("validate", survey(folder, {"knows.candidates": 100}), "--json")
     assert [problem["place"] for problem in ended.problems] == ["knows.candidates"]
+
+
+def test_a_report_counts_the_candidates_masked_for_the_public(folder: Path) -> None:
+    path, out = survey(folder, {"data.control": "others.csv", "attacks": ATTACKS}), folder / "out"
+    for audience, counts in (("public", [{"from": 10, "to": 24}, {"fewer_than": 10}]), ("auditor", [24, 2])):
+        formats = [word for name in ("markdown", "html", "sarif", "junit", "text") for word in ("--to", name)]
+        leafgate("audit", path, "--out", out, "--audience", audience, *formats)
+        document = json.loads((out / "report.json").read_text())
+        (problem,) = (each for each in document["findings"] if each["id"] == "attack:counting_candidates")
+        candidates = problem["evidence"]["candidates"]
+        assert [candidates["in_table"], candidates["not_in_table"]] == counts
+        (attack,) = (each for each in document["method"]["attacks"] if each["name"] == "counting_candidates")
+        assert attack["candidates"] == 10_000
+        assert "at most 10000 people of the table and as many others" in (out / "report.md").read_text()

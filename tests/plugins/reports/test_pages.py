@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from adult import kadet, unprotected
+from cases import more
 from leafgate.disclosure.document import document
 from leafgate.disclosure.masking import Audience
 from leafgate.session.notebook_display import _frame
@@ -33,7 +34,7 @@ def browser() -> Iterator[Any]:
         chromium.close()
 
 
-@pytest.fixture(scope="module", params=["fail-public", "fail-auditor", "pass-public", "pass-auditor"])
+@pytest.fixture(scope="module", params=["fail-auditor", "pass-public", *more("fail-public", "pass-auditor")])
 def page_file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of a real audit of Adult."""
     verdict, _, who = str(request.param).partition("-")

@@ -42,7 +42,8 @@ def value_names_disclosed(model: ModelIR) -> tuple[FileDisclosure, ...]:
     if any(item.kind == "categories" for item in model.discloses):
         return ()
     coded = [one for one in model.origins or () if isinstance(one, CategoryCodes)]
-    n = len({(one.column, value) for one in coded for value in one.codes})
+    shared = {(one.column, id(one.codes.groups if isinstance(one.codes, OneHot) else one.codes)): one for one in coded}
+    n = len({(one.column, value) for one in shared.values() for value in one.codes})
     return (FileDisclosure("categories", "low", f"the names of {n} value(s) that tests part from others"),) if n else ()
 
 

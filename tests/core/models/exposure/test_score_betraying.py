@@ -128,7 +128,9 @@ def of_scores(scores: Floats, base: float) -> ModelIR:
     return ModelIR("x", ("a",), ("n", "p"), (tree,), "scores", "boost", base=(base,))
 
 
-@pytest.mark.parametrize("digits", [None, 1, 2, 3])
+@pytest.mark.parametrize(
+    "digits", [None, 2, pytest.param(1, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("single", [True, False])
 @pytest.mark.parametrize("leaves", [2, 8, 64])
 def test_scores_by_chance_are_not_taken_for_people(leaves: int, single: bool, digits: int | None) -> None:
