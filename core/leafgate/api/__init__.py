@@ -44,9 +44,11 @@ if TYPE_CHECKING:
     from leafgate.api.metrics import AtMost as AtMost
     from leafgate.api.metrics import Example as Example
     from leafgate.api.metrics import Metric as Metric
-    from leafgate.api.metrics import RecordMetric as RecordMetric
+    from leafgate.api.metrics import PersonMetric as PersonMetric
     from leafgate.api.metrics import ReleaseAtLeast as ReleaseAtLeast
     from leafgate.api.metrics import ReleaseAtMost as ReleaseAtMost
+    from leafgate.api.metrics import ReleaseMetric as ReleaseMetric
+    from leafgate.api.metrics import Score as Score
     from leafgate.api.model_readers import ModelReader as ModelReader
     from leafgate.api.model_readers import ReaderTexts as ReaderTexts
     from leafgate.api.options import NonNegativeFloat as NonNegativeFloat
@@ -202,8 +204,8 @@ __getattr__ = lazy_exports(
         "leafgate.api.components": "AttackModel DataSource ONLY_DERIVED SourceFile Strict TreeBuilder",
         "leafgate.api.context": "ScoringContext",
         "leafgate.api.hookspecs": "hookimpl",
-        "leafgate.api.metrics": "ABOUT_GROUPS ABOUT_SECRETS AtLeast AtMost Example Metric RecordMetric "
-        "ReleaseAtLeast ReleaseAtMost",
+        "leafgate.api.metrics": "ABOUT_GROUPS ABOUT_SECRETS AtLeast AtMost Example Metric PersonMetric "
+        "ReleaseAtLeast ReleaseAtMost ReleaseMetric Score",
         "leafgate.api.model_readers": "ModelReader ReaderTexts",
         "leafgate.api.options": "NonNegativeFloat OpenProbability OwnersFile PeopleFile PolicyFile "
         "PositiveFloat PositiveInt PositiveShare PruningConfidence Share ShareBelowOne",

@@ -15,7 +15,7 @@ from leafgate.algorithms.consistency import counts_missing_cells, follows_from_r
 from leafgate.algorithms.node_counts import REMEDY
 from leafgate.api.checks import AuditCheck, CheckContext, CheckedData, CheckFinding
 from leafgate.api.components import AttackModel
-from leafgate.api.metrics import Metric, RecordMetric
+from leafgate.api.metrics import Metric
 from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins, use_of
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
@@ -126,7 +126,7 @@ def _check_with(checker: type[Metric], promised: Any, state: AuditState, attack:
     """The findings of one metric: on the release, or on every belief of its attack."""
     with isolate_plugin_errors(checker, state.plugins):
         metric = checker.from_claim(promised)
-    if not isinstance(metric, RecordMetric):
+    if not metric.judges:
         yield score_one(metric, state, "", None, None)
         return
     findings: list[Finding] = []
