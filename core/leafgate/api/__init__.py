@@ -164,6 +164,7 @@ if TYPE_CHECKING:
     from leafgate.types.noise import noise_with as noise_with
     from leafgate.types.release import NOT_STATED as NOT_STATED
     from leafgate.types.release import BuildResult as BuildResult
+    from leafgate.types.release import Claim as Claim
     from leafgate.types.release import Combine as Combine
     from leafgate.types.release import Counted as Counted
     from leafgate.types.release import FileDisclosure as FileDisclosure
@@ -235,7 +236,7 @@ __getattr__ = lazy_exports(
         "SecretBelief",
         "leafgate.types.evidence": "AuditorOnly PeopleCount ReleaseOnly",
         "leafgate.types.noise": "Coins Law Noise noise_with",
-        "leafgate.types.release": "BuildResult Combine Counted FileDisclosure Level NaiveBayes NOT_STATED "
+        "leafgate.types.release": "BuildResult Claim Combine Counted FileDisclosure Level NaiveBayes NOT_STATED "
         "Records Release Severity",
         "leafgate.types.report": "lenient Unit",
         "leafgate.types.schema": "bin_of bins_between Column Hierarchy Schema Value",

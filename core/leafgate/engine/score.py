@@ -41,7 +41,7 @@ from leafgate.errors import LeafgateError, UnreadableError
 from leafgate.types.adversary import AdversaryKnowledge, defensive_copy
 from leafgate.types.belief import Belief, CellBelief, PosteriorBelief, classes_of, secret_of
 from leafgate.types.evidence import AuditorOnly
-from leafgate.types.release import Release
+from leafgate.types.release import Release, covers_data
 from leafgate.types.report import (
     DERIVED_ALONE,
     GROUPS_ALONE,
@@ -170,7 +170,7 @@ def choose_distribution(metric: PersonMetric, state: AuditState, belief: Belief)
         return "derived", HIDDEN_CELLS
     if classes_of(belief) is None:
         return "derived", NO_CLASSES
-    if "epsilon" in state.verified_claims:
+    if covers_data(state.verified_claims):
         return "derived", VERIFIED_PRIVACY
     if secret_of(belief) not in state.columns_spoken_of:
         return "derived", NOT_SPOKEN_OF
