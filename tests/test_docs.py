@@ -13,7 +13,7 @@ import pytest
 from cases import more
 from leafgate.api.checks import AuditCheck
 from leafgate.api.components import AttackModel, TreeBuilder
-from leafgate.api.metrics import Metric, RecordMetric
+from leafgate.api.metrics import Metric, PersonMetric
 from leafgate.io.yaml import parse_yaml
 from leafgate.policy.load import policy_of
 from replay import replayed
@@ -77,7 +77,7 @@ def test_a_member_of_a_class_that_the_plugin_page_names_exists() -> None:
     rows = MEMBERS.findall(TEXTS["docs/plugins.md"].partition("## What a class says of itself")[2])
     names = {name for row in rows for name in re.findall(r"`(\w+)", row)}
     assert {"unit", "examples", "must_hide", "wants_test"} <= names
-    members = {name for kind in (AttackModel, AuditCheck, Metric, RecordMetric, TreeBuilder) for name in dir(kind)}
+    members = {name for kind in (AttackModel, AuditCheck, Metric, PersonMetric, TreeBuilder) for name in dir(kind)}
     assert names <= members
 
 

@@ -136,9 +136,9 @@ def scored(case: ScoringContext) -> tuple[float, float, float]:
     """The normalised error, and the shares of people whose bin is the likeliest, and who are exposed."""
     likeliest = case.posterior.to_numpy().argmax(axis=1)
     return (
-        float(NormalisedRmse(at_least=0).score(case).iloc[0]),
+        float(np.asarray(NormalisedRmse(at_least=0).score(case).people)[0]),
         float((likeliest == case.table.codes(case.secret.name)).mean()),
-        float(Exposure(at_most=1).score(case).mean()),
+        float(np.asarray(Exposure(at_most=1).score(case).people).mean()),
     )
 
 

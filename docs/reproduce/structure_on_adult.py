@@ -153,7 +153,7 @@ def _case(model: Any, kind: str, options: dict[str, Any], table: Table, test: Ta
 
 
 def _score(metric: Metric, case: ScoringContext) -> float:
-    found = metric.score(case)
+    found = float(metric.score(case).value or 0.0)
     assert isinstance(found, float)
     return found
 

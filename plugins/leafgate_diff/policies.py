@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from leafgate.api import InvalidError, Metric, RecordMetric
+from leafgate.api import InvalidError, Metric, PersonMetric
 from leafgate.app import (
     Direction,
     PolicyChange,
@@ -131,7 +131,7 @@ def _scores_another_distribution(finding: Mapping[str, Any], metric: Metric) -> 
 
     It is not where an audit judges what is derived although the policy asks for the worse of both, and says why.
     """
-    if not isinstance(metric, RecordMetric) or finding["evidence"].get("scored_because"):
+    if not isinstance(metric, PersonMetric) or finding["evidence"].get("scored_because"):
         return False
     return metric.scored != scored_in(finding["limit"])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
@@ -16,6 +15,7 @@ from leafgate.api import (
     Metric,
     PeopleCount,
     PositiveInt,
+    Score,
     ScoringContext,
     SecretBelief,
     hookimpl,
@@ -76,20 +76,19 @@ class Divergence(AtLeast):
         Example({"<=50K": 1}, SIX, 6.907755278982137, {"floor": 1e-3}, believed={"<=50K": 0.0, ">50K": 1.0}),
     )
 
-    def score(self, case: ScoringContext) -> pd.Series:
-        """The divergence of each row's public record, in nats."""
-        _, number = case.table.public
-        return pd.Series(divergences(true_shares(case), _of_public(case, case.posterior), self.floor)[number])
+    def score(self, case: ScoringContext) -> Score:
+        """The divergence of each row's public record, in nats.
 
-    def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
-        """How many cells needed the floor and, if there is a baseline, which divergences fell most; for auditors."""
+        For auditors: how many cells needed the floor and, if there is a baseline, which divergences fell most.
+        """
+        public, number = case.table.public
         true, believed = true_shares(case), _of_public(case, case.posterior)
+        now = divergences(true, believed, self.floor)
         document: dict[str, Any] = {"floored": AuditorOnly(floored(true, believed, self.floor))}
         if isinstance(case.belief, SecretBelief) and case.belief.prior is not None:
             before = divergences(true, _of_public(case, case.prior), self.floor)
-            now, people = divergences(true, believed, self.floor), case.table.public[0].weight
-            document["top"] = AuditorOnly(_largest_decreases(now, before, people, self.top))
-        return document
+            document["top"] = AuditorOnly(_largest_decreases(now, before, public.weight, self.top))
+        return Score(people=pd.Series(now[number]), evidence=document)
 
 
 class Gain(AtMost):
@@ -121,10 +120,10 @@ class Gain(AtMost):
         ),
     )
 
-    def score(self, case: ScoringContext) -> pd.Series:
+    def score(self, case: ScoringContext) -> Score:
         rows, truth = np.arange(len(case.table)), case.table.codes(case.secret.name)
         believed, baseline = (p.to_numpy(dtype=float)[rows, truth] for p in (case.posterior, case.prior))
-        return pd.Series(gains(believed, baseline))
+        return Score(people=pd.Series(gains(believed, baseline)))
 
 
 def divergences(true: Floats, believed: Floats, floor: float) -> Floats:

@@ -12,9 +12,10 @@ from leafgate.api import (
     AtMost,
     Example,
     Metric,
+    PersonMetric,
     PositiveFloat,
     PositiveShare,
-    RecordMetric,
+    Score,
     ScoringContext,
     Unit,
     UnreadableError,
@@ -73,11 +74,11 @@ class LDiversity(AtLeast):
             raise ValueError("`c` belongs to `form: recursive`, which needs it")
         return self
 
-    def score(self, case: ScoringContext) -> pd.Series:
+    def score(self, case: ScoringContext) -> Score:
         c = self.c
         if c is not None:
-            return _score_groups(case, lambda p: measures.recursive_l(p, c))
-        return _score_groups(case, measures.distinct_l if self.form == "distinct" else measures.entropy_l)
+            return Score(people=_by_group(case, lambda p: measures.recursive_l(p, c)))
+        return Score(people=_by_group(case, measures.distinct_l if self.form == "distinct" else measures.entropy_l))
 
 
 class AlphaKAnonymity(AtLeast):
@@ -107,13 +108,13 @@ class AlphaKAnonymity(AtLeast):
         open_domain = any(spec.values is None and spec.bins is None for spec in _secrets(self, plan))
         return "some of its `values` are no values of a secret" if strange and not open_domain else ""
 
-    def score(self, case: ScoringContext) -> pd.Series:
+    def score(self, case: ScoringContext) -> Score:
         domain = list(case.secret.domain)
         if self.values is not None and not set(self.values) <= set(domain):
             raise UnreadableError("some of `values` are not in the secret's domain")
         sensitive = [i for i, value in enumerate(domain) if self.values is None or value in self.values]
-        share = _score_groups(case, lambda p: measures.largest_share(p[:, sensitive]))
-        return case.sizes.where(share <= lenient(self.alpha), 0.0)
+        share = _by_group(case, lambda p: measures.largest_share(p[:, sensitive]))
+        return Score(people=case.sizes.where(share <= lenient(self.alpha), 0.0))
 
 
 class TCloseness(AtMost):
@@ -147,19 +148,21 @@ class TCloseness(AtMost):
             return "no secret has a `hierarchy`"
         return ""
 
-    def score(self, case: ScoringContext) -> pd.Series:
+    def score(self, case: ScoringContext) -> Score:
         """The earth mover's distance of each row's posterior; UnreadableError where values have no such distance."""
         column, overall = case.secret, case.overall
         if self.distance == "equal":
-            return _score_groups(case, lambda p: measures.equal_distance(p, overall))
+            return Score(people=_by_group(case, lambda p: measures.equal_distance(p, overall)))
         if self.distance == "ordered":
             if not column.ordered:
                 raise UnreadableError("its values have no declared order")
-            return _score_groups(case, lambda p: measures.ordered_distance(p, overall))
+            return Score(people=_by_group(case, lambda p: measures.ordered_distance(p, overall)))
         hierarchy = column.hierarchy
         if hierarchy is None:
             raise UnreadableError("its values have no hierarchy")
-        return _score_groups(case, lambda p: measures.hierarchical_distance(p, overall, hierarchy, column.domain))
+        return Score(
+            people=_by_group(case, lambda p: measures.hierarchical_distance(p, overall, hierarchy, column.domain))
+        )
 
 
 class BetaLikeness(AtMost):
@@ -176,10 +179,10 @@ class BetaLikeness(AtMost):
     source = 'J. Cao, P. Karras, "Publishing Microdata with a Robust Privacy Guarantee", PVLDB 5(11), 2012'
     examples = (Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.5),)
 
-    def score(self, case: ScoringContext) -> pd.Series:
+    def score(self, case: ScoringContext) -> Score:
         overall = case.overall
         beta = measures.basic_beta if self.form == "basic" else measures.enhanced_beta
-        return _score_groups(case, lambda p: beta(p, overall))
+        return Score(people=_by_group(case, lambda p: beta(p, overall)))
 
 
 class DeltaDisclosure(AtMost):
@@ -197,9 +200,9 @@ class DeltaDisclosure(AtMost):
     source = 'J. Brickell, V. Shmatikov, "The Cost of Privacy", KDD 2008'
     examples = (Example({"flu": 3, "cold": 1}, {"flu": 4, "cold": 4}, 0.6931471805599453),)
 
-    def score(self, case: ScoringContext) -> pd.Series:
+    def score(self, case: ScoringContext) -> Score:
         overall = case.overall
-        return _score_groups(case, lambda p: measures.delta(p, overall))
+        return Score(people=_by_group(case, lambda p: measures.delta(p, overall)))
 
 
 class KMap(AtLeast):
@@ -221,8 +224,8 @@ class KMap(AtLeast):
     def missing_requirements(self, plan: Declarations) -> str:
         return super().missing_requirements(plan) or _no_population(plan)
 
-    def score(self, case: ScoringContext) -> pd.Series:
-        return case.population
+    def score(self, case: ScoringContext) -> Score:
+        return Score(people=case.population)
 
 
 class ReidentificationRisk(AtMost):
@@ -254,8 +257,8 @@ class ReidentificationRisk(AtMost):
     def missing_requirements(self, plan: Declarations) -> str:
         return super().missing_requirements(plan) or (_no_population(plan) if self.among == "population" else "")
 
-    def score(self, case: ScoringContext) -> pd.Series:
-        return 1 / (case.sizes if self.among == "table" else case.population)
+    def score(self, case: ScoringContext) -> Score:
+        return Score(people=1 / (case.sizes if self.among == "table" else case.population))
 
 
 class Uniques(AtMost):
@@ -277,11 +280,11 @@ class Uniques(AtMost):
     source = 'C. Skinner, M. Elliot, "A Measure of Disclosure Risk for Microdata", JRSS B 64(4), 2002'
     examples = (Example({"flu": 1}, {"flu": 5}, 1.0), Example({"flu": 2}, {"flu": 5}, 0.0))
 
-    def score(self, case: ScoringContext) -> pd.Series:
-        return (case.sizes == 1).astype(float)
+    def score(self, case: ScoringContext) -> Score:
+        return Score(people=(case.sizes == 1).astype(float))
 
 
-def _secrets(metric: RecordMetric, plan: Declarations) -> list[DeclaredColumn]:
+def _secrets(metric: PersonMetric, plan: Declarations) -> list[DeclaredColumn]:
     """The secrets a metric is about, as the policy declares them."""
     columns = plan.columns.items()
     return [spec for name, spec in columns if "sensitive" in spec.roles and metric.secret in {None, name}]
@@ -291,7 +294,7 @@ def _no_population(plan: Declarations) -> str:
     return "" if plan.grants.population else "there is no `data.population` to look among"
 
 
-def _score_groups(case: ScoringContext, form: Callable[[Floats], Floats]) -> pd.Series:
+def _by_group(case: ScoringContext, form: Callable[[Floats], Floats]) -> pd.Series:
     """A form of each record's posterior, computed once for each equivalence class where all its records have the same.
 
     An attack may give the people of one equivalence class different posteriors: then every record counts by itself.

@@ -7,11 +7,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from leafgate.api import AttackModel, BuildResult, Metric, ReleaseAtMost, ScoringContext, TreeBuilder, hookimpl, lazy
+from leafgate.api import (
+    AttackModel,
+    BuildResult,
+    Metric,
+    ReleaseAtMost,
+    Score,
+    ScoringContext,
+    TreeBuilder,
+    hookimpl,
+    lazy,
+)
 from leafgate_downgrading.options import (
     PAPER,
     CellAttack,
@@ -73,8 +83,8 @@ class CellsWithheld(ReleaseAtMost):
     interpretation = "nothing of safety: it is the price of it, 0 where only the secret cells are withheld"
     source = "the number of modified values that Chang and Moskowitz 1998 want to be parsimonious with"
 
-    def score(self, case: ScoringContext) -> float:
-        return metrics.cells_withheld(case, self.among)
+    def score(self, case: ScoringContext) -> Score:
+        return Score(metrics.cells_withheld(case, self.among))
 
 
 class Functionality(ReleaseAtMost):
@@ -100,12 +110,10 @@ class Functionality(ReleaseAtMost):
         strange = [name for name in self.columns or () if name not in plan.columns]
         return f"`columns` names {strange[0]!r}, which is no column" if strange else ""
 
-    def score(self, case: ScoringContext) -> float:
-        rises = metrics.functionality(case, self.columns).values()
-        return sum(rises) / len(rises)
-
-    def evidence(self, case: ScoringContext, scores: Any) -> dict[str, Any]:
-        return {"rise": {name: round(rise, 6) for name, rise in metrics.functionality(case, self.columns).items()}}
+    def score(self, case: ScoringContext) -> Score:
+        rises = metrics.functionality(case, self.columns)
+        evidence = {"rise": {name: round(rise, 6) for name, rise in rises.items()}}
+        return Score(sum(rises.values()) / len(rises), evidence=evidence)
 
 
 @hookimpl

@@ -7,7 +7,6 @@ release satisfies the conditions of its account (`randomness` tests its counts),
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
@@ -19,6 +18,7 @@ from leafgate.api import (
     Metric,
     Release,
     ReleaseAtMost,
+    Score,
     ScoringContext,
     TreeBuilder,
     hookimpl,
@@ -35,7 +35,6 @@ from leafgate_dp_random_trees.options import (
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
     import typer
 
     from leafgate.api import Table
@@ -88,11 +87,8 @@ class DifferentialPrivacy(ReleaseAtMost):
     formula = "the smallest e with P(release | with you) <= exp(e) P(release | without you) + delta, both ways round"
     source = "Dwork, McSherry, Nissim, Smith, TCC 2006; the accounts: docs/privacy-accounting.md"
 
-    def score(self, case: ScoringContext) -> float:
-        return claim_check.accounted_epsilon(case, self.delta, self.neighbours)
-
-    def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
-        return claim_check.evidence(case, self.delta, self.neighbours)
+    def score(self, case: ScoringContext) -> Score:
+        return claim_check.score(case, self.delta, self.neighbours)
 
     @classmethod
     def from_claim(cls, claim: Any) -> Metric:

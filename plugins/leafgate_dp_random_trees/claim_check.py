@@ -10,7 +10,7 @@ from weakref import ref
 import numpy as np
 from pydantic import ValidationError
 
-from leafgate.api import AuditorOnly, InconclusiveError, Leaf, PolicyError, Release, ScoringContext, leaves
+from leafgate.api import AuditorOnly, InconclusiveError, Leaf, PolicyError, Release, Score, ScoringContext, leaves
 from leafgate_dp_random_trees.accounting import Forest, account, noise_claim, noise_epsilon, round_up, sampling_claim
 from leafgate_dp_random_trees.builder import COMBINE_RULES, SELECTION
 from leafgate_dp_random_trees.leaf_scores import DECIMALS, summed_scores
@@ -186,8 +186,12 @@ BUILDERS: dict[object, type[Options]] = {
 }
 
 
-def accounted_epsilon(case: ScoringContext, delta: float, neighbours: Neighbours) -> float:
+def score(case: ScoringContext, delta: float, neighbours: Neighbours) -> Score:
     """The release's epsilon at the metric's delta, rounded up to six decimals; infinite where a condition is broken.
+
+    The evidence has the conditions that do not hold; where all do, what the test of the numbers can see, and at which
+    level. Where trees are of samples also the printed theorem and a lower bound. How far the numbers are from what is
+    claimed is for auditors: it is worked out from the table.
 
     Raises InconclusiveError where a condition cannot be seen from the release and the policy, and where the release was
     not built in this audit and shows too little to decide whether its numbers were drawn at all.
@@ -203,11 +207,12 @@ def accounted_epsilon(case: ScoringContext, delta: float, neighbours: Neighbours
             place="publish",
             remedy="publish {leaves: counts, measure: true}: it costs nothing",
         )
-    epsilon = _epsilon(options, release, delta, neighbours)
-    if math.isinf(epsilon) or any(violated_conditions(case, options)):
-        return math.inf
-    false_counts_detected(case, options)
-    return round_up(epsilon)
+    epsilon, problems = _epsilon(options, release, delta, neighbours), list(violated_conditions(case, options))
+    if math.isinf(epsilon):
+        problems.append("no epsilon is enough at this delta")
+    if problems:
+        return Score(math.inf, evidence={"broken": problems})
+    return Score(round_up(epsilon), evidence=_evidence(case, options, delta, neighbours))
 
 
 def _options(release: Release) -> Options:
@@ -225,18 +230,8 @@ def _options(release: Release) -> Options:
     return result
 
 
-def evidence(case: ScoringContext, delta: float, neighbours: Neighbours) -> Mapping[str, Any]:
-    """The conditions that do not hold; where all do, what the test of the numbers can see, and at which level.
-
-    Where trees are of samples also the printed theorem and a lower bound. How far the numbers are from what is claimed
-    is for auditors: it is worked out from the table.
-    """
-    options = _options(case.release)
-    problems = list(violated_conditions(case, options))
-    if math.isinf(_epsilon(options, case.release, delta, neighbours)):
-        problems.append("no epsilon is enough at this delta")
-    if problems:
-        return {"broken": problems}
+def _evidence(case: ScoringContext, options: Options, delta: float, neighbours: Neighbours) -> dict[str, Any]:
+    """The evidence where every condition holds."""
     refused = [name for name, caught in false_counts_detected(case, options).items() if caught]
     against = log_evidence(counters_of(case.release, case.table), options) / math.log(10)
     drawn = {"honest_refused_at_most": LEVEL, "would_refuse": refused, "log10_evidence": AuditorOnly(round(against, 3))}

@@ -16,6 +16,7 @@ from leafgate.api import (
     InconclusiveError,
     Metric,
     ReleaseAtLeast,
+    Score,
     ScoringContext,
     TreeBuilder,
     hookimpl,
@@ -62,7 +63,7 @@ class AccuracyOnPerturbed(ReleaseAtLeast):
     def sensitivity(self, case: ScoringContext) -> float:
         return 0.0 if case.test is None else 1 / case.test.people
 
-    def score(self, case: ScoringContext) -> float:
+    def score(self, case: ScoringContext) -> Score:
         """People predicted rightly over people; where the test table is original, noise is drawn by the policy's seed.
 
         Raises InconclusiveError without a test table, without noise, and without a model of the kind asked for.
@@ -75,7 +76,7 @@ class AccuracyOnPerturbed(ReleaseAtLeast):
         rng = np.random.default_rng(case.known.seed)
         test = table if case.noisy_test else scoring.perturb_test_table(table, release, rng)
         right = scoring.predict_perturbed(release, test, self.paths, rng) == test.codes(release.target)
-        return float(test.weight[right].sum() / test.people)
+        return Score(float(test.weight[right].sum() / test.people))
 
 
 @hookimpl

@@ -11,6 +11,7 @@ from leafgate.api import (
     Example,
     InconclusiveError,
     Metric,
+    Score,
     ScoringContext,
     Unit,
     hookimpl,
@@ -56,8 +57,8 @@ class KAnonymity(AtLeast):
             raise InconclusiveError("a claimed k is a whole number of people, 1 or more")
         return cls(at_least=claim)
 
-    def score(self, case: ScoringContext) -> pd.Series:
-        return case.sizes
+    def score(self, case: ScoringContext) -> Score:
+        return Score(people=case.sizes)
 
 
 class Confidence(AtMost):
@@ -75,8 +76,8 @@ class Confidence(AtMost):
     examples = (Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.75),)
     source = 'A. Friedman, A. Schuster, R. Wolff, PKDD 2006, section 4.2 ("confidence")'
 
-    def score(self, case: ScoringContext) -> pd.Series:
-        return case.posterior.max(axis=1)
+    def score(self, case: ScoringContext) -> Score:
+        return Score(people=case.posterior.max(axis=1))
 
 
 class Exposure(AtMost):
@@ -99,16 +100,16 @@ class Exposure(AtMost):
     )
     source = 'A. Friedman, A. Schuster, R. Wolff, PKDD 2006, section 4.2 and Figure 6 ("exposed tuples")'
 
-    def score(self, case: ScoringContext) -> pd.Series:
+    def score(self, case: ScoringContext) -> Score:
         """1.0 for each row whose true value has probability 1, else 0.0.
 
         The truth is not read where certainty is never wrong, so that the scores may be public.
         """
         posterior = case.posterior.to_numpy()
         if case.certain_is_true:
-            return pd.Series((posterior.max(axis=1) >= CERTAIN).astype(float))
+            return Score(people=pd.Series((posterior.max(axis=1) >= CERTAIN).astype(float)))
         truth = case.posterior.columns.get_indexer(pd.Index(case.truth.astype(object)))
-        return pd.Series((posterior[np.arange(len(truth)), truth] >= CERTAIN).astype(float))
+        return Score(people=pd.Series((posterior[np.arange(len(truth)), truth] >= CERTAIN).astype(float)))
 
 
 @hookimpl

@@ -16,6 +16,7 @@ from leafgate.api import (
     PolicyFile,
     ReleaseAtMost,
     ReleaseError,
+    Score,
     ScoringContext,
     Severity,
     Strict,
@@ -113,13 +114,13 @@ class FileDisclosure(ReleaseAtMost):
     )
     source = "formats and libraries, read as they write: docs/your-model.md"
 
-    def score(self, case: ScoringContext) -> float:
+    def score(self, case: ScoringContext) -> Score:
         order = get_args(Severity)
         file = case.release.file
         items = () if file is None else file.discloses
         if NOT_STATED in items:
             raise InconclusiveError("the reader of the file's format does not state what it tells besides predictions")
-        return float(sum(order.index(item.severity) >= order.index(self.severity) for item in items))
+        return Score(float(sum(order.index(item.severity) >= order.index(self.severity) for item in items)))
 
 
 @hookimpl

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,6 +18,7 @@ from leafgate.api import (
     PolicyError,
     ReleaseAtLeast,
     ReleaseAtMost,
+    Score,
     ScoringContext,
     lazy,
 )
@@ -41,9 +42,6 @@ class _OfTheNoise(Metric):
 
     column: str | None = None
 
-    def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
-        return {"columns": [each.as_evidence for each in intervals(case, self.column)]}
-
 
 class IntervalPrivacy(_OfTheNoise, ReleaseAtLeast):
     """How long an interval each original could still lie in, in effect, once its shared number is seen."""
@@ -58,8 +56,9 @@ class IntervalPrivacy(_OfTheNoise, ReleaseAtLeast):
         "0: the numbers are out; L: as little is known as of a number that can be anywhere in an interval of length L"
     )
 
-    def score(self, case: ScoringContext) -> float:
-        return min(each.after for each in intervals(case, self.column))
+    def score(self, case: ScoringContext) -> Score:
+        columns = intervals(case, self.column)
+        return Score(min(each.after for each in columns), evidence=_evidence(columns))
 
 
 class PrivacyLoss(_OfTheNoise, ReleaseAtMost):
@@ -73,8 +72,9 @@ class PrivacyLoss(_OfTheNoise, ReleaseAtMost):
     scale = "from 0 to 1"
     interpretation = "0: the shared number discloses nothing; 1/2: it halves the interval the original can lie in"
 
-    def score(self, case: ScoringContext) -> float:
-        return max(each.loss for each in intervals(case, self.column))
+    def score(self, case: ScoringContext) -> Score:
+        columns = intervals(case, self.column)
+        return Score(max(each.loss for each in columns), evidence=_evidence(columns))
 
 
 class NormalisedRmse(AtLeast):
@@ -92,7 +92,7 @@ class NormalisedRmse(AtLeast):
     interpretation = "0: every number is out; 1: no better than taking everybody for the mean"
     source = f"{HUANG}, section 7 (root mean square error); divided by the spread, it compares columns"
 
-    def score(self, case: ScoringContext) -> pd.Series:
+    def score(self, case: ScoringContext) -> Score:
         """Root mean square error of the estimates over the standard deviation of the originals, the same for everybody.
 
         UnreadableError where the attack has no estimates, InconclusiveError where all originals are equal.
@@ -104,7 +104,7 @@ class NormalisedRmse(AtLeast):
         if not spread > 0:
             raise InconclusiveError("everybody has the same number, so errors cannot be measured by its spread")
         missed = np.average((estimates[present] - true[present]) ** 2, weights=weight[present])
-        return pd.Series(np.full(len(true), float(np.sqrt(missed)) / spread))
+        return Score(people=pd.Series(np.full(len(true), float(np.sqrt(missed)) / spread)))
 
 
 STEPS = 8
@@ -183,6 +183,10 @@ class Interval:
     @property
     def as_evidence(self) -> dict[str, Any]:
         return {"column": self.column, "before": self.before, "after": self.after, "loss": self.loss}
+
+
+def _evidence(columns: Sequence[Interval]) -> dict[str, Any]:
+    return {"columns": [each.as_evidence for each in columns]}
 
 
 def interval(column: Column, numbers: Floats, weight: Ids, noise: Noise) -> Interval:

@@ -49,7 +49,7 @@ CHECKS: Mapping[Kind, tuple[str, str]] = {
 
 IMPORTS: Mapping[Kind, tuple[str, ...]] = {
     "attack": ("AdversaryKnowledge", "AttackModel", "Release", "SecretBelief"),
-    "metric": ("AtLeast", "Example", "Metric", "ScoringContext"),
+    "metric": ("AtLeast", "Example", "Metric", "Score", "ScoringContext"),
     "builder": ("Release", "Table", "TreeBuilder"),
     "check": ("AuditCheck", "CheckContext", "CheckFinding"),
     "format": ("ReportFormat",),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -17,6 +16,7 @@ from leafgate.api import (
     Release,
     ReleaseAtLeast,
     ReleaseAtMost,
+    Score,
     ScoringContext,
     Unit,
     children,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy as np
-    import pandas as pd
     from scipy import stats
 
     from leafgate.algorithms import prediction
@@ -103,15 +102,15 @@ class SmallestLeaf(_OfGroups, ReleaseAtLeast):
         """Groups made by columns that are not public are for auditors, but where the leaves count them."""
         return not group_evidence.sizes_known(case, self.groups, self.by_public)
 
-    def score(self, case: ScoringContext) -> float:
-        """People in the smallest group that holds anybody."""
-        return float(min(division.sizes.min() for division in self._divisions(case)))
+    def score(self, case: ScoringContext) -> Score:
+        """People in the smallest group that holds anybody, and how many groups there are.
 
-    def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
-        """How many groups there are; for auditors the people in groups below the limit, and the smallest of these."""
+        For auditors the people in groups below the limit, and the smallest of these.
+        """
         divisions = self._divisions(case)
+        smallest = float(min(division.sizes.min() for division in divisions))
         small = [np.array([not self.holds(float(size)) for size in division.sizes]) for division in divisions]
-        return _evidence_of(case, divisions, small, self.by_public)[1]
+        return Score(smallest, evidence=_evidence_of(case, divisions, small, self.by_public)[1])
 
 
 class ClassDisclosure(_OfGroups, ReleaseAtMost):
@@ -149,11 +148,9 @@ class ClassDisclosure(_OfGroups, ReleaseAtMost):
         known = group_evidence.sizes_known if self.told_by_release else group_evidence.classes_known
         return not known(case, self.groups, self.by_public)
 
-    def score(self, case: ScoringContext) -> float:
-        return self._people_disclosed(case)[0] / int(case.table.persons.sum())
-
-    def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
-        return self._people_disclosed(case)[1]
+    def score(self, case: ScoringContext) -> Score:
+        people, evidence = self._people_disclosed(case)
+        return Score(people / int(case.table.persons.sum()), evidence=evidence)
 
     def _people_disclosed(self, case: ScoringContext) -> tuple[int, dict[str, Any]]:
         """People in groups that disclose too much of their class, and the evidence of it."""
@@ -177,11 +174,9 @@ class ResidualDegreesOfFreedom(ReleaseAtLeast):
     interpretation = "10 or more is asked of regressions; it says nothing of single people"
     source = SACRO
 
-    def score(self, case: ScoringContext) -> float:
-        return float(int(case.table.persons.sum()) - parameters(case.release))
-
-    def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
-        return {"parameters": parameters(case.release)}
+    def score(self, case: ScoringContext) -> Score:
+        learned = parameters(case.release)
+        return Score(float(int(case.table.persons.sum()) - learned), evidence={"parameters": learned})
 
 
 class RiskySettings(ReleaseAtMost):
@@ -206,11 +201,9 @@ class RiskySettings(ReleaseAtMost):
             case, "each_tree", by_public=False
         )
 
-    def score(self, case: ScoringContext) -> float:
-        return float(len(hyperparameters.risk(case).change))
-
-    def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
-        return hyperparameters.risk(case).evidence
+    def score(self, case: ScoringContext) -> Score:
+        risk = hyperparameters.risk(case)
+        return Score(float(len(risk.change)), evidence=risk.evidence)
 
 
 class GeneralisationGap(ReleaseAtMost):
@@ -232,19 +225,14 @@ class GeneralisationGap(ReleaseAtMost):
     interpretation = "0: as good on others; but a model may know single people and have no gap"
     source = SACRO
 
-    def score(self, case: ScoringContext) -> float:
+    def score(self, case: ScoringContext) -> Score:
         test = case.require_exact_test("leave this metric out")
         if self.form == "losses":
             losses, test_losses = _losses(case, case.table), _losses(case, test)
-            return largest_difference(losses, case.table.weight, test_losses, test.weight)
-        return _accuracy(case, case.table) - _accuracy(case, test)
-
-    def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
-        test = case.require_exact_test("leave this metric out")
-        if self.form == "losses":
-            assert isinstance(scores, float)
-            return {"by_chance": by_chance(scores, case.table.people, test.people)}
-        return {"on_table": _accuracy(case, case.table), "on_test": _accuracy(case, test)}
+            gap = largest_difference(losses, case.table.weight, test_losses, test.weight)
+            return Score(gap, evidence={"by_chance": by_chance(gap, case.table.people, test.people)})
+        on_table, on_test = _accuracy(case, case.table), _accuracy(case, test)
+        return Score(on_table - on_test, evidence={"on_table": on_table, "on_test": on_test})
 
 
 def _evidence_of(

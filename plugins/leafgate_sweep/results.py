@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from leafgate.api import Metric, RecordMetric
+from leafgate.api import Metric
 from leafgate.app import EXIT_CODES, SWEEP_FORMAT, near_end, number_words, setting_words, worst_finding
 from leafgate_sweep.worker import Result
 
@@ -49,9 +49,9 @@ class Outcome:
 def outcome_of(results: Sequence[Result], policies: Sequence[Policy]) -> Outcome:
     """The outcome, with the policy's first utility metric (else its first cost) and its first protection metric."""
     metrics: list[Metric] = [metric for policy in policies for metric in policy.metrics]
-    whole = [metric for metric in metrics if not isinstance(metric, RecordMetric)]
+    whole = [metric for metric in metrics if not metric.judges]
     utility = [m.called for m in whole if m.direction == "at_least"] + [m.called for m in whole if m.is_cost]
-    protection = [m.called for m in metrics if isinstance(m, RecordMetric)]
+    protection = [m.called for m in metrics if m.judges]
     return Outcome(results, _first(utility), _first(protection), policies[0].name)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from leafgate.api import DataError, InconclusiveError, LeafgateError, PolicyError
+from leafgate.api import Claim, DataError, InconclusiveError, LeafgateError, PolicyError
 from leafgate.app import (
     OWNER_ONLY,
     RELEASE,
@@ -91,7 +91,7 @@ def policy_at(point: Point, task: Task) -> tuple[Policy, Plugins]:
 def _refuse_choosing(policy: Policy) -> None:
     """Choosing among releases by what the data say breaks a promise of differential privacy."""
     builder = policy.build
-    promised = "epsilon" in builder.guarantees or builder.randomness == "system"
+    promised = any(Claim.of(kind).covers_data for kind in builder.guarantees) or builder.randomness == "system"
     if promised:
         _refuse_promise(policy)
 
@@ -133,7 +133,7 @@ class Auditor:
             audited = audit_policy(policy, plugins, *read)
         except InconclusiveError as error:
             return Result(point, None, name, str(error))
-        if audited.artifact is not None and "epsilon" in audited.artifact.release.guarantee:
+        if audited.artifact is not None and audited.artifact.release.claims_differential_privacy:
             _refuse_promise(policy)
         write_results(audited, self.task.audience, folder)
         write_file(folder / KEY, key, OWNER_ONLY)

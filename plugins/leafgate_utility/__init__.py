@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from leafgate.api import InconclusiveError, Metric, ReleaseAtLeast, ScoringContext, hookimpl, lazy
+from leafgate.api import InconclusiveError, Metric, ReleaseAtLeast, Score, ScoringContext, hookimpl, lazy
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,10 +38,10 @@ class Accuracy(ReleaseAtLeast):
     def sensitivity(self, case: ScoringContext) -> float:
         return 0.0 if case.test is None else 1 / case.test.people
 
-    def score(self, case: ScoringContext) -> float:
+    def score(self, case: ScoringContext) -> Score:
         test = case.require_exact_test(NOISY_REMEDY)
         right = prediction.predict(case.release, test) == test.codes(case.release.target)
-        return float(test.weight[right].sum() / test.people)
+        return Score(float(test.weight[right].sum() / test.people))
 
 
 class AreaUnderCurve(ReleaseAtLeast):
@@ -63,13 +63,13 @@ class AreaUnderCurve(ReleaseAtLeast):
         assert case.test is not None
         return 1 / int(min(people.sum() for people in _people_of_each_class(case.release, case.test)))
 
-    def score(self, case: ScoringContext) -> float:
+    def score(self, case: ScoringContext) -> Score:
         test = case.require_exact_test(NOISY_REMEDY)
         if len(case.release.classes) != 2:
             raise InconclusiveError("there are not two classes", remedy="leave this out; `accuracy` takes any number")
         people = _people_of_each_class(case.release, test)
         votes = prediction.class_votes(_with_graded_leaves(case.release), test)
-        return area_under_curve(_ranking(case.release, votes), *people)
+        return Score(area_under_curve(_ranking(case.release, votes), *people))
 
 
 def area_under_curve(ranking: Floats, second: NDArray[np.int64], first: NDArray[np.int64]) -> float:

@@ -23,7 +23,7 @@ import pandas as pd
 
 from adult_rows import adult, drawn
 from leafgate.api.context import ScoringContext
-from leafgate.api.metrics import RecordMetric
+from leafgate.api.metrics import PersonMetric
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table, make_table
@@ -31,6 +31,7 @@ from leafgate_diversity import BetaLikeness, DeltaDisclosure, LDiversity, TClose
 from leafgate_linking import Linking
 from leafgate_protection import KAnonymity
 from leafgate_tables import PublishedTable
+from scoring import scores_of_people
 from timing import command, seconds
 
 START, END = "<!-- diversity -->", "<!-- /diversity -->"
@@ -40,7 +41,7 @@ MANY = ("age", "sex", "race", "education")
 SIZES = (100_000, 1_000_000)
 ROUNDS = 5
 Work = Callable[[], object]
-METRICS: dict[str, tuple[RecordMetric, str, str]] = {
+METRICS: dict[str, tuple[PersonMetric, str, str]] = {
     "k": (KAnonymity(at_least=1), "k_anonymity", "20"),
     "distinct l": (LDiversity(form="distinct", at_least=1), "l_diversity", "20"),
     "entropy l": (LDiversity(form="entropy", at_least=1), "entropy_l_diversity", "20"),
@@ -76,7 +77,7 @@ def people(root: Path, public: Sequence[str], size: int) -> tuple[pd.DataFrame, 
     return frame, Schema((*(schema[name] for name in public), secret))
 
 
-def scored(metrics: Sequence[RecordMetric], table: Table) -> list[float]:
+def scored(metrics: Sequence[PersonMetric], table: Table) -> list[float]:
     """The worst-off person's scores when the records of a Table are published and linked; one link for all."""
     fresh = replace(table)  # its public records are collapsed anew
     release = PublishedTable().build(fresh, np.random.default_rng(0))
@@ -84,10 +85,10 @@ def scored(metrics: Sequence[RecordMetric], table: Table) -> list[float]:
     belief = Linking().infer(release, known)[0]
     case = ScoringContext(fresh, None, release, known, belief)
     worst = {"at_least": np.min, "at_most": np.max}
-    return [float(worst[metric.direction](metric.score(case))) for metric in metrics]
+    return [float(worst[metric.direction](scores_of_people(metric, case))) for metric in metrics]
 
 
-def from_rows(metrics: Sequence[RecordMetric], schema: Schema, frame: pd.DataFrame) -> list[float]:
+def from_rows(metrics: Sequence[PersonMetric], schema: Schema, frame: pd.DataFrame) -> list[float]:
     """The same from typed rows."""
     return scored(metrics, make_table(schema, frame))
 

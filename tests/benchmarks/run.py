@@ -27,6 +27,7 @@ from leafgate.types.table import Table, make_table
 from leafgate_kadet import Kadet
 from leafgate_linking import Linking
 from leafgate_protection import KAnonymity
+from scoring import scores_of_people
 from timing import Pair, markdown, paired, seconds, write_between
 
 PEOPLE = 1_000_000
@@ -64,7 +65,7 @@ def growing_in_order(table: Table) -> Iterator[Pair]:
 def link_and_count(release: Release, known: AdversaryKnowledge, table: Table) -> float:
     """The smallest group the linking attack finds."""
     belief = Linking().infer(release, known)[0]
-    return float(KAnonymity(at_least=1).score(ScoringContext(table, None, release, known, belief)).min())
+    return float(scores_of_people(KAnonymity(at_least=1), ScoringContext(table, None, release, known, belief)).min())
 
 
 def from_table(release: Release, table: Table) -> float:

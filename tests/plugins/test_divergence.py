@@ -28,6 +28,7 @@ from leafgate.types.report import Finding, Report
 from leafgate.types.schema import Column
 from leafgate_divergence import Divergence, Gain
 from random_tables import categorical, table_of
+from scoring import scores_of_people
 from standins import attack_that, finding, policy_document
 
 LOW, HIGH = "<=50K", ">50K"
@@ -80,9 +81,11 @@ def test_the_overall_divergences_are_the_papers(chances: Chances, overall: float
 
 def test_the_individual_divergences_are_the_papers() -> None:
     for chances, individual in ((S_A, 0.693), (S_B, 0.205)):
-        scores = Divergence(at_least=0).score(case_of(example(), chances)).tolist()
+        scores = scores_of_people(Divergence(at_least=0), case_of(example(), chances)).tolist()
         assert scores == pytest.approx([0, individual, individual, 0], abs=5e-4)
-    assert Divergence(at_least=0).score(case_of(example(), S_A)).tolist()[1] == pytest.approx(math.log(2), abs=1e-15)
+    assert scores_of_people(Divergence(at_least=0), case_of(example(), S_A)).tolist()[1] == pytest.approx(
+        math.log(2), abs=1e-15
+    )
     assert of_example(S_A).value == 0
 
 
@@ -121,7 +124,7 @@ def test_a_floor_is_above_0_and_at_most_a_thousandth(floor: float) -> None:
 
 
 def test_the_truth_of_q2_and_q3_became_likelier_by_what_the_choices_tell() -> None:
-    scores = Gain(at_most=2).score(case_of(example(), S_B, S_A)).tolist()
+    scores = scores_of_people(Gain(at_most=2), case_of(example(), S_B, S_A)).tolist()
     assert scores == pytest.approx([1, 1.63, 1.63, 1])
     found = only(audited(believing(S_B, S_A), {"use": "gain", "at_most": 1.5}))
     assert found.value == pytest.approx(1.63)
@@ -130,15 +133,15 @@ def test_the_truth_of_q2_and_q3_became_likelier_by_what_the_choices_tell() -> No
 
 def test_what_the_baseline_rules_out_gains_without_bound_unless_it_stays_ruled_out() -> None:
     nobody: Chances = [(0, 1)] * 4
-    assert Gain(at_most=2).score(case_of(example(), S_A, nobody)).tolist() == [math.inf, math.inf, 0.5, 1]
-    assert Gain(at_most=2).score(case_of(example(), nobody, nobody)).tolist() == [1, 1, 1, 1]
+    assert scores_of_people(Gain(at_most=2), case_of(example(), S_A, nobody)).tolist() == [math.inf, math.inf, 0.5, 1]
+    assert scores_of_people(Gain(at_most=2), case_of(example(), nobody, nobody)).tolist() == [1, 1, 1, 1]
     found = only(audited(believing(S_A, nobody), {"use": "gain", "at_most": 99}))
     assert (found.value, found.passed, found.evidence["unbounded"]) == (None, False, True)
 
 
 def test_an_attack_without_a_baseline_has_no_gain() -> None:
     with pytest.raises(UnreadableError):
-        Gain(at_most=2).score(case_of(example(), S_A))
+        scores_of_people(Gain(at_most=2), case_of(example(), S_A))
     found = only(audited(believing(S_A), {"use": "gain", "at_most": 2}))
     assert (found.id, found.passed) == ("gain@any", None)
 
@@ -173,7 +176,7 @@ def numbers_in(report: Report) -> set[float]:
     """Every number that compares with the truth: what auditors are told, and each public record's own."""
     items = {leaf for found in document(report, "auditor")["findings"] for leaf in leaves(found["evidence"])}
     values = {found.value for found in report.findings if found.value is not None}
-    own = Divergence(at_least=0).score(case_of(example(), PLANTED)).tolist()
+    own = scores_of_people(Divergence(at_least=0), case_of(example(), PLANTED)).tolist()
     return {number for number in items | values | set(own) if not float(number).is_integer()}
 
 
@@ -243,7 +246,7 @@ def table_with(people: Sequence[Sequence[int]], *, apart: bool = False) -> Table
 
 def by_record(case: ScoringContext, metric: Metric) -> list[float]:
     """Each public record's score; all its people have the same."""
-    scores = pd.Series(metric.score(case)).groupby(case.table.public[1]).agg(["min", "max"])
+    scores = pd.Series(scores_of_people(metric, case)).groupby(case.table.public[1]).agg(["min", "max"])
     assert (scores["min"] == scores["max"]).all()
     return list(map(float, scores["min"]))
 
@@ -291,7 +294,7 @@ def test_people_counted_one_by_one_or_several_times_diverge_as_much(
     each = case_of(table_with(people, apart=True), shares(believed))
     more = case_of(table_with([[times * n for n in row] for row in people]), shares(believed))
     assert by_record(each, ANY) == by_record(whole, ANY) == pytest.approx(by_record(more, ANY), abs=1e-12)
-    result, once = (ANY.evidence(case, ANY.score(case)) for case in (each, whole))
+    result, once = (ANY.score(case).evidence for case in (each, whole))
     assert result == once
 
 
@@ -306,7 +309,7 @@ def test_the_floor_is_counted_where_a_true_value_is_believed_impossible(
         for mine, theirs in zip(people, believed, strict=True)
         for n, p in zip(mine, theirs, strict=True)
     )
-    assert ANY.evidence(case, ANY.score(case))["floored"].content == impossible
+    assert ANY.score(case).evidence["floored"].content == impossible
 
 
 @given(groups(), st.randoms(use_true_random=False), st.integers(1, 5))
@@ -317,7 +320,7 @@ def test_the_list_is_the_head_of_all_differences_in_descending_order(
     baseline = [chance.sample(row, len(row)) for row in believed]
     case = case_of(table_with(people), shares(believed), shares(baseline))
     metric = Divergence(at_least=0, top=top)
-    content = metric.evidence(case, metric.score(case))["top"].content
+    content = metric.score(case).evidence["top"].content
     now = by_record(case, metric)
     before = by_record(case_of(table_with(people), shares(baseline)), metric)
     wanted = sorted((a - b for a, b in zip(before, now, strict=True)), reverse=True)[:top]
@@ -331,7 +334,7 @@ def test_a_gain_is_each_persons_own_ratio(drawn: tuple[list[list[int]], list[lis
     people, believed = drawn
     baseline = [chance.sample(row, len(row)) for row in believed]
     case = case_of(table_with(people), shares(believed), shares(baseline))
-    scores = Gain(at_most=1).score(case).tolist()
+    scores = scores_of_people(Gain(at_most=1), case).tolist()
     cells = [(i, j) for i, row in enumerate(people) for j, n in enumerate(row) if n]
     for score, (i, j) in zip(scores, cells, strict=True):
         p, before = shares(believed)[i][j], shares(baseline)[i][j]
@@ -348,8 +351,8 @@ def test_own_records_of_an_attack_are_found_by_their_public_cells() -> None:
     own = ScoringContext(table, None, Release({}, table.schema), grant_knowledge(table), belief)
     plain = case_of(table, S_B, S_A)
     for metric in (ANY, Gain(at_most=1)):
-        assert metric.score(own).tolist() == metric.score(plain).tolist()
-    assert ANY.evidence(own, ANY.score(own)) == ANY.evidence(plain, ANY.score(plain))
+        assert scores_of_people(metric, own).tolist() == scores_of_people(metric, plain).tolist()
+    assert ANY.score(own).evidence == ANY.score(plain).evidence
 
 
 def test_cells_of_single_records_are_no_public_records() -> None:

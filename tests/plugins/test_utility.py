@@ -24,6 +24,7 @@ from leafgate.types.release import Combine, Publish, Release
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf
 from leafgate_utility import AreaUnderCurve
 from random_tables import categorical, table_of
+from scoring import score_of_release
 from survey import write_policy
 
 BAD = categorical("bad", "class", "sensitive", values=("no", "yes"))
@@ -48,7 +49,7 @@ def area(release: Release, people: Sequence[int]) -> float:
     rows = [(town, bad) for town in "abcd" for bad in ("no", "yes")]
     kept = [(row, n) for row, n in zip(rows, people, strict=True) if n]
     test = table_of((TOWN, BAD), [row for row, _ in kept], [n for _, n in kept])
-    return AreaUnderCurve(at_least=0).score(ScoringContext(test, test, release, grant_knowledge(test)))
+    return score_of_release(AreaUnderCurve(at_least=0), ScoringContext(test, test, release, grant_knowledge(test)))
 
 
 NUMBERS = st.tuples(*[st.tuples(st.integers(0, 5), st.integers(0, 5)) for _ in range(4)])
@@ -89,9 +90,9 @@ def test_without_two_classes_or_test_people_it_is_inconclusive() -> None:
     test = table_of((TOWN, BAD), [("a", "no")])
     metric = AreaUnderCurve(at_least=0)
     with pytest.raises(InconclusiveError, match="no test table"):
-        metric.score(ScoringContext(test, None, release, grant_knowledge(test)))
+        score_of_release(metric, ScoringContext(test, None, release, grant_knowledge(test)))
     with pytest.raises(InconclusiveError, match="no model"):
-        metric.score(ScoringContext(test, test, replace(release, trees=()), grant_knowledge(test)))
+        score_of_release(metric, ScoringContext(test, test, replace(release, trees=()), grant_knowledge(test)))
 
 
 def in_public(test: list[str], metric: str, smallest: int = 10) -> tuple[Any, Any]:

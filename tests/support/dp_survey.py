@@ -18,6 +18,7 @@ from leafgate.types.schema import Column
 from leafgate.types.table import Table
 from leafgate_dp_random_trees import DifferentialPrivacy, DpLaplaceTrees, DpRandomTrees
 from random_tables import categorical, numeric, table_of
+from scoring import score_of_release
 
 TRUTH = categorical("truth", "class", "sensitive", values=("no", "yes"))
 ASKED = tuple(categorical(f"q{i}", "quasi_identifier", values=("a", "b", "c")) for i in range(4))
@@ -66,14 +67,14 @@ def attacked(builder: TreeBuilder, table: Table, seed: int = 0) -> AdversaryKnow
 def epsilon(release: Release, table: Table, delta: float = 1e-4, neighbours: Any = "add_remove") -> float:
     """By the metric."""
     metric = DifferentialPrivacy(at_most=1, delta=delta, neighbours=neighbours)
-    return float(metric.score(ScoringContext(table, None, release, grant_knowledge(table))))
+    return float(score_of_release(metric, ScoringContext(table, None, release, grant_knowledge(table))))
 
 
 def problems(release: Release, table: Table, delta: float = 1e-4) -> Mapping[str, Any]:
     """What the metric says beside its score."""
     metric = DifferentialPrivacy(at_most=1, delta=delta)
     case = ScoringContext(table, None, release, grant_knowledge(table))
-    return metric.evidence(case, metric.score(case))
+    return metric.score(case).evidence
 
 
 def saying(release: Release, **more: Any) -> Release:

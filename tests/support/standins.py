@@ -21,6 +21,7 @@ from leafgate.api import (
     Metric,
     Release,
     ReleaseAtLeast,
+    Score,
     ScoringContext,
     SecretBelief,
     Table,
@@ -89,8 +90,8 @@ class Sizes(AtLeast):
     judges = ABOUT_GROUPS
     unit = Unit.PEOPLE
 
-    def score(self, case: ScoringContext) -> pd.Series:
-        return case.weight.groupby(case.equivalence_class).transform("sum")
+    def score(self, case: ScoringContext) -> Score:
+        return Score(people=case.weight.groupby(case.equivalence_class).transform("sum"))
 
 
 def even(known: AdversaryKnowledge, secret: str = "ill") -> pd.DataFrame:
@@ -112,25 +113,27 @@ def attack_that(does: Callable[[Release, AdversaryKnowledge], Any], **facts: Any
 
 
 def metric_that(does: Callable[[ScoringContext], Any], **facts: Any) -> type[Metric]:
-    """A metric of records called odd."""
+    """A metric of people called odd; `does` returns a Score, or the numbers of one."""
 
     class Odd(AtLeast):
         use: Literal["odd"] = "odd"
 
         def score(self, case: ScoringContext) -> Any:
-            return does(case)
+            returned = does(case)
+            return returned if isinstance(returned, Score) else Score(people=returned)
 
     return with_facts(Odd, facts)
 
 
 def release_metric_that(does: Callable[[ScoringContext], Any], **facts: Any) -> type[Metric]:
-    """A metric of the release called whole."""
+    """A metric of the release called whole; `does` returns a Score, or the number of one."""
 
     class Whole(ReleaseAtLeast):
         use: Literal["whole"] = "whole"
 
         def score(self, case: ScoringContext) -> Any:
-            return does(case)
+            returned = does(case)
+            return returned if isinstance(returned, Score) else Score(returned)
 
     return with_facts(Whole, facts)
 

@@ -304,7 +304,7 @@ def is_exact_despite_label(release: Release, table: Table) -> bool:
         samples that agree with the table by chance, as shares do on leaves whose people all have one class.
     """
     records = release.records is not None
-    excused = bool(release.noise) or "epsilon" in release.guarantee or release.file is not None
+    excused = bool(release.noise) or release.claims_differential_privacy or release.file is not None
     if release.count_semantics == "exact" or excused or (release.count_semantics == "sampled" and records):
         return False
     numbers = bool(release.trees) and release.publish.leaves != "labels"

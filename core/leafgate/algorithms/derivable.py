@@ -231,7 +231,7 @@ def _has_unverified_scores(release: Release) -> bool:
     """
     if release.combine != "boost" and not release.discloses_scores:
         return False
-    verified = release.count_semantics == "exact" or "epsilon" in release.guarantee
+    verified = release.count_semantics == "exact" or release.claims_differential_privacy
     return release.file is not None or release.publish.leaves != "counts" or not verified
 
 

@@ -151,7 +151,8 @@ def needs_label_accuracies(release: Release) -> bool:
     than each leaf says, and where the leaves' numbers are approximate. Decided by the release alone; not of one
     that claims differential privacy, beside which nothing is believed that follows from the table.
     """
-    if not release.trees or "epsilon" in release.guarantee or release.combine == "boost" or release.discloses_numbers:
+    private = release.claims_differential_privacy
+    if not release.trees or private or release.combine == "boost" or release.discloses_numbers:
         return False
     every = [leaf for tree in release.trees for leaf in leaves(tree)]
     if all(leaf.label is None for leaf in every):

@@ -44,9 +44,11 @@ if TYPE_CHECKING:
     from leafgate.api.metrics import AtMost as AtMost
     from leafgate.api.metrics import Example as Example
     from leafgate.api.metrics import Metric as Metric
-    from leafgate.api.metrics import RecordMetric as RecordMetric
+    from leafgate.api.metrics import PersonMetric as PersonMetric
     from leafgate.api.metrics import ReleaseAtLeast as ReleaseAtLeast
     from leafgate.api.metrics import ReleaseAtMost as ReleaseAtMost
+    from leafgate.api.metrics import ReleaseMetric as ReleaseMetric
+    from leafgate.api.metrics import Score as Score
     from leafgate.api.model_readers import ModelReader as ModelReader
     from leafgate.api.model_readers import ReaderTexts as ReaderTexts
     from leafgate.api.options import NonNegativeFloat as NonNegativeFloat
@@ -162,6 +164,7 @@ if TYPE_CHECKING:
     from leafgate.types.noise import noise_with as noise_with
     from leafgate.types.release import NOT_STATED as NOT_STATED
     from leafgate.types.release import BuildResult as BuildResult
+    from leafgate.types.release import Claim as Claim
     from leafgate.types.release import Combine as Combine
     from leafgate.types.release import Counted as Counted
     from leafgate.types.release import FileDisclosure as FileDisclosure
@@ -202,8 +205,8 @@ __getattr__ = lazy_exports(
         "leafgate.api.components": "AttackModel DataSource ONLY_DERIVED SourceFile Strict TreeBuilder",
         "leafgate.api.context": "ScoringContext",
         "leafgate.api.hookspecs": "hookimpl",
-        "leafgate.api.metrics": "ABOUT_GROUPS ABOUT_SECRETS AtLeast AtMost Example Metric RecordMetric "
-        "ReleaseAtLeast ReleaseAtMost",
+        "leafgate.api.metrics": "ABOUT_GROUPS ABOUT_SECRETS AtLeast AtMost Example Metric PersonMetric "
+        "ReleaseAtLeast ReleaseAtMost ReleaseMetric Score",
         "leafgate.api.model_readers": "ModelReader ReaderTexts",
         "leafgate.api.options": "NonNegativeFloat OpenProbability OwnersFile PeopleFile PolicyFile "
         "PositiveFloat PositiveInt PositiveShare PruningConfidence Share ShareBelowOne",
@@ -233,7 +236,7 @@ __getattr__ = lazy_exports(
         "SecretBelief",
         "leafgate.types.evidence": "AuditorOnly PeopleCount ReleaseOnly",
         "leafgate.types.noise": "Coins Law Noise noise_with",
-        "leafgate.types.release": "BuildResult Combine Counted FileDisclosure Level NaiveBayes NOT_STATED "
+        "leafgate.types.release": "BuildResult Claim Combine Counted FileDisclosure Level NaiveBayes NOT_STATED "
         "Records Release Severity",
         "leafgate.types.report": "lenient Unit",
         "leafgate.types.schema": "bin_of bins_between Column Hierarchy Schema Value",

@@ -81,8 +81,8 @@ class TreeBuilder(Component):
     `randomness` is the source of its random numbers: `none`, `seed` (repeatable) or `system` (the
     operating system's entropy); a builder with an option `rehearsal` may then take the seed all the same,
     for a release that must not be published. `measure_options` names the options that disclose the selection
-    measure, so that `publish: {measure: false}` can leave them out. `guarantees` names guarantees
-    (`epsilon`) that hold only while nobody chooses among several releases by looking at the data.
+    measure, so that `publish: {measure: false}` can leave them out. `guarantees` names the kinds of
+    claims (`epsilon`, `Claim.kind`) that hold only while nobody chooses among several releases by looking at the data.
     """
 
     randomness: ClassVar[Literal["none", "seed", "system"]] = "none"

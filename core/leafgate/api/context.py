@@ -220,9 +220,9 @@ class ScoringContext:
 
     def require_belief(self, kind: type[B]) -> B:
         """The attack's belief, if it is of this type; UnreadableError otherwise."""
-        if not isinstance(self._belief, kind):
+        if not isinstance(self.belief, kind):
             raise UnreadableError(f"the attack gives no {kind.__name__}")
-        return self._belief
+        return self.belief
 
     @property
     def secret(self) -> Column:
@@ -267,7 +267,9 @@ class ScoringContext:
 
     @property
     def _about_secret(self) -> PosteriorBelief:
-        return self.require_belief(PosteriorBelief)
+        if not isinstance(self._belief, PosteriorBelief):
+            raise UnreadableError("the attack gives no posterior of a secret")
+        return self._belief
 
     @cached_property
     def _position(self) -> NDArray[np.int64]:

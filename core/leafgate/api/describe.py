@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from leafgate.api.checks import AuditCheck
 from leafgate.api.components import AttackModel, Component, DataSource, TreeBuilder
-from leafgate.api.metrics import Example, Metric, RecordMetric
+from leafgate.api.metrics import Example, Metric, PersonMetric
 from leafgate.api.model_readers import ModelReader
 from leafgate.api.registry import OfferedFormat, Plugin, Plugins, use_of
 from leafgate.types.adversary import ACCESS_LEVELS
@@ -50,6 +50,8 @@ def options(component: type[BaseModel]) -> Iterator[tuple[str, str, str, str]]:
         if name == "use":
             continue
         name = field.alias or name
+        if name not in schema["properties"]:
+            continue  # it has no meaning for this component
         result = schema["properties"][name]
         default = "" if field.is_required() else json.dumps(result.get("default"))
         yield name, _type(result), default, field.description or ""
@@ -152,9 +154,10 @@ def _metric_lines(metric: type[Metric]) -> Iterator[str]:
 
 def _what_it_scores(metric: type[Metric]) -> Iterator[str]:
     """Whom a metric scores, how a policy limits it, and by which distributions of a secret."""
-    of_people = issubclass(metric, RecordMetric)
-    yield f"Scores {'each person' if of_people else 'the release'}; a policy limits it with `{metric.direction}`."
-    if not issubclass(metric, RecordMetric):
+    of_people = issubclass(metric, PersonMetric)
+    whole = "each attack's belief" if metric.judges else "the release"
+    yield f"Scores {'each person' if of_people else whole}; a policy limits it with `{metric.direction}`."
+    if not issubclass(metric, PersonMetric):
         return
     if metric.groups_only:
         yield "It judges groups of people, and no distribution of a secret."

@@ -8,9 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pydantic import Field, GetJsonSchemaHandler, ValidationError, model_validator
+from pydantic import (
+    Field,
+    GetJsonSchemaHandler,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from leafgate.api.components import DEFAULT_ORDER, Component
 from leafgate.api.options import FiniteFloat, ShareBelowOne
@@ -50,6 +57,26 @@ class Example:
     prior: Mapping[str, float] | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Score:
+    """What a metric returns: one number, or one for each person, and what it states besides.
+
+    Attributes:
+        value: the number of a ReleaseMetric; infinite on the unsafe side where no limit would hold.
+        people: of a PersonMetric a number for each row of `context.table`, in that order; infinite likewise.
+        interval: the lowest and the highest number that `value` could be, where it is an estimate. A limit that holds
+            for all of it is kept, one that holds for none of it is broken, and between the two it is inconclusive.
+        evidence: more for the finding, as JSON; what is about single people is wrapped in `AuditorOnly`. A metric of
+            the release may list `worst`, equivalence classes laid out as by `leafgate.engine.scores`, each with its
+            `people`.
+    """
+
+    value: float | None = None
+    people: pd.Series | None = None
+    interval: tuple[float, float] | None = None
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+
 class Metric(Component):
     """Scores how well each person, or the release as a whole, is protected.
 
@@ -63,15 +90,13 @@ class Metric(Component):
     true of single people, so that a score would disclose it: the public sees whether the limit holds, and no number.
     `of_release` metrics read the release alone, neither `table` nor `test`: a claim of differential privacy covers
     their scores, so a public report prints them. `is_cost` metrics measure what protection costs: a sweep without a
-    metric of utility plots protection against the cost, and chooses the least. `scores` says whether `score` returns a
-    number for each record or one for the release. `checks` names the guarantee of a release (`k`, `l_diversity`) that
-    is broken exactly when the metric's limit is; `checked_by` the attack whose belief that needs, None where it needs
-    none.
+    metric of utility plots protection against the cost, and chooses the least. `checks` names the guarantee of a
+    release (`k`, `l_diversity`) that is broken exactly when the metric's limit is; `checked_by` the attack whose belief
+    that needs, None where it needs none.
     """
 
     name: str = Field(default="", description="What findings call it; default: what it uses. Unique.")
 
-    scores: ClassVar[Literal["records", "release"]] = "records"
     judges: ClassVar[frozenset[type[Belief]]] = frozenset()
     direction: ClassVar[Direction]
     unit: ClassVar[Unit] = Unit.NONE
@@ -126,20 +151,9 @@ class Metric(Component):
         """
         return 0.0
 
-    def score(self, case: ScoringContext) -> pd.Series | float:
-        """A number for each row of `case.table`, or one number for the release.
-
-        Infinite on the unsafe side where no limit would hold.
-        """
+    def score(self, case: ScoringContext) -> Score:
+        """The score, with all evidence for the finding; it is asked for once."""
         raise NotImplementedError(type(self).__name__)
-
-    def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
-        """More evidence for the finding, as JSON; what is about single people is wrapped in `AuditorOnly`.
-
-        A metric of the release may list `worst`, equivalence classes laid out as by `leafgate.engine.scores`,
-        each with its `people`.
-        """
-        return {}
 
     @classmethod
     def from_claim(cls, claim: Any) -> Metric:
@@ -153,7 +167,7 @@ class Metric(Component):
         options = dict(claim) if isinstance(claim, Mapping) else {cls.direction: claim}
         if set(options) & {"use", "name", "of", "scored", "average", "allow"}:
             raise InconclusiveError("a claim cannot choose how it is checked")
-        if isinstance(claim, Mapping) and issubclass(cls, RecordMetric) and cls.can_score("composition"):
+        if isinstance(claim, Mapping) and issubclass(cls, PersonMetric) and cls.can_score("composition"):
             options |= {"scored": "composition"}
         try:
             return cls.model_validate({**options, "use": cls.model_fields["use"].default})
@@ -161,8 +175,8 @@ class Metric(Component):
             raise InconclusiveError("the claim cannot be read") from None
 
 
-class RecordMetric(Metric):
-    """Scores records; judged on the worst-off person unless the policy says otherwise.
+class PersonMetric(Metric):
+    """Scores each person, by `Score.people`; judged on the worst-off person unless the policy says otherwise.
 
     `of` names the attack it judges (every attack when left out), `secret` the secret (every one).
     `scored` says which distribution of the secret is judged: `derived`, what the adversary derives; `composition`, the
@@ -232,31 +246,59 @@ class RecordMetric(Metric):
         return self
 
 
-class AtLeast(RecordMetric):
-    """A record metric where more is safer."""
+class AtLeast(PersonMetric):
+    """A metric of people where more is safer."""
 
     direction = "at_least"
     at_least: FiniteFloat = Field(description="The score must not be lower.")
 
 
-class AtMost(RecordMetric):
-    """A record metric where less is safer."""
+class AtMost(PersonMetric):
+    """A metric of people where less is safer."""
 
     direction = "at_most"
     at_most: FiniteFloat = Field(description="The score must not be higher.")
 
 
-class ReleaseAtLeast(Metric):
-    """A number for the whole release where more is better."""
+class ReleaseMetric(Metric):
+    """Scores the release as a whole, or with `judges` one attack's belief as a whole, by `Score.value`.
 
-    scores = "release"
+    A metric that judges beliefs has one finding for each belief it can read, of the attack that `of` names, or of every
+    attack: the area under an attack's ROC curve, say. Without `judges` it reads the release and no belief.
+    """
+
+    of: str | None = Field(default=None, description="The attack it judges, by its name; every attack when left out.")
+
+    @model_serializer(mode="wrap")
+    def _without_default(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out `of` where it is None: digests of policies without it stay what they were."""
+        document: dict[str, Any] = serialize(self)
+        return {key: value for key, value in document.items() if key != "of" or value is not None}
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The schema of the options, without `of` where the metric judges no attack."""
+        schema = handler(core_schema)
+        if not cls.judges:
+            handler.resolve_ref_schema(schema)["properties"].pop("of", None)
+        return schema
+
+    @model_validator(mode="after")
+    def _of_an_attack(self) -> Self:
+        if self.of is not None and not self.judges:
+            raise ValueError("it judges the release and no attack; leave `of` out")
+        return self
+
+
+class ReleaseAtLeast(ReleaseMetric):
+    """A number for the whole release, or for one attack, where more is better."""
+
     direction = "at_least"
     at_least: FiniteFloat = Field(description="The score must not be lower.")
 
 
-class ReleaseAtMost(Metric):
-    """A number for the whole release where less is better."""
+class ReleaseAtMost(ReleaseMetric):
+    """A number for the whole release, or for one attack, where less is better."""
 
-    scores = "release"
     direction = "at_most"
     at_most: FiniteFloat = Field(description="The score must not be higher.")

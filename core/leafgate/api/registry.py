@@ -366,11 +366,13 @@ def _check_metric(metric: type[metrics.Metric]) -> None:
         )
     if getattr(metric, "direction", None) not in metric.model_fields:
         raise TypeError(f"{metric.__name__} needs a direction, at_least or at_most: derive it from AtLeast or AtMost")
-    of_people = issubclass(metric, metrics.RecordMetric)
+    of_people = issubclass(metric, metrics.PersonMetric)
     allowed = metrics.ABOUT_GROUPS | metrics.ABOUT_SECRETS if of_people else frozenset(belief.BELIEF_TYPES)
     if not isinstance(metric.judges, frozenset) or not metric.judges <= allowed:
         names = ", ".join(kind.__name__ for kind in belief.BELIEF_TYPES if kind in allowed)
         raise TypeError(f"{metric.__name__} needs `judges`, a frozenset of types of belief: {names}")
+    if not issubclass(metric, metrics.PersonMetric | metrics.ReleaseMetric):
+        raise TypeError(f"{metric.__name__} scores neither people nor the release: derive it from AtLeast or AtMost")
     if of_people and not metric.judges:
         raise TypeError(f"{metric.__name__} needs `judges`, the types of belief that it scores people by")
 

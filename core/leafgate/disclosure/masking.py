@@ -83,7 +83,7 @@ class CountMask:
 
 def count_behind_share(finding: Finding) -> int | None:
     """The number of people that a score is the share of; None where the score is no share of people."""
-    of_people = finding.average or finding.attack is None
+    of_people = finding.average or finding.scored is None
     if finding.unit != Unit.SHARE or finding.value is None or finding.people is None or not of_people:
         return None
     return round(finding.value * finding.people)

@@ -15,7 +15,7 @@ from leafgate.algorithms.consistency import counts_missing_cells, follows_from_r
 from leafgate.algorithms.node_counts import REMEDY
 from leafgate.api.checks import AuditCheck, CheckContext, CheckedData, CheckFinding
 from leafgate.api.components import AttackModel
-from leafgate.api.metrics import Metric, RecordMetric
+from leafgate.api.metrics import Metric
 from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins, use_of
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
@@ -23,6 +23,7 @@ from leafgate.engine.score import AuditState, inconclusive, score_beliefs, score
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
 from leafgate.types.belief import CellBelief, MechanismBelief
 from leafgate.types.evidence import RESERVED, AuditorOnly, checked_evidence, is_json_encodable
+from leafgate.types.release import Claim
 from leafgate.types.report import CHECK_PREFIX, Finding
 
 Attack = Callable[[AttackModel], AttackResult]
@@ -59,10 +60,15 @@ def check_claims(state: AuditState, attack: Attack) -> Iterator[Finding]:
 def verified(findings: Iterable[Finding]) -> frozenset[str]:
     """The claims that these findings of `check_claims` say to be kept, without promises too weak to bound anything.
 
-    Of `epsilon` a promise counts up to MAX_EPSILON and MAX_DELTA.
+    Of `epsilon` a promise counts up to MAX_EPSILON and MAX_DELTA; of other kinds of differential privacy none does, for
+    no bound on them is known here.
     """
     kept = {finding.id.removeprefix("guarantee:"): finding.evidence["claim"] for finding in findings if finding.passed}
-    return frozenset(claim for claim, promised in kept.items() if claim != "epsilon" or _bounds_beliefs(promised))
+    return frozenset(
+        claim
+        for claim, promised in kept.items()
+        if not Claim.of(claim).covers_data or (claim == "epsilon" and _bounds_beliefs(promised))
+    )
 
 
 def _bounds_beliefs(promised: Any) -> bool:
@@ -126,7 +132,7 @@ def _check_with(checker: type[Metric], promised: Any, state: AuditState, attack:
     """The findings of one metric: on the release, or on every belief of its attack."""
     with isolate_plugin_errors(checker, state.plugins):
         metric = checker.from_claim(promised)
-    if not isinstance(metric, RecordMetric):
+    if not metric.judges:
         yield score_one(metric, state, "", None, None)
         return
     findings: list[Finding] = []
@@ -205,7 +211,7 @@ def _may_count_dropped_people(state: AuditState) -> bool:
     Not where the release was built from the table in this audit, or where a claim of differential privacy is checked.
     """
     release, table = state.release, state.table
-    known = state.built or "epsilon" in release.guarantee
+    known = state.built or release.claims_differential_privacy
     return table.dropped > 0 and not known and counts_missing_cells(release, table)
 
 

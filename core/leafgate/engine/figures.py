@@ -251,7 +251,7 @@ def _bare(laid: TreeLayout, release: Release) -> list[dict[str, Any]]:
 
 def _private(release: Release) -> bool:
     """Does it claim differential privacy? Its numbers may then be published."""
-    return "epsilon" in release.guarantee
+    return release.claims_differential_privacy
 
 
 def _risks(leaf: NDArray[np.int64], leaves: int, findings: Sequence[Finding], state: AuditState) -> Risks:

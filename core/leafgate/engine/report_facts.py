@@ -21,7 +21,7 @@ from leafgate.engine.waivers import Waivers
 from leafgate.errors import DataError, PolicyError
 from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.types.evidence import AuditorOnly, PeopleCount
-from leafgate.types.release import Release
+from leafgate.types.release import Release, covers_data
 from leafgate.types.report import Finding, Report
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
@@ -216,7 +216,7 @@ def report_of(
     waivers: Waivers,
 ) -> Report:
     """The report of an audit, without its figures; `artifact` is None where no release could be built."""
-    private = "epsilon" in (plan.builder.guarantees if artifact is None else artifact.release.guarantee)
+    private = covers_data(plan.builder.guarantees if artifact is None else artifact.release.guarantee)
     repeated = [f"Some values of the identifier {name!r} {REPEATED_IDENTIFIER}" for name in table.repeated_identifiers]
     open_domains = [column.name for column in table.schema.columns if not column.declared and "key" not in column.roles]
     return Report(

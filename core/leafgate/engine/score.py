@@ -14,7 +14,7 @@ from leafgate.algorithms.consistency import Consistency
 from leafgate.algorithms.derivable import columns_spoken_of, uses_background_knowledge
 from leafgate.api.components import Distribution
 from leafgate.api.context import Observation, ScoringContext
-from leafgate.api.metrics import Metric, RecordMetric
+from leafgate.api.metrics import Metric, PersonMetric, ReleaseMetric
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.scores import (
@@ -25,10 +25,9 @@ from leafgate.engine.scores import (
     counted_by,
     finite,
     is_hidden,
-    metric_evidence,
     score_case,
+    score_of,
     score_range,
-    scores_of,
     secondary_scores,
     sensitivity_of,
     smallest_class,
@@ -42,7 +41,7 @@ from leafgate.errors import LeafgateError, UnreadableError
 from leafgate.types.adversary import AdversaryKnowledge, defensive_copy
 from leafgate.types.belief import Belief, CellBelief, PosteriorBelief, classes_of, secret_of
 from leafgate.types.evidence import AuditorOnly
-from leafgate.types.release import Release
+from leafgate.types.release import Release, covers_data
 from leafgate.types.report import (
     DERIVED_ALONE,
     GROUPS_ALONE,
@@ -122,12 +121,11 @@ class AuditState:
         return columns_spoken_of(self.release)
 
 
-def score_beliefs(
-    metric: RecordMetric, state: AuditState, result: AttackResult, *, named: bool = True
-) -> Iterator[Finding]:
+def score_beliefs(metric: Metric, state: AuditState, result: AttackResult, *, named: bool = True) -> Iterator[Finding]:
     """A finding for each belief of a result that the metric judges and can read; `named` gives it an id."""
     for belief in result.beliefs:
-        if type(belief) not in metric.judges or metric.secret not in {None, secret_of(belief)}:
+        secret = metric.secret if isinstance(metric, PersonMetric) else None
+        if type(belief) not in metric.judges or secret not in {None, secret_of(belief)}:
             continue
         try:
             finding = score_one(metric, state, _id(metric, result, belief) if named else "", result, belief)
@@ -137,7 +135,7 @@ def score_beliefs(
 
 
 def _for_every_belief(
-    metric: RecordMetric, state: AuditState, result: AttackResult, belief: Belief, finding: Finding
+    metric: Metric, state: AuditState, result: AttackResult, belief: Belief, finding: Finding
 ) -> Finding:
     """The finding, inconclusive where the limit does not come out the same for the belief's alternatives."""
     if finding.passed is None or not isinstance(belief, PosteriorBelief):
@@ -156,7 +154,7 @@ def _id(metric: Metric, result: AttackResult, belief: Belief) -> str:
     return f"{metric.called}@{result.attack.called}{'' if secret is None else f'#{secret}'}"
 
 
-def choose_distribution(metric: RecordMetric, state: AuditState, belief: Belief) -> tuple[Scored, str]:
+def choose_distribution(metric: PersonMetric, state: AuditState, belief: Belief) -> tuple[Scored, str]:
     """The distribution of the secret by which a limit is judged on a belief, and why it is not the worse of both.
 
     The reason is empty where the policy chose. `worst` needs a metric that can score it and equivalence classes of
@@ -172,7 +170,7 @@ def choose_distribution(metric: RecordMetric, state: AuditState, belief: Belief)
         return "derived", HIDDEN_CELLS
     if classes_of(belief) is None:
         return "derived", NO_CLASSES
-    if "epsilon" in state.verified_claims:
+    if covers_data(state.verified_claims):
         return "derived", VERIFIED_PRIVACY
     if secret_of(belief) not in state.columns_spoken_of:
         return "derived", NOT_SPOKEN_OF
@@ -183,27 +181,37 @@ def score_one(
     metric: Metric, state: AuditState, id: str, result: AttackResult | None, belief: Belief | None
 ) -> Finding:
     """The finding for one belief (or for the release); UnreadableError when it is not for this metric."""
-    if isinstance(metric, RecordMetric):
+    if isinstance(metric, PersonMetric):
         if result is None or belief is None:
             return inconclusive(metric, state, id, "there is no belief to read")
         return _score_belief(metric, state, id, result, belief)
     try:
-        case = state.case(None, None)
-        value = float(scores_of(metric, state.plugins, case))
-        evidence = metric_evidence(metric, state.plugins, case, value)
-        private = is_hidden(metric, state.plugins, case, None)
+        case = state.case(result, belief)
+        score = score_of(metric, state.plugins, case)
+        private = is_hidden(metric, state.plugins, case, result)
         sensitivity = sensitivity_of(metric, state.plugins, case)
     except UnreadableError:
+        if belief is not None:
+            raise
         return inconclusive(metric, state, id, "there is no belief to read")
     except LeafgateError as error:
         return inconclusive(metric, state, id, str(error))
-    common = _common(metric, state, id, None, None) | {"private": private, "sensitivity": sensitivity}
+    common = _common(metric, state, id, result, belief) | {"private": private, "sensitivity": sensitivity}
     people = int(state.table.persons.sum()) if Unit(metric.unit).is_of_everyone else None
-    passed, evidence = metric.holds(value), unbounded_evidence(value) | evidence
+    value = float(score.numbers)
+    evidence = unbounded_evidence(value) | _attack_evidence(case, result) | score.evidence
+    evidence |= {} if result is None else result.evidence
+    passed: bool | None = metric.holds(value)
+    if score.interval is not None:
+        kept = {metric.holds(end) for end in score.interval}
+        passed = passed if len(kept) == 1 else None
+        ends = dict(zip(("low", "high"), map(finite, score.interval), strict=True))
+        evidence["interval"] = ends if metric.of_release and not private else AuditorOnly(ends)
+        evidence |= {} if len(kept) == 1 else {"problem": "the limit lies within the interval of the score"}
     return Finding(value=finite(value), passed=passed, people=people, limit=metric.limit, evidence=evidence, **common)
 
 
-def _score_belief(metric: RecordMetric, state: AuditState, id: str, result: AttackResult, belief: Belief) -> Finding:
+def _score_belief(metric: PersonMetric, state: AuditState, id: str, result: AttackResult, belief: Belief) -> Finding:
     """The finding for one belief; by `worst`, each person's score is the worse of the two distributions' scores.
 
     Where only one of the two could be scored the other might break the limit: it then fails or is inconclusive.
@@ -271,7 +279,7 @@ def _attack_evidence(case: ScoringContext, result: AttackResult | None) -> dict[
 
 
 def _judge_people(
-    metric: RecordMetric, scores: Scores, case: ScoringContext, fields: dict[str, Any], document: dict[str, Any]
+    metric: PersonMetric, scores: Scores, case: ScoringContext, fields: dict[str, Any], document: dict[str, Any]
 ) -> Finding:
     weight = case.table.persons
     people = int(weight.sum())
@@ -339,12 +347,11 @@ def _failed(result: AttackResult) -> Finding:
 
 
 def _limits(metric: Metric, state: AuditState) -> Iterator[Finding]:
-    if not isinstance(metric, RecordMetric):
+    if not metric.judges:
         yield score_one(metric, state, metric.called, None, None)
         return
-    chosen = (result for result in state.attack_results if metric.of in {None, result.attack.called})
+    of = metric.of if isinstance(metric, PersonMetric | ReleaseMetric) else None
+    chosen = (result for result in state.attack_results if of in {None, result.attack.called})
     findings = [finding for result in chosen for finding in score_beliefs(metric, state, result)]
-    nothing = inconclusive(
-        metric, state, f"{metric.called}@{metric.of or 'any'}", "there is no belief this metric can read"
-    )
+    nothing = inconclusive(metric, state, f"{metric.called}@{of or 'any'}", "there is no belief this metric can read")
     yield from findings or [nothing]

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from leafgate.algorithms.derivable import must_hide, undisclosed_reads
 from leafgate.api.components import Distribution
 from leafgate.api.context import Observation, ScoringContext
-from leafgate.api.metrics import Metric, RecordMetric
+from leafgate.api.metrics import Metric, PersonMetric, Score
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
 from leafgate.engine.validation import are_real_numbers, is_reordered
-from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
+from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.types.belief import Belief, CellBelief, GroupBelief, PosteriorBelief, SecretBelief, classes_of
 from leafgate.types.evidence import RESERVED, AuditorOnly, PeopleCount, checked_evidence
 from leafgate.types.report import Scored, SecondaryScore
@@ -28,15 +28,48 @@ Scores = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 
-def scores_of(metric: Metric, plugins: Plugins, case: ScoringContext) -> Any:
+@dataclass(frozen=True)
+class ValidScore:
+    """A metric's score: `numbers` of shape (n_rows,), or () for the release, the interval of that, and the evidence."""
+
+    numbers: Any
+    interval: tuple[float, float] | None
+    evidence: dict[str, Any]
+
+
+def score_of(metric: Metric, plugins: Plugins, case: ScoringContext) -> ValidScore:
     """The metric's score of every record, or of the release; InconclusiveError where it is not valid."""
     with isolate_plugin_errors(metric, plugins):
-        return _validated(metric.score(case), metric, case)
+        score = metric.score(case)
+        if not isinstance(score, Score):
+            raise InconclusiveError(f"{metric.use} returned a {type(score).__name__} where a Score belongs")
+        of_people = isinstance(metric, PersonMetric)
+        part, other = (score.people, score.value) if of_people else (score.value, score.people)
+        if part is None or other is not None:
+            wanted = "`people` and no `value`" if of_people else "a `value` and no `people`"
+            raise InconclusiveError(f"{metric.use} returned a Score that needs {wanted}")
+        numbers = _validated(part, metric, case)
+        interval = None if score.interval is None else _validated_interval(score.interval, metric, numbers)
+        kept = RESERVED | set(case.belief.evidence if case.belief else ())
+        kept -= set() if of_people else {"worst"}
+        return ValidScore(numbers, interval, checked_evidence(score.evidence, kept, f"{metric.use}: its"))
+
+
+def _validated_interval(interval: object, metric: Metric, value: Any) -> tuple[float, float]:
+    """The ends of an interval of a release's score; InconclusiveError where they do not enclose it."""
+    if isinstance(metric, PersonMetric):
+        raise InconclusiveError(f"{metric.use} returned an interval, which only the score of a release may have")
+    if not isinstance(interval, tuple | list) or len(interval) != 2 or not are_real_numbers(interval):
+        raise InconclusiveError(f"{metric.use} returned an interval that is not its lowest and its highest number")
+    low, high = float(interval[0]), float(interval[1])
+    if not low <= float(value) <= high:
+        raise InconclusiveError(f"{metric.use} returned an interval that does not enclose the score")
+    return low, high
 
 
 def _validated(scores: object, metric: Metric, case: ScoringContext) -> Any:
     """The scores as floats: one for each record, or one for the release; infinite on the unsafe side only."""
-    wanted = (len(case.table),) if isinstance(metric, RecordMetric) else ()
+    wanted = (len(case.table),) if isinstance(metric, PersonMetric) else ()
     if not are_real_numbers(scores):
         raise InconclusiveError(f"{metric.use} returned no numbers")
     if isinstance(scores, pd.Series) and is_reordered(scores.index):
@@ -68,14 +101,14 @@ def is_hidden(metric: Metric, plugins: Plugins, case: ScoringContext, result: At
         return must_hide(metric, case, result)
 
 
-def value_of(metric: RecordMetric, scores: Scores, case: ScoringContext) -> float:
+def value_of(metric: PersonMetric, scores: Scores, case: ScoringContext) -> float:
     """The number that the limit is compared with: the mean over people, or the worst-off person's score."""
     if metric.average:
         return _mean(metric, scores, case)
     return float(scores.min() if metric.direction == "at_least" else scores.max())
 
 
-def _mean(metric: RecordMetric, scores: Scores, case: ScoringContext) -> float:
+def _mean(metric: PersonMetric, scores: Scores, case: ScoringContext) -> float:
     """The mean over people, exactly the same however many rows these people share.
 
     Where weights count no people, the worse of the means over rows and by weights.
@@ -139,13 +172,13 @@ class ScoredCase:
     evidence: dict[str, Any]
 
 
-def score_case(metric: RecordMetric, plugins: Plugins, case: ScoringContext, derived: ScoredCase | None) -> ScoredCase:
+def score_case(metric: PersonMetric, plugins: Plugins, case: ScoringContext, derived: ScoredCase | None) -> ScoredCase:
     """Every record's score in a context; those of `derived`, where the release discloses that both are the same."""
     same = derived is not None and _same_posterior(case, derived.case)
     if derived is not None and same and Observation.COMPOSITION not in undisclosed_reads(case):
         return replace(derived, case=case)
-    scores = scores_of(metric, plugins, case)
-    return ScoredCase(case, scores, metric_evidence(metric, plugins, case, scores) if derived is None else {})
+    score = score_of(metric, plugins, case)
+    return ScoredCase(case, score.numbers, score.evidence if derived is None else {})
 
 
 def _same_posterior(case: ScoringContext, other: ScoringContext) -> bool:
@@ -158,7 +191,7 @@ def worst_scores(metric: Metric, scores: Sequence[Scores]) -> Scores:
 
 
 def secondary_scores(
-    metric: RecordMetric,
+    metric: PersonMetric,
     plugins: Plugins,
     cases: dict[Distribution, ScoredCase],
     scored: Scored,
@@ -180,7 +213,7 @@ def secondary_scores(
             case = first.with_own_record(distribution)
             try:
                 if undisclosed or not _same_posterior(case, first):
-                    cases[distribution] = ScoredCase(case, scores_of(metric, plugins, case), {})
+                    cases[distribution] = ScoredCase(case, score_of(metric, plugins, case).numbers, {})
             except LeafgateError:
                 continue
     several = [each.scores for each in cases.values()]
@@ -195,22 +228,10 @@ def secondary_scores(
     return document
 
 
-def _secondary_score(metric: RecordMetric, scored: ScoredCase) -> SecondaryScore:
+def _secondary_score(metric: PersonMetric, scored: ScoredCase) -> SecondaryScore:
     value = value_of(metric, scored.scores, scored.case)
     fewest = None if metric.average else smallest_class(scored.case, scored.scores == value)
     return SecondaryScore(finite(value), score_range(scored.scores), fewest)
-
-
-def metric_evidence(metric: Metric, plugins: Plugins, case: ScoringContext, scores: Any) -> dict[str, Any]:
-    """The evidence that the metric adds. It has scored the belief, so an UnreadableError here is its mistake."""
-    own = pd.Series(scores.copy()) if isinstance(metric, RecordMetric) else float(scores)
-    kept = RESERVED | set(case.belief.evidence if case.belief else ())
-    kept -= set() if isinstance(metric, RecordMetric) else {"worst"}
-    try:
-        with isolate_plugin_errors(metric, plugins):
-            return checked_evidence(metric.evidence(case, own), kept, f"{metric.use}: its")
-    except UnreadableError as error:
-        raise InconclusiveError(str(error)) from error
 
 
 MAX_WORST_CLASSES = 3

@@ -14,7 +14,7 @@ from pydantic_core import to_jsonable_python
 
 from leafgate.api.components import AttackModel, Component
 from leafgate.api.knowledge import MAX_CANDIDATES
-from leafgate.api.metrics import RecordMetric
+from leafgate.api.metrics import PersonMetric
 from leafgate.api.plan import SourceLine
 from leafgate.api.registry import Plugins
 from leafgate.io.json import is_number
@@ -284,7 +284,7 @@ class _Comparing:
         """Has the older policy a limit on what is learned of every secret?"""
         for _, item in _items(locate(self.older.document, ("metrics",))):
             kind = self.plugins.by_name.get(str(item.get("use")))
-            about_secrets = kind is not None and issubclass(kind, RecordMetric) and not kind.groups_only
+            about_secrets = kind is not None and issubclass(kind, PersonMetric) and not kind.groups_only
             if about_secrets and item.get("secret") is None:
                 return True
         return False
@@ -452,7 +452,7 @@ def nearest_line(written: PolicyDocument, path: DocumentPath) -> SourceLine | No
 
 def _option(kind: type[Component] | None, document: dict[str, Any], key: str) -> Any:
     """Return the option's value in the document, or its default."""
-    if key == "scored" and kind is not None and issubclass(kind, RecordMetric):
+    if key == "scored" and kind is not None and issubclass(kind, PersonMetric):
         return document.get(key, kind.default_scored())
     if key == "access" and kind is not None and issubclass(kind, AttackModel):
         return document.get(key) or kind.strongest_access()

@@ -10,7 +10,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
 
-from leafgate.api.metrics import Metric, RecordMetric
+from leafgate.api.metrics import Metric, PersonMetric
 from leafgate.api.options import STRICT, FiniteFloat, ShareBelowOne
 from leafgate.errors import Problem
 from leafgate.io.contacts import address_of, same_person, visible_text
@@ -184,7 +184,7 @@ def _limit_problems(waiver: Waiver, metric: Metric | None, place: str) -> Iterat
     lenient = getattr(metric, "allow", 0.0)
     if bound is None:
         yield Problem(place, f"{metric.called} is limited by `{metric.direction}`", f"write {metric.direction}")
-    elif limit.allow is not None and (not isinstance(metric, RecordMetric) or metric.average):
+    elif limit.allow is not None and (not isinstance(metric, PersonMetric) or metric.average):
         yield Problem(f"{place}.allow", f"{metric.called} judges nobody by themselves", "leave it out")
     else:
         allow = lenient if limit.allow is None else limit.allow

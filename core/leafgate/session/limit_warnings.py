@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from leafgate.api.metrics import RecordMetric
+from leafgate.api.metrics import PersonMetric
 from leafgate.disclosure.limit_query import SMALL, LimitQuery
 from leafgate.errors import Problem
 from leafgate.policy.models import Policy
@@ -21,7 +21,7 @@ def small_limits(policy: Policy) -> Iterator[Problem]:
         if waiver.limit is not None and (metric := metric_of(waiver, policy.metrics)) is not None
     ]
     for place, metric in [*((f"metrics[{i}]", metric) for i, metric in enumerate(policy.metrics)), *weaker]:
-        average = isinstance(metric, RecordMetric) and metric.average
+        average = isinstance(metric, PersonMetric) and metric.average
         asked = LimitQuery(metric.called, metric.unit, Limit(metric.direction, metric.bound, average))
         if asked.small(cell):
             yield Problem(place, asked.describe(SMALL, cell))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from leafgate.api.context import Observation, ScoringContext
-from leafgate.api.metrics import RecordMetric
+from leafgate.api.metrics import PersonMetric
 from leafgate.api.registry import use_of
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.testing.check import DoesNotApply, NonConformance, called
@@ -136,10 +136,9 @@ def scores(subject: MetricSubject) -> None:
     """It scores a case it says it can read, and its evidence is what JSON can say."""
     for kind in subject.kinds:
         case = subject.case(kind)
-        numbers = subject.scores(case)
+        evidence = subject.scored(case)[1]
         try:
-            kept = RESERVED if subject.of_people else RESERVED - {"worst"}
-            checked_evidence(subject.evidence(case, numbers), kept, "its")
+            checked_evidence(evidence, RESERVED if subject.of_people else RESERVED - {"worst"}, "its")
         except InconclusiveError as error:
             raise NonConformance(
                 str(error), "return a mapping of texts, numbers and lists, wrapped in AuditorOnly"
@@ -169,7 +168,7 @@ def _same_evidence(subject: MetricSubject, case: ScoringContext, twin: ScoringCo
 
 def _public_evidence(subject: MetricSubject, case: ScoringContext) -> Any:
     """Its evidence, as everybody may read it."""
-    return public(subject.evidence(case, subject.scores(case)))
+    return public(subject.scored(case)[1])
 
 
 def leaks_no_record(subject: MetricSubject) -> None:
@@ -232,7 +231,7 @@ def _by_person(subject: MetricSubject, case: ScoringContext) -> list[tuple[Key, 
 def scores_what_it_declares(subject: MetricSubject) -> None:
     """`scorable` lists the distributions that it scores: by composition, it reads `case.posterior` and scores too."""
     metric = subject.component
-    if not isinstance(metric, RecordMetric):
+    if not isinstance(metric, PersonMetric):
         raise DoesNotApply("it scores the release, and no distribution of a secret")
     if not metric.can_score("derived") or not metric.scorable <= {"worst", "derived", "composition"}:
         remedy = 'let it list "derived", and "worst" and "composition" if it can score these'

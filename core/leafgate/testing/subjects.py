@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from leafgate.api.checks import AuditCheck, CheckContext, CheckedData, CheckFinding
 from leafgate.api.components import AttackModel, Component, TreeBuilder
 from leafgate.api.context import ScoringContext
-from leafgate.api.metrics import Metric, RecordMetric
+from leafgate.api.metrics import Metric, PersonMetric, Score
 from leafgate.engine.attack import call_infer
 from leafgate.engine.checks import answers_of
 from leafgate.engine.validation import validate_belief
@@ -312,8 +312,8 @@ class MetricSubject(Subject[CaseKind, ScoringContext, str]):
         return self.case(instance)
 
     def run(self, opened: ScoringContext) -> str:
-        numbers = self.scores(opened)
-        return f"{canonical_text(numbers)} {self.evidence(opened, numbers)!r}"
+        numbers, evidence = self.scored(opened)
+        return f"{canonical_text(numbers)} {evidence!r}"
 
     def canonical(self, output: str) -> str:
         return output
@@ -329,7 +329,7 @@ class MetricSubject(Subject[CaseKind, ScoringContext, str]):
     @property
     def of_people(self) -> bool:
         """Does it score each person, and not the release?"""
-        return isinstance(self.component, RecordMetric)
+        return isinstance(self.component, PersonMetric)
 
     @property
     def kinds(self) -> list[CaseKind]:
@@ -338,14 +338,22 @@ class MetricSubject(Subject[CaseKind, ScoringContext, str]):
 
     def case(self, kind: CaseKind, learned: Learned = "everything", change: Change = unchanged) -> ScoringContext:
         """A context as the policy's options ask for it; with `scored: worst` that of the derived distribution."""
-        composition = isinstance(self.component, RecordMetric) and self.component.scored == "composition"
+        composition = isinstance(self.component, PersonMetric) and self.component.scored == "composition"
         return replace(kind.case(learned, change), scored="composition" if composition else "derived")
 
     def scores(self, case: ScoringContext) -> Scores:
         """Its scores of a context, shape (n_rows,) or (): finite, or infinite on the unsafe side."""
-        returned = called(self.component, lambda: self.component.score(case))
+        return self.scored(case)[0]
+
+    def scored(self, case: ScoringContext) -> tuple[Scores, Any]:
+        """Its scores of a context, and its evidence."""
+        score = called(self.component, lambda: self.component.score(case))
+        which = "people" if self.of_people else "value"
+        remedy = "return Score(people=...) from a metric of people, Score(value=...) from a metric of the release"
+        if not isinstance(score, Score) or getattr(score, which) is None:
+            raise NonConformance(f"it returns no Score with `{which}`", remedy)
         try:
-            numbers = np.asarray(returned, dtype=float)
+            numbers = np.asarray(getattr(score, which), dtype=float)
         except (TypeError, ValueError):
             raise NonConformance("it returns no numbers", "return a Series of floats, or one float") from None
         wanted = (len(case.table),) if self.of_people else ()
@@ -359,17 +367,22 @@ class MetricSubject(Subject[CaseKind, ScoringContext, str]):
                 f"where nothing bounds what is learned the score is {unsafe}; where it cannot decide, "
                 "raise InconclusiveError",
             )
-        return numbers
-
-    def evidence(self, case: ScoringContext, numbers: Scores) -> Any:
-        """The evidence it returns with these scores."""
-        given: Any = pd.Series(numbers.reshape(-1).copy()) if self.of_people else float(numbers)
-        return called(self.component, partial(self.component.evidence, case, given))
+        if score.interval is not None and (self.of_people or not _encloses(score.interval, float(numbers))):
+            raise NonConformance(
+                "it returns an interval that does not enclose the score, or one of people's scores",
+                "let `interval` be the lowest and the highest number that `value` could be",
+            )
+        return numbers, score.evidence
 
     def worst(self, case: ScoringContext) -> float:
         """The score of the person worst off, negated for `at_most`, so that higher is better."""
         numbers = self.scores(case).reshape(-1)
         return float(numbers.min()) if self.component.direction == "at_least" else -float(numbers.max())
+
+
+def _encloses(interval: tuple[float, float], value: float) -> bool:
+    """Is it two numbers, with the value between them? NaN is neither."""
+    return len(interval) == 2 and bool(interval[0] <= value <= interval[1])
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
@@ -137,6 +137,39 @@ class Records:
 
 
 @dataclass(frozen=True)
+class Claim:
+    """A kind of promise that a release makes, such as `k` or `epsilon`.
+
+    Attributes:
+        kind: its name in `Release.guarantee`.
+        covers_data: whether it promises differential privacy of all that is computed from the table. A public report
+            then states no count of people, no digest of the data and no score that was computed from it, for these
+            would be outside the promise.
+    """
+
+    kind: str
+    covers_data: bool = False
+
+    @classmethod
+    def of(cls, kind: str) -> Claim:
+        """The claim of this name, as leafgate knows it."""
+        return cls(kind, kind in DIFFERENTIAL_PRIVACY)
+
+
+DIFFERENTIAL_PRIVACY = frozenset({"epsilon", "rho", "mu"})
+"""Kinds of claims of differential privacy: (epsilon, delta), zero-concentrated (rho), Gaussian (mu).
+
+Source: Bun, Steinke, TCC 2016, doi:10.1007/978-3-662-53641-4_24; Dong, Roth, Su, JRSS B 84(1), 2022,
+doi:10.1111/rssb.12454
+"""
+
+
+def covers_data(kinds: Iterable[str]) -> bool:
+    """Is one of these kinds of claims one of differential privacy?"""
+    return any(Claim.of(kind).covers_data for kind in kinds)
+
+
+@dataclass(frozen=True)
 class Release:
     """What is published: trees or records, what their numbers count, and what is claimed of them.
 
@@ -203,6 +236,16 @@ class Release:
         """Does some leaf have scores of the classes?"""
         trees = (*self.trees, *self.alternatives.values())
         return any(leaf.scores is not None for tree in trees for leaf in leaves(tree))
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The kinds of its claims."""
+        return tuple(Claim.of(kind) for kind in self.guarantee)
+
+    @property
+    def claims_differential_privacy(self) -> bool:
+        """Does it claim differential privacy of any kind?"""
+        return covers_data(self.guarantee)
 
     @property
     def classes(self) -> tuple[str, ...]:

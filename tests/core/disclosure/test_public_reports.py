@@ -33,7 +33,16 @@ def test_three_people_are_not_counted_in_public(tmp_path: Path) -> None:
     assert [finding["value"] for finding in public["findings"]] == [{"fewer_than": 10}, 1.0, None, 1.0]
 
 
-@pytest.mark.parametrize(("claims", "hidden"), [({"epsilon": 1.0}, True), ({"k": 1}, False), ({}, False)])
+CLAIMS: list[tuple[dict[str, float], bool]] = [
+    ({"epsilon": 1.0}, True),
+    ({"rho": 0.5}, True),
+    ({"k": 1, "mu": 1.0}, True),
+    ({"k": 1}, False),
+    ({}, False),
+]
+
+
+@pytest.mark.parametrize(("claims", "hidden"), CLAIMS)
 def test_a_claim_of_differential_privacy_hides_the_data(claims: dict[str, float], hidden: bool) -> None:
     public = document(audited(build={"use": "stump", "claims": claims}), "public")
     assert (public["data"] == {}) == hidden

@@ -16,7 +16,7 @@ from dominance.audits import LENIENT, audited, audited_file
 from dominance.people import people_from
 from dominance.properties import Failure, cases, check
 from dominance.trees import blank
-from leafgate.api import AdversaryKnowledge, Belief, Release
+from leafgate.api import AdversaryKnowledge, Belief, Release, Score
 from leafgate.types.belief import SecretBelief
 from leafgate_linking import Linking
 from leafgate_published import FileDisclosure
@@ -276,7 +276,7 @@ def test_an_audit_without_doubts_breaks_d(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_file_that_discloses_nothing_breaks_e(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(FileDisclosure, "score", lambda self, case: 0.0)
+    monkeypatch.setattr(FileDisclosure, "score", lambda self, case: Score(0.0))
     assert breaks("e", "names")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leafgate.api import AdversaryKnowledge, Belief, Release, ScoringContext, SecretBelief
+from leafgate.api import AdversaryKnowledge, Belief, Release, Score, ScoringContext, SecretBelief
 from leafgate.disclosure.document import document
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.report import Report
@@ -104,7 +104,7 @@ NO_EVIDENCE: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("case", NO_EVIDENCE)
 def test_evidence_that_no_report_can_hold_is_inconclusive(case: str) -> None:
-    kind = release_metric_that(lambda _: 2.0, evidence=lambda self, case_, scores: NO_EVIDENCE[case])
+    kind = release_metric_that(lambda _: Score(2.0, evidence=NO_EVIDENCE[case]))
     assert published(audited(kind, metrics=WHOLE), "whole")["passed"] is None
 
 

@@ -24,7 +24,7 @@ from leafgate.api import (
 )
 from leafgate.api.components import ONLY_DERIVED
 from leafgate.api.describe import explanation
-from leafgate.api.metrics import RecordMetric
+from leafgate.api.metrics import PersonMetric
 from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary
@@ -260,7 +260,7 @@ def test_what_compares_a_belief_with_the_truth_is_judged_by_what_is_derived(use:
 @pytest.mark.parametrize("use", ["k_anonymity", "uniques", "reidentification_risk", "k_map", "normalised_rmse"])
 def test_metrics_of_groups_alone_are_judged_as_before_and_say_why(tmp_path: Path, use: str) -> None:
     kind = PLUGINS.by_name[use]
-    assert issubclass(kind, RecordMetric)
+    assert issubclass(kind, PersonMetric)
     limit = {"use": use, kind.direction: 1}
     assert kind.model_validate(limit).scored == "derived"
     assert kind.model_validate({**limit, "scored": "derived"}).scored == "derived"
@@ -504,12 +504,12 @@ def test_a_waiver_with_a_limit_of_its_own_is_judged_by_the_same_distribution() -
     }  # fmt: skip
     metric = metric_that(doubt).model_validate({"use": "odd", "at_least": 0.3, "scored": "composition"})
     weaker = Waiver.model_validate_json(json.dumps(said)).weaker(metric)
-    assert isinstance(weaker, RecordMetric)
+    assert isinstance(weaker, PersonMetric)
     assert (weaker.bound, weaker.scored) == (0.2, "composition")
 
 
 def test_a_policy_in_memory_takes_the_same_default(tmp_path: Path) -> None:
     document = json.loads(with_a_pure_leaf(tmp_path, EXPOSING[0]).read_text())
     (metric,) = policy_of(document, tmp_path).policy.metrics
-    assert isinstance(metric, RecordMetric)
+    assert isinstance(metric, PersonMetric)
     assert metric.scored == "worst"

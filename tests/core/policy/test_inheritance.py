@@ -11,7 +11,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from command_line import leafgate
-from leafgate.api.metrics import Metric, RecordMetric
+from leafgate.api.metrics import Metric, PersonMetric
 from leafgate.api.registry import load_plugins
 from leafgate.errors import PolicyError
 from leafgate.policy.inherit import loosens, merged
@@ -484,7 +484,7 @@ def judged(document: dict[str, Any], seed: int) -> bool:
     attacks = [attack.get("name", attack["use"]) for attack in document["attacks"]]
     for result in document["metrics"]:
         metric = PLUGINS.by_name[result["use"]].model_validate(result)
-        assert isinstance(metric, RecordMetric)
+        assert isinstance(metric, PersonMetric)
         for attack in attacks if metric.of is None else [metric.of]:
             for secret in ("ill", "rich") if metric.secret is None else [metric.secret]:
                 rng = np.random.default_rng([seed, *f"{result['use']} {attack} {secret}".encode()])

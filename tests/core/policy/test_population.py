@@ -31,6 +31,7 @@ from leafgate_linking import Linking
 from oracles import numbered, people_of, persons, span
 from random_tables import Cell, categorical, cells, table_of, tables
 from random_trees import forests
+from scoring import scores_of_people
 from survey import COLUMNS, survey
 from table_files import data_of, people
 
@@ -88,8 +89,8 @@ def test_k_map_counts_the_people_of_the_population_whom_the_trees_do_not_tell_ap
     table, population, forest = plant
     expected = [there for there, _ in in_reach(table, population, forest)]
     for case in cases(table, population, forest):
-        assert KMap(at_least=1).score(case).tolist() == expected
-        journalist = ReidentificationRisk(among="population", at_most=1).score(case)
+        assert scores_of_people(KMap(at_least=1), case).tolist() == expected
+        journalist = scores_of_people(ReidentificationRisk(among="population", at_most=1), case)
         assert journalist.tolist() == pytest.approx([1 / size for size in expected])
 
 
@@ -100,9 +101,9 @@ def test_the_risk_among_the_table_is_never_less_than_among_the_population(
     table, population, forest = plant
     expected = [1 / here for _, here in in_reach(table, population, forest)]
     for case in cases(table, population, forest):
-        prosecutor = ReidentificationRisk(at_most=1).score(case)
+        prosecutor = scores_of_people(ReidentificationRisk(at_most=1), case)
         assert prosecutor.tolist() == pytest.approx(expected)
-        assert (prosecutor >= ReidentificationRisk(among="population", at_most=1).score(case)).all()
+        assert (prosecutor >= scores_of_people(ReidentificationRisk(among="population", at_most=1), case)).all()
 
 
 @given(planted(lacking=True))

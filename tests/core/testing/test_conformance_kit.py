@@ -14,7 +14,7 @@ from broken_plugins.attacks import Blind, ByLeaves, ReadsNothing
 from broken_plugins.builders import ByColumn, ByHash, ByTheHour, TossedOnce
 from broken_plugins.heavy import HeavyFace
 from broken_plugins.metrics import Doubt, Reversed
-from leafgate.api import ReleaseAtLeast, ScoringContext
+from leafgate.api import ReleaseAtLeast, Score, ScoringContext
 from leafgate.api.components import Component
 from leafgate.testing import NonConformance, check_attack, check_builder, check_metric, conformance
 from leafgate.testing.check import Check, DoesNotApply, KnownException
@@ -65,8 +65,8 @@ class Useful(ReleaseAtLeast):
 
     threat_model = "None: this is what the release is good for."
 
-    def score(self, case: ScoringContext) -> float:
-        return 1.0
+    def score(self, case: ScoringContext) -> Score:
+        return Score(1.0)
 
 
 def test_a_known_exception_is_listed_with_its_reason_and_with_what_was_found() -> None:

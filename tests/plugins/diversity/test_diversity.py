@@ -27,6 +27,7 @@ from leafgate.types.schema import Column, Hierarchy
 from leafgate.types.table import Table
 from leafgate_diversity import AlphaKAnonymity
 from random_tables import Cell, categorical, hierarchies, table_of
+from scoring import scores_of_people
 from survey import survey, write_policy
 
 PLUGINS = load_plugins()
@@ -65,7 +66,9 @@ def _where_somebody_is(columns: Sequence[Column], cells: Sequence[Sequence[Cell]
 
 def scores_of(case: ScoringContext, use: str, **options: Any) -> list[float]:
     """Each group's score; everybody in a group has the same."""
-    scores = pd.Series(metric(use, **options).score(case)).groupby(case.equivalence_class).agg(["min", "max"])
+    scores = (
+        pd.Series(scores_of_people(metric(use, **options), case)).groupby(case.equivalence_class).agg(["min", "max"])
+    )
     assert (scores["min"] == scores["max"]).all()
     return list(map(float, scores["min"]))
 
@@ -388,8 +391,8 @@ def test_beliefs_that_differ_within_a_group_are_scored_person_by_person() -> Non
     assert isinstance(case.belief, SecretBelief)
     chances = pd.DataFrame({"v0": [1.0, 0.5], "v1": [0.0, 0.5]})
     odd = replace(case, belief=replace(case.belief, equivalence_class=np.zeros(2, dtype=int), posterior=chances))
-    assert pd.Series(metric("l_diversity").score(odd)).tolist() == [1, 1, 2, 2]
-    assert pd.Series(metric("reidentification_risk").score(odd)).tolist() == [1 / 6] * 4
+    assert pd.Series(scores_of_people(metric("l_diversity"), odd)).tolist() == [1, 1, 2, 2]
+    assert pd.Series(scores_of_people(metric("reidentification_risk"), odd)).tolist() == [1 / 6] * 4
 
 
 def test_an_attack_that_names_no_secret_is_scored_by_its_groups_alone() -> None:
@@ -399,12 +402,12 @@ def test_an_attack_that_names_no_secret_is_scored_by_its_groups_alone() -> None:
     for use, options in [*ALL_FORMS.values(), ("l_diversity", {})]:
         if use not in {"uniques", "reidentification_risk", "k_anonymity"}:
             with pytest.raises(UnreadableError):
-                metric(use, **options).score(case)
+                scores_of_people(metric(use, **options), case)
 
 
 def test_sensitive_values_that_the_secret_does_not_have_are_inconclusive() -> None:
     with pytest.raises(InconclusiveError, match="not in the secret's domain"):
-        metric("alpha_k_anonymity", alpha=0.5, values=("v0", "flu")).score(case_of(secret(2), [[1, 1]]))
+        scores_of_people(metric("alpha_k_anonymity", alpha=0.5, values=("v0", "flu")), case_of(secret(2), [[1, 1]]))
 
 
 @pytest.mark.parametrize("options", [{"form": "recursive"}, {"c": 2}, {"form": "recursive", "c": 0}])
@@ -517,7 +520,9 @@ def test_an_alpha_that_a_share_equals_is_kept_however_it_is_written() -> None:
         metric = AlphaKAnonymity(alpha=alpha, at_least=3)
         known = grant_knowledge(table)
         belief = SecretBelief("ill", pd.DataFrame({"flu": [2 / 3], "cold": [1 / 3]}), equivalence_class=np.array([0]))
-        assert metric.score(ScoringContext(table, None, Release({}, table.schema), known, belief)).tolist() == [
+        assert scores_of_people(
+            metric, ScoringContext(table, None, Release({}, table.schema), known, belief)
+        ).tolist() == [
             3.0,
             3.0,
         ]

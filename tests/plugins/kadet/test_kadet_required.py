@@ -43,6 +43,7 @@ from mortgage import MARITAL_STATUS, RISK, SPORTS_CAR, fan, leaf, mortgage
 from oracles import People, nodes, numbered, people_of, spans
 from questions import Measure, Question, shape, size
 from random_tables import categorical, hierarchies, table_of, tables
+from scoring import scores_of_people
 from survey import survey
 
 Ok = Callable[[People], bool]
@@ -328,7 +329,7 @@ def case_of(column: Column, several: Sequence[Counts]) -> ScoringContext:
 def scores_of(wanted: Required, column: Column, several: Sequence[Counts]) -> list[float]:
     """Each group's score by the metric of the requirement's name."""
     metric, case = METRICS[wanted.use].from_claim(wanted.claim()), case_of(column, several)
-    scores = pd.Series(metric.score(case)).groupby(case.equivalence_class).agg(["min", "max"])
+    scores = pd.Series(scores_of_people(metric, case)).groupby(case.equivalence_class).agg(["min", "max"])
     assert (scores["min"] == scores["max"]).all()
     return list(map(float, scores["min"]))
 

@@ -20,6 +20,7 @@ from leafgate_protection import KAnonymity
 from mortgage import MARITAL_STATUS, PEOPLE, RISK, SPORTS_CAR, TREE, fan, leaf, mortgage
 from oracles import numbered
 from random_tables import categorical, numeric, table_of
+from scoring import scores_of_people
 
 
 def release_of(table: Table, *trees: Node, level: Level = "counts", **document: Any) -> Release:
@@ -91,7 +92,7 @@ def test_k_anonymity_is_the_size_of_the_group() -> None:
     table = mortgage()
     release, known = release_of(table, TREE), grant_knowledge(table)
     (belief,) = Linking().infer(release, known)
-    scores = KAnonymity(at_least=3).score(ScoringContext(table, None, release, known, belief))
+    scores = scores_of_people(KAnonymity(at_least=3), ScoringContext(table, None, release, known, belief))
     assert scores.tolist() == [3] * len(table)
 
 

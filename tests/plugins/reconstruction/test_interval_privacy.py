@@ -33,6 +33,7 @@ from leafgate_reconstruction import (
 from leafgate_reconstruction.metrics import Interval, entropy_in, entropy_shared, interval
 from noise_laws import density
 from random_tables import table_of
+from scoring import score_of_release, scores_of_people
 from shared_tables import case_of, mean_square_error, one_normal, secret_numbers, shared, shared_with_origins
 from standins import finding, plugins_with, policy_with
 
@@ -120,23 +121,23 @@ def test_the_worst_column_is_judged_unless_one_is_named() -> None:
     table = secret_numbers(numbers, dict.fromkeys("ab", (0, 2, 8)))
     case = case_without_attack(table, shared(table, {"a": Noise("uniform", 8.0), "b": Noise("uniform", 1.0)}))
     metric = PrivacyLoss(at_most=1)
-    assert metric.score(case) == PrivacyLoss(at_most=1, column="b").score(case)
-    assert metric.score(case) > PrivacyLoss(at_most=1, column="a").score(case)
-    columns = metric.evidence(case, 0.0)["columns"]
+    assert score_of_release(metric, case) == score_of_release(PrivacyLoss(at_most=1, column="b"), case)
+    assert score_of_release(metric, case) > score_of_release(PrivacyLoss(at_most=1, column="a"), case)
+    columns = metric.score(case).evidence["columns"]
     assert [each["column"] for each in columns] == ["a", "b"]
     least = IntervalPrivacy(at_least=0)
-    assert least.score(case) == min(each["after"] for each in columns)
+    assert score_of_release(least, case) == min(each["after"] for each in columns)
     assert [each["after"] for each in columns] == pytest.approx(
         [each["before"] * (1 - each["loss"]) for each in columns]
     )
     with pytest.raises(PolicyError, match="no noise on this column"):
-        IntervalPrivacy(at_least=0, column="c").score(case)
+        score_of_release(IntervalPrivacy(at_least=0, column="c"), case)
 
 
 def test_the_error_of_estimates_is_measured_by_the_spread_of_the_originals() -> None:
     """Least error over spread of normal numbers at SNR 1: sqrt(1/2)."""
     case = case_of(one_normal(), shared(one_normal(), {"a": Noise("gaussian", 10.0)}), Posterior(), "a")
-    scores = NormalisedRmse(at_least=0).score(case)
+    scores = scores_of_people(NormalisedRmse(at_least=0), case)
     assert scores.nunique() == 1
     assert scores.iloc[0] == pytest.approx(np.sqrt(mean_square_error(case)) / case.table.numbers("a").std())
     assert scores.iloc[0] == pytest.approx(np.sqrt(0.5), rel=0.03)
@@ -145,14 +146,14 @@ def test_the_error_of_estimates_is_measured_by_the_spread_of_the_originals() -> 
 def test_an_attack_without_estimates_has_no_error() -> None:
     case = case_without_attack(one_normal(), shared(one_normal(), {"a": Noise("gaussian", 10.0)}))
     with pytest.raises(UnreadableError):
-        NormalisedRmse(at_least=0).score(case)
+        scores_of_people(NormalisedRmse(at_least=0), case)
 
 
 def test_of_equal_numbers_no_error_can_be_measured() -> None:
     table = secret_numbers({"a": np.array([5.0])}, {"a": (0, 4, 10)})
     case = case_of(table, shared(table, {"a": Noise("gaussian", 1.0)}), Posterior(), "a")
     with pytest.raises(InconclusiveError, match="the same number"):
-        NormalisedRmse(at_least=0).score(case)
+        scores_of_people(NormalisedRmse(at_least=0), case)
 
 
 class Sharing(TreeBuilder):

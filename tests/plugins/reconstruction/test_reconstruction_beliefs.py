@@ -21,6 +21,7 @@ from leafgate.types.table import Table, make_table
 from leafgate_protection import Exposure
 from leafgate_reconstruction import BeDr, NormalisedRmse, PcaDr, Posterior, SpectralFilter
 from leafgate_reconstruction.posterior import bin_posterior
+from scoring import scores_of_people
 from shared_tables import (
     BINS,
     PEOPLE,
@@ -89,8 +90,8 @@ def test_under_huge_noise_everybody_is_believed_to_be_like_all(attack: AttackMod
 @each_attack
 def test_under_tiny_noise_everybody_is_exposed(attack: AttackModel) -> None:
     case = case_of(one_normal(), shared(one_normal(), {"a": Noise("gaussian", 1e-4)}), attack, "a")
-    assert Exposure(at_most=1).score(case).mean() > 0.99
-    assert NormalisedRmse(at_least=0).score(case).iloc[0] == pytest.approx(1e-5, rel=0.05)
+    assert scores_of_people(Exposure(at_most=1), case).mean() > 0.99
+    assert scores_of_people(NormalisedRmse(at_least=0), case).iloc[0] == pytest.approx(1e-5, rel=0.05)
 
 
 @each_attack

@@ -38,6 +38,7 @@ from mortgage import TREE, fan, leaf, mortgage
 from oracles import path_of, people_of, persons, span
 from random_tables import categorical, numeric, table_of, tables
 from random_trees import forests
+from scoring import score_of_release, scores_of_people
 
 GROUPS = ("each_tree", "all_trees")
 
@@ -51,11 +52,11 @@ def case_of(
 
 
 def smallest(case: ScoringContext, **options: Any) -> float:
-    return SmallestLeaf(at_least=0, **options).score(case)
+    return score_of_release(SmallestLeaf(at_least=0, **options), case)
 
 
 def disclosed(case: ScoringContext, **options: Any) -> float:
-    return ClassDisclosure(at_most=0, **options).score(case)
+    return score_of_release(ClassDisclosure(at_most=0, **options), case)
 
 
 def keys_by_hand(table: Table, trees: Sequence[Node], groups: str, *, public: bool) -> list[list[Hashable]]:
@@ -99,7 +100,9 @@ def test_by_public_columns_and_over_all_trees_it_is_the_linking_attacks_k(
 ) -> None:
     case = case_of(found[0], *found[1])
     (belief, *_) = Linking().infer(case.release, case.known)
-    k = KAnonymity(at_least=1).score(ScoringContext(case.table, None, case.release, case.known, belief)).min()
+    k = scores_of_people(
+        KAnonymity(at_least=1), ScoringContext(case.table, None, case.release, case.known, belief)
+    ).min()
     assert smallest(case) == k
 
 
@@ -152,7 +155,7 @@ def test_two_trees_with_no_small_leaf_may_have_one_together() -> None:
 def test_the_smallest_groups_are_witnesses_and_auditors_see_the_way_to_them() -> None:
     metric = SmallestLeaf(at_least=2, by="features")
     case = case_of(mortgage(), TREE)
-    result = metric.evidence(case, metric.score(case))
+    result = metric.score(case).evidence
     assert result["groups"] == 3
     assert result["people_beyond"] == AuditorOnly(PeopleCount(1))
     (group,) = result["worst"]
@@ -164,14 +167,14 @@ def test_the_smallest_groups_are_witnesses_and_auditors_see_the_way_to_them() ->
 def test_a_public_group_is_told_by_its_public_columns_alone() -> None:
     metric = SmallestLeaf(at_least=4)
     case = case_of(mortgage(), TREE)
-    paths = [group["path"].content for group in metric.evidence(case, 3.0)["worst"]]
+    paths = [group["path"].content for group in metric.score(case).evidence["worst"]]
     assert paths == ["marital_status = Unmarried", "marital_status = Married"]
 
 
 def test_one_of_several_trees_is_named() -> None:
     metric = SmallestLeaf(at_least=2, by="features", groups="each_tree")
     case = case_of(mortgage(), leaf(2, 4), TREE)
-    (group,) = metric.evidence(case, 1.0)["worst"]
+    (group,) = metric.score(case).evidence["worst"]
     assert group["path"] == AuditorOnly("tree 1: sports_car = yes and marital_status = Married")
 
 
@@ -251,7 +254,7 @@ def test_a_release_without_trees_has_no_leaves_and_no_parameters() -> None:
         RiskySettings(at_most=0),
     ):
         with pytest.raises(InconclusiveError, match="no trees"):
-            metric.score(case)
+            score_of_release(metric, case)
 
 
 @pytest.mark.parametrize(
@@ -272,7 +275,7 @@ def test_what_cannot_be_judged_is_refused(options: dict[str, Any], said: str) ->
 def test_parameters_by_hand() -> None:
     # Two tests of two ways, three leaves of two classes.
     assert parameters(case_of(mortgage(), TREE).release) == 2 + 2 + 3
-    assert ResidualDegreesOfFreedom(at_least=10).score(case_of(mortgage(), TREE)) == 6 - 7
+    assert score_of_release(ResidualDegreesOfFreedom(at_least=10), case_of(mortgage(), TREE)) == 6 - 7
     several = CategoricalSplit("town", (Branch(("a",), Leaf()), Branch(("b", "c"), Leaf())), default=Leaf())
     three = categorical("y", "class", values=("p", "q", "r"))
     table = table_of([categorical("town", "quasi_identifier", values="abcd"), three], [("a", "p")])
@@ -340,7 +343,7 @@ def test_no_fewer_changes_would_do(family: str) -> None:
 
 def risky(case: ScoringContext) -> tuple[float, dict[str, Any]]:
     metric = RiskySettings(at_most=0)
-    return metric.score(case), dict(metric.evidence(case, 0.0))
+    return score_of_release(metric, case), dict(metric.score(case).evidence)
 
 
 def deep(depth: int) -> Node:
@@ -417,10 +420,10 @@ def test_the_gap_is_between_the_tables_people_and_others() -> None:
     others = table_of(table.schema.columns, [("Unmarried", "yes", "good"), ("Married", "no", "good")], [1, 3])
     case = case_of(table, tree, test=others)
     metric = GeneralisationGap(at_most=0)
-    assert metric.score(case) == pytest.approx(5 / 6 - 1 / 4)
-    assert metric.evidence(case, 0.0) == {"on_table": pytest.approx(5 / 6), "on_test": 0.25}
+    assert score_of_release(metric, case) == pytest.approx(5 / 6 - 1 / 4)
+    assert metric.score(case).evidence == {"on_table": pytest.approx(5 / 6), "on_test": 0.25}
     losses = GeneralisationGap(at_most=0, form="losses")
     # Losses: 0 of three, 1/3 of two, 2/3 of one; the others': 1/3 of one, 1 of three.
-    assert losses.score(case) == pytest.approx(3 / 4)
+    assert score_of_release(losses, case) == pytest.approx(3 / 4)
     with pytest.raises(InconclusiveError, match="no test table"):
-        metric.score(case_of(table, tree))
+        score_of_release(metric, case_of(table, tree))

@@ -31,6 +31,7 @@ from leafgate_structure import (
     SmallestLeaf,
     by_chance,
 )
+from scoring import score_of_release
 from sklearn_release import case_of, release_of, table_of_numbers
 
 FEW = 10
@@ -79,7 +80,7 @@ def flags_by_sacro(model: Any, of: People) -> Flags:
 
 def kept(metric: Metric, case: ScoringContext) -> bool:
     """Does the limit hold?"""
-    score = metric.score(case)
+    score = score_of_release(metric, case)
     assert isinstance(score, float)
     return metric.holds(score)
 
@@ -95,7 +96,7 @@ def flags_by_limits(case: ScoringContext, *, single: bool) -> Flags:
         "degrees_of_freedom": ResidualDegreesOfFreedom(at_least=FEW),
     }
     flags = {name: not kept(metric, case) for name, metric in limits.items()}
-    distance = GeneralisationGap(form="losses", at_most=0).score(case)
+    distance = score_of_release(GeneralisationGap(form="losses", at_most=0), case)
     assert case.test is not None
     return flags | {"losses": by_chance(distance, case.table.people, case.test.people) < 0.05}
 
@@ -156,8 +157,8 @@ def test_settings_that_a_model_declares_are_judged_as_they_stand(model: Any, cha
     table = table_of_numbers(of.x, of.y)
     metric = RiskySettings(at_most=0)
     case = case_of(release_of(model, table), table)
-    assert metric.score(case) == changes
-    assert all(each["from"] == "declared" for each in metric.evidence(case, 0.0)["settings"].values())
+    assert score_of_release(metric, case) == changes
+    assert all(each["from"] == "declared" for each in metric.score(case).evidence["settings"].values())
 
 
 def test_settings_in_a_models_file_are_declared() -> None:
@@ -167,7 +168,7 @@ def test_settings_in_a_models_file_are_declared() -> None:
     read = read_foreign(written(replace(from_sklearn(model), features=("x0", "x1", "x2", "x3"))), "model")
     case = case_of(translated(read, b"", table.schema, {}, "model").release, table)
     metric = RiskySettings(at_most=0)
-    assert metric.score(case) == 1
-    settings = metric.evidence(case, 0.0)["settings"]
+    assert score_of_release(metric, case) == 1
+    settings = metric.score(case).evidence["settings"]
     assert settings["n_estimators"] == {"value": 20.0, "from": "declared"}
     assert settings["bootstrap"] == {"value": "no", "from": "declared"}

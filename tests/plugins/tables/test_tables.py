@@ -24,6 +24,7 @@ from leafgate_protection import Confidence, KAnonymity
 from leafgate_tables import Mondrian, PublishedTable, Tds
 from oracles import Cell, People, people_of, persons
 from random_tables import categorical, numeric, table_of, tables
+from scoring import scores_of_people
 from survey import PEOPLE, ROWS, survey
 
 NO_CLASS: dict[str, Any] = {"build": {"use": "table"}, "data.columns.ill.role": "sensitive"}
@@ -81,10 +82,10 @@ def cases(release: Release, table: Table, known: AdversaryKnowledge) -> list[tup
 def test_a_raw_table_protects_as_far_as_people_share_their_public_cells(table: Table) -> None:
     names = [column.name for column in table.schema.columns]
     for belief, case in cases(released(table), table, grant_knowledge(table)):
-        k = KAnonymity(at_least=1).score(case)
+        k = scores_of_people(KAnonymity(at_least=1), case)
         secret = secret_of(belief)
-        found = None if secret is None else Confidence(at_most=1).score(case)
-        diverse = None if secret is None else LDiversity(form="distinct", at_least=1).score(case)
+        found = None if secret is None else scores_of_people(Confidence(at_most=1), case)
+        diverse = None if secret is None else scores_of_people(LDiversity(form="distinct", at_least=1), case)
         for row, people in alike(table, names):
             assert k[row] == sum(n for _, n in people)
             if secret is not None and found is not None and diverse is not None:
@@ -101,7 +102,7 @@ def test_columns_that_are_left_out_link_nobody_and_tell_nothing(
     release, known = released(table, names), grant_knowledge(table, distribution=distribution)
     assert records_of(release).columns == tuple(names)
     for belief, case in cases(release, table, known):
-        k, secret = KAnonymity(at_least=1).score(case), secret_of(belief)
+        k, secret = scores_of_people(KAnonymity(at_least=1), case), secret_of(belief)
         for row, people in alike(table, names):
             assert k[row] == sum(n for _, n in people)
             if secret is None:

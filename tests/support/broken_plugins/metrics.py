@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from leafgate.api.context import ScoringContext
-from leafgate.api.metrics import AtLeast, Example, Metric, ReleaseAtLeast
+from leafgate.api.metrics import AtLeast, Example, Metric, ReleaseAtLeast, Score
 from leafgate.errors import InconclusiveError
 
 if TYPE_CHECKING:
@@ -26,7 +26,15 @@ class Doubt(AtLeast):
         Example({"flu": 4}, {"flu": 5, "cold": 5}, 0.25, believed={"flu": 0.75, "cold": 0.25}),
     )
 
-    def score(self, case: ScoringContext) -> pd.Series:
+    def score(self, case: ScoringContext) -> Score:
+        return Score(people=self.numbers(case), evidence=self.details(case))
+
+    def details(self, case: ScoringContext) -> Any:
+        """The evidence."""
+        return {}
+
+    def numbers(self, case: ScoringContext) -> pd.Series:
+        """The score of each person."""
         import numpy as np
         import pandas as pd
 
@@ -43,22 +51,22 @@ class WrongExample(Doubt):
 class Reversed(Doubt):
     """Takes certainty for safety."""
 
-    def score(self, case: ScoringContext) -> pd.Series:
+    def numbers(self, case: ScoringContext) -> pd.Series:
         return case.posterior.max(axis=1)
 
 
 class LikesHalf(Doubt):
     """Finds a person safest of whom half is known."""
 
-    def score(self, case: ScoringContext) -> pd.Series:
-        return 2 - (super().score(case) - 0.3).abs()
+    def numbers(self, case: ScoringContext) -> pd.Series:
+        return 2 - (super().numbers(case) - 0.3).abs()
 
 
 class WritesTable(Doubt):
     """Sorts out what it has seen of the table."""
 
-    def score(self, case: ScoringContext) -> pd.Series:
-        found = super().score(case)
+    def numbers(self, case: ScoringContext) -> pd.Series:
+        found = super().numbers(case)
         case.table.frame["seen"] = True
         return found
 
@@ -66,8 +74,8 @@ class WritesTable(Doubt):
 class WritesChances(Doubt):
     """Rounds the chances where they stand."""
 
-    def score(self, case: ScoringContext) -> pd.Series:
-        found = super().score(case)
+    def numbers(self, case: ScoringContext) -> pd.Series:
+        found = super().numbers(case)
         case.posterior.iloc[:, 0] = 0.0
         return found
 
@@ -75,80 +83,80 @@ class WritesChances(Doubt):
 class CountsRows(Doubt):
     """How many rows are in each group, however many people share them."""
 
-    def score(self, case: ScoringContext) -> pd.Series:
+    def numbers(self, case: ScoringContext) -> pd.Series:
         return case.equivalence_class.groupby(case.equivalence_class).transform("size").astype(float)
 
 
 class ByPosition(Doubt):
     """Leaves out whoever stands in the first group by the first column."""
 
-    def score(self, case: ScoringContext) -> pd.Series:
+    def numbers(self, case: ScoringContext) -> pd.Series:
         import pandas as pd
 
         first = pd.Series(pd.factorize(case.table.frame.iloc[:, 0])[0])
-        return super().score(case) + (first == 0)
+        return super().numbers(case) + (first == 0)
 
 
 class FirstValue(Doubt):
     """Looks at the value that is declared first, and at no other."""
 
-    def score(self, case: ScoringContext) -> pd.Series:
+    def numbers(self, case: ScoringContext) -> pd.Series:
         return 1 - case.posterior.iloc[:, 0]
 
 
 class GlobalCoins(Doubt):
     """Draws from the random numbers that all share."""
 
-    def score(self, case: ScoringContext) -> pd.Series:
+    def numbers(self, case: ScoringContext) -> pd.Series:
         import numpy as np
 
-        return super().score(case) - 0.1 * np.random.random()
+        return super().numbers(case) - 0.1 * np.random.random()
 
 
 class CallsOut(Doubt):
     """Asks for another machine's address."""
 
-    def score(self, case: ScoringContext) -> pd.Series:
+    def numbers(self, case: ScoringContext) -> pd.Series:
         with suppress(OSError):
             socket.getaddrinfo("leafgate.invalid", 80)
-        return super().score(case)
+        return super().numbers(case)
 
 
 class Restless(Doubt):
     """Tosses coins that nobody can toss again."""
 
-    def score(self, case: ScoringContext) -> pd.Series:
+    def numbers(self, case: ScoringContext) -> pd.Series:
         import numpy as np
 
-        return super().score(case) - np.random.default_rng().uniform(0, 0.1)
+        return super().numbers(case) - np.random.default_rng().uniform(0, 0.1)
 
 
 class ByHash(Doubt):
     """Adds what Python makes of a text: in every process another number."""
 
-    def score(self, case: ScoringContext) -> pd.Series:
-        return super().score(case) - hash("leafgate") % 2**40 / 2**50
+    def numbers(self, case: ScoringContext) -> pd.Series:
+        return super().numbers(case) - hash("leafgate") % 2**40 / 2**50
 
 
 class EndsOnly(Doubt):
     """Looks at the values that are declared first and last."""
 
-    def score(self, case: ScoringContext) -> pd.Series:
+    def numbers(self, case: ScoringContext) -> pd.Series:
         return 1 - case.posterior.iloc[:, [0, -1]].max(axis=1)
 
 
 class Clipped(Doubt):
     """Lets nobody be known for certain."""
 
-    def score(self, case: ScoringContext) -> pd.Series:
-        return super().score(case).clip(lower=0.05)
+    def numbers(self, case: ScoringContext) -> pd.Series:
+        return super().numbers(case).clip(lower=0.05)
 
 
 class ByPlace(Doubt):
     """Spares whoever stands first."""
 
-    def score(self, case: ScoringContext) -> pd.Series:
-        found = super().score(case)
+    def numbers(self, case: ScoringContext) -> pd.Series:
+        found = super().numbers(case)
         found.iloc[0] += 0.25
         return found
 
@@ -158,70 +166,70 @@ class Unproven(Doubt):
 
     examples = ()
 
-    def score(self, case: ScoringContext) -> pd.Series:
-        return super().score(case) + 1
+    def numbers(self, case: ScoringContext) -> pd.Series:
+        return super().numbers(case) + 1
 
 
 class SpillsRow(Doubt):
     """Tells everybody where the first person lives."""
 
-    def evidence(self, case: ScoringContext, scores: Any) -> Any:
+    def details(self, case: ScoringContext) -> Any:
         return {"who": f"somebody in {case.table.frame.iloc[0].get('town', '')}"}
 
 
 class SpillsCount(Doubt):
     """Tells everybody how few people there are in a group."""
 
-    def evidence(self, case: ScoringContext, scores: Any) -> Any:
+    def details(self, case: ScoringContext) -> Any:
         return {"smallest": int(case.weight.groupby(case.equivalence_class).sum().min())}
 
 
 class EvidenceOfRows(Doubt):
     """Tells of rows, however many people share them."""
 
-    def evidence(self, case: ScoringContext, scores: Any) -> Any:
+    def details(self, case: ScoringContext) -> Any:
         return {"rows": len(case.table)}
 
 
 class NotANumber(Doubt):
     """Divides by how many are alone, who may be none."""
 
-    def score(self, case: ScoringContext) -> pd.Series:
+    def numbers(self, case: ScoringContext) -> pd.Series:
         import numpy as np
 
-        return super().score(case) * np.nan
+        return super().numbers(case) * np.nan
 
 
 class OneForAll(Doubt):
     """Gives one number where there should be one for each."""
 
-    def score(self, case: ScoringContext) -> Any:
-        return super().score(case).min()
+    def numbers(self, case: ScoringContext) -> Any:
+        return super().numbers(case).min()
 
 
 class Crashes(Doubt):
     """Takes a population for granted."""
 
-    def score(self, case: ScoringContext) -> pd.Series:
+    def numbers(self, case: ScoringContext) -> pd.Series:
         assert len(case.known.population.weight)  # type: ignore[union-attr]
-        return super().score(case)
+        return super().numbers(case)
 
 
 class Untold(Doubt):
     """Has evidence that nothing can write down."""
 
-    def evidence(self, case: ScoringContext, scores: Any) -> Any:
-        return {"scores": scores}
+    def details(self, case: ScoringContext) -> Any:
+        return {"scores": self.numbers(case)}
 
 
 class ByTheBelief(Doubt):
     """Reads the belief itself, which is never the composition."""
 
-    def score(self, case: ScoringContext) -> pd.Series:
+    def numbers(self, case: ScoringContext) -> pd.Series:
         from dataclasses import replace
 
         own = replace(case, scored="derived")
-        return super().score(own)
+        return super().numbers(own)
 
 
 class NoGroupsOnly(Doubt):
@@ -245,18 +253,43 @@ class ByTheTest(ReleaseAtLeast):
     formula = "people of the commonest class / people of the test table"
     source = "elementary"
 
-    def score(self, case: ScoringContext) -> float:
+    def score(self, case: ScoringContext) -> Score:
         import numpy as np
 
         if case.test is None:
             raise InconclusiveError("there is no test table")
         column = case.test.schema.having("class")[0].name
-        return float(np.bincount(case.test.codes(column), weights=case.test.weight).max() / case.test.people)
+        return Score(float(np.bincount(case.test.codes(column), weights=case.test.weight).max() / case.test.people))
+
+
+class Elsewhere(ByTheTest):
+    """States an interval that its own score is not in."""
+
+    def score(self, case: ScoringContext) -> Score:
+        found = super().score(case).value or 0.0
+        return Score(found, interval=(found + 0.1, found + 0.2))
+
+
+class BareNumbers(Doubt):
+    """Returns its numbers and no Score."""
+
+    def score(self, case: ScoringContext) -> Any:
+        return self.numbers(case)
+
+
+class OneOfTheRelease(Doubt):
+    """Scores people, and gives the number of a release."""
+
+    def score(self, case: ScoringContext) -> Score:
+        return Score(float(self.numbers(case).min()))
 
 
 BROKEN_METRICS: tuple[tuple[Metric, str], ...] = (
     (NotANumber(at_least=0), "scores"),
     (OneForAll(at_least=0), "scores"),
+    (BareNumbers(at_least=0), "scores"),
+    (OneOfTheRelease(at_least=0), "scores"),
+    (Elsewhere(at_least=0), "scores"),
     (Untold(at_least=0), "scores"),
     (Restless(at_least=0), "repeats"),
     (ByHash(at_least=0), "repeats_elsewhere"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from leafgate.api import (
     AdversaryKnowledge,
@@ -13,14 +13,12 @@ from leafgate.api import (
     InconclusiveError,
     Metric,
     Release,
+    Score,
     ScoringContext,
     SecretBelief,
     hookimpl,
     leaves,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 leafgate_api = ">=2,<3"
 
@@ -57,11 +55,11 @@ class Surprise(AtLeast):
     source = "elementary"
     examples = (Example({"flu": 4}, {"flu": 5, "cold": 5}, 0.25, believed={"flu": 0.75, "cold": 0.25}),)
 
-    def score(self, case: ScoringContext) -> pd.Series:
+    def score(self, case: ScoringContext) -> Score:
         import pandas as pd
 
         rows = zip(case.posterior.to_dict("records"), case.truth, strict=True)
-        return pd.Series([1 - posterior[truth] for posterior, truth in rows])
+        return Score(people=pd.Series([1 - posterior[truth] for posterior, truth in rows]))
 
 
 @hookimpl
