@@ -21,7 +21,7 @@ from leafgate.errors import NoReleaseError
 from leafgate.session.run import Session
 from leafgate.types.schema import Column, Schema
 from leafgate.types.tree import Leaf, Node
-from leafgate_kadet import Kadet
+from leafgate_kadet.builder import Kadet
 
 pytestmark = pytest.mark.slow
 

@@ -12,9 +12,10 @@ import pytest
 from data_files import DATA
 from leafgate.engine.audit import Audit
 from leafgate.session.run import Session, open_session
-from leafgate_downgrading import CellAttack, Downgrading, Restoration, TreeInference
+from leafgate_downgrading.components import Downgrading
 from leafgate_downgrading.grid import encode_cells, table_cells
 from leafgate_downgrading.naive_bayes import columns_by_information, pair_counts
+from leafgate_downgrading.options import CellAttack, Restoration, TreeInference
 
 POLICY = Path(__file__).resolve().parents[1] / "policies" / "votes.yaml"
 

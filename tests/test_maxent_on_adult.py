@@ -20,9 +20,9 @@ from leafgate.session.run import Session, build_release, granted_knowledge, open
 from leafgate.types.arrays import Floats
 from leafgate.types.release import Level
 from leafgate.types.table import Table
-from leafgate_divergence import divergences
-from leafgate_maxent import MaxEnt
+from leafgate_divergence.metrics import divergences
 from leafgate_maxent.attack import posterior_of
+from leafgate_maxent.components import MaxEnt
 from leafgate_maxent.problem.build import Model, build_model
 from leafgate_maxent.problem.problem import Outcome, SolveSettings
 from leafgate_maxent.solve.active_set import solve

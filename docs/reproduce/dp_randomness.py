@@ -20,7 +20,7 @@ from leafgate.algorithms.routing import route
 from leafgate.types.release import Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table
-from leafgate_dp_random_trees import RandomTrees
+from leafgate_dp_random_trees.options import RandomTrees
 from leafgate_dp_random_trees.randomness import (
     LOG_LIMIT,
     Counters,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from leafgate.session.run import Session
 from leafgate.types.tree import CategoricalSplit, Leaf, Node, children
-from leafgate_divergence import divergences, floored
+from leafgate_divergence.metrics import divergences, floored
 from leafgate_maxent.problem.build import Model, build_model
 from leafgate_maxent.problem.problem import Outcome, SolveSettings
 from leafgate_maxent.solve.active_set import solve

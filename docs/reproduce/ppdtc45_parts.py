@@ -14,7 +14,7 @@ from leafgate.types.release import Release
 from leafgate.types.schema import Column, Schema
 from leafgate_ppdtc45.shared import SharedRecords
 from leafgate_ppdtc45.split_methods import Learner, direct_tree, threshold_tree
-from leafgate_reconstruction import BeDr, PcaDr, Posterior, SpectralFilter
+from leafgate_reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter
 from leafgate_reconstruction.metrics import interval
 from ppdtc45_setting import LAWS, ROWS, Codes, People, accuracy, drawn, noise_of, perturbed
 

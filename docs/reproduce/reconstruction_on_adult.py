@@ -26,9 +26,9 @@ from leafgate.types.noise import Law, Noise, noise_with
 from leafgate.types.release import Records, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table
-from leafgate_protection import Exposure
-from leafgate_reconstruction import BeDr, NormalisedRmse, PcaDr, Posterior, SpectralFilter
-from leafgate_reconstruction.metrics import intervals
+from leafgate_protection.metrics import Exposure
+from leafgate_reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter
+from leafgate_reconstruction.metrics import NormalisedRmse, intervals
 from writing import put, write_csv
 
 DOCS = Path(__file__).resolve().parents[1]

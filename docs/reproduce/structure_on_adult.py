@@ -29,7 +29,7 @@ from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.session.run import open_session
 from leafgate.types.schema import Schema
-from leafgate_structure import (
+from leafgate_structure.metrics import (
     ClassDisclosure,
     GeneralisationGap,
     ResidualDegreesOfFreedom,

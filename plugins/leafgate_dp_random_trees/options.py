@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from leafgate.api import AttackModel, OpenProbability, PositiveFloat, TreeBuilder
+from leafgate.api import (
+    AdversaryKnowledge,
+    AttackModel,
+    MechanismBelief,
+    Metric,
+    OpenProbability,
+    PositiveFloat,
+    Release,
+    ReleaseAtMost,
+    Score,
+    ScoringContext,
+    TreeBuilder,
+    lazy,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from leafgate.api import Table
+    from leafgate_dp_random_trees import builder, claim_check
+    from leafgate_dp_random_trees.distinguish import attack
+else:
+    builder, claim_check, attack = (
+        lazy(f"leafgate_dp_random_trees.{name}") for name in ("builder", "claim_check", "distinguish.attack")
+    )
+
 
 Combine = Literal["evidence", "normalised", "sum"]
 Structure = Literal["balanced", "random"]
@@ -121,3 +146,61 @@ class DistinguishOptions(AttackModel):
         'Jagielski, Ullman, Oprea, NeurIPS 2020; one run: Steinke, Nasr, Jagielski, "Privacy Auditing with One (1) '
         'Training Run", NeurIPS 2023'
     )
+
+
+class RandomTrees(RandomTreesOptions):
+    """Random trees with everybody's counts: no sampling, no threshold, no promise. To compare with."""
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        return builder.random_trees(self, table, rng)
+
+
+class DpRandomTrees(DpRandomTreesOptions):
+    """Random trees from samples that show no small number: differential privacy without noise."""
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        return builder.dp_random_trees(self, table, rng)
+
+
+class DpLaplaceTrees(DpLaplaceTreesOptions):
+    """Random trees with noise on every number: the usual way to differential privacy, to compare with."""
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        return builder.dp_laplace_trees(self, table, rng)
+
+
+class DifferentialPrivacy(ReleaseAtMost):
+    """The epsilon that a release's own numbers and their builder's options come to, accounted anew."""
+
+    use: Literal["differential_privacy"] = "differential_privacy"
+    delta: Delta = Field(1e-6, description="At which epsilon is accounted.")
+    neighbours: Neighbours = Field("add_remove", description="Tables that differ by a person more, or by one changed.")
+
+    stricter_less = frozenset({"delta"})
+    of_release = True
+    checks = "epsilon"
+    plain_failure = "the promise of differential privacy is weaker than what is asked for"
+    scale = "nats; infinite where a condition of the account does not hold"
+    interpretation = "1 is strong; 10 says little"
+    threat_model = DpRandomTrees.threat_model
+    formula = "the smallest e with P(release | with you) <= exp(e) P(release | without you) + delta, both ways round"
+    source = "Dwork, McSherry, Nissim, Smith, TCC 2006; the accounts: docs/privacy-accounting.md"
+
+    def score(self, case: ScoringContext) -> Score:
+        return claim_check.score(case, self.delta, self.neighbours)
+
+    @classmethod
+    def from_claim(cls, claim: Any) -> Metric:
+        """The claim without what stands in it to be compared: the printed theorem's epsilon."""
+        fields = {key: value for key, value in claim.items() if key != "theorem"} if isinstance(claim, dict) else claim
+        return super().from_claim(fields)
+
+
+class Distinguish(DistinguishOptions):
+    """Runs the builder on tables of its own, with a person and without, and tries to refute what it promises."""
+
+    def forecast(self, release: Release, known: AdversaryKnowledge) -> str:
+        return attack.forecast(self, release, known)
+
+    def infer(self, release: Release, known: AdversaryKnowledge) -> list[MechanismBelief]:
+        return [attack.distinguish(self, release, known)]

@@ -6,115 +6,11 @@ decides which groups may be published, and `equivalent_table` writes the k-anony
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
-
-from pydantic import Field
-
-from leafgate.api import PositiveInt, PruningConfidence, Release, TreeBuilder, hookimpl, lazy
-from leafgate_kadet import requirements
-from leafgate_kadet.requirements import AnyRequired
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from leafgate.algorithms.induction import encoding, growth, pruning
-    from leafgate.api import Table
-    from leafgate_kadet import equivalent_table as equivalent_tables
-    from leafgate_kadet import grow as growing
-    from leafgate_kadet import spans as spans_of_tree
-else:
-    encoding, growth, pruning = (
-        lazy(f"leafgate.algorithms.induction.{name}") for name in ("encoding", "growth", "pruning")
-    )
-    equivalent_tables, growing, spans_of_tree = (
-        lazy(f"leafgate_kadet.{name}") for name in ("equivalent_table", "grow", "spans")
-    )
-
+from leafgate.api import hookimpl
 
 leafgate_api = ">=2,<3"
 
 
-class Kadet(TreeBuilder):
-    """Grow a tree whose every group of people that cannot be told apart has at least k members."""
-
-    use: Literal["kadet"] = "kadet"
-    k: PositiveInt = Field(description="People in every non-empty group.")
-    measure: Literal["gain", "gain_ratio", "gini"] = Field("gain", description="What the best test has most of.")
-    average_gain: bool = Field(True, description="With gain_ratio: tests below the node's mean gain come last.")
-    prune: bool = Field(True, description="Error-based pruning by subtree replacement; it keeps k-anonymity.")
-    confidence: PruningConfidence = Field(0.25, description="Of pruning; smaller prunes more.")
-    publish_table: bool = Field(False, description="Publish the equivalent k-anonymous table beside the tree.")
-    max_spans: PositiveInt = Field(100_000, description="More groups than this: inconclusive.")
-    require: tuple[AnyRequired, ...] = Field(
-        (), description="What every group must satisfy besides: l_diversity, confidence, t_closeness, delta_disclosure."
-    )
-
-    stricter_more = frozenset({"k"})
-    measure_options = frozenset({"measure", "average_gain", "prune", "confidence"})
-    threat_model = (
-        "The adversary knows the public columns of everyone in the table, and the tree. Everyone whose private "
-        "cells could lead to the same set of (leaf, class) pairs forms one group."
-    )
-    formula = (
-        "every non-empty span population >= k, and whatever is required; best first by people x gain (or gain ratio)"
-    )
-    source = (
-        'A. Friedman, A. Schuster, R. Wolff, "k-Anonymous Decision Tree Induction", PKDD 2006, Algorithm 1; '
-        "departures: docs/sources.md"
-    )
-
-    def described(self) -> dict[str, Any]:
-        result = super().described()
-        required = [{"use": each.use, **each.claim()} for each in self.require]
-        return {key: value for key, value in result.items() if key != "require"} | (
-            {"require": required} if required else {}
-        )
-
-    def build(self, table: Table, rng: np.random.Generator) -> Release:
-        """The k-anonymous tree with exact counts, its claim and, if requested, the equivalent table.
-
-        Raises:
-            NoReleaseError: when no tree is k-anonymous.
-            InconclusiveError: when the tree has more than `max_spans` spans.
-        """
-        coded = encoding.encode(table)
-        root, spans = growing.grow(
-            coded,
-            table.schema,
-            requirements.admissible_of(coded, table.schema, self.k, self.require),
-            self.measure,
-            average_gain=self.average_gain,
-            max_spans=self.max_spans,
-        )
-        if self.prune:
-            pruning.prune(root, self.confidence)
-        records = (
-            equivalent_tables.equivalent_table(coded, table.schema, spans_of_tree.merge_spans(spans.all()))
-            if self.publish_table
-            else None
-        )
-        return Release(
-            builder=self.described(),
-            schema=table.schema,
-            trees=(growth.finished(coded, root, table.schema),),
-            selection={
-                "measure": self.measure,
-                "average_gain": self.average_gain and self.measure == "gain_ratio",
-                "k": self.k,
-                "pruned": self.prune,
-            },
-            guarantee=self._claims(),
-            records=records,
-        )
-
-    def _claims(self) -> dict[str, Any]:
-        """k, and every requirement under the name of the metric that checks it."""
-        claims: dict[str, Any] = {"k": self.k}
-        for required in self.require:
-            claims.setdefault(required.use, []).append(required.claim())
-        return claims
-
-
 @hookimpl
-def tree_builders() -> list[type[TreeBuilder]]:
-    return [Kadet]
+def tree_builders() -> dict[str, str]:
+    return {"kadet": "leafgate_kadet.builder:Kadet"}

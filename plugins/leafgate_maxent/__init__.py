@@ -7,99 +7,14 @@ with a certificate. `counting` weighs all integer data sets that satisfy the sam
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
-
-from pydantic import Field
-
-from leafgate.api import (
-    AdversaryKnowledge,
-    AttackModel,
-    GroupBelief,
-    PositiveFloat,
-    Release,
-    SecretBelief,
-    hookimpl,
-    lazy,
-)
-
-if TYPE_CHECKING:
-    from leafgate.api import Declarations
-    from leafgate_maxent import attack
-    from leafgate_maxent.problem import problem as problems
-else:
-    attack, problems = lazy("leafgate_maxent.attack"), lazy("leafgate_maxent.problem.problem")
+from leafgate.api import hookimpl
 
 leafgate_api = ">=2,<3"
 
-SOURCE = (
-    'Z. Zhu, W. Du, "Understanding Privacy Risk of Publishing Decision Trees", DBSec 2010, LNCS 6166, 33-48, '
-    "doi:10.1007/978-3-642-13739-6_3; departures: docs/sources.md"
-)
-THREAT = (
-    "The adversary has the release, the public columns of everyone in the table, and knows how the tree was "
-    "grown: that a node asks one column and not another says something of the people there."
-)
-
-
-class _TreeConstraintsAttack(AttackModel):
-    """What both attacks read: published trees, as constraints on the people who can be in each leaf."""
-
-    internal: bool = Field(True, description="Use that at every node the best test was chosen, where that is public.")
-
-    models = frozenset({"trees"})
-    parts = frozenset({"trees"})
-    needs = frozenset({"distribution", "people", "facts", "label_accuracies", "population"})
-    source = SOURCE
-
-
-class MaxEnt(_TreeConstraintsAttack):
-    """Believe what keeps to the leaves and to every choice of a test, and assumes nothing else."""
-
-    use: Literal["maxent"] = "maxent"
-    members: Literal["all", "subset"] = Field(
-        "all", description="Does the adversary know who was in the training data, or only the population?"
-    )
-    solver: Literal["auto", "structured", "gekko"] = Field(
-        "auto", description="The engine; auto: structured, checked by GEKKO on a small part."
-    )
-    starts: Annotated[int, Field(ge=1, le=1000)] = Field(4, description="Where the problem has many optima: starts.")
-    time_limit: PositiveFloat = Field(600.0, description="Seconds; then the audit is inconclusive.")
-
-    threat_model = THREAT
-    formula = (
-        "max -sum_q P(q) sum_x p(x|q) ln p(x|q) subject to what every leaf tells and to E(N, asked) <= E(N, other) "
-        "for every other test that competed at a node N"
-    )
-
-    def missing_requirements(self, plan: Declarations) -> str:
-        stranded = self.members != "all" and not plan.grants.population
-        return "`members: subset` needs `data.population`, of whom the adversary takes the people" if stranded else ""
-
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[GroupBelief | SecretBelief]:
-        settings = problems.SolveSettings(self.solver, self.starts, self.time_limit, known.seed)
-        return attack.infer(release, known, settings, internal=self.internal, members=self.members == "all")
-
-
-class Counting(_TreeConstraintsAttack):
-    """Count the data sets that agree with the release: everyone's value is a fact, not a fraction."""
-
-    use: Literal["counting"] = "counting"
-    most_states: Annotated[int, Field(ge=0)] = Field(
-        200_000, description="Parts with more combinations than this are sampled, not listed."
-    )
-    time_limit: PositiveFloat = Field(600.0, description="Seconds; then the audit is inconclusive.")
-
-    reads = frozenset({"exact"})
-    threat_model = THREAT + " It takes every data set that agrees with all of this for equally likely."
-    formula = "P(x | q) = the mean share of x among the people of q over all data sets that agree with everything told"
-
-    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[GroupBelief | SecretBelief]:
-        return attack.infer_counting(
-            release, known, internal=self.internal, most_states=self.most_states, time_limit=self.time_limit
-        )
-
 
 @hookimpl
-def attack_models() -> list[type[AttackModel]]:
-    return [MaxEnt, Counting]
+def attack_models() -> dict[str, str]:
+    return {
+        "maxent": "leafgate_maxent.components:MaxEnt",
+        "counting": "leafgate_maxent.components:Counting",
+    }

@@ -2,11 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, PlainValidator, model_validator
 
-from leafgate.api import Law, OpenProbability, PositiveFloat, PositiveInt, PruningConfidence, Strict, TreeBuilder
+from leafgate.api import (
+    BuildResult,
+    InconclusiveError,
+    Law,
+    OpenProbability,
+    PositiveFloat,
+    PositiveInt,
+    PruningConfidence,
+    ReleaseAtLeast,
+    Score,
+    ScoringContext,
+    Strict,
+    TreeBuilder,
+    lazy,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from leafgate.api import Table
+    from leafgate_ppdtc45 import builder, scoring
+else:
+    np, builder, scoring = lazy("numpy"), lazy("leafgate_ppdtc45.builder"), lazy("leafgate_ppdtc45.scoring")
+
 
 TINY = 1e-100
 """Smallest amount of noise that is accepted: squares of smaller numbers underflow."""
@@ -144,3 +167,45 @@ class Ppdtc45Options(TreeBuilder):
 
     def described(self) -> dict[str, Any]:
         return self.model_dump(mode="json", exclude_none=True)
+
+
+class Ppdtc45(Ppdtc45Options):
+    """Share everybody's numbers with noise on them, and learn from these a classifier for original numbers.
+
+    The release holds the model, the noise laws, and the shared records: they are what is really published.
+    """
+
+    def build(self, table: Table, rng: np.random.Generator) -> BuildResult:
+        return builder.build(self, table, rng)
+
+
+class AccuracyOnPerturbed(ReleaseAtLeast):
+    """The share of the people in `data.test` whose class is predicted from their shared numbers."""
+
+    use: Literal["accuracy_on_perturbed"] = "accuracy_on_perturbed"
+    paths: Literal["cuts", "random"] = Field(
+        "cuts", description="By the tree for shared numbers, or by the first tree along random paths."
+    )
+
+    threat_model = "None: this is what the release is good for."
+    plain_failure = "the release predicts from shared numbers too badly"
+    formula = "people of the test table predicted rightly / people of the test table, from 0 to 1"
+    source = "L. Liu, M. Kantarcioglu, B. Thuraisingham, HICSS 2009, section 6.6 and Table 7"
+
+    def sensitivity(self, case: ScoringContext) -> float:
+        return 0.0 if case.test is None else 1 / case.test.people
+
+    def score(self, case: ScoringContext) -> Score:
+        """People predicted rightly over people; where the test table is original, noise is drawn by the policy's seed.
+
+        Raises InconclusiveError without a test table, without noise, and without a model of the kind asked for.
+        """
+        table, release = case.require_test(), case.release
+        if not release.noise:
+            raise InconclusiveError(
+                "the release publishes no noise law", remedy="this is for releases of shared numbers"
+            )
+        rng = np.random.default_rng(case.known.seed)
+        test = table if case.noisy_test else scoring.perturb_test_table(table, release, rng)
+        right = scoring.predict_perturbed(release, test, self.paths, rng) == test.codes(release.target)
+        return Score(float(test.weight[right].sum() / test.people))

@@ -2,132 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, get_args
-
-from pydantic import Field
-
-from leafgate.api import (
-    NOT_STATED,
-    InconclusiveError,
-    Metric,
-    OwnersFile,
-    PolicyFile,
-    ReleaseAtMost,
-    ReleaseError,
-    Score,
-    ScoringContext,
-    Severity,
-    Strict,
-    TreeBuilder,
-    hookimpl,
-)
-from leafgate.app import Encoding
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from leafgate.api import ModelReader, Table
-    from leafgate.app import LoadedRelease
-
+from leafgate.api import hookimpl
 
 leafgate_api = ">=2,<3"
 
 
-class TrainedBy(Strict):
-    """What of a model's training its file does not record."""
-
-    subsample: float = Field(
-        1.0, gt=0, le=1, description="Each tree was grown on this share of the table's people, drawn at random."
-    )
-    weighted: bool = Field(
-        False, description="People had weights that the file does not tell: only numbers of people are compared."
-    )
-
-
-class Published(TreeBuilder):
-    """Read a release from a file instead of growing one; its bytes are audited as they are."""
-
-    use: Literal["published"] = "published"
-    path: PolicyFile = Field(description="The release file, or a fitted model's file, beside the policy or below.")
-
-    origins: OwnersFile | None = Field(
-        None, description="Whose its records are: the origins.json that an auditor's audit leaves beside a release."
-    )
-
-    encoding: dict[str, Encoding] = Field(
-        {}, description="Of a fitted model: what its features are, by their names, where neither file nor names tell."
-    )
-
-    trained_by: TrainedBy | None = Field(
-        None, description="Of a fitted model: how its rows were drawn or weighted, where its file does not record it."
-    )
-
-    public_algorithm = False
-
-    threat_model = "Whatever the file claims is checked; nothing in it is trusted."
-    formula = "the release is the file; of a fitted model what its trees say over the policy's columns"
-    source = "the formats of release files and model files: docs/file-formats.md"
-
-    @property
-    def wants_readers(self) -> bool:
-        return True
-
-    def build(
-        self, table: Table, rng: np.random.Generator, readers: Sequence[ModelReader] | None = None
-    ) -> LoadedRelease:
-        from leafgate.app import load_release
-
-        loaded = load_release(self.path, table.schema, self.encoding, table.people, readers)
-        if self.trained_by is not None:
-            loaded = self._trained(loaded, self.trained_by)
-        if self.origins is None:
-            return loaded
-        from leafgate.app import with_origins
-
-        return with_origins(loaded, self.origins, table)
-
-    def _trained(self, loaded: LoadedRelease, how: TrainedBy) -> LoadedRelease:
-        """The release, its file's numbers to be held against a part of the table, or against weights."""
-        if loaded.node_numbers is None:
-            raise ReleaseError(
-                "is no file of a fitted model, so nothing is to be said of its training",
-                place=self.path.name,
-                remedy="remove `build: {trained_by: ...}`",
-            )
-        numbers = replace(loaded.node_numbers, subsample=how.subsample, weighted=how.weighted)
-        return replace(loaded, node_numbers=numbers)
-
-
-class FileDisclosure(ReleaseAtMost):
-    """How many things a model's file tells beyond its predictions, of this severity or a worse one."""
-
-    use: Literal["file_disclosure"] = "file_disclosure"
-    severity: Severity = Field("high", description="low: all there is; high: of small groups and single people only.")
-
-    of_release = True
-    threat_model = "The adversary reads the file itself, not only what it predicts."
-    plain_failure = "the model's file tells more than it may"
-    formula = (
-        "number of things the file tells with this severity or a worse one; 0 for a release file of leafgate's own"
-    )
-    source = "formats and libraries, read as they write: docs/your-model.md"
-
-    def score(self, case: ScoringContext) -> Score:
-        order = get_args(Severity)
-        file = case.release.file
-        items = () if file is None else file.discloses
-        if NOT_STATED in items:
-            raise InconclusiveError("the reader of the file's format does not state what it tells besides predictions")
-        return Score(float(sum(order.index(item.severity) >= order.index(self.severity) for item in items)))
+@hookimpl
+def privacy_metrics() -> dict[str, str]:
+    return {"file_disclosure": "leafgate_published.components:FileDisclosure"}
 
 
 @hookimpl
-def privacy_metrics() -> list[type[Metric]]:
-    return [FileDisclosure]
-
-
-@hookimpl
-def tree_builders() -> list[type[TreeBuilder]]:
-    return [Published]
+def tree_builders() -> dict[str, str]:
+    return {"published": "leafgate_published.components:Published"}

@@ -6,20 +6,25 @@ what the noise leaves unknown, and how far estimates are off.
 
 from __future__ import annotations
 
-from leafgate.api import AttackModel, Metric, hookimpl
-from leafgate_reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter
-from leafgate_reconstruction.metrics import IntervalPrivacy, NormalisedRmse, PrivacyLoss
+from leafgate.api import hookimpl
 
 leafgate_api = ">=2,<3"
 
-__all__ = ["BeDr", "IntervalPrivacy", "NormalisedRmse", "PcaDr", "Posterior", "PrivacyLoss", "SpectralFilter"]
+
+@hookimpl
+def attack_models() -> dict[str, str]:
+    return {
+        "posterior": "leafgate_reconstruction.attacks:Posterior",
+        "spectral_filter": "leafgate_reconstruction.attacks:SpectralFilter",
+        "pca_dr": "leafgate_reconstruction.attacks:PcaDr",
+        "be_dr": "leafgate_reconstruction.attacks:BeDr",
+    }
 
 
 @hookimpl
-def attack_models() -> list[type[AttackModel]]:
-    return [Posterior, SpectralFilter, PcaDr, BeDr]
-
-
-@hookimpl
-def privacy_metrics() -> list[type[Metric]]:
-    return [IntervalPrivacy, PrivacyLoss, NormalisedRmse]
+def privacy_metrics() -> dict[str, str]:
+    return {
+        "interval_privacy": "leafgate_reconstruction.metrics:IntervalPrivacy",
+        "privacy_loss": "leafgate_reconstruction.metrics:PrivacyLoss",
+        "normalised_rmse": "leafgate_reconstruction.metrics:NormalisedRmse",
+    }

@@ -6,16 +6,15 @@ what both share.
 
 from __future__ import annotations
 
-from leafgate.api import TreeBuilder, hookimpl
-from leafgate_tables.mondrian import Mondrian
-from leafgate_tables.raw_table import PublishedTable
-from leafgate_tables.top_down_specialisation import Tds
+from leafgate.api import hookimpl
 
 leafgate_api = ">=2,<3"
 
-__all__ = ["Mondrian", "PublishedTable", "Tds"]
-
 
 @hookimpl
-def tree_builders() -> list[type[TreeBuilder]]:
-    return [Mondrian, PublishedTable, Tds]
+def tree_builders() -> dict[str, str]:
+    return {
+        "mondrian": "leafgate_tables.mondrian:Mondrian",
+        "table": "leafgate_tables.raw_table:PublishedTable",
+        "tds": "leafgate_tables.top_down_specialisation:Tds",
+    }

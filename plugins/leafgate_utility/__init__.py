@@ -2,118 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
-
-from leafgate.api import InconclusiveError, Metric, ReleaseAtLeast, Score, ScoringContext, hookimpl, lazy
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from leafgate.algorithms import prediction
-    from leafgate.api import Floats, Release, Table
-else:
-    np, prediction = lazy("numpy"), lazy("leafgate.algorithms.prediction")
+from leafgate.api import hookimpl
 
 leafgate_api = ">=2,<3"
 
-NOISY_REMEDY = "use accuracy_on_perturbed"
-"""What to do where the test people's numbers have noise on them."""
-
-
-class Accuracy(ReleaseAtLeast):
-    """The share of the people in `data.test` whose class the released trees predict.
-
-    A person for whom no leaf predicts a class counts as an error.
-    """
-
-    use: Literal["accuracy"] = "accuracy"
-
-    threat_model = "None: this is what the release is good for."
-    plain_failure = "the release predicts too badly"
-    formula = "people of the test table predicted rightly / people of the test table, from 0 to 1"
-    source = "the usual definition"
-
-    def sensitivity(self, case: ScoringContext) -> float:
-        return 0.0 if case.test is None else 1 / case.test.people
-
-    def score(self, case: ScoringContext) -> Score:
-        test = case.require_exact_test(NOISY_REMEDY)
-        right = prediction.predict(case.release, test) == test.codes(case.release.target)
-        return Score(float(test.weight[right].sum() / test.people))
-
-
-class AreaUnderCurve(ReleaseAtLeast):
-    """How well the released trees rank the people in `data.test` by their class, where there are two.
-
-    People are ranked by the trees' votes for the second class against the first; people for whom no leaf predicts a
-    class are in the middle.
-    """
-
-    use: Literal["area_under_curve"] = "area_under_curve"
-
-    threat_model = "None: this is what the release is good for."
-    plain_failure = "the release separates the classes too badly"
-    formula = "the chance that a person of the second class is ranked above one of the first, ties counting one half"
-    source = 'Hanley, McNeil, "The Meaning and Use of the Area under a ROC Curve", Radiology 143(1), 1982'
-
-    def sensitivity(self, case: ScoringContext) -> float:
-        """One over the people of the rarer class: each of them moves the area by at most that."""
-        assert case.test is not None
-        return 1 / int(min(people.sum() for people in _people_of_each_class(case.release, case.test)))
-
-    def score(self, case: ScoringContext) -> Score:
-        test = case.require_exact_test(NOISY_REMEDY)
-        if len(case.release.classes) != 2:
-            raise InconclusiveError("there are not two classes", remedy="leave this out; `accuracy` takes any number")
-        people = _people_of_each_class(case.release, test)
-        votes = prediction.class_votes(_with_graded_leaves(case.release), test)
-        return Score(area_under_curve(_ranking(case.release, votes), *people))
-
-
-def area_under_curve(ranking: Floats, second: NDArray[np.int64], first: NDArray[np.int64]) -> float:
-    """How likely a person of the second class is ranked above one of the first, ties counting one half.
-
-    Args:
-        ranking: A number for each record; numbers that agree to 12 decimals are a tie.
-        second: How many people of the second class each record stands for, at least 1 in all.
-        first: The same for the first class.
-
-    Returns:
-        The area, from 0 to 1.
-
-    >>> area_under_curve(np.array([0.2, 0.5, 0.9]), np.array([0, 1, 1]), np.array([1, 1, 0]))
-    0.875
-    """
-    rank = np.unique(np.round(ranking, 12), return_inverse=True)[1]
-    people_second, people_first = (np.bincount(rank, weights=people) for people in (second, first))
-    below = np.cumsum(people_first) - people_first / 2
-    return float((people_second * below).sum() / (people_second.sum() * people_first.sum()))
-
-
-def _people_of_each_class(release: Release, test: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """People of the second class and of the first, for each record; InconclusiveError if a class has nobody."""
-    second = test.codes(release.target) == 1
-    people = test.weight * second, test.weight * ~second
-    if not people[0].sum() or not people[1].sum():
-        raise InconclusiveError("the test table has nobody of one class", place="data.test")
-    return people
-
-
-def _with_graded_leaves(release: Release) -> Release:
-    """The release; one tree, or trees that vote, rank by their leaves' shares where these are published."""
-    graded = release.publish.leaves in {"counts", "shares"} and release.combine in {"one", "vote"}
-    return replace(release, combine="mean_per_tree") if graded else release
-
-
-def _ranking(release: Release, votes: Floats) -> Floats:
-    if release.combine == "boost":
-        return np.asarray(np.nan_to_num(votes[:, 1] - votes[:, 0]))
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.nan_to_num(votes[:, 1] / votes.sum(axis=1), nan=0.5))
-
 
 @hookimpl
-def privacy_metrics() -> list[type[Metric]]:
-    return [Accuracy, AreaUnderCurve]
+def privacy_metrics() -> dict[str, str]:
+    return {
+        "accuracy": "leafgate_utility.metrics:Accuracy",
+        "area_under_curve": "leafgate_utility.metrics:AreaUnderCurve",
+    }

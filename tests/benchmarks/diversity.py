@@ -27,10 +27,10 @@ from leafgate.api.metrics import PersonMetric
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table, make_table
-from leafgate_diversity import BetaLikeness, DeltaDisclosure, LDiversity, TCloseness
-from leafgate_linking import Linking
-from leafgate_protection import KAnonymity
-from leafgate_tables import PublishedTable
+from leafgate_diversity.metrics import BetaLikeness, DeltaDisclosure, LDiversity, TCloseness
+from leafgate_linking.components import Linking
+from leafgate_protection.metrics import KAnonymity
+from leafgate_tables.raw_table import PublishedTable
 from scoring import scores_of_people
 from timing import command, seconds
 

@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from leafgate.types.schema import Column
-from leafgate_downgrading import Conditioning, NaiveBayes, Restoration, TreeInference
 from leafgate_downgrading.c45_missing import Node
 from leafgate_downgrading.grid import Cells
+from leafgate_downgrading.options import Conditioning, NaiveBayes, Restoration, TreeInference
 from leafgate_downgrading.search import Objective, Search, search_cells_to_withhold
 from timing import command
 

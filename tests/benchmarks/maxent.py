@@ -27,7 +27,7 @@ from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Level, Publish, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table
-from leafgate_baselines import Id3
+from leafgate_baselines.builders import Id3
 from leafgate_maxent.problem.build import build_model
 from leafgate_maxent.problem.problem import SolveSettings
 from leafgate_maxent.solve.active_set import solve

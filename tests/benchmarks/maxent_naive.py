@@ -29,7 +29,7 @@ from leafgate.session.run import read_tables
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Level, Publish, Release
 from leafgate.types.table import make_table
-from leafgate_baselines import Id3
+from leafgate_baselines.builders import Id3
 from leafgate_maxent.problem.build import build_model
 from naive_maxent import solve_naively
 from reduced_maxent import solve_reduced

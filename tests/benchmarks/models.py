@@ -24,7 +24,7 @@ from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.types.release import Release
 from leafgate.types.table import Table
-from leafgate_linking import Linking
+from leafgate_linking.components import Linking
 from leafgate_sklearn.estimators import from_sklearn
 from timing import command, markdown, paired
 

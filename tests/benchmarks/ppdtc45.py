@@ -15,7 +15,7 @@ import numpy as np
 from adult_rows import POLICIES
 from leafgate.session.run import open_session
 from leafgate.types.table import Table
-from leafgate_baselines import C45
+from leafgate_baselines.builders import C45
 from leafgate_ppdtc45.deconvolved_c45 import deconvolved_tree
 from leafgate_ppdtc45.options import NoiseOptions
 from leafgate_ppdtc45.shared import SharedRecords, noise_laws, share_table

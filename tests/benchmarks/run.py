@@ -24,9 +24,9 @@ from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Release
 from leafgate.types.table import Table, make_table
-from leafgate_kadet import Kadet
-from leafgate_linking import Linking
-from leafgate_protection import KAnonymity
+from leafgate_kadet.builder import Kadet
+from leafgate_linking.components import Linking
+from leafgate_protection.metrics import KAnonymity
 from scoring import scores_of_people
 from timing import Pair, markdown, paired, seconds, write_between
 

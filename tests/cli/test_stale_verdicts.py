@@ -152,7 +152,7 @@ class Dice(TreeBuilder):
     randomness = "system"
 
     def build(self, table, rng):
-        from leafgate_baselines import C45
+        from leafgate_baselines.builders import C45
         return C45().build(table, rng)
 
 @hookimpl

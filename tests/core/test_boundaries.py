@@ -14,6 +14,12 @@ import pytest
 TOP = Path(__file__).resolve().parents[2]
 CORE = TOP / "core" / "leafgate"
 PLUGINS = sorted(face.parent.name for face in (TOP / "plugins").glob("*/__init__.py"))
+CLASSES = {
+    f"{file.parent.name}.{file.stem}"
+    for name in ("builder", "builders", "components", "metrics")
+    for file in (TOP / "plugins").glob(f"*/{name}.py")
+}
+"""The modules of the classes that plugins offer by name."""
 HEAVY = {"numpy", "pandas", "pyarrow", "scipy", "sklearn", "duckdb", "cvxpy", "gekko", "matplotlib", "mlflow"}
 
 
@@ -126,9 +132,17 @@ def test_commands_that_touch_no_data_load_nothing_heavy(words: tuple[object, ...
     ("words", "needless"),
     [
         (("--version",), {"pydantic", "pluggy", "yaml", "leafgate.cli.audit", *PLUGINS}),
-        (("validate", TOP / "policies" / "mortgage.yaml"), {"leafgate.disclosure.schema", "leafgate_sweep.axes"}),
+        (("--help",), {"leafgate.api.components", "leafgate.types.table", "rich", *CLASSES}),
+        (
+            ("validate", TOP / "policies" / "mortgage.yaml"),
+            {
+                "leafgate.disclosure.schema",
+                "leafgate_sweep.axes",
+                *CLASSES - {"leafgate_kadet.builder", "leafgate_linking.components", "leafgate_protection.metrics"},
+            },
+        ),
     ],
-    ids=["--version", "validate"],
+    ids=["--version", "--help", "validate"],
 )
 def test_a_command_loads_no_module_of_the_others(words: tuple[object, ...], needless: set[str]) -> None:
     assert not loaded_by(RUN, *words, among=needless)

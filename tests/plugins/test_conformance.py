@@ -21,7 +21,7 @@ from leafgate.testing.scenarios.tables import survey
 from leafgate.testing.subjects import MANY
 from leafgate.types.release import Release
 from leafgate.types.table import Table
-from leafgate_dp_random_trees import DpLaplaceTrees
+from leafgate_dp_random_trees.options import DpLaplaceTrees
 
 OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "alpha_k_anonymity": ({"alpha": 0.5}, {"alpha": 0.5, "values": ["flu"]}),

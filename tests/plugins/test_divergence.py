@@ -26,7 +26,7 @@ from leafgate.testing.scenarios.contexts import cells_case
 from leafgate.types.evidence import PeopleCount
 from leafgate.types.report import Finding, Report
 from leafgate.types.schema import Column
-from leafgate_divergence import Divergence, Gain
+from leafgate_divergence.metrics import Divergence, Gain
 from random_tables import categorical, table_of
 from scoring import scores_of_people
 from standins import attack_that, finding, policy_document

@@ -22,12 +22,11 @@ from leafgate.types.release import Level, Publish, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table
 from leafgate.types.tree import Leaf, Node, NumericSplit, leaves
-from leafgate_ppdtc45 import Ppdtc45
 from leafgate_ppdtc45.builder import FLOOR, build, learn, naive_bayes
 from leafgate_ppdtc45.deconvolved_c45 import deconvolved_tree, reconstruct_distributions
 from leafgate_ppdtc45.em import em_rounds, noisy_column
 from leafgate_ppdtc45.growing import grow_by_probability, probability_below
-from leafgate_ppdtc45.options import NoiseOptions
+from leafgate_ppdtc45.options import NoiseOptions, Ppdtc45
 from leafgate_ppdtc45.party import SystemCoins
 from leafgate_ppdtc45.scoring import (
     classify_along_random_paths,

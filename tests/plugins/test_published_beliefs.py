@@ -28,9 +28,9 @@ from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Combine, Counted, Level, Publish, Records, Release
 from leafgate.types.table import Table
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node
-from leafgate_linking import Linking
-from leafgate_maxent import Counting, MaxEnt
-from leafgate_published import Published
+from leafgate_linking.components import Linking
+from leafgate_maxent.components import Counting, MaxEnt
+from leafgate_published.components import Published
 from random_tables import categorical, table_of, tables
 from random_trees import counted, forests
 

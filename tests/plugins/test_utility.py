@@ -22,7 +22,7 @@ from leafgate.engine.knowledge import grant_knowledge
 from leafgate.session.run import open_session
 from leafgate.types.release import Combine, Publish, Release
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf
-from leafgate_utility import AreaUnderCurve
+from leafgate_utility.metrics import AreaUnderCurve
 from random_tables import categorical, table_of
 from scoring import score_of_release
 from survey import write_policy

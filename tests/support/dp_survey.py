@@ -16,7 +16,7 @@ from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import BuildResult, Publish, Release
 from leafgate.types.schema import Column
 from leafgate.types.table import Table
-from leafgate_dp_random_trees import DifferentialPrivacy, DpLaplaceTrees, DpRandomTrees
+from leafgate_dp_random_trees.options import DifferentialPrivacy, DpLaplaceTrees, DpRandomTrees
 from random_tables import categorical, numeric, table_of
 from scoring import score_of_release
 

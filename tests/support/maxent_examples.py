@@ -8,7 +8,7 @@ from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Level, Release
 from leafgate.types.tree import CategoricalSplit
-from leafgate_baselines import Id3
+from leafgate_baselines.builders import Id3
 from literal_maxent import Floats
 from random_maxent import release_of
 from random_tables import categorical, table_of

@@ -11,7 +11,7 @@ from leafgate.algorithms.publication import published
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.release import Publish
 from leafgate.types.table import Table
-from leafgate_baselines import Id3
+from leafgate_baselines.builders import Id3
 from leafgate_maxent.presolve.fixed_cells import fixed_cells
 from leafgate_maxent.presolve.reduce import ActiveSet, reduce_problem
 from leafgate_maxent.problem.build import build_model

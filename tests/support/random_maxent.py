@@ -18,8 +18,8 @@ from leafgate.types.release import BuildResult, Level, Publish, Release
 from leafgate.types.schema import Column
 from leafgate.types.table import Table
 from leafgate.types.tree import Leaf, Node, NumericSplit
-from leafgate_baselines import C45, Id3
-from leafgate_kadet import Kadet
+from leafgate_baselines.builders import C45, Id3
+from leafgate_kadet.builder import Kadet
 from random_tables import categorical, hierarchies, numeric, records, table_of
 
 VALUES = ("none", "mild", "grave", "fatal")

@@ -21,7 +21,7 @@ from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.release import Release
 from leafgate.types.schema import Column, Schema, bin_names, bin_of, bins_between
 from leafgate.types.tree import Leaf, NumericSplit
-from leafgate_linking import Linking
+from leafgate_linking.components import Linking
 from random_tables import categorical, table_of
 from survey import survey
 from table_files import PUBLIC, read

@@ -17,8 +17,8 @@ from leafgate.models.lowering.release import lower_model
 from leafgate.types.release import Level, ModelFile, Publish, Release
 from leafgate.types.table import Table
 from leafgate.types.tree import Leaf
-from leafgate_baselines import C45
-from leafgate_tables import PublishedTable
+from leafgate_baselines.builders import C45
+from leafgate_tables.raw_table import PublishedTable
 from mortgage import RISK, TREE, fan, leaf, mortgage
 from random_tables import categorical, numeric, table_of, tables
 

@@ -43,7 +43,7 @@ from leafgate.models.lowering.release import lower_model
 from leafgate.models.scrub.scrub import minimise
 from leafgate.types.schema import Column, Schema, bin_names
 from leafgate.types.table import Table, make_table
-from leafgate_baselines import C45
+from leafgate_baselines.builders import C45
 from random_tables import categorical, numeric
 from sklearn_zoo import skops_bytes
 

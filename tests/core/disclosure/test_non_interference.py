@@ -25,9 +25,9 @@ from leafgate.session.run import audit_policy
 from leafgate.types.release import Counted, Level, Publish, Release
 from leafgate.types.table import Table
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf
-from leafgate_linking import Linking
-from leafgate_maxent import Counting, MaxEnt
-from leafgate_published import Published
+from leafgate_linking.components import Linking
+from leafgate_maxent.components import Counting, MaxEnt
+from leafgate_published.components import Published
 from random_tables import categorical, cells, table_of, tables
 from random_trees import forests
 

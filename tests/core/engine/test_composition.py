@@ -32,8 +32,8 @@ from leafgate.types.report import Finding, Report, SecondaryScore
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 from leafgate.types.tree import Node
-from leafgate_kadet import Kadet
-from leafgate_linking import Linking
+from leafgate_kadet.builder import Kadet
+from leafgate_linking.components import Linking
 from mortgage import TREE, mortgage
 from oracles import numbered, people_of, spans
 from random_tables import tables

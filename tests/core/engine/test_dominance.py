@@ -18,8 +18,8 @@ from dominance.properties import Failure, cases, check
 from dominance.trees import blank
 from leafgate.api import AdversaryKnowledge, Belief, Release, Score
 from leafgate.types.belief import SecretBelief
-from leafgate_linking import Linking
-from leafgate_published import FileDisclosure
+from leafgate_linking.components import Linking
+from leafgate_published.components import FileDisclosure
 
 CASES = {"builder": 14, "hand made": 20, "records": 5, "tree": 6, "names": 4}
 """How many seeds of each kind the suite tries; of the others `OTHERS`. `python -m dominance` tries any number."""

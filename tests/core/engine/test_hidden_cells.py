@@ -20,7 +20,7 @@ from leafgate.policy.protection import protected
 from leafgate.session.run import audit_policy
 from leafgate.types.release import BuildResult, Records
 from leafgate.types.report import Limit, Report
-from leafgate_protection import Confidence, Exposure, KAnonymity
+from leafgate_protection.metrics import Confidence, Exposure, KAnonymity
 from random_tables import table_of
 from standins import COLUMNS, ROWS, attack_that, finding, plugins_with, policy_with
 

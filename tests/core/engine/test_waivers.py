@@ -21,7 +21,7 @@ from leafgate.policy.load import load_policy, waiver_terms
 from leafgate.policy.waivers import Waiver, metric_of
 from leafgate.session.run import Session, audit_policy, open_session
 from leafgate.types.report import Finding
-from leafgate_protection import KAnonymity
+from leafgate_protection.metrics import KAnonymity
 from random_tables import table_of
 from standins import ROWS, attack_that, even, metric_that, plugins_with, policy_with
 from survey import survey

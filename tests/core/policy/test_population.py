@@ -26,8 +26,8 @@ from leafgate.types.release import Level, Publish
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node
-from leafgate_diversity import KMap, ReidentificationRisk
-from leafgate_linking import Linking
+from leafgate_diversity.metrics import KMap, ReidentificationRisk
+from leafgate_linking.components import Linking
 from oracles import numbered, people_of, persons, span
 from random_tables import Cell, categorical, cells, table_of, tables
 from random_trees import forests

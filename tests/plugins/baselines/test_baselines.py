@@ -16,7 +16,7 @@ from leafgate.algorithms.prediction import predict
 from leafgate.types.schema import Hierarchy
 from leafgate.types.table import Table
 from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, columns_asked, leaves
-from leafgate_baselines import C45, Id3
+from leafgate_baselines.builders import C45, Id3
 from naive_tree import Naive
 from questions import Measure, shape
 from random_tables import categorical, numeric, table_of, tables

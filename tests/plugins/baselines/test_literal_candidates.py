@@ -10,8 +10,8 @@ from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.release import Release
 from leafgate.types.table import Table
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf
-from leafgate_baselines import C45, Id3
-from leafgate_kadet import Kadet
+from leafgate_baselines.builders import C45, Id3
+from leafgate_kadet.builder import Kadet
 from literal_candidates import Comparison, split_information
 from literal_gains import excess
 from literal_maxent import model_of, truth_of, violation

@@ -25,7 +25,7 @@ from leafgate.session.run import audit_policy
 from leafgate.types.report import Finding, Report
 from leafgate.types.schema import Column, Hierarchy
 from leafgate.types.table import Table
-from leafgate_diversity import AlphaKAnonymity
+from leafgate_diversity.metrics import AlphaKAnonymity
 from random_tables import Cell, categorical, hierarchies, table_of
 from scoring import scores_of_people
 from survey import survey, write_policy

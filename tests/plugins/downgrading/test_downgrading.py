@@ -18,9 +18,10 @@ from command_line import leafgate
 from exhaustive import Tiny, fewest, holds, tiny, visible
 from leafgate.engine.audit import Audit
 from leafgate.session.run import open_session
-from leafgate_downgrading import Conditioning, Downgrading, NaiveBayes, Restoration, TreeInference
+from leafgate_downgrading.components import Downgrading
 from leafgate_downgrading.grid import HIDDEN, WITHHELD, Grid
 from leafgate_downgrading.metrics import class_errors
+from leafgate_downgrading.options import Conditioning, NaiveBayes, Restoration, TreeInference
 from leafgate_downgrading.search import Objective, Search, search_cells_to_withhold
 
 POLICIES = Path(__file__).resolve().parents[3] / "policies"

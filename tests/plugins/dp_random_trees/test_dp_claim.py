@@ -16,8 +16,8 @@ from leafgate.types.release import Publish, Records, Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, NumericSplit, leaves, map_leaves
-from leafgate_dp_random_trees import DifferentialPrivacy, RandomTrees
 from leafgate_dp_random_trees.accounting import Forest, at_delta
+from leafgate_dp_random_trees.options import DifferentialPrivacy, RandomTrees
 
 TABLE = survey()
 NARROW = replace(AGE, bounds=(0.0, 99.0))

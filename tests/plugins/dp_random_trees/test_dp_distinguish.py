@@ -22,7 +22,6 @@ from leafgate.types.belief import MechanismBelief
 from leafgate.types.release import BuildResult, Publish, Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
-from leafgate_dp_random_trees import Distinguish, RandomTrees
 from leafgate_dp_random_trees.distinguish.attack import (
     choose_test,
     claim_of,
@@ -35,6 +34,7 @@ from leafgate_dp_random_trees.distinguish.attack import (
 )
 from leafgate_dp_random_trees.distinguish.neighbours import neighbouring_tables
 from leafgate_dp_random_trees.mechanisms import Key, discrete_laplace, sample_counts
+from leafgate_dp_random_trees.options import Distinguish, RandomTrees
 from random_tables import categorical, table_of
 
 TABLE = survey(people=200)

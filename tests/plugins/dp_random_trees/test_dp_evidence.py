@@ -19,8 +19,8 @@ from leafgate.types.release import Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, leaves
-from leafgate_dp_random_trees import RandomTrees
 from leafgate_dp_random_trees.leaf_scores import impute_suppressed, leaf_scores
+from leafgate_dp_random_trees.options import RandomTrees
 from leafgate_dp_random_trees.structure import CUTS, assign_columns, balanced_structure_violations, draw_balanced_trees
 from random_tables import categorical, numeric, table_of
 

@@ -23,10 +23,10 @@ from leafgate.io.release_codec import serialize
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 from leafgate.types.tree import Leaf, columns_asked, leaves, map_leaves
-from leafgate_dp_random_trees import DpRandomTrees, RandomTrees
 from leafgate_dp_random_trees.accounting import at_delta, choose_forest
 from leafgate_dp_random_trees.leaf_scores import with_statistics
 from leafgate_dp_random_trees.mechanisms import Key, discrete_laplace, sample_counts
+from leafgate_dp_random_trees.options import DpRandomTrees, RandomTrees
 from leafgate_dp_random_trees.structure import draw_random_tree, random_structure_violations
 from random_tables import table_of
 

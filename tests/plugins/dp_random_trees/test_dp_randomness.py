@@ -27,8 +27,8 @@ from leafgate.types.arrays import Ids
 from leafgate.types.release import Release
 from leafgate.types.table import Table
 from leafgate.types.tree import Leaf, leaves, map_leaves
-from leafgate_dp_random_trees import DifferentialPrivacy
 from leafgate_dp_random_trees.mechanisms import Key, sample_counts
+from leafgate_dp_random_trees.options import DifferentialPrivacy
 from leafgate_dp_random_trees.randomness import (
     LEVEL,
     LOG_LIMIT,

@@ -13,7 +13,7 @@ from leafgate.errors import InconclusiveError, NoReleaseError
 from leafgate.types.schema import Hierarchy
 from leafgate.types.table import Table
 from leafgate.types.tree import Branch, CategoricalSplit, Node, NumericSplit
-from leafgate_kadet import Kadet
+from leafgate_kadet.builder import Kadet
 from leafgate_kadet.grow import grow
 from leafgate_kadet.requirements import admissible_of
 from mortgage import MARITAL_STATUS, RISK, SPORTS_CAR, TREE, fan, leaf, mortgage

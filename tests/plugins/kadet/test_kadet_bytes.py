@@ -15,7 +15,7 @@ from leafgate.io.release_codec import serialize
 from leafgate.types.release import Records, Release
 from leafgate.types.schema import Column, Hierarchy, Schema
 from leafgate.types.table import Table, make_table
-from leafgate_kadet import Kadet
+from leafgate_kadet.builder import Kadet
 from leafgate_linking.attack import link
 from oracles import Cell, Person, numbered, people_of, persons
 from random_tables import categorical, numeric, table_of, tables

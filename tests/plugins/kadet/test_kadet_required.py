@@ -25,8 +25,8 @@ from leafgate.session.run import audit_policy
 from leafgate.types.schema import Column, Hierarchy, Schema
 from leafgate.types.table import Table, make_table
 from leafgate.types.tree import CategoricalSplit, Node
-from leafgate_diversity import DeltaDisclosure, LDiversity, TCloseness
-from leafgate_kadet import Kadet
+from leafgate_diversity.metrics import DeltaDisclosure, LDiversity, TCloseness
+from leafgate_kadet.builder import Kadet
 from leafgate_kadet.grow import grow
 from leafgate_kadet.requirements import (
     ConfidenceRequired,
@@ -37,7 +37,7 @@ from leafgate_kadet.requirements import (
     admissible_of,
     make_requirement,
 )
-from leafgate_protection import Confidence
+from leafgate_protection.metrics import Confidence
 from literal_kadet import LiteralKadet
 from mortgage import MARITAL_STATUS, RISK, SPORTS_CAR, fan, leaf, mortgage
 from oracles import People, nodes, numbered, people_of, spans

@@ -14,9 +14,9 @@ from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.release import Counted, Level, Publish, Records, Release
 from leafgate.types.table import Table
 from leafgate.types.tree import Branch, CategoricalSplit, Node, NumericSplit
-from leafgate_linking import Linking
 from leafgate_linking.attack import link
-from leafgate_protection import KAnonymity
+from leafgate_linking.components import Linking
+from leafgate_protection.metrics import KAnonymity
 from mortgage import MARITAL_STATUS, PEOPLE, RISK, SPORTS_CAR, TREE, fan, leaf, mortgage
 from oracles import numbered
 from random_tables import categorical, numeric, table_of

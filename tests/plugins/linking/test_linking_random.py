@@ -13,8 +13,8 @@ from leafgate.engine.validation import validate_belief
 from leafgate.types.release import Combine, Counted, Level, Publish, Release
 from leafgate.types.table import Table, make_table
 from leafgate.types.tree import Node
-from leafgate_linking import Linking
 from leafgate_linking.attack import link
+from leafgate_linking.components import Linking
 from oracles import group_sizes, numbered, persons, spans
 from random_tables import categorical, numeric, table_of, tables
 from random_trees import counted, forests, trees

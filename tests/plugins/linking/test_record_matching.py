@@ -16,11 +16,11 @@ from leafgate.types.belief import SecretBelief
 from leafgate.types.release import Records, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table
-from leafgate_linking import Linking
 from leafgate_linking.attack import link
+from leafgate_linking.components import Linking
 from leafgate_linking.posterior import shares_of_matches
 from leafgate_linking.record_matching import Matches, matches
-from leafgate_tables import PublishedTable
+from leafgate_tables.raw_table import PublishedTable
 from oracles import Cell, Person, numbered, persons
 from random_tables import BOUNDS, NUMBERS, categorical, numeric, table_of, tables
 

@@ -16,7 +16,7 @@ from leafgate.types.adversary import AdversaryKnowledge, Fact
 from leafgate.types.release import Level, Publish, Release
 from leafgate.types.table import Table
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf
-from leafgate_baselines import Id3
+from leafgate_baselines.builders import Id3
 from leafgate_maxent.counting import diagnostics as sampling
 from leafgate_maxent.counting.closed_form import log_ways
 from leafgate_maxent.counting.diagnostics import convergence_of

@@ -8,7 +8,7 @@ from hypothesis import given
 
 from leafgate.types.release import Level
 from leafgate.types.tree import CategoricalSplit
-from leafgate_baselines import Id3
+from leafgate_baselines.builders import Id3
 from literal_casadi import solve_casadi
 from literal_counting import count
 from literal_gekko import solve_gekko

@@ -12,7 +12,7 @@ from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Level
 from leafgate.types.table import Table
-from leafgate_baselines import Id3
+from leafgate_baselines.builders import Id3
 from literal_casadi import solve_casadi
 from literal_counting import count
 from literal_gekko import solve_gekko

@@ -11,9 +11,9 @@ from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.evidence import AuditorOnly
 from leafgate.types.release import Level, Release
 from leafgate.types.tree import CategoricalSplit
-from leafgate_baselines import Id3
-from leafgate_maxent import MaxEnt
+from leafgate_baselines.builders import Id3
 from leafgate_maxent.attack import describe_split_constraint
+from leafgate_maxent.components import MaxEnt
 from leafgate_maxent.problem.problem import Problem
 from maxent_examples import FIGURE_1, example_1, mixed
 from maxent_parts import random_table

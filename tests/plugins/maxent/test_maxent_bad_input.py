@@ -18,8 +18,8 @@ from leafgate.types.adversary import AdversaryKnowledge, Fact
 from leafgate.types.release import Level, Publish, Release
 from leafgate.types.table import Table
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf
-from leafgate_baselines import Id3
-from leafgate_maxent import MaxEnt
+from leafgate_baselines.builders import Id3
+from leafgate_maxent.components import MaxEnt
 from maxent_examples import example_1, mixed
 from maxent_parts import random_table
 from random_maxent import release_of

@@ -11,7 +11,7 @@ from scipy.linalg import null_space
 
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.release import Level
-from leafgate_baselines import Id3
+from leafgate_baselines.builders import Id3
 from leafgate_maxent.presolve.fixed_cells import fixed_cells
 from leafgate_maxent.presolve.reduce import ActiveSet, ReducedProblem, reduce_problem
 from leafgate_maxent.solve.active_set import empty_active_set, violated

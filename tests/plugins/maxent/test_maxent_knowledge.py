@@ -12,8 +12,8 @@ from leafgate.errors import InconclusiveError
 from leafgate.types.adversary import Fact
 from leafgate.types.evidence import AuditorOnly
 from leafgate.types.release import Level
-from leafgate_baselines import Id3
-from leafgate_maxent import Counting, MaxEnt
+from leafgate_baselines.builders import Id3
+from leafgate_maxent.components import Counting, MaxEnt
 from maxent_examples import FIGURE_2, example_1, mixed
 from maxent_questions import answer, believed, problem_of
 from random_maxent import release_of

@@ -19,9 +19,9 @@ from leafgate.types.belief import secret_of
 from leafgate.types.evidence import AuditorOnly
 from leafgate.types.release import Counted, Level, Release
 from leafgate.types.table import Table
-from leafgate_baselines import Id3
-from leafgate_linking import Linking
-from leafgate_maxent import MaxEnt
+from leafgate_baselines.builders import Id3
+from leafgate_linking.components import Linking
+from leafgate_maxent.components import MaxEnt
 from leafgate_maxent.problem.problem import SolveSettings
 from leafgate_maxent.solve.active_set import solve
 from literal_maxent import Floats

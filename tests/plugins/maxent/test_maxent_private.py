@@ -17,9 +17,9 @@ from leafgate.types.belief import secret_of
 from leafgate.types.release import Release
 from leafgate.types.table import Table
 from leafgate.types.tree import columns_asked
-from leafgate_baselines import Id3
-from leafgate_kadet import Kadet
-from leafgate_maxent import MaxEnt
+from leafgate_baselines.builders import Id3
+from leafgate_kadet.builder import Kadet
+from leafgate_maxent.components import MaxEnt
 from literal_joint import Joint, joint_of, solve_joint
 from literal_maxent import Floats
 from maxent_questions import answer, built, problem_of, truth_in

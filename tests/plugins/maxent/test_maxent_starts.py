@@ -12,7 +12,7 @@ import pytest
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Level, Release
-from leafgate_baselines import Id3
+from leafgate_baselines.builders import Id3
 from leafgate_maxent.problem.problem import Outcome
 from leafgate_maxent.solve import active_set as processes
 from literal_casadi import solve_casadi

@@ -12,9 +12,10 @@ from leafgate.engine.knowledge import grant_knowledge
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Level, Release
 from leafgate.types.table import Table
-from leafgate_baselines import C45, Id3
-from leafgate_kadet import Kadet
-from leafgate_tables import Mondrian, Tds
+from leafgate_baselines.builders import C45, Id3
+from leafgate_kadet.builder import Kadet
+from leafgate_tables.mondrian import Mondrian
+from leafgate_tables.top_down_specialisation import Tds
 from literal_maxent import model_of, violation
 from maxent_questions import built, problem_of, truth_in
 from random_maxent import LEVELS, Case, cases, release_of, secret_tables, sklearn_cases

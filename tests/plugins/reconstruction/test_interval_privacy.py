@@ -19,18 +19,18 @@ from leafgate.session.run import audit_policy
 from leafgate.types.noise import Law, Noise, noise_with
 from leafgate.types.report import Report
 from leafgate.types.schema import Column
-from leafgate_linking import Linking
-from leafgate_protection import Confidence, Exposure
-from leafgate_reconstruction import (
-    BeDr,
+from leafgate_linking.components import Linking
+from leafgate_protection.metrics import Confidence, Exposure
+from leafgate_reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter
+from leafgate_reconstruction.metrics import (
+    Interval,
     IntervalPrivacy,
     NormalisedRmse,
-    PcaDr,
-    Posterior,
     PrivacyLoss,
-    SpectralFilter,
+    entropy_in,
+    entropy_shared,
+    interval,
 )
-from leafgate_reconstruction.metrics import Interval, entropy_in, entropy_shared, interval
 from noise_laws import density
 from random_tables import table_of
 from scoring import score_of_release, scores_of_people

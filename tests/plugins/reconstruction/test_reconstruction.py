@@ -9,8 +9,7 @@ import pytest
 
 from leafgate.api.components import AttackModel
 from leafgate.types.noise import Law, Noise, noise_with
-from leafgate_reconstruction import BeDr, PcaDr, Posterior, SpectralFilter
-from leafgate_reconstruction.attacks import normal_in_bins
+from leafgate_reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter, normal_in_bins
 from leafgate_reconstruction.estimators import (
     Moments,
     bayes_estimates,

@@ -18,8 +18,9 @@ from leafgate.types.noise import Law, Noise
 from leafgate.types.release import Release
 from leafgate.types.schema import Column, Schema, bin_of
 from leafgate.types.table import Table, make_table
-from leafgate_protection import Exposure
-from leafgate_reconstruction import BeDr, NormalisedRmse, PcaDr, Posterior, SpectralFilter
+from leafgate_protection.metrics import Exposure
+from leafgate_reconstruction.attacks import BeDr, PcaDr, Posterior, SpectralFilter
+from leafgate_reconstruction.metrics import NormalisedRmse
 from leafgate_reconstruction.posterior import bin_posterior
 from scoring import scores_of_people
 from shared_tables import (

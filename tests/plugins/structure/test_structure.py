@@ -21,9 +21,9 @@ from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.release import Level, Publish, Release
 from leafgate.types.table import Table
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
-from leafgate_linking import Linking
-from leafgate_protection import KAnonymity
-from leafgate_structure import (
+from leafgate_linking.components import Linking
+from leafgate_protection.metrics import KAnonymity
+from leafgate_structure.metrics import (
     ClassDisclosure,
     GeneralisationGap,
     ResidualDegreesOfFreedom,

@@ -23,7 +23,7 @@ from leafgate.api import Metric, ScoringContext
 from leafgate.models.formats.native import written
 from leafgate.models.lowering.release import lower_model as translated
 from leafgate.types.release import Counted
-from leafgate_structure import (
+from leafgate_structure.metrics import (
     ClassDisclosure,
     GeneralisationGap,
     ResidualDegreesOfFreedom,

@@ -23,12 +23,12 @@ from leafgate.types.release import Publish, Records, Release
 from leafgate.types.schema import Column, Hierarchy, Schema
 from leafgate.types.table import Table, make_table
 from leafgate.types.tree import leaves
-from leafgate_linking import Linking
 from leafgate_linking.attack import link
-from leafgate_protection import KAnonymity
-from leafgate_tables import Mondrian, Tds
+from leafgate_linking.components import Linking
+from leafgate_protection.metrics import KAnonymity
 from leafgate_tables.generalisation import Generalisation
-from leafgate_tables.top_down_specialisation import specialise
+from leafgate_tables.mondrian import Mondrian
+from leafgate_tables.top_down_specialisation import Tds, specialise
 from literal_generalising import Box, LiteralMondrian, LiteralTds, between, published_cells, smallest
 from naive_tree import Naive
 from oracles import Cell, Person, leaf_at, numbered, path_of, people_of, persons, spans

@@ -18,10 +18,12 @@ from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.belief import Belief, secret_of
 from leafgate.types.release import Records, Release
 from leafgate.types.table import Table
-from leafgate_diversity import LDiversity
-from leafgate_linking import Linking
-from leafgate_protection import Confidence, KAnonymity
-from leafgate_tables import Mondrian, PublishedTable, Tds
+from leafgate_diversity.metrics import LDiversity
+from leafgate_linking.components import Linking
+from leafgate_protection.metrics import Confidence, KAnonymity
+from leafgate_tables.mondrian import Mondrian
+from leafgate_tables.raw_table import PublishedTable
+from leafgate_tables.top_down_specialisation import Tds
 from oracles import Cell, People, people_of, persons
 from random_tables import categorical, numeric, table_of, tables
 from scoring import scores_of_people

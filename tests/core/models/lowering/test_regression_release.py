@@ -36,7 +36,7 @@ from leafgate.types.release import Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table
 from leafgate.types.tree import Leaf, Node, NumericSplit, map_leaves
-from leafgate_linking import Linking
+from leafgate_linking.components import Linking
 from sklearn_zoo import skops_bytes
 
 EDGES = (0.0, 20.0, 40.0, 60.0, 200.0)
