@@ -13,7 +13,10 @@ from leafgate.api import (
     AdversaryKnowledge,
     AtLeast,
     GroupBelief,
+    MembershipBelief,
+    Metric,
     Release,
+    ReleaseAtMost,
     Score,
     ScoringContext,
     SecretBelief,
@@ -100,7 +103,43 @@ class Best(AtLeast):
         return Score(people=case.posterior.max(axis=1))
 
 
-@pytest.mark.parametrize("metric", [GroupSizes(at_least=0), Best(at_least=0)], ids=lambda metric: metric.use)
-def test_a_metric_is_run_on_the_types_it_judges_alone(metric: AtLeast) -> None:
+class Guessed(ReleaseAtMost):
+    """The area under the curve of an attack's scores of candidates."""
+
+    use: str = "guessed"
+
+    judges = frozenset({MembershipBelief})
+    threat_model = "Whatever the attack it judges assumes."
+
+    def score(self, case: ScoringContext) -> Score:
+        inside, scores = case.membership.in_table, case.require_belief(MembershipBelief).scores
+        above = np.sign(scores[inside][:, None] - scores[~inside][None, :])
+        return Score(float((above.mean() + 1) / 2))
+
+
+class GuessedReversed(Guessed):
+    """Takes a good guess for a bad one."""
+
+    def score(self, case: ScoringContext) -> Score:
+        return Score(1 - (super().score(case).value or 0.0))
+
+
+METRIC_CHECKS = ["scores", "sees_a_leak", "any_row_order", "leaves_inputs_alone", "repeats"]
+
+
+@pytest.mark.parametrize("name", METRIC_CHECKS)
+def test_a_metric_of_candidates_conforms(name: str) -> None:
+    next(check for check in conformance(Guessed(at_most=1)) if check.name == name)()
+
+
+def test_a_metric_of_candidates_must_see_who_is_guessed() -> None:
+    with pytest.raises(NonConformance, match="no worse"):
+        next(check for check in conformance(GuessedReversed(at_most=1)) if check.name == "sees_a_leak")()
+
+
+@pytest.mark.parametrize(
+    "metric", [Guessed(at_most=1), GroupSizes(at_least=0), Best(at_least=0)], ids=lambda metric: metric.use
+)
+def test_a_metric_is_run_on_the_types_it_judges_alone(metric: Metric) -> None:
     judged = {kind.belief for kind in SHOWN_CASES if kind.name in dict(MetricSubject(metric).instances())}
     assert judged == cast(Any, metric.judges)
