@@ -303,7 +303,7 @@ class MetricSubject(Subject[CaseKind, ScoringContext, str]):
     )
 
     def instances(self) -> Iterator[tuple[str, CaseKind]]:
-        if self.of_people:
+        if self.component.judges:
             return ((kind.name, kind) for kind in SHOWN_CASES if kind.belief in self.component.judges)
         scenarios = (*SETTINGS, *self.more)
         return ((s.name, CaseKind(s.name, partial(release_case, s), s.labels)) for s in scenarios)

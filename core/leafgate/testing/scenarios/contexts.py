@@ -13,10 +13,10 @@ from leafgate.api.context import ScoringContext
 from leafgate.api.metrics import Example
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import records_of_cells
-from leafgate.testing.scenarios import SETTINGS, Instance, Scenario, unchanged
+from leafgate.testing.scenarios import MEMBERS, SETTINGS, Instance, Scenario, unchanged
 from leafgate.testing.scenarios.tables import OLDEST, written_out
 from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.belief import Belief, CellBelief, GroupBelief, SecretBelief
+from leafgate.types.belief import Belief, CellBelief, GroupBelief, MembershipBelief, SecretBelief
 from leafgate.types.release import Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table, typed_column
@@ -109,10 +109,24 @@ def groups_case(learned: Learned, change: Change = unchanged) -> ScoringContext:
     return replace(case, belief=groups)
 
 
+def candidates_case(learned: Learned, change: Change = unchanged) -> ScoringContext:
+    """Of who is in the table: nothing, so that all candidates score alike; half of it; or all of it."""
+    world = MEMBERS.world(change)
+    candidates, membership = world.drawn
+    known = replace(world.known, candidates=candidates)
+    inside = membership.in_table.astype(float)
+    known_of = (
+        np.arange(len(inside)) % 2 == 0 if learned.startswith("half") else np.full(len(inside), SHARE[learned] > 0)
+    )
+    belief = MembershipBelief(np.where(known_of, inside, 0.5))
+    return ScoringContext(world.table, world.table, world.release, known, belief, _membership=membership)
+
+
 SHOWN_CASES = (
     CaseKind("people", people_case, belief=SecretBelief),
     CaseKind("hidden cells", cells_case, labels=False, belief=CellBelief),
     CaseKind("groups of people", groups_case, belief=GroupBelief),
+    CaseKind("candidates", candidates_case, belief=MembershipBelief),
 )
 
 

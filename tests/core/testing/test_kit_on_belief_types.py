@@ -1,0 +1,145 @@
+"""The conformance kit on attacks that return beliefs of each type about people, and on metrics that judge them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from broken_plugins.attacks import ByLeaves
+from leafgate.api import (
+    AdversaryKnowledge,
+    AtLeast,
+    GroupBelief,
+    MembershipBelief,
+    Metric,
+    Release,
+    ReleaseAtMost,
+    Score,
+    ScoringContext,
+    SecretBelief,
+)
+from leafgate.api.components import AttackModel
+from leafgate.testing import DoesNotApply, NonConformance, conformance
+from leafgate.testing.scenarios.contexts import SHOWN_CASES
+from leafgate.testing.subjects import MetricSubject
+
+
+class GroupsAlone(ByLeaves):
+    """Groups people by the leaf they reach, and believes nothing of a secret."""
+
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Any]:
+        return [GroupBelief(self.read(release, known)[0])]
+
+
+class OneGroupAlone(ByLeaves):
+    """Takes all for alike."""
+
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Any]:
+        return [GroupBelief(0 * self.read(release, known)[0])]
+
+
+class WithoutClasses(ByLeaves):
+    """Believes what the leaf says, and divides nobody."""
+
+    def believed(self, known: AdversaryKnowledge, groups: np.ndarray, chances: np.ndarray) -> SecretBelief:
+        belief = super().believed(known, groups, chances)
+        return SecretBelief(belief.secret, belief.posterior)
+
+
+class NoBelief(ByLeaves):
+    """Returns what no metric could judge."""
+
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Any]:
+        return [self.read(release, known)[0]]
+
+
+def run(attack: AttackModel, name: str) -> None:
+    next(check for check in conformance(attack) if check.name == name)()
+
+
+@pytest.mark.parametrize("name", ["believes", "any_row_order", "knows_nothing_from_nothing"])
+def test_an_attack_without_classes_conforms(name: str) -> None:
+    run(WithoutClasses(), name)
+
+
+def test_an_attack_without_classes_is_asked_whether_it_believes_the_truth() -> None:
+    run(WithoutClasses(), "catches_a_leak")
+
+
+def test_groups_alone_must_isolate_those_whom_a_release_isolates() -> None:
+    run(GroupsAlone(), "believes")
+    run(GroupsAlone(), "any_row_order")
+    with pytest.raises(DoesNotApply):
+        run(GroupsAlone(), "catches_a_leak")
+    with pytest.raises(NonConformance, match="groups them with others"):
+        run(OneGroupAlone(), "catches_a_leak")
+
+
+def test_what_is_no_belief_is_refused_with_the_types_that_there_are() -> None:
+    with pytest.raises(NonConformance, match="where a GroupBelief, SecretBelief, CellBelief"):
+        run(NoBelief(), "believes")
+
+
+class GroupSizes(AtLeast):
+    """People in each group."""
+
+    use: str = "group_sizes"
+
+    judges = frozenset({GroupBelief, SecretBelief})
+
+    def score(self, case: ScoringContext) -> Score:
+        return Score(people=case.sizes)
+
+
+class Best(AtLeast):
+    """The largest chance."""
+
+    use: str = "best"
+
+    def score(self, case: ScoringContext) -> Score:
+        return Score(people=case.posterior.max(axis=1))
+
+
+class Guessed(ReleaseAtMost):
+    """The area under the curve of an attack's scores of candidates."""
+
+    use: str = "guessed"
+
+    judges = frozenset({MembershipBelief})
+    threat_model = "Whatever the attack it judges assumes."
+
+    def score(self, case: ScoringContext) -> Score:
+        inside, scores = case.membership.in_table, case.require_belief(MembershipBelief).scores
+        above = np.sign(scores[inside][:, None] - scores[~inside][None, :])
+        return Score(float((above.mean() + 1) / 2))
+
+
+class GuessedReversed(Guessed):
+    """Takes a good guess for a bad one."""
+
+    def score(self, case: ScoringContext) -> Score:
+        return Score(1 - (super().score(case).value or 0.0))
+
+
+METRIC_CHECKS = ["scores", "sees_a_leak", "any_row_order", "leaves_inputs_alone", "repeats"]
+
+
+@pytest.mark.parametrize("name", METRIC_CHECKS)
+def test_a_metric_of_candidates_conforms(name: str) -> None:
+    next(check for check in conformance(Guessed(at_most=1)) if check.name == name)()
+
+
+def test_a_metric_of_candidates_must_see_who_is_guessed() -> None:
+    with pytest.raises(NonConformance, match="no worse"):
+        next(check for check in conformance(GuessedReversed(at_most=1)) if check.name == "sees_a_leak")()
+
+
+@pytest.mark.parametrize(
+    "metric", [Guessed(at_most=1), GroupSizes(at_least=0), Best(at_least=0)], ids=lambda metric: metric.use
+)
+def test_a_metric_is_run_on_the_types_it_judges_alone(metric: Metric) -> None:
+    judged = {kind.belief for kind in SHOWN_CASES if kind.name in dict(MetricSubject(metric).instances())}
+    assert judged == cast(Any, metric.judges)
