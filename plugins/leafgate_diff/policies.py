@@ -10,7 +10,6 @@ from typing import Any
 
 from leafgate.api import InvalidError, Metric, PersonMetric
 from leafgate.app import (
-    Direction,
     PolicyChange,
     PolicyDocument,
     canonical,
@@ -167,7 +166,7 @@ def _passes(finding: Mapping[str, Any], metric: Metric, audience: str) -> bool |
             return True
     if was_average and audience == "public":
         return None  # rounded in the report, and not decidable from it
-    worst = _worst(finding, direction, metric.bound)
+    worst = _worst(finding, metric)
     if average != was_average:
         return worst if worst is not None and worst == average and not allow else None
     if not allow or worst:
@@ -175,12 +174,17 @@ def _passes(finding: Mapping[str, Any], metric: Metric, audience: str) -> bool |
     return _share_allowed(finding, stricter, allow)
 
 
-def _worst(finding: Mapping[str, Any], direction: Direction, limit: float) -> bool | None:
-    """Does the number that was judged keep to a limit?"""
-    if finding["evidence"].get("unbounded"):
+def _worst(finding: Mapping[str, Any], metric: Metric) -> bool | None:
+    """Does the number that was judged keep a metric's limit? None where what the report states does not decide it."""
+    evidence = finding["evidence"]
+    if evidence.get("judged_by") == "interval":
+        ends = [evidence.get("interval", {}).get(end) for end in ("low", "high")]
+        kept = {None if end is None else metric.holds(end) for end in ends}
+        return kept.pop() if len(kept) == 1 else None
+    if evidence.get("unbounded"):
         return False
     result = range_of_value(finding)
-    return None if result is None else result.holds(direction, limit)
+    return None if result is None else result.holds(metric.direction, metric.bound)
 
 
 def _share_allowed(finding: Mapping[str, Any], stricter: float, allow: float) -> bool | None:

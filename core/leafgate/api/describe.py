@@ -13,7 +13,7 @@ from leafgate.api.checks import AuditCheck
 from leafgate.api.components import AttackModel, Component, DataSource, TreeBuilder
 from leafgate.api.metrics import Example, Metric, PersonMetric
 from leafgate.api.model_readers import ModelReader
-from leafgate.api.registry import OfferedFormat, Plugin, Plugins, use_of
+from leafgate.api.registry import OfferedFormat, Plugin, Plugins, command_name, use_of
 from leafgate.types.adversary import ACCESS_LEVELS
 
 
@@ -204,9 +204,14 @@ def _listed(some: Mapping[str, float]) -> str:
 
 
 def _offers(plugin: Plugin) -> list[tuple[str, str]]:
-    """The kind and the name of everything that a plugin offers besides commands."""
+    """The kind and the name of everything that a plugin offers."""
     others = [("format", each.name) for each in plugin.formats]
     others += [("reader", each.name) for each in plugin.readers]
+    for app in plugin.commands:
+        others += [("command", command_name(command)) for command in app.registered_commands]
+        for group in app.registered_groups:
+            members = [] if group.typer_instance is None else group.typer_instance.registered_commands
+            others += [("command", f"{group.name} {command_name(command)}") for command in members]
     return [*((kind_of(component), use_of(component)) for component in plugin.offers), *others]
 
 
@@ -230,6 +235,6 @@ def plugins_document(plugins: Plugins) -> dict[str, Any]:
 def plugin_lines(plugins: Plugins) -> Iterator[str]:
     """Every plugin found, a line each for people."""
     for plugin in plugins.entries:
-        offers = ", ".join(" ".join(offer) for offer in _offers(plugin)) or "commands only"
+        offers = ", ".join(" ".join(offer) for offer in _offers(plugin)) or "nothing"
         state = f"BROKEN: {plugin.problem}" if plugin.problem else offers
         yield f"{plugin.name} ({plugin.origin}): {state}\n"

@@ -21,6 +21,7 @@ from leafgate.lazy_loading import lazy
 
 if TYPE_CHECKING:
     import typer
+    from typer.models import CommandInfo
 
     from leafgate.api import checks, components, metrics
     from leafgate.api.checks import AuditCheck
@@ -161,7 +162,8 @@ def load_plugins(pins: Sequence[str] | None = None, only: Collection[str] | None
 
     Args:
         pins: distribution names, with a version range if wanted ("acme-attacks>=1.2").
-        only: the names of the components that are needed; others that a plugin offers by name are not imported.
+        only: the names of the components that are needed; others that a plugin offers by name are not imported, and
+            formats, readers and commands are left out.
 
     Raises:
         PolicyError: a pin is malformed, or nothing installed satisfies it.
@@ -173,6 +175,11 @@ def load_commands() -> Iterator[tuple[Plugin, Sequence[typer.Typer]]]:
     """The commands that each plugin offers; its components are not imported."""
     for point, distribution, version in _installed(None):
         yield Plugin(point.name, distribution, version), _commands_at(point)
+
+
+def command_name(command: CommandInfo) -> str:
+    """The name of a command: the one it is given, or else that of its function, as typer writes it."""
+    return command.name or getattr(command.callback, "__name__", "").replace("_", "-")
 
 
 def _commands_at(point: EntryPoint) -> Sequence[typer.Typer]:
@@ -243,7 +250,8 @@ def offered_by(module: ModuleType, only: Collection[str] | None = None) -> dict[
 
     Args:
         module: the module that the entry point names.
-        only: the names of the components that are needed; None for all.
+        only: the names of the components that are needed, and of nothing else; None for all, and whatever else it
+            offers.
 
     Raises:
         TypeError: something that it offers is no offer.
@@ -260,19 +268,17 @@ def offered_by(module: ModuleType, only: Collection[str] | None = None) -> dict[
             if use and use != use_of(component):
                 raise TypeError(f"{name}() offers {component.__name__} as {use!r}, and its `use` is another")
             offers.append(component)
+    components_offered = {"offers": tuple(offers), "not_imported": tuple(not_imported)}
+    if only is not None:
+        return components_offered
     formats = _flat(hook.report_formats())
     for offered in formats:
         _check_format(offered)
     readers = _flat(hook.model_readers())
     for offered in readers:
         _check_reader(offered)
-    return {
-        "offers": tuple(offers),
-        "not_imported": tuple(not_imported),
-        "commands": _commands(hook),
-        "formats": tuple(formats),
-        "readers": tuple(readers),
-    }
+    offered_besides = {"commands": _commands(hook), "formats": tuple(formats), "readers": tuple(readers)}
+    return components_offered | offered_besides
 
 
 def _hooks_of(module: ModuleType) -> Any:

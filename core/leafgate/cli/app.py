@@ -12,8 +12,6 @@ import typer
 from leafgate.console.exit_codes import guarded
 
 if TYPE_CHECKING:
-    from typer.models import CommandInfo
-
     from leafgate.api.registry import Plugin
 
 COMMANDS = {
@@ -86,13 +84,13 @@ def _leafgate(
 
 def with_plugin_commands(core: typer.Typer) -> typer.Typer:
     """The app with the commands that plugins offer; a name that exists already is refused, with a warning."""
-    from leafgate.api.registry import load_commands
+    from leafgate.api.registry import command_name, load_commands
 
     for plugin, apps in sorted(load_commands(), key=lambda offer: offer[0].distribution != OWN):
         for offered in apps:
             _add_commands(core, offered, plugin)
     ranks = {name: rank for rank, name in enumerate(HELP_ORDER)}
-    core.registered_commands.sort(key=lambda command: ranks.get(_name(command), len(ranks)))
+    core.registered_commands.sort(key=lambda command: ranks.get(command_name(command), len(ranks)))
     return core
 
 
@@ -101,9 +99,11 @@ def _add_commands(app: typer.Typer, offered: typer.Typer, plugin: Plugin) -> Non
 
     The commands of a group that exists already are added to that group.
     """
+    from leafgate.api.registry import command_name
+
     groups = {str(group.name): group.typer_instance for group in app.registered_groups}
     for command in offered.registered_commands:
-        if _is_free(app, _name(command), plugin):
+        if _is_free(app, command_name(command), plugin):
             app.registered_commands.append(command)
     for group in offered.registered_groups:
         existing = groups.get(str(group.name))
@@ -123,13 +123,10 @@ def _copied(app: typer.Typer) -> typer.Typer:
     return result
 
 
-def _name(command: CommandInfo) -> str:
-    """The name of a command: the one it is given, or else that of its function, as typer writes it."""
-    return command.name or getattr(command.callback, "__name__", "").replace("_", "-")
-
-
 def _is_free(app: typer.Typer, name: str, plugin: Plugin) -> bool:
-    if name not in {*map(_name, app.registered_commands), *(str(group.name) for group in app.registered_groups)}:
+    from leafgate.api.registry import command_name
+
+    if name not in {*map(command_name, app.registered_commands), *(str(group.name) for group in app.registered_groups)}:
         return True
     typer.echo(f"leafgate: {plugin.origin} offers a command {name!r} that exists already", err=True)
     return False

@@ -206,6 +206,7 @@ def score_one(
         kept = {metric.holds(end) for end in score.interval}
         passed = passed if len(kept) == 1 else None
         ends = dict(zip(("low", "high"), map(finite, score.interval), strict=True))
+        evidence["judged_by"] = "interval"
         evidence["interval"] = ends if metric.of_release and not private else AuditorOnly(ends)
         evidence |= {} if len(kept) == 1 else {"problem": "the limit lies within the interval of the score"}
     return Finding(value=finite(value), passed=passed, people=people, limit=metric.limit, evidence=evidence, **common)

@@ -272,6 +272,18 @@ def test_commands_are_found_although_the_classes_of_their_plugin_are_broken(monk
     assert [(plugin.name, list(apps)) for plugin, apps in load_commands()] == [("spies", [app]), ("wrong", [])]
 
 
+def test_commands_are_listed_with_their_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    app, group = typer.Typer(), typer.Typer()
+    app.command("look")(print)
+    group.command("deep")(print)
+    app.add_typer(group, name="spy")
+    install(monkeypatch, Point("spies", lambda: module(commands=lambda: [app])))
+    found = load_plugins()
+    assert f"spies ({ORIGIN}): command look, command spy deep\n" in plugin_lines(found)
+    [offers] = [each["offers"] for each in plugins_document(found)["plugins"]]
+    assert offers == [{"kind": "command", "use": "look"}, {"kind": "command", "use": "spy deep"}]
+
+
 def test_a_policy_is_checked_with_the_components_it_names_and_corrected_with_all(
     monkeypatch: pytest.MonkeyPatch, home: str
 ) -> None:

@@ -305,6 +305,27 @@ def test_a_veiled_number_that_straddles_the_limit_tells_nothing(tmp_path: Path) 
     assert fields == {10: "still passes", 15: "cannot tell", 25: "would fail"}
 
 
+@pytest.mark.parametrize(
+    ("ends", "limit", "outcome"),
+    [
+        ({"low": 11, "high": 14}, 11, "still passes"),
+        ({"low": 11, "high": 14}, 12, "cannot tell"),
+        ({"low": 11, "high": 14}, 15, "would fail"),
+        (None, 10, "still passes"),  # looser than the limit that was kept
+        (None, 12, "cannot tell"),  # a public report hides the interval
+    ],
+)
+def test_what_was_judged_by_an_interval_is_foreseen_by_its_ends(
+    stored: dict[str, dict[str, Any]], ends: dict[str, float] | None, limit: int, outcome: str
+) -> None:
+    [finding] = [each for each in stored["auditor"]["findings"] if each["metric"] == "k_anonymity"]
+    evidence = finding["evidence"] | {"judged_by": "interval"} | ({} if ends is None else {"interval": ends})
+    old = finding["limit"] | {"at_least": 10}
+    report = stored["auditor"] | {"findings": [finding | {"passed": True, "evidence": evidence, "limit": old}]}
+    new = PolicyDocument(policy({"build": {"use": "c45"}, "metrics": [METRICS[0] | {"at_least": limit}]}), "p", {})
+    assert [one.outcome for one in expected_outcomes(report, new, [])] == [outcome]
+
+
 @pytest.mark.parametrize("change", [{"build.k": 4}, {"seed": 2}, {"data.columns.smoker.role": "sensitive"}])
 def test_nothing_is_foreseen_of_another_release_or_adversary(tmp_path: Path, change: dict[str, Any]) -> None:
     path, out = survey(tmp_path), tmp_path / "out"
