@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,14 @@ import pytest
 
 from command_line import leafgate
 from leafgate.api import Column, ReleaseError, Schema
-from leafgate.testing import KnownModel, conformance, format_conformance, reader_conformance, source_conformance
+from leafgate.testing import (
+    KnownModel,
+    NonConformance,
+    conformance,
+    format_conformance,
+    reader_conformance,
+    source_conformance,
+)
 from stranger import announce
 
 if TYPE_CHECKING:
@@ -149,6 +157,21 @@ def test_the_reader_conforms_but_for_damaged_files() -> None:
     for check in reader_conformance(reader, [known_model("colour")]):
         if "withstands_damage" not in str(check):
             check()
+
+
+def forgetful(content: bytes, place: str) -> ModelIR:
+    """The trees of the file, whose leaf_weights nobody looked at; that its scores betray people the core adds."""
+    ir: ModelIR = import_module("globex_leafgate").CATBOOST.read(content, place)
+    return replace(ir, trees=tuple(replace(tree, numbers=()) for tree in ir.trees), discloses=())
+
+
+def test_a_reader_that_forgets_the_numbers_on_leaves_does_not_conform() -> None:
+    reader = replace(import_module("globex_leafgate").CATBOOST, read=forgetful)
+    (check,) = (
+        each for each in reader_conformance(reader, [known_model("risk")]) if each.name == "accounts_for_numbers"
+    )
+    with pytest.raises(NonConformance, match="is read by nobody, and no disclosure speaks of it"):
+        check()
 
 
 def test_format_source_and_check_conform() -> None:
