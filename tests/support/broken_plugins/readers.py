@@ -131,6 +131,15 @@ def states_in_other_words(content: bytes, place: str) -> ModelIR:
     return replace(model, discloses=(replace(COUNTS, says="acorns at the leaves"), *others))
 
 
+def states_no_sizes(content: bytes, place: str) -> ModelIR:
+    """Labels and the people of every leaf, of which no disclosure speaks."""
+    model = labels_alone(content, place)
+    (tree,) = model.trees
+    (counted,) = read(content, place).trees
+    assert counted.counts is not None
+    return replace(model, trees=(replace(tree, size=counted.counts.sum(axis=1)),))
+
+
 def names_another_program(content: bytes, place: str) -> ModelIR:
     return replace(read(content, place), producer="mahogany 1")
 
@@ -217,6 +226,7 @@ BROKEN_READERS = {
     "counts its calls": (_reading(counts_calls), "repeats"),
     "states no disclosures": (_reading(states_nothing), "states_disclosures"),
     "states them in words that it does not declare": (_reading(states_in_other_words), "states_disclosures"),
+    "states nothing of the people it counts": (_reading(states_no_sizes), "states_disclosures"),
     "names another program": (_reading(names_another_program), "declares_its_texts"),
     "ignores unknown keys": (_reading(reads_what_it_knows), "finds_planted_content"),
     "drops counts": (_reading(labels_alone), "accounts_for_numbers"),

@@ -1,0 +1,35 @@
+"""What Globex adds to leafgate: files of CatBoost, reports as CSV, tables of SQLite files, and a rule of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leafgate.api import hookimpl
+
+from .catboost_json import CATBOOST
+from .findings_csv import CSV
+
+if TYPE_CHECKING:
+    from leafgate.api import ModelReader, ReportFormat
+
+leafgate_api = ">=2,<3"
+
+
+@hookimpl
+def model_readers() -> list[ModelReader]:
+    return [CATBOOST]
+
+
+@hookimpl
+def report_formats() -> list[ReportFormat]:
+    return [CSV]
+
+
+@hookimpl
+def data_sources() -> dict[str, str]:
+    return {"sqlite": "globex_leafgate.sqlite_tables:Sqlite"}
+
+
+@hookimpl
+def audit_checks() -> dict[str, str]:
+    return {"baseless_label": "globex_leafgate.baseless_labels:BaselessLabel"}
