@@ -91,21 +91,27 @@ NOT_TRUE: tuple[Counted, ...] = ("noisy", "perturbed")
 
 
 def respects_noise(subject: AttackSubject) -> None:
-    """Numbers that are declared noisy, or of changed cells, make it certain of nobody."""
+    """Numbers that are declared noisy, or of changed cells, make it certain of nobody and exclude no candidate."""
     counted = [each for each in NOT_TRUE if each in subject.component.reads]
-    trees = [setting for setting in SETTINGS if setting.mechanism is None and not setting.cells]
+    settings = (*SETTINGS, MEMBERS) if subject.has_candidates else SETTINGS
+    trees = [setting for setting in settings if setting.mechanism is None and not setting.cells]
     tried = 0
     for setting in (setting.counting(counted[0]) for setting in trees if counted):
         try:
             beliefs = subject.run(setting.world())
         except LeafgateError:
             continue
-        for belief in (belief for belief in beliefs if isinstance(belief, SecretBelief)):
+        for belief in (belief for belief in beliefs if isinstance(belief, SecretBelief | MembershipBelief)):
             tried += 1
-            if _believed(setting, setting.world(), belief) >= CERTAIN:
+            if isinstance(belief, MembershipBelief):
+                certain = belief.excluded is not None and bool(belief.excluded.any())
+            else:
+                certain = _believed(setting, setting.world(), belief) >= CERTAIN
+            if certain:
                 raise NonConformance(
                     f"it is certain of somebody by numbers that are {counted[0]}",
-                    "ask `release.counted` before you take numbers for true; leave out of `reads` what you do not know",
+                    "ask `release.count_semantics` before you take numbers for true; leave out of `reads` what you do "
+                    "not know",
                 )
     if not tried:
         raise DoesNotApply("it reads no trees whose numbers are anything but counts of people")
@@ -148,6 +154,11 @@ def _separates(setting: Scenario, world: Instance, belief: MembershipBelief, *, 
         compare(belief.scores[inside][:, None], belief.scores[~inside]).mean() for compare in (np.greater, np.equal)
     )
     area = above + level / 2
+    if belief.excluded is not None and belief.excluded[inside].any():
+        raise NonConformance(
+            f"of {setting.name} it excludes candidates who are in the table",
+            "let `excluded` be true only where no table with this candidate could have such a release",
+        )
     if expected and area < MIN_AREA:
         raise NonConformance(
             f"{setting.name} tells who is in the table, and its scores have an area under the ROC curve of {area:.3g}",

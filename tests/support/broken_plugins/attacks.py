@@ -455,6 +455,26 @@ class ByPublicRecords(ByScores):
         return [MembershipBelief(scores + len(known.records))]
 
 
+class ExcludesByNoise(ByScores):
+    """Takes a score of 0 for a proof that a candidate is not in the table, whatever the numbers count."""
+
+    reads = frozenset({"exact", "noisy"})
+
+    def believed(
+        self, scores: np.ndarray, source: Release | PredictionOracle, known: AdversaryKnowledge
+    ) -> Sequence[MembershipBelief]:
+        return [MembershipBelief(scores, excluded=scores == 0)]
+
+
+class ExcludesMembers(ByScores):
+    """Scores candidates right, and excludes those of whom it is to say that they are in the table."""
+
+    def believed(
+        self, scores: np.ndarray, source: Release | PredictionOracle, known: AdversaryKnowledge
+    ) -> Sequence[MembershipBelief]:
+        return [MembershipBelief(scores, excluded=scores > 0)]
+
+
 class LooksBehindTheOracle(ByScores):
     """Finds the release among what the oracle's functions remember, and counts its trees."""
 
@@ -499,6 +519,8 @@ BROKEN_ATTACKS: tuple[tuple[AttackModel, str], ...] = (
     (ByPlaceAmongCandidates(), "any_row_order"),
     (ByNameOfClass(), "any_label_order"),
     (NoMemory(), "catches_a_leak"),
+    (ExcludesMembers(), "catches_a_leak"),
+    (ExcludesByNoise(), "takes_noise_for_noise"),
     (LooksBehindTheOracle(), "asks_the_oracle_alone"),
     (Blind(), "catches_a_leak"),
     (Soft(), "catches_a_leak"),

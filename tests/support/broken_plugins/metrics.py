@@ -7,8 +7,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from leafgate.api.context import ScoringContext
-from leafgate.api.metrics import AtLeast, Example, Metric, ReleaseAtLeast, Score
+from leafgate.api.metrics import AtLeast, Example, Metric, ReleaseAtLeast, ReleaseAtMost, Score
 from leafgate.errors import InconclusiveError
+from leafgate.types.belief import MembershipBelief
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -270,6 +271,35 @@ class Elsewhere(ByTheTest):
         return Score(found, interval=(found + 0.1, found + 0.2))
 
 
+class Separation(ReleaseAtMost):
+    """How much higher the candidates who are in the table score on average."""
+
+    use: str = "separation"
+
+    judges = frozenset({MembershipBelief})
+    threat_model = "Whatever the attack it judges assumes."
+    formula = "mean score of candidates in the table - mean score of the others"
+    source = "Yeom, Giacomelli, Fredrikson, Jha 2018"
+
+    def score(self, case: ScoringContext) -> Score:
+        scores, inside = case.require_belief(MembershipBelief).scores, case.membership.in_table
+        return Score(float(scores[inside].mean() - scores[~inside].mean()))
+
+
+class SeparatesNobody(Separation):
+    """Compares no candidates."""
+
+    def score(self, case: ScoringContext) -> Score:
+        return Score(float(case.require_belief(MembershipBelief).scores.max() * 0))
+
+
+class CountsCandidates(Separation):
+    """Lets everybody read how many candidates there are."""
+
+    def score(self, case: ScoringContext) -> Score:
+        return Score(super().score(case).value, evidence={"members": int(case.membership.in_table.sum())})
+
+
 class BareNumbers(Doubt):
     """Returns its numbers and no Score."""
 
@@ -290,6 +320,8 @@ BROKEN_METRICS: tuple[tuple[Metric, str], ...] = (
     (BareNumbers(at_least=0), "scores"),
     (OneOfTheRelease(at_least=0), "scores"),
     (Elsewhere(at_least=0), "scores"),
+    (SeparatesNobody(at_most=0), "sees_a_leak"),
+    (CountsCandidates(at_most=0), "tells_nobody"),
     (Untold(at_least=0), "scores"),
     (Restless(at_least=0), "repeats"),
     (ByHash(at_least=0), "repeats_elsewhere"),

@@ -15,7 +15,7 @@ from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import records_of_cells
 from leafgate.testing.scenarios import MEMBERS, SETTINGS, Instance, Scenario, unchanged
 from leafgate.testing.scenarios.tables import OLDEST, written_out
-from leafgate.types.adversary import AdversaryKnowledge
+from leafgate.types.adversary import AdversaryKnowledge, limit_knowledge
 from leafgate.types.belief import Belief, CellBelief, GroupBelief, MembershipBelief, SecretBelief
 from leafgate.types.release import Release
 from leafgate.types.schema import Column, Schema
@@ -110,15 +110,17 @@ def groups_case(learned: Learned, change: Change = unchanged) -> ScoringContext:
 
 
 def candidates_case(learned: Learned, change: Change = unchanged) -> ScoringContext:
-    """Of who is in the table: nothing, so that all candidates score alike; half of it; or all of it."""
+    """Of who is in the table: nothing, so that all candidates score alike; half of it; or all, with exclusions."""
     world = MEMBERS.world(change)
     candidates, membership = world.drawn
-    known = replace(world.known, candidates=candidates)
+    known = limit_knowledge(replace(world.known, candidates=candidates), frozenset({"candidates"}))
     inside = membership.in_table.astype(float)
     known_of = (
         np.arange(len(inside)) % 2 == 0 if learned.startswith("half") else np.full(len(inside), SHARE[learned] > 0)
     )
-    belief = MembershipBelief(np.where(known_of, inside, 0.5))
+    scores = np.where(known_of, inside, 0.5)
+    excluded = known_of & ~membership.in_table & ~membership.identical
+    belief = MembershipBelief(scores, p_values=1 - scores, excluded=excluded)
     return ScoringContext(world.table, world.table, world.release, known, belief, _membership=membership)
 
 
