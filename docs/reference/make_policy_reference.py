@@ -10,8 +10,8 @@ from typing import Any, cast, get_args
 from pydantic import BaseModel
 
 from leafgate.api.components import AttackModel, Component, TreeBuilder
-from leafgate.api.describe import options, parts
 from leafgate.api.metrics import Metric
+from leafgate.api.options import options, parts
 from leafgate.api.registry import load_plugins, use_of
 from leafgate.io.json import readable
 from leafgate.policy.json_schema import policy_schema

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft7Validator
 
 from command_line import leafgate
-from leafgate.api.describe import options
+from leafgate.api.options import options
 from leafgate.api.registry import load_plugins
 from leafgate.cli import app
 from patience import ends_soon
@@ -121,7 +121,7 @@ def test_plugins_lists_all_that_is_installed() -> None:
     document = leafgate("plugins", "--json").document
     assert document["format"] == "leafgate/plugins/1"
     offers = [offer for plugin in document["plugins"] for offer in plugin["offers"]]
-    assert {offer["use"] for offer in offers if offer["kind"] not in {"format", "reader"}} == set(OFFERED)
+    assert {offer["use"] for offer in offers if offer["kind"] not in {"format", "reader", "command"}} == set(OFFERED)
     assert [offer["use"] for offer in offers if offer["kind"] == "format"] == ["html", "markdown", "sarif", "junit"]
     readers = {offer["use"] for offer in offers if offer["kind"] == "reader"}
     assert readers == {"j48", "lightgbm", "onnx", "pmml", "rpart", "skops", "xgboost"}

@@ -18,7 +18,7 @@ is first read. The modules of this package are private:
                     model_readers: what a reader is
     options         types of options: ranges of numbers, names of files;  knowledge: what `knows` may grant
     plan            AuditPlan, all that the engine knows of a policy, and what a policy declares
-    registry        finds, checks and loads plugins;  describe: prints what a plugin states about itself
+    registry        finds, checks and loads plugins
 """
 
 from typing import TYPE_CHECKING

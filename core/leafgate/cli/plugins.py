@@ -15,8 +15,8 @@ from leafgate.io.json import readable
 
 def listed(as_json: JsonOutput = False) -> int:
     """List what is installed, and what is broken and why."""
-    from leafgate.api.describe import plugin_lines, plugins_document
     from leafgate.api.registry import load_plugins
+    from leafgate.console.describe import plugin_lines, plugins_document
 
     plugins = load_plugins()
     text = readable(plugins_document(plugins)).decode() if as_json else "".join(plugin_lines(plugins))
@@ -40,8 +40,8 @@ def explain(
     ],
 ) -> int:
     """Say what a plugin does: options, threat model, formula, source."""
-    from leafgate.api.describe import explanation, format_explanation, reader_explanation
     from leafgate.api.registry import load_plugins
+    from leafgate.console.describe import explanation, format_explanation, reader_explanation
     from leafgate.policy.validation import nearest_name
     from leafgate.session.report_formats import offered_formats
 

@@ -11,8 +11,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from leafgate.api.components import AttackModel, Component, DataSource, TreeBuilder
-from leafgate.api.describe import models_of
 from leafgate.api.metrics import Metric
+from leafgate.api.options import models_of
 from leafgate.api.registry import Plugins, use_of
 from leafgate.errors import Problem, plain
 from leafgate.policy.knowledge import fact_problems, place_of

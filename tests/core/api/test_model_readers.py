@@ -14,8 +14,8 @@ import leafgate
 from command_line import leafgate as run
 from entry_points import BASICS, Load, Point, install, module
 from leafgate.api import NOT_STATED, ModelIR, ModelReader, ReaderTexts
-from leafgate.api.describe import plugin_lines, plugins_document
 from leafgate.api.registry import load_plugins
+from leafgate.console.describe import plugin_lines, plugins_document
 from leafgate.errors import PolicyError, ReleaseError
 from leafgate.models.formats.native import written
 from leafgate.models.reader import is_foreign, read_foreign

@@ -9,8 +9,8 @@ import typer
 from entry_points import BASICS, Load, Point, install, module, offering, raising
 from leafgate.api import AtLeast, AttackModel, AuditCheck, CheckContext, CheckFinding, Metric
 from leafgate.api.components import Component
-from leafgate.api.describe import explanation, plugin_lines, plugins_document
 from leafgate.api.registry import Plugin, load_commands, load_plugins
+from leafgate.console.describe import explanation, plugin_lines, plugins_document
 from leafgate.errors import InconclusiveError, PolicyError
 from leafgate.policy.load import policy_model, policy_of
 from standins import ORIGIN, Calm, Sizes, Stump, policy_document

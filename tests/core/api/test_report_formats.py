@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from entry_points import BASICS, Load, Point, install, module
-from leafgate.api.describe import plugin_lines, plugins_document
 from leafgate.api.registry import load_plugins
 from leafgate.api.report_formats import ReportDocument, ReportFormat
+from leafgate.console.describe import plugin_lines, plugins_document
 from leafgate.errors import InvalidError, PolicyError, ReportFormatError
 from leafgate.session.report_formats import chosen_formats, offered_formats, render, render_tree
 from standins import ORIGIN

@@ -23,9 +23,9 @@ from leafgate.api import (
     SecretBelief,
 )
 from leafgate.api.components import ONLY_DERIVED
-from leafgate.api.describe import explanation
 from leafgate.api.metrics import PersonMetric
 from leafgate.api.registry import load_plugins
+from leafgate.console.describe import explanation
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary
 from leafgate.engine.checks import verified

@@ -13,8 +13,8 @@ from typing import get_args
 import pytest
 
 from command_line import leafgate
-from leafgate.api.describe import kind_of
 from leafgate.api.registry import component_hooks, load_plugins
+from leafgate.console.describe import kind_of
 from leafgate.errors import InvalidError
 from leafgate.testing import conformance
 from leafgate.testing.check import DoesNotApply

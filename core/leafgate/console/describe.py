@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,21 +12,9 @@ from leafgate.api.checks import AuditCheck
 from leafgate.api.components import AttackModel, Component, DataSource, TreeBuilder
 from leafgate.api.metrics import Example, Metric, PersonMetric
 from leafgate.api.model_readers import ModelReader
+from leafgate.api.options import options, parts
 from leafgate.api.registry import OfferedFormat, Plugin, Plugins, command_name, use_of
 from leafgate.types.adversary import ACCESS_LEVELS
-
-
-def models_of(model: type[BaseModel], field: str) -> list[type[BaseModel]]:
-    """The models a field may hold, alone, in a list or in a mapping."""
-    return list(_models_in(model.model_fields[field].annotation))
-
-
-def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for inner in getattr(annotation, "__args__", ()):
-        yield from _models_in(inner)
-
 
 KINDS: dict[type[Component], str] = {
     TreeBuilder: "builder",
@@ -41,32 +28,6 @@ KINDS: dict[type[Component], str] = {
 def kind_of(component: type[Component]) -> str:
     """builder, attack, metric, check or source."""
     return next(word for base, word in KINDS.items() if issubclass(component, base))
-
-
-def options(component: type[BaseModel]) -> Iterator[tuple[str, str, str, str]]:
-    """Each option: its name, type, default (empty: required) and description."""
-    schema = component.model_json_schema()
-    for name, field in component.model_fields.items():
-        if name == "use":
-            continue
-        name = field.alias or name
-        if name not in schema["properties"]:
-            continue  # it has no meaning for this component
-        result = schema["properties"][name]
-        default = "" if field.is_required() else json.dumps(result.get("default"))
-        yield name, _type(result), default, field.description or ""
-
-
-def _type(document: dict[str, Any]) -> str:
-    if "enum" in document:
-        return " | ".join(map(str, document["enum"]))
-    if "anyOf" in document:
-        return " | ".join(_type(option) for option in document["anyOf"])
-    if "oneOf" in document or "$ref" in document:
-        return "mapping"
-    word = {"null": "null", "array": "list"}.get(document.get("type", ""), document.get("type", "mapping"))
-    signs = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
-    return " ".join([word, *(f"{sign} {document[key]}" for key, sign in signs.items() if key in document)])
 
 
 def explanation(component: type[Component], origin: str) -> str:
@@ -175,13 +136,6 @@ def _option_lines(model: type[BaseModel], indent: str) -> Iterator[str]:
     for name, kind, default, description in options(model):
         shown = "required" if default == "" else f"default {default}"
         yield f"{indent}{name}: {kind} ({shown}){'. ' + description if description else ''}"
-
-
-def parts(component: type[Component]) -> Iterator[tuple[str, type[BaseModel]]]:
-    """The models that stand inside an option, each with the option's name; but `knows`, which all attacks have."""
-    shared = {"knows"} if issubclass(component, AttackModel) else set[str]()
-    for name in (name for name in component.model_fields if name not in shared):
-        yield from ((name, model) for model in models_of(component, name))
 
 
 def _first_line(model: type[BaseModel]) -> str:
