@@ -29,7 +29,9 @@ class NodeNumbers:
 
     `values` has shape (n_nodes,), or (n_nodes, n_classes) for numbers by class; NaN where the file has none. Where the
     file's nodes are not the tree's, `members` pairs positions in `values` with nodes of the tree: the people of a
-    number are those of all its nodes.
+    number are those of all its nodes. `kind` is what is counted: `rows` (training rows), `parts` (rows, those with
+    missing cells in part), `draws` (rows drawn with replacement), `weight` (weights of rows that nobody knows) or
+    `hessian` (sums of second derivatives).
     """
 
     name: str

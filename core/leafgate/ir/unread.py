@@ -37,16 +37,21 @@ BETWEEN_WORDS = frozenset(" \t\n_-.:,;()[]{}<>/|'\"=+*!$~%")
 
 
 class ContentKind(Enum):
-    """Kinds of content under a key of a file."""
+    """Kinds of content under a key of a file.
 
-    FLAG = auto()  # a line that is the key alone
+    FLAG is a line that is the key alone, in a format of lines; TEXT, NUMBER and TABLE are one of these, in JSON an
+    object for a TABLE, and neither true nor false for a NUMBER; TEXTS, NUMBERS and TABLES are lists of these; ANY is
+    plain values, nested or not, true, false and null among them.
+    """
+
+    FLAG = auto()
     TEXT = auto()
     NUMBER = auto()
     TEXTS = auto()
     NUMBERS = auto()
     TABLE = auto()
     TABLES = auto()
-    ANY = auto()  # plain values, nested or not
+    ANY = auto()
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ class ContentField:
         length: the exact number of values in a list.
         max_values: the largest number of values in a list, of words in a text, or of plain values in anything else.
         below: numbers are whole, at least 0 and less than this.
-        booleans: true and false are numbers, too.
+        booleans: in a list of numbers, true and false are numbers, too.
         words: the text is made of words that the program writes.
         fields: what the table, or each table of a list, holds in turn; None where the caller checks that.
     """
@@ -83,7 +88,7 @@ class ContentField:
             case ContentKind.TEXT:
                 return self._is_text(value)
             case ContentKind.NUMBER:
-                return type(value) in {int, float}
+                return type(value) in {int, float} and self._are_numbers([value], limits)
             case ContentKind.TEXTS:
                 return isinstance(value, list | np.ndarray) and all(map(self._is_text, value))
             case ContentKind.NUMBERS:

@@ -18,7 +18,7 @@ from example_counts import seeds
 from installed_readers import READERS, read_foreign
 from leafgate.errors import ReleaseError
 from leafgate.io.release_codec import KINDS, OWN_TEXTS
-from leafgate.ir.unread import has_known_words, text_size
+from leafgate.ir.unread import ContentField, ContentKind, has_known_words, text_size
 from leafgate.models.formats.native import written
 from leafgate.models.scrub.scrub import minimise as scrubbed_model
 
@@ -426,3 +426,11 @@ def test_any_text_that_nobody_needs_is_as_much_as_people() -> None:
     assert text_size("Jane") == text_size(b"Jane", "x" * 10) == 100
     assert text_size("x" * 5_000) == 500
     assert text_size(" ") == 0
+
+
+@pytest.mark.parametrize(
+    ("number", "accepted"), [(0, True), (2, True), (3, False), (-1, False), (0.5, False), (True, False)]
+)
+def test_a_number_alone_is_held_to_its_bound_as_one_of_a_list_is(number: float, accepted: bool) -> None:
+    for kind, value in ((ContentKind.NUMBER, number), (ContentKind.NUMBERS, [number])):
+        assert ContentField(kind, below=3).accepts(value, {}) is accepted

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from leafgate.api import ContentField, ModelIR, NumberKind, TreeIR, UnreadTracker
 
 SIZES = FileDisclosure("sizes", "high", "CatBoost keeps how many people end at every leaf (leaf_weights)", "counts")
-WEIGHTS = FileDisclosure("weights", "high", "CatBoost keeps what the people of every leaf weigh (leaf_weights)")
-MISSING = FileDisclosure("missing", "low", "CatBoost keeps which columns had missing cells in training (has_nans)")
+WEIGHTS = FileDisclosure("sizes", "high", "CatBoost keeps what the people of every leaf weigh (leaf_weights)")
+MISSING = FileDisclosure(
+    "other_content", "low", "CatBoost keeps which columns had missing cells in training (has_nans)"
+)
 TRAINING = (
     "CatBoost keeps how it was trained, in # texts and numbers: settings, the seed, the time, errors (model_info)"
 )
@@ -76,7 +78,7 @@ def read(content: bytes, place: str) -> ModelIR:
         unread.add("borders that no tree uses", len(unused))
 
     training = TRAINING.replace("#", str(values_in(document["model_info"])))
-    discloses = [FileDisclosure("training", "high", training)]
+    discloses = [FileDisclosure("settings", "high", training)]
     discloses += [WEIGHTS if kind == "weight" else SIZES] if weights else []
     discloses += [MISSING] if any(each["has_nans"] for each in numeric) else []
     return ModelIR(
