@@ -292,7 +292,8 @@ class AdversaryKnowledge:
         public: one row for each distinct public record (the quasi-identifiers of everyone in the table), its weight
             the people who share it. It has no rows for an attack that gets `candidates`, which is not told who is in
             the table.
-        distribution: for each secret the share of each value among all people; empty unless the policy grants it.
+        distribution: for each secret the share of each value, as a text, among all people; empty unless the policy
+            grants it.
         mechanism: runs the public algorithm on a table of the attacker's own; None when the algorithm is not public.
         seed: for attacks that use random numbers, so that an audit repeats.
         population: the public records of the larger population that the people come from, where the policy names one.
