@@ -21,7 +21,7 @@ WITNESS = '''
 from typing import Literal
 import numpy as np
 import pandas as pd
-from leafgate.api import AttackModel, AtMost, DataSource, OwnersFile, PeopleFile, SecretBelief, hookimpl, text_frame
+from leafgate.api import AttackModel, AtMost, DataSource, OwnersFile, PeopleFile, Score, SecretBelief, hookimpl, text_frame
 leafgate_api = ">=2,<3"
 
 class Witness(AttackModel):
@@ -43,7 +43,7 @@ class Remembered(AtMost):
     seen: PeopleFile
 
     def score(self, case):
-        return pd.Series(float(case.known.read(self.seen).people), index=range(len(case.table)))
+        return Score(people=pd.Series(float(case.known.read(self.seen).people), index=range(len(case.table))))
 
 class Listing(DataSource):
     """Rows in a file of another name, with the people whom somebody else has listed."""
