@@ -21,7 +21,8 @@ WITNESS = '''
 from typing import Literal
 import numpy as np
 import pandas as pd
-from leafgate.api import AttackModel, AtMost, DataSource, OwnersFile, PeopleFile, Score, SecretBelief, hookimpl, text_frame
+from leafgate.api import AttackModel, AtMost, DataSource, OwnersFile, PeopleFile, Score, SecretBelief
+from leafgate.api import hookimpl, text_frame
 leafgate_api = ">=2,<3"
 
 class Witness(AttackModel):
