@@ -76,7 +76,12 @@ def class_scores(release: Release, table: Table) -> NDArray[np.float64]:
     if release.predicts_numbers:
         raise InconclusiveError("the model predicts numbers, so it has no scores of classes")
     by_shares = replace(release, combine="mean_per_tree") if release.combine == "one" else release
-    votes = class_votes(by_shares, table)
+    try:
+        votes = class_votes(by_shares, table)
+    except InconclusiveError:
+        if release.combine != "one":
+            raise
+        raise InconclusiveError("a leaf publishes neither counts nor shares, so the tree has no scores") from None
     if release.combine == "boost":
         votes = np.exp(votes - votes.max(axis=1, keepdims=True))
     votes = np.maximum(votes, 0)

@@ -162,11 +162,13 @@ def test_a_row_without_a_leaf_has_neither_label_nor_scores() -> None:
     assert answers.isna().to_numpy().tolist() == [[True, True], [False, False]]
 
 
-@pytest.mark.parametrize("combine", ["one", "sum"])
-def test_a_release_of_labels_alone_has_no_scores(combine: Combine) -> None:
+@pytest.mark.parametrize(
+    ("combine", "why"), [("one", "publishes neither counts nor shares"), ("sum", "cannot combine trees by 'sum'")]
+)
+def test_a_release_of_labels_alone_has_no_scores(combine: Combine, why: str) -> None:
     trees = (NumericSplit("age", 50.0, Leaf("no"), Leaf("yes")),) * (1 if combine == "one" else 2)
     asked, _ = oracle(released(*trees, combine=combine))
-    with pytest.raises(InconclusiveError, match="cannot combine trees"):
+    with pytest.raises(InconclusiveError, match=why):
         asked.scores(ASKED)
 
 
@@ -249,7 +251,7 @@ def test_scores_of_a_release_that_publishes_labels_are_inconclusive() -> None:
         return []
 
     report = audited_with(ask, ASKING, {}, publish={"leaves": "labels"})
-    assert "from what is published" in finding(report, "attack:nosy").evidence["problem"]
+    assert "the tree has no scores" in finding(report, "attack:nosy").evidence["problem"]
     assert report.verdict == "inconclusive"
 
 
