@@ -270,7 +270,7 @@ def raises_clean_errors(subject: MetricSubject) -> None:
 def examples_hold(subject: MetricSubject) -> None:
     """The examples that `explain` shows score what they say."""
     kind = type(subject.component)
-    if not kind.examples and PEOPLE not in subject.first:
+    if not subject.of_people or (not kind.examples and PEOPLE not in subject.first):
         raise DoesNotApply("it scores no groups of people, which examples are of")
     if not kind.examples:
         raise NonConformance(

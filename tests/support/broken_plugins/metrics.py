@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from leafgate.api.context import ScoringContext
 from leafgate.api.metrics import AtLeast, Example, Metric, ReleaseAtLeast, ReleaseAtMost, Score
 from leafgate.errors import InconclusiveError
-from leafgate.types.belief import MembershipBelief
+from leafgate.types.belief import MembershipBelief, SecretBelief
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -271,6 +271,28 @@ class Elsewhere(ByTheTest):
         return Score(found, interval=(found + 0.1, found + 0.2))
 
 
+class MeanCertainty(ReleaseAtMost):
+    """The probability of everybody's likeliest value, on average."""
+
+    use: str = "mean_certainty"
+
+    judges = frozenset({SecretBelief})
+    threat_model = "Whatever the attack it judges assumes."
+    formula = "mean over people of max P(v | x)"
+    source = "elementary"
+
+    def score(self, case: ScoringContext) -> Score:
+        certainty = case.posterior.to_numpy().max(axis=1)
+        return Score(float((certainty * case.weight).sum() / case.weight.sum()))
+
+
+class MeanOfRows(MeanCertainty):
+    """Forgets that several people share a row."""
+
+    def score(self, case: ScoringContext) -> Score:
+        return Score(float(case.posterior.to_numpy().max(axis=1).mean()))
+
+
 class Separation(ReleaseAtMost):
     """How much higher the candidates who are in the table score on average."""
 
@@ -322,6 +344,7 @@ BROKEN_METRICS: tuple[tuple[Metric, str], ...] = (
     (Elsewhere(at_least=0), "scores"),
     (SeparatesNobody(at_most=0), "sees_a_leak"),
     (CountsCandidates(at_most=0), "tells_nobody"),
+    (MeanOfRows(at_most=0), "counts_people"),
     (Untold(at_least=0), "scores"),
     (Restless(at_least=0), "repeats"),
     (ByHash(at_least=0), "repeats_elsewhere"),
