@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.ir.features import Origin
-from leafgate.ir.node_numbers import NO_SAMPLING, Hessians, NodeNumbers, NumberKind, Sampling
+from leafgate.ir.node_numbers import NO_SAMPLING, OF_PEOPLE, Hessians, NodeNumbers, NumberKind, Sampling
 from leafgate.types.release import LEVELS, NOT_STATED, Combine, Counted, FileDisclosure, Level
 
 Floats = NDArray[np.float64]
@@ -153,6 +153,11 @@ class ModelIR:
         if self.trees and all(tree.counts is not None for tree in self.trees):
             return "counts"
         return "labels" if self.values == "labels" else "shares"
+
+    @property
+    def counts_people(self) -> bool:
+        """Are there numbers of people on the nodes of its trees?"""
+        return any(number.kind in OF_PEOPLE for tree in self.trees for number in self.numbers_of(tree))
 
     def numbers_of(self, tree: TreeIR) -> tuple[NodeNumbers, ...]:
         """Every number of people on the tree's nodes: the file's own, and what `counts` and `size` come to."""

@@ -13,6 +13,9 @@ NumberKind = Literal["rows", "parts", "draws", "weight", "hessian"]
 """What a number counts: training rows; training rows, those with missing cells in part; rows drawn with replacement;
 weights of rows that nobody knows; second derivatives of the loss."""
 
+OF_PEOPLE: frozenset[NumberKind] = frozenset({"rows", "parts", "draws"})
+"""The kinds of numbers that count people."""
+
 Loss = Literal["constant", "logistic", "softmax", "hinge", "bounded", "unknown"]
 """How a person's second derivative follows from the scores; `bounded`: it is 1 at most, `unknown`: not at all."""
 

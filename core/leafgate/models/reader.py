@@ -20,6 +20,7 @@ from leafgate.models.exposure.scores import with_recoverable_score_counts
 from leafgate.models.exposure.shares import with_recoverable_counts
 from leafgate.models.formats import native
 from leafgate.models.formats.native_unread import Vocabulary, without_unknown_texts
+from leafgate.types.release import NOT_STATED
 
 
 def is_foreign(head: bytes, readers: Sequence[ModelReader]) -> bool:
@@ -49,7 +50,9 @@ def read_foreign(content: bytes, place: str, readers: Sequence[ModelReader]) -> 
         raise ReleaseError("is no model of a format that is known here", place=place, remedy=f"known: {names}")
     model = _read_by(candidates, content, place)
     model = replace(model, discloses=(*model.discloses, *value_names_disclosed(model)))
-    return with_recoverable_score_counts(with_recoverable_counts(without_unknown_texts(model, known)))
+    model = with_recoverable_score_counts(with_recoverable_counts(without_unknown_texts(model, known)))
+    forgotten = model.counts_people and model.level != "counts" and NOT_STATED not in model.discloses
+    return replace(model, discloses=(*model.discloses, NOT_STATED)) if forgotten else model
 
 
 def model_of_object(thing: Any, reader: str, readers: Sequence[ModelReader]) -> ModelIR:

@@ -17,9 +17,10 @@ from leafgate.api import NOT_STATED, ModelIR, ModelReader, ReaderTexts
 from leafgate.api.registry import load_plugins
 from leafgate.console.describe import plugin_lines, plugins_document
 from leafgate.errors import PolicyError, ReleaseError
+from leafgate.ir.node_numbers import NodeNumbers
 from leafgate.models.formats.native import written
 from leafgate.models.reader import is_foreign, read_foreign
-from sample_model import MODEL
+from sample_model import MODEL, TREE
 from standins import ORIGIN
 
 FILE = b"ACORN 1\n"
@@ -219,6 +220,23 @@ def test_a_file_whose_reader_states_no_disclosures_never_passes(
     assert found["file_disclosure"] is None
     assert found["published_file"] is None
     assert ended.code == 3
+
+
+def test_a_file_whose_reader_counts_people_and_does_not_say_so_never_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forgetful(content: bytes, place: str) -> ModelIR:
+        model = read_acorn(content, place)
+        people = NodeNumbers("weights", "rows", np.array([10.0, 6.0, 4.0, 2.0, 4.0]))
+        labels = np.eye(2)[TREE.values.argmax(axis=1)]
+        tree = replace(TREE, values=labels, counts=None, size=None, numbers=(people,))
+        return replace(model, trees=(tree,), values="labels", counted="unknown", discloses=())
+
+    assert forgetful(FILE, "m").discloses == ()
+    [disclosure] = read_foreign(FILE, "m", [declared(read=forgetful)]).discloses
+    assert disclosure == NOT_STATED
+    found = {each["id"]: each["passed"] for each in audited(tmp_path, monkeypatch, forgetful).document["findings"]}
+    assert (found["file_disclosure"], found["published_file"]) == (None, None)
 
 
 def test_a_policy_that_pins_others_gets_no_strangers_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,8 +37,6 @@ from leafgate.types.table import Table, typed_column
 
 OF_PREDICTIONS = frozenset({"numbers", "ratios", "scores", "scores_betray_counts", "scores_may_betray_counts"})
 """Kinds of disclosures that speak of what the leaves predict, and of nothing else in the file."""
-OF_PEOPLE = frozenset({"rows", "parts", "draws"})
-"""Kinds of numbers on nodes that are numbers of people."""
 MAX_SECONDS = 10.0
 """Seconds that a damaged copy of a file of a test may take."""
 MAX_MEMORY, MEMORY_PER_BYTE = 64 * 2**20, 400
@@ -204,7 +202,7 @@ def states_disclosures(subject: ReaderSubject) -> None:
     texts = subject.reader.texts().disclosures
     for known in subject.known:
         model = subject.reader.read(known.content, "model")
-        if _counts_people(model) and model.level != "counts":
+        if model.counts_people and model.level != "counts":
             raise NonConformance(
                 f"it reads numbers of people from {known.name}, and does not state that the file tells counts",
                 "state a disclosure of the severity `high` and the level `counts`",
@@ -220,11 +218,6 @@ def states_disclosures(subject: ReaderSubject) -> None:
                 raise NonConformance(
                     f"`texts` does not declare the disclosure {says!r}", "list it in ReaderTexts(disclosures=...)"
                 )
-
-
-def _counts_people(model: ModelIR) -> bool:
-    """Are there numbers of people on the nodes of its trees?"""
-    return any(number.kind in OF_PEOPLE for tree in model.trees for number in model.numbers_of(tree))
 
 
 def _is_of_core(item: dict[str, Any]) -> bool:
