@@ -96,6 +96,7 @@ SWEEP = "docs/sweep.md"
 SESSIONS = [name for name, text in TEXTS.items() if "```console" in text and name != SWEEP]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page", [*SESSIONS, *more(SWEEP)])
 def test_a_session_in_a_page_prints_what_it_says(page: str) -> None:
     assert TEXTS[page] == replayed(TEXTS[page]), f"run python tests/support/replay.py {page}"

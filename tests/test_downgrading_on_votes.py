@@ -17,6 +17,8 @@ from leafgate_downgrading.grid import encode_cells, table_cells
 from leafgate_downgrading.naive_bayes import columns_by_information, pair_counts
 from leafgate_downgrading.options import CellAttack, Restoration, TreeInference
 
+pytestmark = pytest.mark.thorough
+
 POLICY = Path(__file__).resolve().parents[1] / "policies" / "votes.yaml"
 
 

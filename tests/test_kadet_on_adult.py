@@ -11,6 +11,8 @@ import pytest
 from adult import adult, audited, data_root, kadet, unprotected, value
 from leafgate.types.tree import CategoricalSplit, Leaf, Node
 
+pytestmark = pytest.mark.thorough
+
 TOP = Path(__file__).resolve().parents[1]
 SETTINGS = ("adult-id3", "adult-all")
 K_GRID = (2, 5, 10, 25, 50, 75, 100, 150, 200, 250, 500, 750, 889, 890, 1000)

@@ -27,6 +27,8 @@ from leafgate_maxent.problem.build import Model, build_model
 from leafgate_maxent.problem.problem import Outcome, SolveSettings
 from leafgate_maxent.solve.active_set import solve
 
+pytestmark = pytest.mark.thorough
+
 TOP = Path(__file__).resolve().parents[1]
 MEASURES = ("gini", "gain")
 LEVELS: tuple[Level, ...] = ("counts", "error_rates", "labels")

@@ -18,6 +18,8 @@ from leafgate.session.run import Session, open_session
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 
+pytestmark = pytest.mark.thorough
+
 PRINTED = {1.7: 80.74, 1.3: 79.69, 1.0: 77.67, 0.5: 78.01}
 """The best that is printed of PPDTC4.5, by SNR: gaussian noise, accuracy in percent on original test people."""
 

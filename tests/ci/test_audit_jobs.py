@@ -22,6 +22,8 @@ from recipes import (
     run,
 )
 
+pytestmark = pytest.mark.thorough
+
 ARGUMENTS_OF_LEAFGATE = """
 import json, os, pathlib, sys
 out = pathlib.Path(next(word for word in sys.argv if word.startswith("--out="))[6:])

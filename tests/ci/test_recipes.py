@@ -22,6 +22,8 @@ from cases import more
 from leafgate.disclosure.schema import ReportDocument
 from recipes import PROGRAMS, TOP, program
 
+pytestmark = pytest.mark.thorough
+
 CI = TOP / "docs" / "ci"
 GATE = CI / "gate.sh"
 POLICY = "governance/leafgate.yaml"

@@ -23,6 +23,8 @@ from leafgate.types.release import Release
 from leafgate.types.table import Table
 from leafgate_dp_random_trees.options import DpLaplaceTrees
 
+pytestmark = pytest.mark.thorough
+
 OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "alpha_k_anonymity": ({"alpha": 0.5}, {"alpha": 0.5, "values": ["flu"]}),
     "beta_likeness": ({}, {"form": "enhanced"}),

@@ -24,6 +24,8 @@ from leafgate_xgboost import XGBOOST
 from pmml_of import pmml_of
 from sklearn_zoo import skops_bytes
 
+pytestmark = pytest.mark.thorough
+
 LABELS = ("high", "low")
 PUBLIC = tuple(Column(name, frozenset({"quasi_identifier"}), bounds=(0, 99)) for name in ("age", "hours"))
 AGES, HOURS = (grid.ravel().astype(np.float64) for grid in np.meshgrid(range(18, 90, 6), range(10, 70, 10)))

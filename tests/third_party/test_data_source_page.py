@@ -21,6 +21,8 @@ from leafgate.testing import check_source
 from stranger import install
 from survey import PEOPLE, survey
 
+pytestmark = pytest.mark.thorough
+
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "plugins.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 (SOURCE,) = (text for text in BLOCKS if "def data_sources" in text)

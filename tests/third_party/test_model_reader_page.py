@@ -15,6 +15,8 @@ import pytest
 from command_line import leafgate
 from stranger import install
 
+pytestmark = pytest.mark.thorough
+
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "plugins.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 (SOURCE,) = (text for text in BLOCKS if "def model_readers" in text)

@@ -21,6 +21,8 @@ from leafgate.types.belief import SecretBelief
 from leafgate_linking.components import Linking
 from leafgate_published.components import FileDisclosure
 
+pytestmark = pytest.mark.thorough
+
 CASES = {"builder": 14, "hand made": 20, "records": 5, "tree": 6, "names": 4}
 """How many seeds of each kind the suite tries; of the others `OTHERS`. `python -m dominance` tries any number."""
 OTHERS = 2

@@ -14,6 +14,8 @@ from leafgate.testing import NonConformance, check_reader, reader_conformance
 from leafgate.testing.check import Check, DoesNotApply, KnownException
 from leafgate.testing.offers import reader_checks
 
+pytestmark = pytest.mark.thorough
+
 
 def check_named(offered: ModelReader, name: str, **options: Any) -> Check[Any]:
     (found,) = (check for check in reader_conformance(offered, [STUMP], **options) if check.name == name)

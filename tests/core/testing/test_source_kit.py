@@ -22,6 +22,8 @@ from leafgate.policy.models import CsvOptions
 from leafgate.testing import NonConformance, check_source, source_conformance
 from leafgate.testing.check import Check, DoesNotApply, KnownException
 
+pytestmark = pytest.mark.thorough
+
 Rows = Sequence[Sequence[str | None]]
 
 

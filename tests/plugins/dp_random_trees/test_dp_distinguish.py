@@ -37,6 +37,8 @@ from leafgate_dp_random_trees.mechanisms import Key, discrete_laplace, sample_co
 from leafgate_dp_random_trees.options import Distinguish, RandomTrees
 from random_tables import categorical, table_of
 
+pytestmark = pytest.mark.thorough
+
 TABLE = survey(people=200)
 
 

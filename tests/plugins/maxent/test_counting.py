@@ -29,6 +29,8 @@ from maxent_examples import AGE, DEGREE, SALARY, example_1
 from random_maxent import LEVELS, VALUES, Case, cases, release_of, secret_tables, sklearn_cases
 from random_tables import categorical, table_of
 
+pytestmark = pytest.mark.thorough
+
 SMALL = secret_tables(most=7, heaviest=3)
 
 ILL = categorical("ill", "class", "sensitive", values=("no", "a bit", "very"))

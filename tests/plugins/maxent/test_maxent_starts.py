@@ -22,6 +22,8 @@ from maxent_parts import random_table
 from maxent_questions import answer, believed, problem_of
 from random_maxent import release_of
 
+pytestmark = pytest.mark.thorough
+
 Measure = Literal["gain", "gini"]
 One = tuple[int, Level, Measure, bool]
 SEARCHED: list[One] = [

@@ -22,6 +22,8 @@ from leafgate_reconstruction.estimators import (
 )
 from shared_tables import PEOPLE, alike, case_of, mean_square_error, normal_table, one_normal, shared
 
+pytestmark = pytest.mark.thorough
+
 TOGETHER = (SpectralFilter(), PcaDr(), BeDr())
 
 

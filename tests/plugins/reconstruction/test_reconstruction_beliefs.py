@@ -37,6 +37,8 @@ from shared_tables import (
     shared,
 )
 
+pytestmark = pytest.mark.thorough
+
 ATTACKS = (Posterior(), SpectralFilter(), PcaDr(), BeDr())
 each_attack = pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.use)
 SIX = secret_numbers({"a": np.array([1.0, 2.0, 2.0, 5.0, 7.0, 9.0])}, {"a": (0, 2, 6, 10)})

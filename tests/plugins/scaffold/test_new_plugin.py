@@ -79,6 +79,7 @@ def test_what_it_writes_passes_the_conformance_kit(tmp_path: Path, monkeypatch: 
             check()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", SINGLE)
 def test_the_kit_passes_each_kind_that_it_writes(kind: str, tmp_path: Path) -> None:
     """Each package's own tests, which the marker `processes` runs after an installation."""

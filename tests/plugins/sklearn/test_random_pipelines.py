@@ -38,6 +38,8 @@ from random_pipelines import (
 )
 from sklearn_zoo import skops_bytes
 
+pytestmark = pytest.mark.thorough
+
 ASKED: list[tuple[Any, pd.DataFrame, list[str | None]]] = []
 """The last pipeline, whom it was asked about and its answers: one model is read from memory and from two files."""
 
