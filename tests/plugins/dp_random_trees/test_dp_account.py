@@ -22,6 +22,8 @@ from leafgate_dp_random_trees.accounting import SAMPLING_RATES, Forest, at_delta
 from leafgate_dp_random_trees.accounting.pld import counter_distribution, profile
 from leafgate_dp_random_trees.accounting.theorem import delta_of, epsilon_of, one_tree_delta
 
+pytestmark = pytest.mark.thorough
+
 EPSILONS = np.array([0.0, 0.02, 0.1, 0.3, 0.7, 1.5, 3.0])
 ALL = ["--k", "20", "--beta", "0.1", "--trees", "32"]
 

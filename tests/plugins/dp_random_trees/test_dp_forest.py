@@ -30,6 +30,8 @@ from leafgate_dp_random_trees.options import DpRandomTrees, RandomTrees
 from leafgate_dp_random_trees.structure import draw_random_tree, random_structure_violations
 from random_tables import table_of
 
+pytestmark = pytest.mark.thorough
+
 TABLE = survey()
 
 
