@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, Self, get_args
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from leafgate.api import (
     NOT_STATED,
     InconclusiveError,
+    Learner,
     OwnersFile,
     PolicyFile,
     ReleaseAtMost,
@@ -39,6 +40,20 @@ class TrainedBy(Strict):
     weighted: bool = Field(
         False, description="People had weights that the file does not tell: only numbers of people are compared."
     )
+    estimator: str | None = Field(
+        None,
+        description="The class that was fitted, such as sklearn.ensemble.RandomForestClassifier: attacks that train "
+        "models of their own fit it; default: what the file names.",
+    )
+    parameters: dict[str, str | int | float | bool | None] = Field(
+        {}, description="The parameters of `estimator`; those left out have their defaults."
+    )
+
+    @model_validator(mode="after")
+    def _whose_parameters(self) -> Self:
+        if self.parameters and self.estimator is None:
+            raise ValueError("`parameters` are those of an `estimator`; name it")
+        return self
 
 
 class Published(TreeBuilder):
@@ -92,7 +107,8 @@ class Published(TreeBuilder):
                 remedy="remove `build: {trained_by: ...}`",
             )
         numbers = replace(loaded.node_numbers, subsample=how.subsample, weighted=how.weighted)
-        return replace(loaded, node_numbers=numbers)
+        learner = loaded.learner if how.estimator is None else Learner(how.estimator, how.parameters)
+        return replace(loaded, node_numbers=numbers, learner=learner)
 
 
 class FileDisclosure(ReleaseAtMost):

@@ -182,9 +182,12 @@ def must_hide(metric: Metric, case: ScoringContext, result: RanAttack | None) ->
     if not isinstance(own, bool | np.bool_):
         raise InconclusiveError(f"`must_hide` of {metric.use} answers neither yes nor no")
     read = case.observed & {Observation.POSTERIOR, Observation.PRIOR}
-    of_candidates = isinstance(case.belief, MembershipBelief)
+    of_candidates, undisclosed = isinstance(case.belief, MembershipBelief), undisclosed_reads(case)
+    if of_candidates and not read and metric.sensitivity(case.with_own_record()) > 0:
+        undisclosed -= {Observation.MEMBERSHIP}  # a rate of many candidates, rounded so that few of them cannot move it
+        return bool(metric.private) or bool(own) or bool(undisclosed)
     granted = (bool(read) or of_candidates) and uses_background_knowledge(case, result)
-    return bool(metric.private) or bool(own) or granted or bool(undisclosed_reads(case))
+    return bool(metric.private) or bool(own) or granted or bool(undisclosed)
 
 
 def columns_spoken_of(release: Release) -> frozenset[str]:

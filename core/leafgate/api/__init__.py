@@ -154,6 +154,7 @@ if TYPE_CHECKING:
     from leafgate.types.belief import GroupBelief as GroupBelief
     from leafgate.types.belief import MechanismBelief as MechanismBelief
     from leafgate.types.belief import MembershipBelief as MembershipBelief
+    from leafgate.types.belief import PlantedLeak as PlantedLeak
     from leafgate.types.belief import SecretBelief as SecretBelief
     from leafgate.types.evidence import AuditorOnly as AuditorOnly
     from leafgate.types.evidence import PeopleCount as PeopleCount
@@ -168,6 +169,7 @@ if TYPE_CHECKING:
     from leafgate.types.release import Combine as Combine
     from leafgate.types.release import Counted as Counted
     from leafgate.types.release import FileDisclosure as FileDisclosure
+    from leafgate.types.release import Learner as Learner
     from leafgate.types.release import Level as Level
     from leafgate.types.release import NaiveBayes as NaiveBayes
     from leafgate.types.release import Records as Records
@@ -233,11 +235,11 @@ __getattr__ = lazy_exports(
         "leafgate.types.adversary": "AdversaryKnowledge Between Candidates Fact Membership PredictionOracle",
         "leafgate.types.arrays": "Codes Floats Ids Mask Rows",
         "leafgate.types.belief": "Belief CellBelief Certainty GroupBelief MechanismBelief MembershipBelief "
-        "SecretBelief",
+        "PlantedLeak SecretBelief",
         "leafgate.types.evidence": "AuditorOnly PeopleCount ReleaseOnly",
         "leafgate.types.noise": "Coins Law Noise noise_with",
-        "leafgate.types.release": "BuildResult Claim Combine Counted FileDisclosure Level NaiveBayes NOT_STATED "
-        "Records Release Severity",
+        "leafgate.types.release": "BuildResult Claim Combine Counted FileDisclosure Learner Level NaiveBayes "
+        "NOT_STATED Records Release Severity",
         "leafgate.types.report": "lenient Unit",
         "leafgate.types.schema": "bin_of bins_between Column Hierarchy Schema Value",
         "leafgate.types.table": "distinct_rows make_table Table text_frame typed_column",

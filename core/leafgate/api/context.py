@@ -46,7 +46,9 @@ class ScoringContext:
     composition of each equivalence class. Where the belief is about hidden cells, `table` holds the people behind
     these records, one row for each. `origins` gives, where the builder returned it, for each published record its row
     in `table.without_key`. `inconsistency`: the release claims to count the table's people, and does not. `built`:
-    this audit ran the builder, so all random numbers of the build were drawn.
+    this audit ran the builder, so all random numbers of the build were drawn. `comparisons`: how many findings the
+    policy's metrics of MembershipBelief give together, at least 1: intervals that are to hold together divide their
+    error by it.
 
     `observed` is the record of what was read. Every property that reads the table's secrets enters an `Observation`
     before it returns, and `leafgate.algorithms.derivable.must_hide` decides by this record whether the public sees a
@@ -62,6 +64,7 @@ class ScoringContext:
     origins: Sequence[int] | None = None
     inconsistency: bool = False
     built: bool = False
+    comparisons: int = field(default=1, kw_only=True)
     observed: set[Observation] = field(default_factory=set, repr=False, compare=False, kw_only=True)
     _membership: Membership | None = field(default=None, repr=False, compare=False, kw_only=True)
 

@@ -66,6 +66,8 @@ class Score:
         people: of a PersonMetric a number for each row of `context.table`, in that order; infinite likewise.
         interval: the lowest and the highest number that `value` could be, where it is an estimate. A limit that holds
             for all of it is kept, one that holds for none of it is broken, and between the two it is inconclusive.
+        insufficient: why a limit that this score keeps may be broken all the same, such as too few candidates: the
+            finding is then inconclusive for that reason. A limit that the score breaks stays broken.
         evidence: more for the finding, as JSON; what is about single people is wrapped in `AuditorOnly`. A metric of
             the release may list `worst`, equivalence classes laid out as by `leafgate.engine.scores`, each with its
             `people`.
@@ -74,6 +76,7 @@ class Score:
     value: float | None = None
     people: pd.Series | None = None
     interval: tuple[float, float] | None = None
+    insufficient: str = ""
     evidence: Mapping[str, Any] = field(default_factory=dict)
 
 

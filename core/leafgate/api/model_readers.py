@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from leafgate.ir.model import ModelIR
+    from leafgate.types.release import Learner
+    from leafgate.types.table import Table
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 RESERVED_NAMES = frozenset({"leafgate", "pickle"})
@@ -62,6 +67,11 @@ class ModelReader:
         texts: Returns what the texts of its models consist of.
         from_object: Returns the model of an object in memory, such as a fitted estimator; ReleaseError for objects
             that it does not know. None for a reader of files alone.
+        trains: The beginnings of the names of estimators that `train` can fit, such as "sklearn.".
+        train: Fits an estimator on a table (people count by `persons`) and returns the score that it gives each class,
+            in the order of the class's domain, for the rows of a second table: shape (n_rows, n_classes), rows sum
+            to 1. The last argument is the seed. Raises InconclusiveError where the library is not installed, with the
+            command that installs it, or the estimator is none that it may fit. None for a reader that fits nothing.
     """
 
     name: str
@@ -70,6 +80,8 @@ class ModelReader:
     max_bytes: int = 64 * 2**20
     texts: Callable[[], ReaderTexts] = ReaderTexts
     from_object: Callable[[Any], ModelIR] | None = None
+    trains: tuple[str, ...] = ()
+    train: Callable[[Learner, Table, Table, int], NDArray[np.float64]] | None = None
 
 
 def mistakes(offered: ModelReader) -> list[str]:
@@ -91,4 +103,6 @@ def mistakes(offered: ModelReader) -> list[str]:
         problems.append("texts is no function that returns ReaderTexts")
     if offered.from_object is not None and not callable(offered.from_object):
         problems.append("from_object is no function of an object")
+    if (offered.train is None) != (not offered.trains) or not all(isinstance(each, str) for each in offered.trains):
+        problems.append("`trains` and `train` belong together: names of estimators, and a function that fits them")
     return problems

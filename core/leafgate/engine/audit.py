@@ -19,7 +19,7 @@ from leafgate.engine.checks import check_claims, plugin_checks, soundness_checks
 from leafgate.engine.figures import guesses, tree_view
 from leafgate.engine.knowledge import Adversaries
 from leafgate.engine.report_facts import files_about_people, files_of, report_of
-from leafgate.engine.score import AuditState, judge
+from leafgate.engine.score import AuditState, comparisons, judge
 from leafgate.engine.waivers import SourceLocations, apply_waivers, never, passes
 from leafgate.errors import InconclusiveError, NoReleaseError
 from leafgate.io.release_codec import ReleaseArtifact
@@ -78,7 +78,9 @@ def audit(
         refused = locations.of_build([_no_release(plan, plugins, error)])
         _, waivers = apply_waivers(plan, None, [], refused, never, today)
         return Audit(report_of(plan, plugins, table, files, None, refused, waivers))
-    adversaries = Adversaries(plan, table, artifact, population, people, own_people or {}, control, test)
+    adversaries = Adversaries(
+        plan, table, artifact, population, people, own_people or {}, control, test, plugins.readers
+    )
     results = []
     for attack in plan.attacks:
         with _timed(seconds, f"attack {attack.called}"):
@@ -100,6 +102,7 @@ def audit(
             Consistency(table, artifact.release, artifact.node_numbers),
             artifact.origins,
             built=artifact.built,
+            comparisons=comparisons(plan),
         )
         doubts = locations.of_build(soundness_checks(plan, plugins, state))
         claims = locations.of_build(check_claims(state, run_for_claim))

@@ -8,12 +8,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from leafgate.algorithms.prediction import class_scores
 from leafgate.algorithms.publication import published
 from leafgate.algorithms.sampling import MAX_PEOPLE, nested_sample, sampled
 from leafgate.api.components import AttackModel
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from leafgate.api.metrics import Metric
-    from leafgate.types.adversary import Fact, Mechanism
+    from leafgate.api.model_readers import ModelReader
+    from leafgate.types.adversary import Fact, Mechanism, Retrain
 
 
 def grant_knowledge(
@@ -75,6 +77,7 @@ class Adversaries:
         own_people: the same of the files that attacks name in their own `knows`, by the names of these attacks.
         control: people who are not in the table, where the policy names a file of them.
         test: the test table, whose people are the control where the policy names none.
+        readers: those of model files, some of which can fit the estimators whose files they read.
     """
 
     plan: AuditPlan
@@ -85,6 +88,7 @@ class Adversaries:
     own_people: Mapping[str, Table] = field(default_factory=dict)
     control: Table | None = None
     test: Table | None = None
+    readers: Sequence[ModelReader] = ()
     _drawn: dict[int, tuple[Candidates, Membership]] = field(default_factory=dict, repr=False, compare=False)
 
     def knowledge_of(self, attack: AttackModel) -> AdversaryKnowledge:
@@ -174,7 +178,22 @@ class Adversaries:
             population=self.population,
             release=self.artifact.release,
         )
-        return replace(known, reader=_reader_of(self.plan))
+        return replace(known, reader=_reader_of(self.plan), retrain=self._retrain(known.mechanism))
+
+    def _retrain(self, mechanism: Mechanism | None) -> Retrain | None:
+        """Trains a model of the same kind on other people: the estimator of a model's file, or the public algorithm."""
+        learner = self.artifact.learner
+        if learner is not None:
+            for reader in self.readers:
+                if reader.train is not None and learner.estimator.startswith(reader.trains):
+                    return partial(reader.train, learner)
+        if mechanism is None:
+            return None
+
+        def retrain(own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
+            return class_scores(mechanism(own, np.random.default_rng(seed)), asked)
+
+        return retrain
 
 
 CONTROL = "data.control"

@@ -15,6 +15,7 @@ from leafgate.algorithms.derivable import columns_spoken_of, uses_background_kno
 from leafgate.api.components import Distribution
 from leafgate.api.context import Observation, ScoringContext
 from leafgate.api.metrics import Metric, PersonMetric, ReleaseMetric
+from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.scores import (
@@ -39,7 +40,7 @@ from leafgate.engine.scores import (
 from leafgate.engine.validation import align_to_records
 from leafgate.errors import LeafgateError, UnreadableError
 from leafgate.types.adversary import AdversaryKnowledge, defensive_copy
-from leafgate.types.belief import Belief, CellBelief, PosteriorBelief, classes_of, secret_of
+from leafgate.types.belief import Belief, CellBelief, MembershipBelief, PosteriorBelief, classes_of, secret_of
 from leafgate.types.evidence import AuditorOnly
 from leafgate.types.release import Release, covers_data
 from leafgate.types.report import (
@@ -62,7 +63,8 @@ class AuditState:
     """Everything that findings are computed from.
 
     `known` is what the policy's `knows` grants, by which metrics of the release are scored; each of `attack_results`
-    has what its attack was granted. `verified_claims` names the claims that this audit has verified.
+    has what its attack was granted. `verified_claims` names the claims that this audit has verified. `comparisons` is
+    how many limits on the membership of candidates are judged by samples, each for one attack.
     """
 
     table: Table
@@ -75,6 +77,7 @@ class AuditState:
     origins: Sequence[int] | None = None
     verified_claims: frozenset[str] = frozenset()
     built: bool = False
+    comparisons: int = 1
 
     def case(
         self, result: AttackResult | None, belief: Belief | None, scored: Distribution = "derived"
@@ -104,6 +107,7 @@ class AuditState:
             self.origins,
             bool(self.inconsistency),
             self.built,
+            comparisons=self.comparisons,
             _membership=None if result is None else result.membership,
         )
 
@@ -209,6 +213,8 @@ def score_one(
         evidence["judged_by"] = "interval"
         evidence["interval"] = ends if metric.of_release and not private else AuditorOnly(ends)
         evidence |= {} if len(kept) == 1 else {"problem": "the limit lies within the interval of the score"}
+    if passed is not False and score.insufficient:
+        passed, evidence["problem"] = None, score.insufficient
     return Finding(value=finite(value), passed=passed, people=people, limit=metric.limit, evidence=evidence, **common)
 
 
@@ -322,6 +328,14 @@ def inconclusive(metric: Metric, state: AuditState, id: str, problem: str, score
 def _renamed(metric: Metric) -> str:
     """What a metric uses, where its name does not say so."""
     return metric.use if metric.called != metric.use else ""
+
+
+def comparisons(plan: AuditPlan) -> int:
+    """How many findings the plan's metrics of candidates' membership give together; 1 where they give none."""
+    attacks = [attack.called for attack in plan.attacks if "candidates" in attack.needs]
+    judging = [metric for metric in plan.metrics if MembershipBelief in metric.judges]
+    of = [metric.of if isinstance(metric, PersonMetric | ReleaseMetric) else None for metric in judging]
+    return max(1, sum(name is None or name == called for name in of for called in attacks))
 
 
 ATTACK_FAILED = "an attack that must be tried gets at anybody"

@@ -30,10 +30,11 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ValidScore:
-    """A metric's score: `numbers` of shape (n_rows,), or () for the release, the interval of that, and the evidence."""
+    """A metric's score: `numbers` of shape (n_rows,), or () for the release, and what the metric states besides."""
 
     numbers: Any
     interval: tuple[float, float] | None
+    insufficient: str
     evidence: dict[str, Any]
 
 
@@ -52,7 +53,13 @@ def score_of(metric: Metric, plugins: Plugins, case: ScoringContext) -> ValidSco
         interval = None if score.interval is None else _validated_interval(score.interval, metric, numbers)
         kept = RESERVED | set(case.belief.evidence if case.belief else ())
         kept -= set() if of_people else {"worst"}
-        return ValidScore(numbers, interval, checked_evidence(score.evidence, kept, f"{metric.use}: its"))
+        if not isinstance(score.insufficient, str) or (of_people and score.insufficient):
+            raise InconclusiveError(
+                f"{metric.use} returned an `insufficient` that is no text, or one of people's scores"
+            )
+        return ValidScore(
+            numbers, interval, score.insufficient, checked_evidence(score.evidence, kept, f"{metric.use}: its")
+        )
 
 
 def _validated_interval(interval: object, metric: Metric, value: Any) -> tuple[float, float]:

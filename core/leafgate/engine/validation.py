@@ -106,11 +106,16 @@ def _validated_membership(belief: MembershipBelief, known: AdversaryKnowledge) -
     excluded = None if belief.excluded is None else np.array(belief.excluded)
     if excluded is not None and (excluded.dtype.kind != "b" or excluded.shape != wanted):
         raise InconclusiveError(f"its belief needs True or False for each of {wanted[0]} candidates in `excluded`")
-    return replace(belief, scores=scores, p_values=p_values, excluded=excluded)
+    odds = None if belief.odds is None else _candidate_numbers(belief.odds, wanted, "odds", infinite=True)
+    if odds is not None and (odds < 0).any():
+        raise InconclusiveError("its belief has `odds` below 0")
+    if belief.planted is not None and not callable(belief.planted):
+        raise InconclusiveError("its belief has a `planted` that is no function of a share and a repetition")
+    return replace(belief, scores=scores, p_values=p_values, excluded=excluded, odds=odds)
 
 
-def _candidate_numbers(numbers: object, wanted: tuple[int], name: str) -> NDArray[Any]:
-    """A finite number for each candidate, as floats that cannot be written to."""
+def _candidate_numbers(numbers: object, wanted: tuple[int], name: str, *, infinite: bool = False) -> NDArray[Any]:
+    """A number for each candidate, as floats that cannot be written to; with `infinite` infinity may be one."""
     import numpy as np
     import pandas as pd
 
@@ -122,7 +127,7 @@ def _candidate_numbers(numbers: object, wanted: tuple[int], name: str) -> NDArra
         array = np.array(numbers, dtype=float)
     except (TypeError, ValueError):
         raise InconclusiveError(f"its belief needs a number for each of {wanted[0]} candidates in `{name}`") from None
-    if not np.isfinite(array).all():
+    if np.isnan(array).any() or not (infinite or np.isfinite(array).all()):
         raise InconclusiveError(f"its belief has `{name}` that are not finite")
     array.setflags(write=False)
     return array

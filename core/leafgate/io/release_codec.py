@@ -33,6 +33,7 @@ from leafgate.types.release import (
     Combine,
     Counted,
     FileDisclosure,
+    Learner,
     Level,
     Model,
     ModelFile,
@@ -227,11 +228,13 @@ class LoadedRelease(BuildResult):
         content: the bytes of leafgate's own release file, which are published as they are; None where the release was
             made of somebody else's model.
         node_numbers: what the file of somebody else's model counts on its nodes.
+        learner: the estimator that was fitted to make somebody else's model, where that is known.
         audited_file: the file that was read, for reports. The release does not depend on its name.
     """
 
     content: bytes | None = field(default=None, repr=False)
     node_numbers: FileNumbers | None = field(default=None, repr=False)
+    learner: Learner | None = field(default=None, repr=False)
     audited_file: AuditedFile | None = field(default=None, repr=False)
 
 
@@ -242,7 +245,7 @@ class ReleaseArtifact:
     The other fields are for the auditor and are not in these bytes. `origins` say for each published record which row
     of the table it was made from; `trail` says how it was made; `audited_file` is the file it was read from, None where
     it was built; `built` says that a builder made it in this process, so that it was read from nobody's file or object.
-    `node_numbers` are those of the model's file it was read from.
+    `node_numbers` are those of the model's file it was read from, and `learner` the estimator that made that model.
     """
 
     release: Release
@@ -252,6 +255,7 @@ class ReleaseArtifact:
     audited_file: AuditedFile | None = None
     built: bool = False
     node_numbers: FileNumbers | None = None
+    learner: Learner | None = None
 
     def __repr__(self) -> str:
         return f"ReleaseArtifact(sha256={self.sha256!r})"
@@ -277,6 +281,7 @@ def serialize(built: Release | BuildResult) -> ReleaseArtifact:
         loaded.audited_file,
         built=not isinstance(result, LoadedRelease) and result.release.file is None,
         node_numbers=loaded.node_numbers,
+        learner=loaded.learner,
     )
 
 

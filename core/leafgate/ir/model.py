@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from leafgate.ir.features import Origin
 from leafgate.ir.node_numbers import NO_SAMPLING, OF_PEOPLE, Hessians, NodeNumbers, NumberKind, Sampling
-from leafgate.types.release import LEVELS, NOT_STATED, Combine, Counted, FileDisclosure, Level
+from leafgate.types.release import LEVELS, NOT_STATED, Combine, Counted, FileDisclosure, Learner, Level
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -110,7 +110,7 @@ class ModelIR:
     that says nothing of any class predicts nothing. `settings` are the learner's, where the file has them, by
     scikit-learn's names. `sampling` is how the rows of each tree were drawn, and `hessians` how sums of second
     derivatives follow from scores. `words` are those of which known programs compose the texts of their files; the core
-    sets them, from the readers that are installed.
+    sets them, from the readers that are installed. `learner` is the estimator that was fitted, where the file names it.
     """
 
     format: str
@@ -131,6 +131,7 @@ class ModelIR:
     other_names: tuple[str, ...] = ()
     sampling: Sampling = NO_SAMPLING
     hessians: Hessians | None = None
+    learner: Learner | None = None
     words: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
 
     @property

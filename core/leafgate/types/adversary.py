@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from leafgate.types.table import Table
 
     Mechanism = Callable[[Table, np.random.Generator], Release]
+    Retrain = Callable[[Table, Table, int], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -295,6 +296,10 @@ class AdversaryKnowledge:
         distribution: for each secret the share of each value, as a text, among all people; empty unless the policy
             grants it.
         mechanism: runs the public algorithm on a table of the attacker's own; None when the algorithm is not public.
+        retrain: trains a model of the same kind on people of the attacker's own (a table, of which each person counts
+            as often as its weight says), and returns the score of each class that it gives the rows of a second table:
+            shape (n_rows, n_classes), rows sum to 1. The third argument is the seed of its random numbers. May be
+            called from several threads at once. None when neither the algorithm nor the estimator is known.
         seed: for attacks that use random numbers, so that an audit repeats.
         population: the public records of the larger population that the people come from, where the policy names one.
         people: people of the table whose secrets are known, with the public columns and one secret or more.
@@ -310,6 +315,7 @@ class AdversaryKnowledge:
     public: Table
     distribution: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     mechanism: Mechanism | None = None
+    retrain: Retrain | None = field(default=None, kw_only=True)
     seed: int = 0
     population: Table | None = None
     people: Table | None = None
@@ -357,6 +363,7 @@ def limit_knowledge(known: AdversaryKnowledge, needs: Collection[str]) -> Advers
         candidates=known.candidates if guesses_members else None,
         distribution=known.distribution if "distribution" in needs else {},
         mechanism=known.mechanism if "mechanism" in needs else None,
+        retrain=known.retrain if "mechanism" in needs else None,
         population=known.population if "population" in needs else None,
         people=known.people if "people" in needs and not guesses_members else None,
         facts=known.facts if "facts" in needs else (),

@@ -126,11 +126,31 @@ class MembershipBelief(Belief):
         p_values: shape (n_candidates,), from 0 to 1: where the attack is a statistical test of the hypothesis that a
             candidate is not in the table, the probability of a score as high if that is true.
         excluded: shape (n_candidates,), True where the release proves that the candidate is not in the table.
+        odds: shape (n_candidates,), from 0, infinity included: the attack's own posterior odds that the candidate is
+            in the table, where it can state them.
+        planted: repeats the attack on a leak of known size, so that a metric can tell whether the attack would have
+            seen one: the arguments are the share of members, in [0, 1], whose membership leaks, and the number of the
+            repetition, from 0. None where the attack cannot do that; no limit on it is then kept for certain.
     """
 
     scores: NDArray[Any]
     p_values: NDArray[Any] | None = field(default=None, kw_only=True)
     excluded: NDArray[Any] | None = field(default=None, kw_only=True)
+    odds: NDArray[Any] | None = field(default=None, kw_only=True)
+    planted: Callable[[float, int], PlantedLeak] | None = field(default=None, kw_only=True, repr=False)
+
+
+@dataclass(frozen=True)
+class PlantedLeak:
+    """What an attack concludes from a model that leaks what was planted in it, and nothing else.
+
+    Attributes:
+        scores: shape (n_people,), as those of a MembershipBelief; as many people as there are candidates.
+        in_table: shape (n_people,), whether the model was trained on this person; as many are as of the candidates.
+    """
+
+    scores: NDArray[Any]
+    in_table: NDArray[Any]
 
 
 @dataclass(frozen=True)

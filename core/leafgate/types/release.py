@@ -81,6 +81,22 @@ class AuditedFile:
 
 
 @dataclass(frozen=True)
+class Learner:
+    """An estimator that was fitted, as its library names it, so that the same can be fitted on other people.
+
+    Attributes:
+        estimator: the class with its module, such as `sklearn.ensemble.RandomForestClassifier`.
+        parameters: its parameters by name: numbers, texts, True, False or None; defaults may be left out.
+        encoding: how each column became features, by its name: `number`, `codes` (a number for each value, in the order
+            of its domain) or `one_hot`. Columns that are left out are not used. Empty where that is not known.
+    """
+
+    estimator: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    encoding: Mapping[str, Literal["number", "codes", "one_hot"]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class ModelFile:
     """The file a release was read from, if that is somebody else's model: its format, digest, and what it discloses."""
 

@@ -126,6 +126,15 @@ class Table:
         names = [column.name for column in self.schema.columns if "key" not in column.roles]
         return self if len(names) == len(self.schema.columns) else self._projected(names, self.protected)[0]
 
+    def people_at(self, rows: NDArray[np.int64]) -> Table:
+        """The table of the people at these positions, each one person; a position may stand there several times.
+
+        Equal records become one, in sorted order, whose weight is the people who share it.
+        """
+        frame = self.frame.iloc[rows].reset_index(drop=True)
+        names = [column.name for column in self.schema.columns]
+        return Table(self.schema, frame, np.ones(len(frame), dtype=np.int64)).project(names)[0]
+
     def project(self, names: Sequence[str]) -> tuple[Table, NDArray[np.int64]]:
         """The table of `names` alone, and for every row of this table its row in that one; no cell is marked."""
         return self._projected(names, {})

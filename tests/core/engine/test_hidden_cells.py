@@ -132,7 +132,7 @@ def test_no_attack_receives_what_a_builder_says_to_the_owner_alone() -> None:
     report_of(reads_tables(look), SURE)
     assert [type(release) for release in received] == [Release, Release]
     owners = {field.name for field in (*fields(BuildResult), *fields(LoadedRelease))} - {"release"}
-    assert owners == {"origins", "trail", "content", "node_numbers", "audited_file"}
+    assert owners == {"origins", "trail", "content", "node_numbers", "learner", "audited_file"}
     assert not any(hasattr(release, name) for release in received for name in owners)
 
 

@@ -81,7 +81,7 @@ def lower_model(
         file=file,
     )
     numbers = FileNumbers(tuple(of_tree for _, of_tree in translated), values, model.hessians, model.sampling)
-    return LoadedRelease(release, node_numbers=numbers)
+    return LoadedRelease(release, node_numbers=numbers, learner=model.learner)
 
 
 def _check_numbers(model: ModelIR, target: Column, place: str) -> None:

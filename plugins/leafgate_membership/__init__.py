@@ -1,0 +1,24 @@
+"""Membership inference: who of some candidates is in the table that a model was trained on?
+
+`game` has what the adversary sees of the candidates, `shadows` the models that it trains itself, `score_attacks` the
+attacks on scores and what they share, `metrics` what a policy limits. Attacks on membership are stronger on trees than
+on most models, because a leaf may be made of very few people.
+"""
+
+from __future__ import annotations
+
+from leafgate.api import hookimpl
+
+leafgate_api = ">=2,<3"
+
+
+@hookimpl
+def attack_models() -> dict[str, str]:
+    return {
+        "loss_threshold": "leafgate_membership.score_attacks:LossThreshold",
+    }
+
+
+@hookimpl
+def privacy_metrics() -> dict[str, str]:
+    return {}
