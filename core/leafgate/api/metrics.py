@@ -66,6 +66,9 @@ class Score:
         people: of a PersonMetric a number for each row of `context.table`, in that order; infinite likewise.
         interval: the lowest and the highest number that `value` could be, where it is an estimate. A limit that holds
             for all of it is kept, one that holds for none of it is broken, and between the two it is inconclusive.
+        sensitivity: the most by which one person of the tables, say of `case.test`, can change `value`, from 0 up. A
+            public report rounds `value` so that fewer people than the smallest cell cannot move it by a step, and
+            leaves it out where the steps would be too wide to mean anything.
         evidence: more for the finding, as JSON; what is about single people is wrapped in `AuditorOnly`. A metric of
             the release may list `worst`, equivalence classes laid out as by `leafgate.engine.scores`, each with its
             `people`.
@@ -74,6 +77,7 @@ class Score:
     value: float | None = None
     people: pd.Series | None = None
     interval: tuple[float, float] | None = None
+    sensitivity: float = 0.0
     evidence: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -142,14 +146,6 @@ class Metric(Component):
         the numbers that follow from them.
         """
         return self.private
-
-    def sensitivity(self, case: ScoringContext) -> float:
-        """The most by which one person of the tables, say of `case.test`, can change a score of the release, from 0 up.
-
-        A public report rounds the score so that fewer people than the smallest cell cannot move it by a step, and
-        leaves it out where the steps would be too wide to mean anything.
-        """
-        return 0.0
 
     def score(self, case: ScoringContext) -> Score:
         """The score, with all evidence for the finding; it is asked for once."""
