@@ -19,8 +19,6 @@ COMMANDS = {
     "build": "leafgate.cli.audit",
     "attack": "leafgate.cli.audit",
     "report": "leafgate.cli.report",
-    "convert": "leafgate.cli.model",
-    "scrub": "leafgate.cli.model",
     "validate": "leafgate.cli.policy",
     "schema": "leafgate.cli.policy",
     "explain": "leafgate.cli.plugins",
