@@ -33,14 +33,11 @@ if TYPE_CHECKING:
     from leafgate.console.output import say as say
     from leafgate.disclosure.intervals import range_of_value as range_of_value
     from leafgate.disclosure.intervals import share_range as share_range
+    from leafgate.disclosure.schema import LimitDocument as LimitDocument
+    from leafgate.disclosure.schema import MaskedScore as MaskedScore
     from leafgate.disclosure.stored import parse_report as parse_report
     from leafgate.disclosure.stored import read_report as read_report
     from leafgate.disclosure.stored import report_bytes as report_bytes
-    from leafgate.disclosure.sweep_picture import SWEEP_FORMAT as SWEEP_FORMAT
-    from leafgate.disclosure.sweep_picture import near_end as near_end
-    from leafgate.disclosure.sweep_picture import setting_words as setting_words
-    from leafgate.disclosure.sweep_picture import sweep_picture as sweep_picture
-    from leafgate.disclosure.sweep_picture import worst_finding as worst_finding
     from leafgate.disclosure.text import audited_file as audited_file
     from leafgate.disclosure.text import file_words as file_words
     from leafgate.disclosure.text import finding_alarm as finding_alarm
@@ -86,6 +83,7 @@ if TYPE_CHECKING:
     from leafgate.io.text import LONGEST as LONGEST
     from leafgate.io.text import clean as clean
     from leafgate.io.text import printable_line as printable_line
+    from leafgate.io.text import shorten as shorten
     from leafgate.io.yaml import MAX_YAML_BYTES as MAX_YAML_BYTES
     from leafgate.io.yaml import parse_yaml as parse_yaml
     from leafgate.ir.model import topological_order as topological_order
@@ -152,8 +150,8 @@ __getattr__ = lazy_exports(
         "JsonOutput PolicyFile TestFile",
         "leafgate.console.output": "print_document say",
         "leafgate.disclosure.intervals": "range_of_value share_range",
+        "leafgate.disclosure.schema": "LimitDocument MaskedScore",
         "leafgate.disclosure.stored": "parse_report read_report report_bytes",
-        "leafgate.disclosure.sweep_picture": "near_end setting_words SWEEP_FORMAT sweep_picture worst_finding",
         "leafgate.disclosure.text": "audited_file file_words finding_alarm finding_details finding_headline "
         "group_words idle_waiver_lines limit_words middle_of_count number_words people_words quoted_name "
         "release_words verdict_words",
@@ -166,7 +164,7 @@ __getattr__ = lazy_exports(
         "parse_json parse_number readable",
         "leafgate.io.release_codec": "LoadedRelease read_noise serialize",
         "leafgate.io.tables": "read_columns",
-        "leafgate.io.text": "clean LONGEST printable_line",
+        "leafgate.io.text": "clean LONGEST printable_line shorten",
         "leafgate.io.yaml": "MAX_YAML_BYTES parse_yaml",
         "leafgate.ir.model": "topological_order",
         "leafgate.models.exposure.categories": "drop_unused_categories",
