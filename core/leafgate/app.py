@@ -86,17 +86,16 @@ if TYPE_CHECKING:
     from leafgate.io.text import shorten as shorten
     from leafgate.io.yaml import MAX_YAML_BYTES as MAX_YAML_BYTES
     from leafgate.io.yaml import parse_yaml as parse_yaml
+    from leafgate.ir.features import known_by as known_by
     from leafgate.ir.model import topological_order as topological_order
     from leafgate.models.exposure.categories import drop_unused_categories as drop_unused_categories
     from leafgate.models.exposure.implied import with_implied_disclosures as with_implied_disclosures
     from leafgate.models.formats.native import written as written
     from leafgate.models.formats.native_unread import plainly_named as plainly_named
-    from leafgate.models.hints import ModelHints as ModelHints
-    from leafgate.models.hints import class_column as class_column
-    from leafgate.models.hints import hints_of as hints_of
-    from leafgate.models.hints import rest_of_policy as rest_of_policy
     from leafgate.models.load import load_release as load_release
     from leafgate.models.lowering.encoding import Encoding as Encoding
+    from leafgate.models.lowering.encoding import plainly as plainly
+    from leafgate.models.lowering.release import asked_features as asked_features
     from leafgate.models.lowering.release import lower_model as lower_model
     from leafgate.models.lowering.tests import Split as Split
     from leafgate.models.lowering.tests import invert_threshold as invert_threshold
@@ -107,6 +106,7 @@ if TYPE_CHECKING:
     from leafgate.policy.load import compile_plan as compile_plan
     from leafgate.policy.load import document_of as document_of
     from leafgate.policy.load import load_policy as load_policy
+    from leafgate.policy.load import policy_model as policy_model
     from leafgate.policy.load import policy_of as policy_of
     from leafgate.policy.load import read_partial_policy as read_partial_policy
     from leafgate.policy.models import CsvOptions as CsvOptions
@@ -166,20 +166,21 @@ __getattr__ = lazy_exports(
         "leafgate.io.tables": "read_columns",
         "leafgate.io.text": "clean LONGEST printable_line shorten",
         "leafgate.io.yaml": "MAX_YAML_BYTES parse_yaml",
+        "leafgate.ir.features": "known_by",
         "leafgate.ir.model": "topological_order",
         "leafgate.models.exposure.categories": "drop_unused_categories",
         "leafgate.models.exposure.implied": "with_implied_disclosures",
         "leafgate.models.formats.native": "written",
         "leafgate.models.formats.native_unread": "plainly_named",
-        "leafgate.models.hints": "class_column hints_of ModelHints rest_of_policy",
         "leafgate.models.load": "load_release",
-        "leafgate.models.lowering.encoding": "Encoding",
-        "leafgate.models.lowering.release": "lower_model",
+        "leafgate.models.lowering.encoding": "Encoding plainly",
+        "leafgate.models.lowering.release": "asked_features lower_model",
         "leafgate.models.lowering.tests": "invert_threshold Split",
         "leafgate.models.origins": "with_origins",
         "leafgate.models.reader": "read_model",
         "leafgate.policy.inherit": "quoted_value",
-        "leafgate.policy.load": "compile_plan document_of load_policy PartialPolicy policy_of read_partial_policy",
+        "leafgate.policy.load": "compile_plan document_of load_policy PartialPolicy policy_model policy_of "
+        "read_partial_policy",
         "leafgate.policy.models": "CsvOptions Data Policy",
         "leafgate.policy.repository": "Repository RepositoryEntry",
         "leafgate.policy.sources": "component_name display_path PolicyDocument read_policy_lines",

@@ -20,7 +20,6 @@ COMMANDS = {
     "attack": "leafgate.cli.audit",
     "report": "leafgate.cli.report",
     "validate": "leafgate.cli.policy",
-    "schema": "leafgate.cli.policy",
     "explain": "leafgate.cli.plugins",
 }
 """The commands of the core, and the module of each command's function, which has its name."""

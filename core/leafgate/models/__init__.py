@@ -2,6 +2,6 @@
 
 A file flows through `reader` (chooses one of the readers that plugins offer, or `formats/native` for the neutral
 file) to a `ModelIR`, which is checked. `exposure/` adds what the file discloses beyond its predictions, `lowering/`
-turns the model into a `Release` over the policy's columns. `load` reads any release file that way; `hints` drafts a
-policy for a model; `origins` and `checks` serve audits of release files.
+turns the model into a `Release` over the policy's columns. `load` reads any release file that way; `origins` and
+`checks` serve audits of release files.
 """

@@ -27,7 +27,6 @@ from leafgate.models.exposure.categories import without_declared
 from leafgate.models.exposure.shares import _fewest as fewest_people
 from leafgate.models.exposure.shares import identifiable_rows
 from leafgate.models.formats.native import written
-from leafgate.models.hints import hints_of
 from leafgate.types.schema import Schema
 from leafgate_convert.equivalence import unproved, with_unproved
 from leafgate_convert.rounding import largest_change, rounded, same_labels
@@ -40,6 +39,7 @@ from leafgate_convert.scrub import (
     refuse_different,
     votes,
 )
+from leafgate_scaffold.model import hints_of
 from sample_model import MODEL, with_tree
 from sklearn_pipelines import PIPELINES, as_frame, people
 from sklearn_zoo import CLASSIFIERS, fitted, skops_bytes

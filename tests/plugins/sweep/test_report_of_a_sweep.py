@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 
 from command_line import Ended, leafgate
-from leafgate.api import registry
 from survey import survey
 
 
@@ -65,8 +65,8 @@ def test_what_is_no_sweep_is_refused(folder: Path, tmp_path: Path, content: str)
 
 
 def test_without_the_plugin_no_sweep_is_drawn(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    offered = registry.entry_points(group="leafgate")
-    monkeypatch.setattr(registry, "entry_points", lambda group: [one for one in offered if one.name != "sweep"])
+    offered = [one for one in entry_points(group="leafgate") if one.name != "sweep"]
+    monkeypatch.setattr("leafgate.api.registry.entry_points", lambda group: offered)
     ended = page(folder / "public", folder / "public" / "sweep.json")
     assert (ended.code, ended.out) == (2, "")
     assert "no installed plugin draws sweeps" in ended.err
