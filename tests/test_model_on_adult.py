@@ -14,7 +14,7 @@ import pytest
 
 from adult import data_root
 from installed_readers import read_foreign
-from leafgate.models.scrub.rounding import rounded
+from leafgate_convert.rounding import rounded
 from replay import replayed
 
 pytestmark = pytest.mark.slow

@@ -1,9 +1,9 @@
 """What commands and report formats import beside `leafgate.api`.
 
-Policies and what differs between two of them; release files, audits and their results; stored reports and the sentences
-in which they put findings; reading and writing files; options, output and exit codes of commands. A plugin that adds
-commands or report formats uses it. It belongs to the same versioned interface. Each name is imported when it is first
-read, so that commands which touch no data start at once.
+Policies and what differs between two of them; release files, model files, audits and their results; stored reports
+and the sentences in which they put findings; reading and writing files; options, output and exit codes of commands. A
+plugin that adds commands or report formats uses it. It belongs to the same versioned interface. Each name is imported
+when it is first read, so that commands which touch no data start at once.
 """
 
 from __future__ import annotations
@@ -33,14 +33,11 @@ if TYPE_CHECKING:
     from leafgate.console.output import say as say
     from leafgate.disclosure.intervals import range_of_value as range_of_value
     from leafgate.disclosure.intervals import share_range as share_range
+    from leafgate.disclosure.schema import LimitDocument as LimitDocument
+    from leafgate.disclosure.schema import MaskedScore as MaskedScore
     from leafgate.disclosure.stored import parse_report as parse_report
     from leafgate.disclosure.stored import read_report as read_report
     from leafgate.disclosure.stored import report_bytes as report_bytes
-    from leafgate.disclosure.sweep_picture import SWEEP_FORMAT as SWEEP_FORMAT
-    from leafgate.disclosure.sweep_picture import near_end as near_end
-    from leafgate.disclosure.sweep_picture import setting_words as setting_words
-    from leafgate.disclosure.sweep_picture import sweep_picture as sweep_picture
-    from leafgate.disclosure.sweep_picture import worst_finding as worst_finding
     from leafgate.disclosure.text import audited_file as audited_file
     from leafgate.disclosure.text import file_words as file_words
     from leafgate.disclosure.text import finding_alarm as finding_alarm
@@ -64,6 +61,7 @@ if TYPE_CHECKING:
     from leafgate.io.files import clear_file as clear_file
     from leafgate.io.files import make_folder as make_folder
     from leafgate.io.files import read_bounded as read_bounded
+    from leafgate.io.files import refuse_same as refuse_same
     from leafgate.io.files import remove_files as remove_files
     from leafgate.io.files import write_file as write_file
     from leafgate.io.files import write_files as write_files
@@ -85,20 +83,30 @@ if TYPE_CHECKING:
     from leafgate.io.text import LONGEST as LONGEST
     from leafgate.io.text import clean as clean
     from leafgate.io.text import printable_line as printable_line
+    from leafgate.io.text import shorten as shorten
     from leafgate.io.yaml import MAX_YAML_BYTES as MAX_YAML_BYTES
     from leafgate.io.yaml import parse_yaml as parse_yaml
-    from leafgate.models.hints import ModelHints as ModelHints
-    from leafgate.models.hints import class_column as class_column
-    from leafgate.models.hints import hints_of as hints_of
-    from leafgate.models.hints import rest_of_policy as rest_of_policy
+    from leafgate.ir.features import known_by as known_by
+    from leafgate.ir.model import topological_order as topological_order
+    from leafgate.models.exposure.categories import drop_unused_categories as drop_unused_categories
+    from leafgate.models.exposure.implied import with_implied_disclosures as with_implied_disclosures
+    from leafgate.models.formats.native import written as written
+    from leafgate.models.formats.native_unread import plainly_named as plainly_named
     from leafgate.models.load import load_release as load_release
     from leafgate.models.lowering.encoding import Encoding as Encoding
+    from leafgate.models.lowering.encoding import plainly as plainly
+    from leafgate.models.lowering.release import asked_features as asked_features
+    from leafgate.models.lowering.release import lower_model as lower_model
+    from leafgate.models.lowering.tests import Split as Split
+    from leafgate.models.lowering.tests import invert_threshold as invert_threshold
     from leafgate.models.origins import with_origins as with_origins
+    from leafgate.models.reader import read_model as read_model
     from leafgate.policy.inherit import quoted_value as quoted_value
     from leafgate.policy.load import PartialPolicy as PartialPolicy
     from leafgate.policy.load import compile_plan as compile_plan
     from leafgate.policy.load import document_of as document_of
     from leafgate.policy.load import load_policy as load_policy
+    from leafgate.policy.load import policy_model as policy_model
     from leafgate.policy.load import policy_of as policy_of
     from leafgate.policy.load import read_partial_policy as read_partial_policy
     from leafgate.policy.models import CsvOptions as CsvOptions
@@ -142,28 +150,37 @@ __getattr__ = lazy_exports(
         "JsonOutput PolicyFile TestFile",
         "leafgate.console.output": "print_document say",
         "leafgate.disclosure.intervals": "range_of_value share_range",
+        "leafgate.disclosure.schema": "LimitDocument MaskedScore",
         "leafgate.disclosure.stored": "parse_report read_report report_bytes",
-        "leafgate.disclosure.sweep_picture": "near_end setting_words SWEEP_FORMAT sweep_picture worst_finding",
         "leafgate.disclosure.text": "audited_file file_words finding_alarm finding_details finding_headline "
         "group_words idle_waiver_lines limit_words middle_of_count number_words people_words quoted_name "
         "release_words verdict_words",
         "leafgate.engine.build": "publish",
         "leafgate.errors": "ExitCode ReportError",
         "leafgate.io.cells": "is_code",
-        "leafgate.io.files": "clear_file EVERYONE make_folder OWNER_ONLY read_bounded remove_files write_file "
-        "write_files",
-        "leafgate.io.json": "are_numbers are_texts canonical is_number JsonDocument JsonObject list_at "
-        "object_at parse_json parse_number readable",
+        "leafgate.io.files": "clear_file EVERYONE make_folder OWNER_ONLY read_bounded refuse_same remove_files "
+        "write_file write_files",
+        "leafgate.io.json": "are_numbers are_texts canonical is_number JsonDocument JsonObject list_at object_at "
+        "parse_json parse_number readable",
         "leafgate.io.release_codec": "LoadedRelease read_noise serialize",
         "leafgate.io.tables": "read_columns",
-        "leafgate.io.text": "clean LONGEST printable_line",
+        "leafgate.io.text": "clean LONGEST printable_line shorten",
         "leafgate.io.yaml": "MAX_YAML_BYTES parse_yaml",
-        "leafgate.models.hints": "class_column hints_of ModelHints rest_of_policy",
+        "leafgate.ir.features": "known_by",
+        "leafgate.ir.model": "topological_order",
+        "leafgate.models.exposure.categories": "drop_unused_categories",
+        "leafgate.models.exposure.implied": "with_implied_disclosures",
+        "leafgate.models.formats.native": "written",
+        "leafgate.models.formats.native_unread": "plainly_named",
         "leafgate.models.load": "load_release",
-        "leafgate.models.lowering.encoding": "Encoding",
+        "leafgate.models.lowering.encoding": "Encoding plainly",
+        "leafgate.models.lowering.release": "asked_features lower_model",
+        "leafgate.models.lowering.tests": "invert_threshold Split",
         "leafgate.models.origins": "with_origins",
+        "leafgate.models.reader": "read_model",
         "leafgate.policy.inherit": "quoted_value",
-        "leafgate.policy.load": "compile_plan document_of load_policy PartialPolicy policy_of read_partial_policy",
+        "leafgate.policy.load": "compile_plan document_of load_policy PartialPolicy policy_model policy_of "
+        "read_partial_policy",
         "leafgate.policy.models": "CsvOptions Data Policy",
         "leafgate.policy.repository": "Repository RepositoryEntry",
         "leafgate.policy.sources": "component_name display_path PolicyDocument read_policy_lines",
@@ -171,8 +188,8 @@ __getattr__ = lazy_exports(
         "leafgate.session.expected_run": "ExpectedRun",
         "leafgate.session.report_formats": "chosen_formats result_files",
         "leafgate.session.results": "write_results",
-        "leafgate.session.run": "audit_inputs_sha256 audit_policy open_session read_undeclared_table "
-        "SharedTables with_data_files",
+        "leafgate.session.run": "audit_inputs_sha256 audit_policy open_session read_undeclared_table SharedTables "
+        "with_data_files",
         "leafgate.session.stale_results": "RELEASE",
         "leafgate.types.paths": "DocumentPath format_path",
         "leafgate.types.report": "Direction DIRECTIONS EXIT_CODES Verdict",

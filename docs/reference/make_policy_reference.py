@@ -14,9 +14,9 @@ from leafgate.api.metrics import Metric
 from leafgate.api.options import options, parts
 from leafgate.api.registry import load_plugins, use_of
 from leafgate.io.json import readable
-from leafgate.policy.json_schema import policy_schema
 from leafgate.policy.models import Policy
 from leafgate.types.schema import Role
+from leafgate_scaffold.json_schema import policy_schema
 
 PAGE = Path(__file__).with_name("policy.md")
 SCHEMA = Path(__file__).with_name("policy.schema.json")

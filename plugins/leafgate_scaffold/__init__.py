@@ -1,7 +1,7 @@
-"""`leafgate init` and `leafgate plugins new` write first files.
+"""`leafgate init`, `leafgate schema` and `leafgate plugins new`: what a first policy or plugin is written with.
 
-`policy` writes a policy for a table, `plugin` a package for a plugin from the files in `templates`; `command` has both
-commands.
+`policy` writes a policy for a table, with what `model` finds in a model's file; `json_schema` describes policies to
+editors; `plugin` writes a package for a plugin from the files in `templates`; `command` has the commands.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The commands init and plugins new."""
+"""The commands init, schema and plugins new."""
 
 from __future__ import annotations
 
@@ -52,6 +52,15 @@ def init(
     return 0
 
 
+def schema() -> int:
+    """Print the JSON Schema of policies for editors (draft-07). It has every installed plugin's options."""
+    from leafgate.app import load_plugins, print_document, readable
+    from leafgate_scaffold.json_schema import policy_schema
+
+    print_document(readable(policy_schema(load_plugins())))
+    return 0
+
+
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The package's name.")],
     kind: Annotated[Kind | None, typer.Option(help="What it offers; an attack and a metric if left out.")] = None,
@@ -72,4 +81,5 @@ def new(
 
 
 app.command("init")(guarded(init))
+app.command("schema")(guarded(schema))
 plugins.command("new")(guarded(new))

@@ -16,14 +16,11 @@ from leafgate.api import DataError, DataSource, PolicyError
 from leafgate.app import (
     MAX_YAML_BYTES,
     CsvOptions,
-    ModelHints,
-    class_column,
-    hints_of,
     is_code,
     load_plugins,
     read_undeclared_table,
-    rest_of_policy,
 )
+from leafgate_scaffold.model import ModelHints, class_column, hints_of, rest_of_policy
 
 
 def round_edges(low: float, high: float) -> tuple[float, ...]:

@@ -10,7 +10,8 @@ from itertools import permutations, product
 from typing import Any
 
 from leafgate.api import PolicyError
-from leafgate.app import DocumentPath, canonical, parse_yaml, setting_words
+from leafgate.app import DocumentPath, canonical, parse_yaml
+from leafgate_sweep.stored import setting_words
 
 OVER = "--over"
 PLACE = re.compile(r"[^.\[\]=\s]+(\.[^.\[\]=\s]+|\[[0-9]{1,6}\])*")

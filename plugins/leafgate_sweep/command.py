@@ -45,10 +45,10 @@ def sweep(
         readable,
         remove_files,
         say,
-        sweep_picture,
         write_files,
     )
     from leafgate_sweep.axes import axis_of, points_of, refuse_probing
+    from leafgate_sweep.picture import sweep_picture
     from leafgate_sweep.pool import run_points
     from leafgate_sweep.results import as_csv, as_document, outcome_of, table_lines
     from leafgate_sweep.worker import Task, at_point, policy_at

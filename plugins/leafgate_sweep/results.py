@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from leafgate.api import Metric
-from leafgate.app import EXIT_CODES, SWEEP_FORMAT, near_end, number_words, setting_words, worst_finding
+from leafgate.app import EXIT_CODES, number_words
+from leafgate_sweep.stored import SWEEP_FORMAT, near_end, setting_words, worst_finding
 from leafgate_sweep.worker import Result
 
 if TYPE_CHECKING:

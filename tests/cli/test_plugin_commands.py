@@ -110,7 +110,7 @@ def test_commands_of_leafgate_s_own_plugins_keep_their_names(monkeypatch: pytest
     assert "acme-spies 1.2 offers a command 'demo' that exists already" in shown.err
 
 
-@pytest.mark.parametrize("name", ["audit", "explain", "schema"])
+@pytest.mark.parametrize("name", ["audit", "explain", "report"])
 def test_a_name_of_the_core_is_refused_and_the_core_keeps_working(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     install(monkeypatch, Point("spies", commanding(app(hello, name), app(hello, "greet"))), BASICS)
     helped = leafgate("--help")

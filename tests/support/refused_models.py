@@ -15,7 +15,7 @@ from command_line import leafgate
 from installed_readers import is_foreign, read_foreign
 from leafgate.errors import ReleaseError
 from leafgate.ir.model import LEAF
-from leafgate.models.scrub.scrub import leaves_of
+from leafgate_convert.scrub import leaves_of
 
 POLICY = """
 leafgate: 1

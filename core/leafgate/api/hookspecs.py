@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from leafgate.api.components import AttackModel, DataSource, TreeBuilder
     from leafgate.api.metrics import Metric
     from leafgate.api.model_readers import ModelReader
-    from leafgate.api.report_formats import ReportFormat
+    from leafgate.api.report_formats import DrawAttachment, ReportFormat
 
 GROUP = "leafgate"
 """The entry-point group, and the project name of the hooks."""
@@ -68,6 +68,12 @@ def data_sources() -> list[type[DataSource]] | Mapping[str, str]:
 @hookspec
 def report_formats() -> list[ReportFormat]:
     """Offer formats in which a report can be written."""
+    raise NotImplementedError
+
+
+@hookspec
+def report_attachments() -> Mapping[str, DrawAttachment]:
+    """Offer functions that draw attachments of reports, by the attachments' names."""
     raise NotImplementedError
 
 

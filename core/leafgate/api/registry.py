@@ -15,7 +15,7 @@ import pluggy
 
 from leafgate.api import hookspecs, model_readers, report_formats
 from leafgate.api.model_readers import ModelReader
-from leafgate.api.report_formats import ReportFormat
+from leafgate.api.report_formats import DrawAttachment, ReportFormat
 from leafgate.errors import PolicyError, Problem
 from leafgate.lazy_loading import lazy
 
@@ -49,6 +49,7 @@ class Plugin:
     not_imported: tuple[str, ...] = ()
     commands: tuple[typer.Typer, ...] = ()
     formats: tuple[ReportFormat, ...] = ()
+    attachments: tuple[tuple[str, DrawAttachment], ...] = ()
     readers: tuple[ModelReader, ...] = ()
     problem: str = ""
 
@@ -113,6 +114,14 @@ class Plugins:
         if problems:
             raise PolicyError.listing(problems)
         return {name: OfferedFormat(each, plugin.origin) for name, (each, plugin) in sorted(offered.items())}
+
+    def attachment(self, name: str) -> DrawAttachment | None:
+        """What draws an attachment; None where no plugin offers it, PolicyError where two do."""
+        found = [(draw, plugin) for plugin in self.entries for offered, draw in plugin.attachments if offered == name]
+        if len(found) > 1:
+            names = " and ".join(f"{plugin.origin} ({plugin.name})" for _, plugin in found)
+            raise PolicyError(f"{names} both offer the attachment {name!r}", place="plugins", remedy="uninstall one")
+        return found[0][0] if found else None
 
     @cached_property
     def readers(self) -> tuple[ModelReader, ...]:
@@ -277,8 +286,8 @@ def offered_by(module: ModuleType, only: Collection[str] | None = None) -> dict[
     readers = _flat(hook.model_readers())
     for offered in readers:
         _check_reader(offered)
-    offered_besides = {"commands": _commands(hook), "formats": tuple(formats), "readers": tuple(readers)}
-    return components_offered | offered_besides
+    offered_besides = {"formats": tuple(formats), "attachments": _attachments(hook), "readers": tuple(readers)}
+    return components_offered | offered_besides | {"commands": _commands(hook)}
 
 
 def _hooks_of(module: ModuleType) -> Any:
@@ -333,6 +342,13 @@ def _refuse_other_api(module: ModuleType) -> None:
 
 def _flat(lists: Iterable[Iterable[Any]]) -> list[Any]:
     return [item for items in lists for item in items]
+
+
+def _attachments(hook: Any) -> tuple[tuple[str, DrawAttachment], ...]:
+    offers = hook.report_attachments()
+    if not all(isinstance(each, Mapping) and all(map(callable, each.values())) for each in offers):
+        raise TypeError("report_attachments() offers something that is no mapping from names to functions")
+    return tuple(_flat(each.items() for each in offers))
 
 
 def _check_format(offered: object) -> None:

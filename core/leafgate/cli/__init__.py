@@ -1,7 +1,7 @@
 """The command line, above all other packages: `app` assembles the commands of core and plugins.
 
-    audit      audit, build, attack (`attack`: one attack on one release file);  model: convert, scrub
-    policy     validate, schema;  report: shows a stored report;  plugins: plugins, explain
+    audit      audit, build, attack (`attack`: one attack on one release file)
+    policy     validate;  report: shows a stored report;  plugins: plugins, explain
 
 Whatever is heavy is imported after the verdicts of earlier runs have been withdrawn (`leafgate.session.stale_results`).
 """

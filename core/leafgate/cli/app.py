@@ -19,10 +19,7 @@ COMMANDS = {
     "build": "leafgate.cli.audit",
     "attack": "leafgate.cli.audit",
     "report": "leafgate.cli.report",
-    "convert": "leafgate.cli.model",
-    "scrub": "leafgate.cli.model",
     "validate": "leafgate.cli.policy",
-    "schema": "leafgate.cli.policy",
     "explain": "leafgate.cli.plugins",
 }
 """The commands of the core, and the module of each command's function, which has its name."""

@@ -1,4 +1,4 @@
-"""Commands about policies: validate, schema."""
+"""The command that validates policies."""
 
 from __future__ import annotations
 
@@ -109,12 +109,3 @@ def _of_file(error: LeafgateError, policy: Path) -> LeafgateError:
         return f"{policy}{place.removeprefix(policy.name)}" if place.startswith(policy.name) else f"{policy}: {place}"
 
     return type(error).listing(replace(each, location=placed(each.location)) for each in error.problems)
-
-
-def schema() -> int:
-    """Print the JSON Schema of policies for editors (draft-07). It has every installed plugin's options."""
-    from leafgate.api.registry import load_plugins
-    from leafgate.policy.json_schema import policy_schema
-
-    print_document(readable(policy_schema(load_plugins())))
-    return 0

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,7 +15,8 @@ from leafgate.io.files import EVERYONE, OWNER_ONLY, clear_file, make_folder, wri
 from leafgate.session.expected_run import ExpectedRun
 
 if TYPE_CHECKING:
-    from leafgate.api.registry import OfferedFormat
+    from leafgate.api.registry import OfferedFormat, Plugins
+    from leafgate.api.report_formats import ReportDocument
 
 
 def report(
@@ -47,8 +47,10 @@ def report(
     auditor = result["audience"] == "auditor"
     if auditor and out is None:
         raise InvalidError("an auditor's report goes to a file, not to stdout", place="--out", remedy="add --out FILE")
-    [offered] = chosen_formats(Plugins() if to == TEXT.format.name else load_plugins(), [to])
-    content = render(offered, result, {} if sweep is None else {SWEEP_PICTURE: _frontier(sweep, offered, result)})
+    plugins = Plugins() if to == TEXT.format.name else load_plugins()
+    [offered] = chosen_formats(plugins, [to])
+    attached = {} if sweep is None else {SWEEP_PICTURE: _sweep_picture(sweep, plugins, offered, result)}
+    content = render(offered, result, attached)
     if out is None:
         print_document(content)
     else:
@@ -57,15 +59,13 @@ def report(
     return EXIT_CODES[result["verdict"]]
 
 
-def _frontier(sweep: Path, offered: OfferedFormat, document: Mapping[str, Any]) -> bytes:
+def _sweep_picture(sweep: Path, plugins: Plugins, offered: OfferedFormat, document: ReportDocument) -> bytes:
     """The picture of a stored sweep of the report's policy, for a format that shows one."""
     if SWEEP_PICTURE not in offered.format.attachments:
         message = f"the format {offered.format.name!r} shows no sweep"
         raise InvalidError(message, place="--sweep", remedy="add --to html")
-    from leafgate.disclosure.sweep_picture import read_sweep, sweep_picture
-
-    stored = read_sweep(sweep, document["audience"])
-    if stored.get("policy", "") != document["policy"]["name"]:
-        remedy = "name a sweep of the policy that was audited"
-        raise InvalidError("is a sweep of another policy than the report is of", place=str(sweep), remedy=remedy)
-    return sweep_picture(stored)
+    draw = plugins.attachment(SWEEP_PICTURE)
+    if draw is None:
+        remedy = "install leafgate completely; `leafgate plugins` says what is broken"
+        raise InvalidError("no installed plugin draws sweeps", place="--sweep", remedy=remedy)
+    return draw(sweep, document)

@@ -4,5 +4,4 @@
 takes histograms, accuracies and the tree from `figures.py` (with `histograms.py`), and adds notes on verdicts that
 disclose more than the masked numbers (`limit_leakage.py`, with `limit_query.py`). `stored.py` reads a document
 strictly, `intervals.py` compares its masked numbers, and `text.py` puts it into words.
-`sweep_picture.py` reads stored sweeps, and draws them.
 """

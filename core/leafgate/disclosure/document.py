@@ -29,12 +29,12 @@ from leafgate.disclosure.schema import (
     FindingDocument,
     FromTo,
     LimitDocument,
+    MaskedScore,
     MethodDocument,
     MoreThan,
     PolicyDocument,
     ReleaseDocument,
     ReportDocument,
-    Value,
 )
 from leafgate.io.json import JsonDocument
 from leafgate.types.evidence import AuditorOnly
@@ -172,7 +172,7 @@ def _with_secondary_scores(finding: Finding, mask: CountMask, hide_data: bool) -
     return evidence
 
 
-def _masked_value(finding: Finding, mask: CountMask, hide_data: bool) -> Value | None:
+def _masked_value(finding: Finding, mask: CountMask, hide_data: bool) -> MaskedScore | None:
     """The score of a finding; one that is itself a count or a share of people is masked like a count."""
     value, total, people = finding.value, finding.people, count_behind_share(finding)
     if value is None or mask.smallest == 1:
@@ -198,7 +198,7 @@ def _masked_value(finding: Finding, mask: CountMask, hide_data: bool) -> Value |
     return value if isinstance(part, int) else _transformed(part, lambda count: round(count / total, 6))
 
 
-def _masked_average(value: float, finding: Finding, mask: CountMask) -> Value:
+def _masked_average(value: float, finding: Finding, mask: CountMask) -> MaskedScore:
     """An average of people's scores, rounded so coarsely that fewer people than the smallest cell move it by no step.
 
     The average of a small group whose people have equal scores is each person's score, and is masked as one.

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from leafgate.disclosure.intervals import range_of, share_range
 from leafgate.disclosure.limit_query import NARROW, SMALL, TEST, LimitQuery
-from leafgate.disclosure.schema import FewerThan, FindingDocument, MoreThan, Value
+from leafgate.disclosure.schema import FewerThan, FindingDocument, MaskedScore, MoreThan
 from leafgate.types.report import Finding, Limit, Report
 
 
@@ -63,6 +63,6 @@ def _narrows(query: LimitQuery, public: FindingDocument) -> bool:
     return beyond is not None and beyond.holds("at_most", allowed) is None
 
 
-def _is_below_cell(value: Value | None) -> bool:
+def _is_below_cell(value: MaskedScore | None) -> bool:
     """Is it the masked number of fewer people than the smallest cell, or one over it?"""
     return isinstance(value, FewerThan | MoreThan)

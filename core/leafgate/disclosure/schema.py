@@ -94,7 +94,7 @@ class FromTo(Document):
 
 Count = WholeNumber | FewerThan | FromTo
 """A number of people."""
-Value = Number | FewerThan | MoreThan | FromTo
+MaskedScore = Number | FewerThan | MoreThan | FromTo
 """A score."""
 
 
@@ -212,8 +212,8 @@ class EvidenceDocument(BaseModel):
     worst: tuple[GroupDocument, ...] = ()
     tried: dict[str, TriedDocument] = {}
     discloses: tuple[FileDisclosureDocument, ...] = ()
-    derived: Value | None = None
-    composition: Value | None = None
+    derived: MaskedScore | None = None
+    composition: MaskedScore | None = None
     scored_because: str = ""
     unbounded: bool = False
     reason: str = ""
@@ -321,7 +321,7 @@ class FindingDocument(Document):
     secret: str | None
     metric: str
     use: str = ""
-    value: Value | None
+    value: MaskedScore | None
     step: Annotated[float, Field(gt=0), UNCHANGED, WRITTEN_AS_GIVEN] | None = None
     limit: LimitDocument
     passed: bool | None

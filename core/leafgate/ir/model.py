@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -180,37 +180,6 @@ def topological_order(tree: TreeIR) -> Ids:
         inner = rows[tree.feature[rows] != LEAF]
         rows = np.concatenate([tree.low[inner], tree.high[inner]])
     return np.concatenate(found)
-
-
-def collapse_equal_leaves(tree: TreeIR) -> TreeIR:
-    """The same predictions with leaves that say the same made one where nothing else lies between them."""
-    feature, says = tree.feature.copy(), tree.values.copy()
-    for node in topological_order(tree)[::-1].tolist():
-        low, high = int(tree.low[node]), int(tree.high[node])
-        if feature[node] != LEAF and feature[low] == feature[high] == LEAF and (says[low] == says[high]).all():
-            feature[node], says[node] = LEAF, says[low]
-    return _compact(replace(tree, feature=feature, values=says, counts=None, size=None, numbers=()))
-
-
-def _compact(tree: TreeIR) -> TreeIR:
-    """The nodes that can be reached alone, numbered anew."""
-    kept = topological_order(tree)
-    number = np.full(tree.nodes, LEAF, dtype=np.int64)
-    number[kept] = np.arange(len(kept))
-    inner = tree.feature[kept] != LEAF
-    subsets = {int(number[node]): chosen for node, chosen in tree.subsets.items() if tree.feature[node] != LEAF}
-    return replace(
-        tree,
-        feature=tree.feature[kept],
-        threshold=np.where(inner, tree.threshold[kept], np.nan),
-        low=np.where(inner, number[tree.low[kept]], LEAF),
-        high=np.where(inner, number[tree.high[kept]], LEAF),
-        values=tree.values[kept],
-        strict=tree.flag("strict")[kept],
-        float32=tree.flag("float32")[kept],
-        missing_low=tree.flag("missing_low")[kept],
-        subsets={node: chosen for node, chosen in subsets.items() if node != LEAF},
-    )
 
 
 def boosted_model(

@@ -1,7 +1,7 @@
-"""Models that other programs trained: read, checked, lowered to releases, scrubbed.
+"""Models that other programs trained: read, checked, lowered to releases.
 
 A file flows through `reader` (chooses one of the readers that plugins offer, or `formats/native` for the neutral
 file) to a `ModelIR`, which is checked. `exposure/` adds what the file discloses beyond its predictions, `lowering/`
-turns the model into a `Release` over the policy's columns. `load` reads any release file that way; `scrub/` writes a
-file that discloses less; `hints` drafts a policy for a model; `origins` and `checks` serve audits of release files.
+turns the model into a `Release` over the policy's columns. `load` reads any release file that way; `origins` and
+`checks` serve audits of release files.
 """

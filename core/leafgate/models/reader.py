@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from leafgate.api.model_readers import HEAD, LARGEST, ModelReader
-from leafgate.errors import LeafgateError, ReleaseError
+from leafgate.errors import LeafgateError, Problem, ReleaseError
 from leafgate.ir.model import ModelIR
 from leafgate.ir.validate import check_model
-from leafgate.models.exposure.categories import value_names_disclosed
-from leafgate.models.exposure.scores import with_recoverable_score_counts
-from leafgate.models.exposure.shares import with_recoverable_counts
+from leafgate.models.exposure.implied import with_implied_disclosures
 from leafgate.models.formats import native
 from leafgate.models.formats.native_unread import Vocabulary, without_unknown_texts
 from leafgate.types.release import NOT_STATED
@@ -49,10 +47,33 @@ def read_foreign(content: bytes, place: str, readers: Sequence[ModelReader]) -> 
         names = ", ".join([native.FORMAT, *(reader.name for reader in readers)])
         raise ReleaseError("is no model of a format that is known here", place=place, remedy=f"known: {names}")
     model = _read_by(candidates, content, place)
-    model = replace(model, discloses=(*model.discloses, *value_names_disclosed(model)))
-    model = with_recoverable_score_counts(with_recoverable_counts(without_unknown_texts(model, known)))
+    model = with_implied_disclosures(without_unknown_texts(model, known))
     forgotten = model.counts_people and model.level != "counts" and NOT_STATED not in model.discloses
     return replace(model, discloses=(*model.discloses, NOT_STATED)) if forgotten else model
+
+
+def read_model(
+    path: Path, readers: Sequence[ModelReader], open_pickle: Callable[[Path], object] | None = None
+) -> ModelIR:
+    """The checked model in a file; the object that `open_pickle` makes of a pickle, where the caller gives one."""
+    content = read_bounded(path)
+    if open_pickle is None or not is_pickle(content[:HEAD]):
+        return read_foreign(content, path.name, readers)
+    return _of_unknown_object(open_pickle(path), readers)
+
+
+def _of_unknown_object(thing: object, readers: Sequence[ModelReader]) -> ModelIR:
+    """The model of the first reader that knows the object; the errors of all where none does."""
+    problems: list[Problem] = []
+    for reader in readers:
+        if reader.from_object is not None:
+            try:
+                return model_of_object(thing, reader.name, readers)
+            except ReleaseError as error:
+                problems += error.problems
+    if not problems:
+        raise ReleaseError("is an object, and no installed plugin reads models in memory", place="model")
+    raise ReleaseError.listing(problems)
 
 
 def model_of_object(thing: Any, reader: str, readers: Sequence[ModelReader]) -> ModelIR:

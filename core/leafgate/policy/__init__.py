@@ -2,5 +2,5 @@
 
 `models`, `knowledge`, `protection` and `waivers` are what a policy may contain; `load` checks a document with them and
 `validation` turns what is wrong into problems with a path. `strictness` compares two policies, for `inherit` and for
-`leafgate diff`; `repository` finds the policies of a git repository; `json_schema` is for editors.
+`leafgate diff`; `repository` finds the policies of a git repository.
 """

@@ -30,7 +30,6 @@ from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary
 from leafgate.engine.checks import verified
 from leafgate.errors import PolicyError
-from leafgate.policy.json_schema import policy_schema
 from leafgate.policy.load import load_policy, policy_of
 from leafgate.policy.sources import PolicyDocument
 from leafgate.policy.strictness import compare_policies
@@ -40,6 +39,7 @@ from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.report import Finding, Limit, Report, ScoredPeople, SecondaryScore
 from leafgate_diff.policies import expected_outcomes
 from leafgate_diff.reports import moved
+from leafgate_scaffold.json_schema import policy_schema
 from standins import attack_that, audited, finding, metric_that, plugins_with, policy_with, release_metric_that
 
 POLICY = {"name": "p", "sha256": "0" * 64}

@@ -3,14 +3,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
+from command_line import leafgate
 from hostile_models import LARGE, lightgbm, neutral
 from hostile_skops import HOSTILE as SKOPS
 from hostile_skops import schema_with
 from installed_readers import read_foreign
 from leafgate.bounded.json import parse_bounded_json
-from leafgate.cli.app import core_app
 from leafgate.errors import ReleaseError
 from leafgate.ir import arrays as category_sets
 from patience import ends_soon
@@ -63,9 +62,9 @@ LONE = {
 @pytest.mark.parametrize("content", LONE.values(), ids=LONE)
 def test_half_a_sign_is_no_text_and_ends_in_exit_code_2(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "model").write_bytes(content)
-    result = CliRunner().invoke(core_app(), ["convert", str(tmp_path / "model"), str(tmp_path / "out")])
-    assert result.exit_code == 2
-    assert "is not UTF-8 text" in result.output
+    result = leafgate("convert", tmp_path / "model", tmp_path / "out")
+    assert result.code == 2
+    assert "is not UTF-8 text" in result.err
 
 
 def test_whole_signs_and_backslashes_are_texts() -> None:

@@ -14,8 +14,8 @@ from data_files import DATA
 from leafgate.api.registry import load_plugins
 from leafgate.io.json import readable
 from leafgate.io.yaml import parse_yaml
-from leafgate.policy.json_schema import policy_schema
 from leafgate.policy.load import load_policy
+from leafgate_scaffold.json_schema import policy_schema
 from survey import policy
 
 POLICIES = sorted((Path(__file__).resolve().parents[3] / "policies").glob("*.yaml"))

@@ -20,9 +20,9 @@ from leafgate.ir.features import CategoryCodes, Unresolved
 from leafgate.ir.model import ModelIR
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
-from leafgate.models.scrub.scrub import votes
 from leafgate.types.schema import Schema
 from leafgate.types.table import make_table, typed_column
+from leafgate_convert.scrub import votes
 from leafgate_lightgbm.categories import belonging
 from patience import ends_soon
 from random_tables import categorical, numeric

@@ -27,7 +27,7 @@ import leafgate
 from installed_readers import is_foreign, read_foreign
 from leafgate.errors import ReleaseError
 from leafgate.ir.model import ModelIR
-from leafgate.models.scrub.scrub import predicted, votes
+from leafgate_convert.scrub import predicted, votes
 from patience import ends_soon
 from refused_models import assert_read_or_refused
 from sklearn_zoo import answers, at_the_edges, rows

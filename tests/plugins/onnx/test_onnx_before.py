@@ -15,8 +15,8 @@ from installed_readers import read_foreign
 from leafgate.errors import ReleaseError
 from leafgate.ir.features import CategoryCodes
 from leafgate.models.formats.native import written
-from leafgate.models.scrub.sampling import rows_of
-from leafgate.models.scrub.scrub import votes
+from leafgate_convert.sampling import rows_of
+from leafgate_convert.scrub import votes
 from onnx_graphs import graph_of, op, with_features
 from onnx_pipelines import session
 from patience import ends_soon

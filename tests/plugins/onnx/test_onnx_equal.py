@@ -14,7 +14,7 @@ from installed_readers import read_foreign
 from leafgate.algorithms.prediction import predict
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
-from leafgate.models.scrub.scrub import predicted
+from leafgate_convert.scrub import predicted
 from random_tables import categorical, numeric, table_of
 
 TENTHS = [0.1, 0.3, 0.2, float(np.float32(0.1)), float(np.nextafter(np.float32(0.1), np.float32(1))), -1.0]

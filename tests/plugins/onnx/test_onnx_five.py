@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from installed_readers import read_foreign
 from leafgate.errors import ReleaseError
 from leafgate.ir.model import ModelIR
-from leafgate.models.scrub.scrub import leaves_of, predicted, votes
+from leafgate_convert.scrub import leaves_of, predicted, votes
 from onnx_five import ensemble, graph, rewritten
 from onnx_pipelines import session
 from sklearn_zoo import answers, at_the_edges, rows

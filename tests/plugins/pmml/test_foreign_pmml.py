@@ -18,8 +18,8 @@ from leafgate.algorithms.prediction import predict
 from leafgate.errors import ReleaseError
 from leafgate.ir.model import ModelIR
 from leafgate.models.lowering.release import lower_model
-from leafgate.models.scrub.scrub import predicted, votes
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, NumericSplit
+from leafgate_convert.scrub import predicted, votes
 from leafgate_pmml.trees import MAX_ASKED, PmmlNode, Walk
 from patience import ends_soon
 from pmml_by_letter import Cells, evaluate

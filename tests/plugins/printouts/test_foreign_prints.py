@@ -16,10 +16,10 @@ from leafgate.algorithms.prediction import predict
 from leafgate.errors import ReleaseError
 from leafgate.ir.model import LEAF, ModelIR
 from leafgate.models.lowering.release import lower_model
-from leafgate.models.scrub.scrub import predicted
 from leafgate.types.release import Release
 from leafgate.types.table import Table
 from leafgate.types.tree import CategoricalSplit, NumericSplit
+from leafgate_convert.scrub import predicted
 from random_tables import categorical, numeric, table_of
 from refused_models import assert_refused
 

@@ -19,10 +19,10 @@ import pytest
 
 from command_line import Ended, leafgate, start
 from leafgate.api import Release, Table, TreeBuilder
-from leafgate.disclosure.sweep_picture import _free_line
 from leafgate.errors import PolicyError
 from leafgate.policy.load import policy_of
 from leafgate_sweep.axes import Point, axis_of, points_of
+from leafgate_sweep.picture import _free_line
 from leafgate_sweep.results import Outcome, value_of
 from leafgate_sweep.worker import Result, Task, policy_at
 from survey import policy, survey

@@ -43,9 +43,9 @@ from installed_readers import read_foreign
 from leafgate import from_sklearn
 from leafgate.errors import LeafgateError
 from leafgate.models.formats.native import written
-from leafgate.models.scrub.scrub import minimise
 from leafgate.policy.models import Data
 from leafgate.types.table import Table, make_table, typed_column
+from leafgate_convert.scrub import minimise
 from pmml_of import pmml_of
 from sklearn_zoo import skops_bytes
 
@@ -158,7 +158,7 @@ def fit_histogram_boosting(rng: Rng, people: People) -> Fitted:
     files = {"skops": skops_bytes(model), "neutral": written(read)}
 
     def leaves(rows: pd.DataFrame) -> Ids:
-        from leafgate.models.scrub.scrub import leaves_of
+        from leafgate_convert.scrub import leaves_of
 
         return np.column_stack([leaves_of(tree, rows.to_numpy(dtype=float)) for tree in read.trees])
 

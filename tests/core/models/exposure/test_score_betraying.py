@@ -22,7 +22,7 @@ from leafgate.models.exposure.scores import (
     counts_recoverable_from_scores,
 )
 from leafgate.models.formats.native import written
-from leafgate.models.scrub.scrub import minimise
+from leafgate_convert.scrub import minimise
 
 RNG = np.random.default_rng(0)
 X = np.c_[RNG.integers(18, 80, 3_000), np.round(RNG.normal(30, 10, 3_000), 1)].astype(float)

@@ -14,9 +14,9 @@ from leafgate.ir.model import ModelIR
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.models.lowering.tests import Split, apply_steps, invert_threshold
-from leafgate.models.scrub.scrub import predicted
 from leafgate.types.release import Release
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, NumericSplit
+from leafgate_convert.scrub import predicted
 from random_tables import table_of
 from sample_model import MODEL, SCHEMA, TREE, with_tree
 

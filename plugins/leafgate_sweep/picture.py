@@ -1,105 +1,15 @@
-"""Stored sweeps, read back strictly, and the SVG picture of one: utility against protection, and the limits of both."""
+"""The SVG picture of a sweep: utility against protection, and the limits of both."""
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import ValidationError
-
-from leafgate.api.components import Strict
-from leafgate.disclosure.schema import LimitDocument, Value
-from leafgate.disclosure.stored import report_bytes
-from leafgate.errors import ReportError
-from leafgate.io.json import JsonDocument, JsonObject, canonical, parse_json
-from leafgate.io.text import shorten
-from leafgate.types.report import Verdict
-
-SWEEP_FORMAT = "leafgate/sweep/1"
-
-
-class FindingDocument(Strict):
-    """A finding at one point."""
-
-    id: str
-    metric: str
-    value: Value | None
-    limit: LimitDocument
-    passed: bool | None
-
-
-class PointDocument(Strict):
-    """One point: its settings by their places in the policy, and what came of it."""
-
-    values: dict[str, Any]
-    folder: str
-    verdict: Verdict
-    problem: str
-    findings: tuple[FindingDocument, ...]
-
-
-class SweepDocument(Strict):
-    """A sweep, as its file has it."""
-
-    format: Literal["leafgate/sweep/1"]
-    audience: Literal["public", "auditor"]
-    policy: str = ""
-    utility: str | None
-    protection: str | None
-    best: str | None
-    points: tuple[PointDocument, ...]
-
-
-def read_sweep(path: Path, audience: str) -> JsonDocument:
-    """The sweep in a sweep.json; ReportError when it is none, or discloses more than `audience` may see."""
-    result = parse_json(report_bytes(path), ReportError, str(path))
-    if not isinstance(result, dict) or result.get("format") != SWEEP_FORMAT:
-        raise ReportError("is no sweep", place=str(path), remedy="name the sweep.json of a sweep")
-    try:
-        SweepDocument.model_validate_json(canonical(result))
-    except ValidationError:
-        raise ReportError("is no sweep that this version understands", place=str(path)) from None
-    if result["audience"] == "auditor" != audience:
-        remedy = "sweep again without --audience auditor"
-        raise ReportError("has an auditor's numbers, and the report is for the public", place=str(path), remedy=remedy)
-    return result
-
-
-def worst_finding(findings: Sequence[JsonObject], metric: str | None) -> JsonObject | None:
-    """The worst finding of a metric: failed before inconclusive before passed, then by its score."""
-    of_metric = [
-        finding for finding in findings if finding["metric"] == metric and not finding["id"].startswith("guarantee:")
-    ]
-    return min(of_metric, key=_badness) if of_metric else None
-
-
-def _badness(finding: JsonObject) -> tuple[int, float]:
-    """Failed before inconclusive before passed, and among equals the worse score."""
-    value = near_end(finding["value"])
-    worse = 0.0 if value is None else value if "at_least" in finding["limit"] else -value
-    return {False: 0, None: 1, True: 2}[finding["passed"]], worse
-
-
-def near_end(value: Any) -> float | None:
-    """A score, or where the public sees a bound or a range only, its near end; None where there is none."""
-    if isinstance(value, Mapping):
-        return float(next(iter(value.values())))
-    return None if value is None else float(value)
-
-
-def setting_words(value: Any) -> str:
-    """The value of an option as a policy has it."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {setting_words(inner)}" for key, inner in value.items()) + "}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(setting_words, value))}]"
-    return value if isinstance(value, str) else json.dumps(value)
-
+from leafgate.app import JsonObject, shorten
+from leafgate_sweep.stored import near_end, setting_words, worst_finding
 
 MAX_SHORT_LENGTH = 32
 

@@ -8,28 +8,24 @@ from typing import Literal
 
 import numpy as np
 
-from leafgate.errors import ReleaseError
-from leafgate.ir.features import Numeric
-from leafgate.ir.model import (
+from leafgate.api import (
     COUNTS_DISCLOSURE,
     LEAF,
+    NO_SAMPLING,
     RATIOS_DISCLOSURE,
     SCORES_DISCLOSURE,
+    Combine,
     Floats,
     Ids,
     ModelIR,
+    Numeric,
+    ReleaseError,
     TreeIR,
-    collapse_equal_leaves,
 )
-from leafgate.ir.node_numbers import NO_SAMPLING
-from leafgate.models.exposure.categories import drop_unused_categories, value_names_disclosed
-from leafgate.models.exposure.scores import with_recoverable_score_counts
-from leafgate.models.exposure.shares import with_recoverable_counts
-from leafgate.models.formats.native_unread import plainly_named
-from leafgate.models.lowering.tests import Split, invert_threshold
-from leafgate.models.scrub.rounding import DIGITS, largest_change, same_labels, with_rounded
-from leafgate.models.scrub.sampling import random_cells, rows_of
-from leafgate.types.release import Combine
+from leafgate.app import Split, drop_unused_categories, invert_threshold, plainly_named, with_implied_disclosures
+from leafgate_convert.merging import collapse_equal_leaves
+from leafgate_convert.rounding import DIGITS, largest_change, same_labels, with_rounded
+from leafgate_convert.sampling import random_cells, rows_of
 
 
 def leaves_of(tree: TreeIR, rows: Floats) -> Ids:
@@ -133,9 +129,7 @@ def minimise(model: ModelIR, leaves: LeafContent, place: str, digits: int = DIGI
     gone = model.unspecified_missing if untold_of or not model.unspecified_missing_features else ""
     kept_model = replace(kept_model, unspecified_missing_features=untold_of, unspecified_missing=gone)
     less = plainly_named(drop_unused_categories(replace(kept_model, sampling=sampling, hessians=None)))
-    return with_recoverable_score_counts(
-        with_recoverable_counts(replace(less, discloses=(*less.discloses, *value_names_disclosed(less))))
-    )
+    return with_implied_disclosures(less)
 
 
 def shares_changed(model: ModelIR, leaves: LeafContent, digits: int = DIGITS) -> str:

@@ -7,12 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from leafgate.api.registry import load_plugins
-from leafgate.ir.features import CategoryCodes, MissingIndicator, Numeric, Unresolved, known_by
-from leafgate.models.lowering.encoding import plainly
-from leafgate.models.lowering.release import asked_features
-from leafgate.models.reader import read_bounded, read_foreign
-from leafgate.types.release import Level
+from leafgate.api import CategoryCodes, Level, MissingIndicator, Numeric, Unresolved
+from leafgate.app import asked_features, known_by, load_plugins, plainly, read_model
 
 BETWEEN = "_=-.: "
 
@@ -38,7 +34,7 @@ class ModelHints:
 
 def hints_of(path: Path, columns: Sequence[str], texts: Mapping[str, Sequence[str]]) -> ModelHints:
     """What the model in the file says of a table with these columns; `texts` are the values where none are numbers."""
-    model = read_foreign(read_bounded(path), path.name, load_plugins().readers)
+    model = read_model(path, load_plugins().readers)
     numbers: set[str] = set()
     values: set[str] = set()
     unresolved: list[str] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,14 @@ def test_the_sweep_of_another_policy_is_not_shown(folder: Path, tmp_path: Path) 
 def test_what_is_no_sweep_is_refused(folder: Path, tmp_path: Path, content: str) -> None:
     (tmp_path / "sweep.json").write_text(content)
     assert page(folder / "public", tmp_path / "sweep.json").code == 2
+
+
+def test_without_the_plugin_no_sweep_is_drawn(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    offered = [one for one in entry_points(group="leafgate") if one.name != "sweep"]
+    monkeypatch.setattr("leafgate.api.registry.entry_points", lambda group: offered)
+    ended = page(folder / "public", folder / "public" / "sweep.json")
+    assert (ended.code, ended.out) == (2, "")
+    assert "no installed plugin draws sweeps" in ended.err
 
 
 def test_only_a_page_shows_a_sweep(folder: Path) -> None:

@@ -9,15 +9,9 @@ from dataclasses import replace
 from leafgate.algorithms.consistency import inconsistent_leaves
 from leafgate.algorithms.node_counts import REMEDY, first_contradiction
 from leafgate.algorithms.prediction import predict
-from leafgate.errors import ReleaseError
-from leafgate.io.json import parse_number
-from leafgate.io.release_codec import LoadedRelease
-from leafgate.ir.features import CategoryCodes, Numeric, Origin, Unresolved
-from leafgate.ir.model import ModelIR
-from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.lowering.release import lower_model
-from leafgate.models.scrub.scrub import Proof
-from leafgate.types.table import Table
+from leafgate.api import CategoryCodes, ModelIR, Numeric, Origin, ReleaseError, Table, Unresolved
+from leafgate.app import Encoding, LoadedRelease, lower_model, parse_number
+from leafgate_convert.scrub import Proof
 
 
 def on_data(original: ModelIR, scrubbed: ModelIR, table: Table, encoding: Mapping[str, Encoding], place: str) -> Proof:

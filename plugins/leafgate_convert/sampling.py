@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.ir.features import CategoryCodes, MissingIndicator, Numeric, Origin, Unresolved
-from leafgate.ir.model import Floats, ModelIR
-from leafgate.models.lowering.tests import Split, apply_steps, invert_threshold
+from leafgate.api import CategoryCodes, Floats, MissingIndicator, ModelIR, Numeric, Origin, Unresolved, after_steps
+from leafgate.app import Split, invert_threshold
 
 Cells = Mapping[str, Sequence[Any]]
 """Columns of numbers or texts; None where missing."""
@@ -94,7 +93,7 @@ def _feature(origin: Origin, cells: Sequence[Any]) -> Floats:
     match origin:
         case Numeric(_, steps, fill):
             numbers = np.array([math.nan if cell is None else cell for cell in cells], dtype=np.float64)
-            changed = apply_steps(numbers, steps)
+            changed = np.array([after_steps(number, steps) for number in numbers.tolist()]) if steps else numbers
             return changed if fill is None else np.where(np.isnan(numbers), fill, changed)
         case CategoryCodes(_, codes, other, missing):
             rest = math.nan if other is None else other

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from leafgate.api.registry import Plugins
-from leafgate.policy.load import policy_model
+from leafgate.app import Plugins, policy_model
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
 MAPS = {"$defs", "properties", "patternProperties"}

@@ -1,4 +1,4 @@
-"""Commands for models that other libraries fitted: convert, scrub."""
+"""The commands convert and scrub: neutral files of models that other libraries fitted."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from leafgate.console.options import DataRoot
-from leafgate.console.output import say
-from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, refuse_same, write_file
+from leafgate.app import DataRoot, guarded
+
+app = typer.Typer()
 
 
 class ScrubLevel(StrEnum):
@@ -33,13 +33,12 @@ def convert(
     ] = False,
 ) -> int:
     """Write a model's trees as a neutral file, leafgate/model/1. A pickle or joblib file only with --trust."""
-    from leafgate.api.registry import load_plugins
-    from leafgate.models.formats.native import written
-    from leafgate.models.formats.pickles import read_any
+    from leafgate.app import OWNER_ONLY, load_plugins, make_folder, read_model, refuse_same, say, write_file, written
+    from leafgate_convert.pickles import opened, refused
 
     refuse_same(model, out)
     make_folder(out.parent)
-    read = read_any(model, load_plugins().readers, trust=trust)
+    read = read_model(model, load_plugins().readers, opened if trust else refused)
     write_file(out, written(read), OWNER_ONLY)
     say(f"{out}: {len(read.trees)} tree(s) of {read.producer or read.format}; it discloses {read.level}")
     return 0
@@ -56,27 +55,29 @@ def scrub(
     digits: Annotated[int, typer.Option(min=1, max=3, help="How many digits shares have.")] = 2,
 ) -> int:
     """Write a neutral file that discloses only what is chosen. Its predictions are compared on points."""
-    from leafgate.api.registry import load_plugins
-    from leafgate.bounded.objects import printable_name
-    from leafgate.models.formats.native import written
-    from leafgate.models.reader import read_bounded, read_foreign
-    from leafgate.models.scrub.equivalence import unproved, with_unproved
-    from leafgate.models.scrub.scrub import compare_on_random_points, minimise, refuse_different, shares_changed
+    from leafgate.api import printable_name
+    from leafgate.app import (
+        EVERYONE,
+        load_plugins,
+        make_folder,
+        open_session,
+        read_model,
+        refuse_same,
+        say,
+        write_file,
+        written,
+    )
+    from leafgate_convert.equivalence import on_data, unproved, with_unproved
+    from leafgate_convert.scrub import compare_on_random_points, minimise, refuse_different, shares_changed
 
     refuse_same(model, out)
     make_folder(out.parent)
-    session = None
-    if policy is not None:
-        from leafgate.session.run import open_session
-
-        session = open_session(policy, None, root)
+    session = None if policy is None else open_session(policy, None, root)
     plugins = load_plugins() if session is None else session.plugins
-    whole = read_foreign(read_bounded(model), model.name, plugins.readers)
+    whole = read_model(model, plugins.readers)
     less = minimise(whole, leaves.value, model.name, digits)
     proofs = [("random points", compare_on_random_points(whole, less, seed=0))]
     if session is not None:
-        from leafgate.models.scrub.equivalence import on_data
-
         encoding = getattr(session.policy.build, "encoding", {})
         proofs.append(("records of the table", on_data(whole, less, session.table, encoding, model.name)))
     refuse_different(proofs, leaves.value, model.name, digits)
@@ -91,3 +92,7 @@ def scrub(
             f"no table has shown what is {result}: audits ask for their `encoding`; scrubbed with --policy, they do not"
         )
     return 0
+
+
+app.command("convert")(guarded(convert))
+app.command("scrub")(guarded(scrub))

@@ -27,11 +27,11 @@ from leafgate.models.exposure.categories import without_declared
 from leafgate.models.exposure.shares import _fewest as fewest_people
 from leafgate.models.exposure.shares import identifiable_rows
 from leafgate.models.formats.native import written
-from leafgate.models.hints import hints_of
-from leafgate.models.scrub.equivalence import unproved, with_unproved
-from leafgate.models.scrub.rounding import largest_change, rounded, same_labels
-from leafgate.models.scrub.sampling import random_cells, rows_of
-from leafgate.models.scrub.scrub import (
+from leafgate.types.schema import Schema
+from leafgate_convert.equivalence import unproved, with_unproved
+from leafgate_convert.rounding import largest_change, rounded, same_labels
+from leafgate_convert.sampling import random_cells, rows_of
+from leafgate_convert.scrub import (
     LeafContent,
     compare_on_random_points,
     minimise,
@@ -39,7 +39,7 @@ from leafgate.models.scrub.scrub import (
     refuse_different,
     votes,
 )
-from leafgate.types.schema import Schema
+from leafgate_scaffold.model import hints_of
 from sample_model import MODEL, with_tree
 from sklearn_pipelines import PIPELINES, as_frame, people
 from sklearn_zoo import CLASSIFIERS, fitted, skops_bytes

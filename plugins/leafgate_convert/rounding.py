@@ -8,10 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from leafgate.errors import ReleaseError
-from leafgate.ir.model import Floats, Ids, ModelIR, collapse_equal_leaves
-from leafgate.models.exposure.shares import counts_recoverable
-from leafgate.types.release import FileDisclosure
+from leafgate.api import FileDisclosure, Floats, Ids, ModelIR, ReleaseError
+from leafgate.app import with_implied_disclosures
+from leafgate_convert.merging import collapse_equal_leaves
 
 DIGITS = 2
 MEETINGS = 1_000_000
@@ -40,7 +39,7 @@ def with_rounded(model: ModelIR, digits: int, place: str) -> ModelIR:
         trees.append(collapse_equal_leaves(replace(tree, values=says)))
     says_so = f"shares of classes, rounded to {digits} digit(s)"
     less = replace(model, trees=tuple(trees), discloses=(FileDisclosure("ratios", "medium", says_so),))
-    if counts_recoverable(less):
+    if with_implied_disclosures(less).level == "counts":
         raise ReleaseError(
             f"has leaves whose people follow from shares of {digits} digits",
             place=place,
