@@ -8,6 +8,7 @@ from typing import Any
 
 from leafgate.api import (
     LEARNER_SETTINGS,
+    LISTED_SETTINGS,
     LearnerSetting,
     ModelIR,
     Numeric,
@@ -70,9 +71,10 @@ def model_of(thing: Any, format: str, version: str, place: str) -> ModelIR:
 
 
 def settings_of(estimator: ObjectView) -> dict[str, LearnerSetting]:
-    """The settings of the learner that are plain values."""
+    """The settings of the learner that are plain values, and True for those that are set to a list or a table."""
     found = {name: estimator.get(name) for name in LEARNER_SETTINGS if name in estimator}
-    return {name: value for name, value in found.items() if isinstance(value, str | int | float | None)}
+    plain = {name: value for name, value in found.items() if isinstance(value, str | int | float | None)}
+    return plain | {name: True for name in found if name in LISTED_SETTINGS and name not in plain}
 
 
 def _estimator(

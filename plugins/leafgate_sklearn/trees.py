@@ -153,17 +153,47 @@ def forest_classifier(estimator: ObjectView) -> EstimatorIR:
     trees = tuple(_class_tree(one, len(classes), estimator.place) for one in members)
     if not all(tree.counts is not None for tree in trees):
         trees = tuple(replace(tree, counts=None) for tree in trees)
-    if estimator.get("bootstrap") is True:
+    if _drawn_by_weight(estimator):
+        counted: Counted = "unknown"
+    elif estimator.get("bootstrap") is True:
         trees = tuple(_with_draws(tree) for tree in trees)
-        counted: Counted = "bootstrap" if trees and trees[0].counts is not None else "unknown"
+        counted = "bootstrap" if trees and trees[0].counts is not None else "unknown"
     else:
         plain = all(_rows_equal_people(one, tree) for one, tree in zip(members, trees, strict=True))
         counted = "exact" if plain else "unknown"
     return EstimatorIR(classes, trees, "mean_per_tree", counted, sampling=_bootstrap(estimator))
 
 
+def _drawn_by_weight(estimator: ObjectView) -> bool:
+    """Are rows drawn by unequal weights of their own or of their classes, as scikit-learn does since 1.9?"""
+    weights = estimator.get("_sample_weight")
+    if estimator.get("bootstrap") is not True or weights is None:
+        return False
+    return not isinstance(weights, np.ndarray) or not weights.size or bool((weights != weights.flat[0]).any())
+
+
+def _rates_by_weight(estimator: ObjectView) -> Sampling:
+    """The least and the largest probability of a row to be drawn for a tree, where rows are drawn by weight."""
+    weights, draws = estimator.get("_sample_weight"), estimator.get("_n_samples_bootstrap")
+    good = isinstance(weights, np.ndarray) and weights.ndim == 1 and weights.dtype.kind in "fiu" and weights.size > 0
+    if (
+        not good
+        or not isinstance(draws, int)
+        or draws < 1
+        or not (weights >= 0).all()
+        or not 0 < weights.sum() < np.inf
+    ):
+        return Sampling((0.0, 1.0))
+    shares = np.clip(weights.astype(np.float64) / weights.sum(), 0, 1)
+    with np.errstate(divide="ignore"):
+        drawn = -np.expm1(draws * np.log1p(-shares))
+    return Sampling((float(drawn.min()), float(drawn.max())))
+
+
 def _bootstrap(estimator: ObjectView) -> Sampling:
     """How many rows a forest draws for each tree; all of them where it does not draw."""
+    if _drawn_by_weight(estimator):
+        return _rates_by_weight(estimator)
     if estimator.get("bootstrap") is not True:
         return NO_SAMPLING
     draws = estimator.get("max_samples")
@@ -183,8 +213,10 @@ def forest_regressor(estimator: ObjectView) -> EstimatorIR:
     trees = tuple(_number_tree(one, estimator.place) for one in members)
     if estimator.get("bootstrap") is not True:
         return EstimatorIR((), trees, "mean_per_tree", "exact")
-    drawn = tuple(_with_draws(tree) for tree in trees)
-    return EstimatorIR((), drawn, "mean_per_tree", "bootstrap", sampling=_bootstrap(estimator))
+    by_weight = _drawn_by_weight(estimator)
+    drawn = trees if by_weight else tuple(_with_draws(tree) for tree in trees)
+    counted: Counted = "unknown" if by_weight else "bootstrap"
+    return EstimatorIR((), drawn, "mean_per_tree", counted, sampling=_bootstrap(estimator))
 
 
 def _stages(estimator: ObjectView) -> list[tuple[Any, ...]]:

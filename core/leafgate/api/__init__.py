@@ -110,6 +110,7 @@ if TYPE_CHECKING:
     from leafgate.ir.model import COUNTS_DISCLOSURE as COUNTS_DISCLOSURE
     from leafgate.ir.model import LEAF as LEAF
     from leafgate.ir.model import LEARNER_SETTINGS as LEARNER_SETTINGS
+    from leafgate.ir.model import LISTED_SETTINGS as LISTED_SETTINGS
     from leafgate.ir.model import NUMBERS_DISCLOSURE as NUMBERS_DISCLOSURE
     from leafgate.ir.model import RATIOS_DISCLOSURE as RATIOS_DISCLOSURE
     from leafgate.ir.model import SCORES_DISCLOSURE as SCORES_DISCLOSURE
@@ -226,7 +227,8 @@ __getattr__ = lazy_exports(
         "LookupPrecision MissingIndicator number_codes Numeric OneHot Operation Origin SINGLE_PRECISION "
         "Unresolved",
         "leafgate.ir.model": "boosted_model CategoryList COUNTS_DISCLOSURE LEAF LeafValueKind LEARNER_SETTINGS "
-        "LearnerSetting ModelIR NUMBERS_DISCLOSURE RATIOS_DISCLOSURE SCORES_DISCLOSURE SIZES_DISCLOSURE TreeIR",
+        "LearnerSetting LISTED_SETTINGS ModelIR NUMBERS_DISCLOSURE RATIOS_DISCLOSURE SCORES_DISCLOSURE "
+        "SIZES_DISCLOSURE TreeIR",
         "leafgate.ir.node_numbers": "Hessians NO_SAMPLING NodeNumbers NumberKind Sampling",
         "leafgate.ir.unread": "content_size ContentField ContentKind has_known_words LETTERS_PER_NUMBER "
         "MANY_NUMBERS number_array text_size UnreadTracker",

@@ -97,8 +97,8 @@ def belief_csv(belief: Belief, known: AdversaryKnowledge) -> bytes:
     """The belief as CSV: the known columns, weight, group, then p(VALUE) for each value of the secret.
 
     Of hidden cells: row (the position among the published records), column, the attack's estimate, then p(VALUE).
-    There is no group where the attack has no equivalence classes. Of candidates: their columns, score, p_value and
-    excluded.
+    There is no group where the attack has no equivalence classes. Of candidates: their columns, score, p_value,
+    excluded and exclusion_p_value.
     """
     columns = list(_described_rows(belief, known))
     if isinstance(belief, PosteriorBelief):
@@ -122,4 +122,5 @@ def _described_rows(belief: Belief, known: AdversaryKnowledge) -> Iterator[pd.Da
     elif isinstance(belief, MembershipBelief) and known.candidates is not None:
         yield known.candidates.frame.reset_index(drop=True)
         about = {"score": belief.scores, "p_value": belief.p_values, "excluded": belief.excluded}
+        about["exclusion_p_value"] = belief.exclusion_p_values
         yield pd.DataFrame({name: numbers for name, numbers in about.items() if numbers is not None})

@@ -239,7 +239,7 @@ def draw_candidates(table: Table, control: Table, most: int, seed: int) -> tuple
     frame = pd.DataFrame({name: cells.array for name, cells in columns.items()})
     people = Table(inside.schema, frame, np.ones(len(order), dtype=np.int64))
     weighted = table.rows is not None and not table.counts_people
-    candidates = Candidates(people, len(drawn[0]), len(drawn[1]), weighted)
+    candidates = Candidates(people, len(drawn[0]), len(drawn[1]), weighted, int(inside.persons.sum()))
     return candidates, Membership(in_table, ~in_table & _also_in(inside, people), removed)
 
 

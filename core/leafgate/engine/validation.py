@@ -100,9 +100,8 @@ def _validated_membership(belief: MembershipBelief, known: AdversaryKnowledge) -
         raise InconclusiveError("its belief is about candidates, and it is granted none: declare them in `needs`")
     wanted = (len(known.candidates),)
     scores = _candidate_numbers(belief.scores, wanted, "scores")
-    p_values = None if belief.p_values is None else _candidate_numbers(belief.p_values, wanted, "p_values")
-    if p_values is not None and ((p_values < 0) | (p_values > 1)).any():
-        raise InconclusiveError("its belief has `p_values` that are not between 0 and 1")
+    p_values = _p_values(belief.p_values, wanted, "p_values")
+    exclusion_p_values = _p_values(belief.exclusion_p_values, wanted, "exclusion_p_values")
     excluded = None if belief.excluded is None else np.array(belief.excluded)
     if excluded is not None and (excluded.dtype.kind != "b" or excluded.shape != wanted):
         raise InconclusiveError(f"its belief needs True or False for each of {wanted[0]} candidates in `excluded`")
@@ -111,7 +110,24 @@ def _validated_membership(belief: MembershipBelief, known: AdversaryKnowledge) -
         raise InconclusiveError("its belief has `odds` below 0")
     if belief.planted is not None and not callable(belief.planted):
         raise InconclusiveError("its belief has a `planted` that is no function of a share and a repetition")
-    return replace(belief, scores=scores, p_values=p_values, excluded=excluded, odds=odds)
+    return replace(
+        belief,
+        scores=scores,
+        p_values=p_values,
+        excluded=excluded,
+        exclusion_p_values=exclusion_p_values,
+        odds=odds,
+    )
+
+
+def _p_values(numbers: object, wanted: tuple[int], name: str) -> NDArray[Any] | None:
+    """A p-value for each candidate, from 0 to 1; None where there are none."""
+    if numbers is None:
+        return None
+    p_values = _candidate_numbers(numbers, wanted, name)
+    if ((p_values < 0) | (p_values > 1)).any():
+        raise InconclusiveError(f"its belief has `{name}` that are not between 0 and 1")
+    return p_values
 
 
 def _candidate_numbers(numbers: object, wanted: tuple[int], name: str, *, infinite: bool = False) -> NDArray[Any]:

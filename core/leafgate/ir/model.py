@@ -22,9 +22,13 @@ LeafValueKind = Literal["labels", "shares", "counts", "scores", "values"]
 LearnerSetting = str | int | float | bool | None
 LEARNER_SETTINGS = (
     *("max_depth", "min_samples_leaf", "min_samples_split", "max_features", "splitter", "bootstrap"),
-    *("n_estimators", "min_child_weight"),
+    *("n_estimators", "min_child_weight", "max_samples", "class_weight", "monotonic_cst"),
 )
-"""The settings of a learner that are kept: how small a group of people a leaf may stand for."""
+"""The settings of a learner that are kept: how small a group of people a leaf may stand for, and what tells whether a
+leaf that counts nobody of a class has nobody of it."""
+
+LISTED_SETTINGS = frozenset({"class_weight", "monotonic_cst"})
+"""Settings of these that may be a list or a table, with numbers for each class or column: they are kept as True."""
 
 LEAF = -1
 

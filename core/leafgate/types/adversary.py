@@ -242,12 +242,15 @@ class Candidates:
         not_in_table: how many of them are not in the table, from 1.
         training_weighted: whether the policy has a column of weights that do not count people. A builder may use them,
             while every candidate is one person here.
+        table_size: how many people are in the table, candidates or not, as its publisher usually states; None where
+            that is not known.
     """
 
     table: Table
     in_table: int
     not_in_table: int
     training_weighted: bool = False
+    table_size: int | None = None
 
     @property
     def frame(self) -> pd.DataFrame:

@@ -126,6 +126,8 @@ class MembershipBelief(Belief):
         p_values: shape (n_candidates,), from 0 to 1: where the attack is a statistical test of the hypothesis that a
             candidate is not in the table, the probability of a score as high if that is true.
         excluded: shape (n_candidates,), True where the release proves that the candidate is not in the table.
+        exclusion_p_values: shape (n_candidates,), from 0 to 1: where the attack is a statistical test of the opposite
+            hypothesis, that a candidate is in the table, the probability of a score as low if that is true, at most.
         odds: shape (n_candidates,), from 0, infinity included: the attack's own posterior odds that the candidate is
             in the table, where it can state them.
         planted: repeats the attack on a leak of known size, so that a metric can tell whether the attack would have
@@ -136,6 +138,7 @@ class MembershipBelief(Belief):
     scores: NDArray[Any]
     p_values: NDArray[Any] | None = field(default=None, kw_only=True)
     excluded: NDArray[Any] | None = field(default=None, kw_only=True)
+    exclusion_p_values: NDArray[Any] | None = field(default=None, kw_only=True)
     odds: NDArray[Any] | None = field(default=None, kw_only=True)
     planted: Callable[[float, int], PlantedLeak] | None = field(default=None, kw_only=True, repr=False)
 
