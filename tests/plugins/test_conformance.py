@@ -39,7 +39,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "kadet": ({"k": 5}, {"k": 5, "measure": "gini", "prune": False}, {"k": 5, "publish_table": True}),
     "l_diversity": ({}, {"form": "distinct"}, {"form": "recursive", "c": 2.0}),
     "maxent": ({}, {"solver": "gekko"}),
-    "membership_auc": ({}, {"group": "single_outs"}),
+    "membership_auc": ({}, {"group": "everybody"}),
     "membership_tpr": ({"at_fpr": 0.3}, {"at_fpr": 0.3, "group": "everybody"}),
     "mondrian": ({"k": 5}, {"k": 5, "release": "both"}),
     "posterior": ({}, {"estimate": "mode"}),
