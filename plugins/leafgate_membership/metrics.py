@@ -232,14 +232,22 @@ class MembershipRate(ReleaseAtMost):
         }
         kept = self.holds(worst.high)
         insufficient = self.insufficiency(guessed, judged, error) if kept else ""
-        return Score(worst.value, interval=(worst.low, worst.high), insufficient=insufficient, evidence=evidence)
+        return Score(
+            worst.value,
+            interval=(worst.low, worst.high),
+            insufficient=insufficient,
+            sensitivity=self._sensitivity(guessed, judged),
+            evidence=evidence,
+        )
 
-    def sensitivity(self, case: ScoringContext) -> float:
-        guessed = Guessed(case)
-        groups = {group: guessed.people(group) for group in self.groups}
+    def _sensitivity(self, guessed: Guessed, judged: dict[Group, People]) -> float:
+        """The most by which one person moves the rate.
+
+        Somebody who joins the table takes all with the same public record out of the single-outs.
+        """
         moved = [
             self.moved(people.members, people.others) * (1 if group == "everybody" else 1 + guessed.largest_twins)
-            for group, people in groups.items()
+            for group, people in judged.items()
             if len(people.members) and len(people.others)
         ]
         return max(moved, default=1.0)

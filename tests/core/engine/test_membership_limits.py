@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -102,10 +103,9 @@ class Found(ReleaseAtMost):
         found = case.require_belief(MembershipBelief).scores[case.membership.in_table] > 0
         counted = AuditorOnly(int(found.sum()))
         share = float(found.mean())
-        return Score(share, interval=(share / 2, share), evidence={"counted": counted, "limits": case.comparisons})
-
-    def sensitivity(self, case: ScoringContext) -> float:
-        return 1 / float(case.membership.in_table.sum() - 1)
+        evidence = {"counted": counted, "limits": case.comparisons}
+        moved = 1 / float(case.membership.in_table.sum() - 1)
+        return Score(share, interval=(share / 2, share), sensitivity=moved, evidence=evidence)
 
 
 def comparisons_of(metrics: Sequence[dict[str, Any]], attacks: Sequence[str]) -> set[int]:
@@ -200,7 +200,7 @@ def peeking(read: Callable[[ScoringContext], Any]) -> Callable[[Any, ScoringCont
 
 
 HIDING: dict[str, dict[str, Any]] = {
-    "no sensitivity": {"sensitivity": lambda self, case: 0.0},
+    "no sensitivity": {"score": lambda self, case: replace(Found.score(self, case), sensitivity=0.0)},
     "private": {"private": True},
     "its own must_hide": {"must_hide": lambda self, case: True},
     "a secret is read too": {"score": peeking(lambda case: case.observed.add(Observation.TRUTH))},
