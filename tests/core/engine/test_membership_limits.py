@@ -188,7 +188,8 @@ def test_fewer_people_than_the_smallest_cell_move_a_rounded_rate_by_one_step_at_
 
 
 def restated(kind: type[Metric], **facts: Any) -> Metric:
-    return with_facts(type("Twin", (kind,), {"__module__": __name__}), facts)(use="found", at_most=1)
+    twin: type[Metric] = type("Twin", (kind,), {"__module__": __name__})
+    return with_facts(twin, facts).model_validate({"use": "found", "at_most": 1})
 
 
 def peeking(read: Callable[[ScoringContext], Any]) -> Callable[[Any, ScoringContext], Score]:

@@ -315,7 +315,9 @@ def one_in_three(rng: np.random.Generator, leaks: np.ndarray) -> np.ndarray:
 
 def capped(rng: np.random.Generator, leaks: np.ndarray) -> np.ndarray:
     """Clips all high scores to one number."""
-    return np.clip(shifted(rng, leaks), None, -1.0)
+    scores = shifted(rng, leaks)
+    scores[scores > -1] = -1
+    return scores
 
 
 def noisy(rng: np.random.Generator, leaks: np.ndarray) -> np.ndarray:
