@@ -544,3 +544,18 @@ def test_one_candidate_who_moves_between_groups_is_within_the_sensitivity() -> N
         scores = [metric.score(case) for case in (before, after)]
         values = [score.value for score in scores if score.value is not None]
         assert abs(values[1] - values[0]) <= scores[0].sensitivity
+
+
+@pytest.mark.parametrize("use", RATES)
+@pytest.mark.parametrize(("part", "why"), [(0.95, ""), (0.6, UNSEEN)])
+def test_an_attack_must_see_nearly_all_of_a_planted_leak(use: str, part: float, why: str) -> None:
+    """Where the interval is narrow beside the leak: what it does not see could be beyond the limit."""
+    inside = candidates(8000)
+
+    def partly(rng: np.random.Generator, leaks: np.ndarray) -> np.ndarray:
+        return shifted(rng, leaks & (rng.random(len(leaks)) < part))
+
+    scores = np.random.default_rng(12).normal(0, 1, 8000)
+    case = guessed(scores, inside, planted=planting(inside, partly))
+    limit = {"auc": 0.8, "tpr": 0.5, "advantage": 0.5}[use]
+    assert RATES[use](limit, group="everybody").score(case).insufficient == why
