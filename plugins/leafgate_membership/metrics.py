@@ -60,6 +60,8 @@ DETECTED = 18
 """In so many of them at least, nine of ten, the attack must see the leak."""
 SEEN_PART = 0.9
 """The part of a planted leak that an attack must be able to see: no attack finds everybody whose membership leaks."""
+TIES_SEED = 0
+"""Ties are broken by random numbers from this seed, in the random order of the candidates."""
 ROC_POINTS = 40
 """How many points of the ROC curve a report draws."""
 LEAK_SIZES = tuple(round(10 ** (-3 + step / 6), 4) for step in range(19))
@@ -226,11 +228,15 @@ class MembershipRate(ReleaseAtMost):
         estimates = {group: self._estimate(people, error) for group, people in groups.items()}
         worst = Estimate(*(max(numbers) for numbers in zip(*(estimates[group] for group in judged), strict=True)))
         apart = guessed.everybody.where(~case.membership.identical)
+        documents = {group: _document(estimates[group], groups[group]) for group in GROUPS}
+        without_identical = _document(self._estimate(apart, error), apart)
+        facts = self.facts(guessed, error)
         evidence = {
             "single_outs": guessed.single_outs,
-            **self.facts(guessed, error),
-            "by_group": AuditorOnly({group: _document(estimates[group], groups[group]) for group in GROUPS}),
-            "without_identical": AuditorOnly(_document(self._estimate(apart, error), apart)),
+            **facts,
+            "by_group": AuditorOnly(documents),
+            "without_identical": AuditorOnly(without_identical),
+            "says": AuditorOnly(_words(documents, without_identical, facts)),
         }
         kept = self.holds(worst.high)
         insufficient = self.insufficiency(guessed, judged, error) if kept else ""
@@ -258,9 +264,12 @@ class MembershipRate(ReleaseAtMost):
         """More evidence: the curve, and the smallest leak that the attack can see."""
         everybody = guessed.everybody
         return {
-            "roc": AuditorOnly(roc_band(everybody.members, everybody.others, error, ROC_POINTS)),
+            "roc": AuditorOnly(self._curve(everybody, error)),
             "smallest_detectable": smallest_detectable(self, guessed.belief, everybody.sizes, error),
         }
+
+    def _curve(self, people: People, error: float) -> dict[str, list[float]]:
+        return roc_band(people.members, people.others, error, ROC_POINTS, np.random.default_rng(TIES_SEED))
 
     def insufficiency(self, guessed: Guessed, judged: dict[Group, People], error: float) -> str:
         """Why a kept limit is no pass: the attack would not have seen a leak of its size."""
@@ -290,6 +299,26 @@ def _document(estimate: Estimate, people: People) -> dict[str, Any]:
     """An estimate and its people, for auditors."""
     rates = {name: round(number, 6) for name, number in estimate._asdict().items()}
     return {**rates, "members": len(people.members), "non_members": len(people.others)}
+
+
+GROUP_WORDS: dict[Group, str] = {"everybody": "of all candidates", "single_outs": "of single-outs"}
+
+
+def _words(documents: dict[Group, dict[str, Any]], without_identical: dict[str, Any], facts: dict[str, Any]) -> str:
+    """The rates of all groups, and the smallest leak that the attack would see, in a sentence for auditors."""
+    parts = [_rate_words(documents[group], GROUP_WORDS[group]) for group in GROUPS if documents[group]["members"]]
+    if without_identical != documents["everybody"]:
+        parts.append(_rate_words(without_identical, "without others who are identical to a member"))
+    if "smallest_detectable" in facts:
+        smallest = facts["smallest_detectable"]
+        seen = "no leak" if smallest is None else f"leaks of {smallest:.1%} of members and more"
+        parts.append(f"of planted leaks it sees {seen}")
+    return "; ".join(parts)
+
+
+def _rate_words(document: dict[str, Any], who: str) -> str:
+    people = f"{document['members']} in the table, {document['non_members']} others"
+    return f"{document['value']:.3g} (from {document['low']:.3g} to {document['high']:.3g}) {who} ({people})"
 
 
 class MembershipAuc(MembershipRate):
@@ -330,7 +359,7 @@ class MembershipTpr(MembershipRate):
         return self.at_fpr
 
     def estimate(self, members: Ranks, others: Ranks, error: float) -> Estimate:
-        return rate_estimate(members, others, self.at_fpr, error)
+        return rate_estimate(members, others, self.at_fpr, error, np.random.default_rng(TIES_SEED))
 
     def leak_of(self, rate: float) -> float:
         return (rate - self.at_fpr) / (1 - self.at_fpr)
