@@ -236,7 +236,7 @@ class MembershipRate(ReleaseAtMost):
             **facts,
             "by_group": AuditorOnly(documents),
             "without_identical": AuditorOnly(without_identical),
-            "says": AuditorOnly(_words(documents, without_identical, facts)),
+            "says": AuditorOnly(_words(documents, without_identical, self._seen_words(guessed, facts))),
         }
         kept = self.holds(worst.high)
         insufficient = self.insufficiency(guessed, judged, error) if kept else ""
@@ -267,6 +267,17 @@ class MembershipRate(ReleaseAtMost):
             "roc": AuditorOnly(self._curve(everybody, error)),
             "smallest_detectable": smallest_detectable(self, guessed.belief, everybody.sizes, error),
         }
+
+    def _seen_words(self, guessed: Guessed, facts: dict[str, Any]) -> str:
+        """Which planted leaks the attack sees."""
+        if "smallest_detectable" not in facts:
+            return ""
+        if guessed.belief.planted is None:
+            return "it is not repeated on planted leaks"
+        smallest = facts["smallest_detectable"]
+        return (
+            f"of planted leaks it sees {'none' if smallest is None else f'those of {smallest:.1%} of members or more'}"
+        )
 
     def _curve(self, people: People, error: float) -> dict[str, list[float]]:
         return roc_band(people.members, people.others, error, ROC_POINTS, np.random.default_rng(TIES_SEED))
@@ -304,16 +315,12 @@ def _document(estimate: Estimate, people: People) -> dict[str, Any]:
 GROUP_WORDS: dict[Group, str] = {"everybody": "of all candidates", "single_outs": "of single-outs"}
 
 
-def _words(documents: dict[Group, dict[str, Any]], without_identical: dict[str, Any], facts: dict[str, Any]) -> str:
-    """The rates of all groups, and the smallest leak that the attack would see, in a sentence for auditors."""
+def _words(documents: dict[Group, dict[str, Any]], without_identical: dict[str, Any], seen: str) -> str:
+    """The rates of all groups, and which leaks the attack would see, in a sentence for auditors."""
     parts = [_rate_words(documents[group], GROUP_WORDS[group]) for group in GROUPS if documents[group]["members"]]
     if without_identical != documents["everybody"]:
         parts.append(_rate_words(without_identical, "without others who are identical to a member"))
-    if "smallest_detectable" in facts:
-        smallest = facts["smallest_detectable"]
-        seen = "no leak" if smallest is None else f"leaks of {smallest:.1%} of members and more"
-        parts.append(f"of planted leaks it sees {seen}")
-    return "; ".join(parts)
+    return "; ".join([*parts, *([seen] if seen else [])])
 
 
 def _rate_words(document: dict[str, Any], who: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from leafgate.app import JsonObject
 
-LEFT, RIGHT, TOP, FLOOR = 56.0, 404.0, 12.0, 232.0
+LEFT, RIGHT, TOP, FLOOR = 56.0, 396.0, 12.0, 232.0
 MOST_DECADES = 6
 """The axes begin at this power of a tenth at the lowest."""
 
