@@ -578,6 +578,8 @@ def detections(
     """Whether the attack sees a leak of this size in nine of ten repetitions, with so many members and others."""
     missed = 0
     for repeat in range(REPEATS):
+        if repeat - missed == DETECTED:
+            return True
         leak = planted_leak(belief, share, repeat)
         rng = np.random.default_rng([repeat, *sizes])
         people = People(ranks_of(leak.scores), np.asarray(leak.in_table))
@@ -635,15 +637,13 @@ def smallest_detectable(metric: MembershipRate, belief: MembershipBelief, sizes:
         return estimate.low > metric.chance
 
     try:
-        if not detections(metric, belief, LEAK_SIZES[-1], sizes, error, seen):
-            return None
-        low, high = -1, len(LEAK_SIZES) - 1
+        low, high = -1, len(LEAK_SIZES)
         while high - low > 1:
             middle = (low + high) // 2
             if detections(metric, belief, LEAK_SIZES[middle], sizes, error, seen):
                 high = middle
             else:
                 low = middle
-        return LEAK_SIZES[high]
+        return LEAK_SIZES[high] if high < len(LEAK_SIZES) else None
     except InconclusiveError:
         return None

@@ -237,7 +237,7 @@ def test_an_interval_that_takes_the_threshold_for_known_misses_more_often_than_i
 def test_ties_at_the_threshold_widen_an_interval_little() -> None:
     """A leaf of many people with the highest score: the rate is a share of the ties, and no longer anything."""
     rng = np.random.default_rng(2)
-    members, others = (1.0 * (rng.random(5000) < share) for share in (0.9, 0.6))
+    members, others = ((rng.random(5000) < share).astype(np.float64) for share in (0.9, 0.6))
     value, low, high = rate_estimate(members, others, 0.01, 0.05, rng)
     assert value == pytest.approx(0.015, abs=0.001)
     assert 0.005 < low < 0.015 < high < 0.03
