@@ -192,9 +192,6 @@ class AccuracyOnPerturbed(ReleaseAtLeast):
     formula = "people of the test table predicted rightly / people of the test table, from 0 to 1"
     source = "L. Liu, M. Kantarcioglu, B. Thuraisingham, HICSS 2009, section 6.6 and Table 7"
 
-    def sensitivity(self, case: ScoringContext) -> float:
-        return 0.0 if case.test is None else 1 / case.test.people
-
     def score(self, case: ScoringContext) -> Score:
         """People predicted rightly over people; where the test table is original, noise is drawn by the policy's seed.
 
@@ -208,4 +205,4 @@ class AccuracyOnPerturbed(ReleaseAtLeast):
         rng = np.random.default_rng(case.known.seed)
         test = table if case.noisy_test else scoring.perturb_test_table(table, release, rng)
         right = scoring.predict_perturbed(release, test, self.paths, rng) == test.codes(release.target)
-        return Score(float(test.weight[right].sum() / test.people))
+        return Score(float(test.weight[right].sum() / test.people), sensitivity=1 / test.people)

@@ -34,13 +34,10 @@ class Accuracy(ReleaseAtLeast):
     formula = "people of the test table predicted rightly / people of the test table, from 0 to 1"
     source = "the usual definition"
 
-    def sensitivity(self, case: ScoringContext) -> float:
-        return 0.0 if case.test is None else 1 / case.test.people
-
     def score(self, case: ScoringContext) -> Score:
         test = case.require_exact_test(NOISY_REMEDY)
         right = prediction.predict(case.release, test) == test.codes(case.release.target)
-        return Score(float(test.weight[right].sum() / test.people))
+        return Score(float(test.weight[right].sum() / test.people), sensitivity=1 / test.people)
 
 
 class AreaUnderCurve(ReleaseAtLeast):
@@ -57,18 +54,15 @@ class AreaUnderCurve(ReleaseAtLeast):
     formula = "the chance that a person of the second class is ranked above one of the first, ties counting one half"
     source = 'Hanley, McNeil, "The Meaning and Use of the Area under a ROC Curve", Radiology 143(1), 1982'
 
-    def sensitivity(self, case: ScoringContext) -> float:
-        """One over the people of the rarer class: each of them moves the area by at most that."""
-        assert case.test is not None
-        return 1 / int(min(people.sum() for people in _people_of_each_class(case.release, case.test)))
-
     def score(self, case: ScoringContext) -> Score:
+        """The area; each person of the rarer class moves it by at most one over the people of that class."""
         test = case.require_exact_test(NOISY_REMEDY)
         if len(case.release.classes) != 2:
             raise InconclusiveError("there are not two classes", remedy="leave this out; `accuracy` takes any number")
         people = _people_of_each_class(case.release, test)
         votes = prediction.class_votes(_with_graded_leaves(case.release), test)
-        return Score(area_under_curve(_ranking(case.release, votes), *people))
+        area, rarer = area_under_curve(_ranking(case.release, votes), *people), min(each.sum() for each in people)
+        return Score(area, sensitivity=1 / int(rarer))
 
 
 def area_under_curve(ranking: Floats, second: NDArray[np.int64], first: NDArray[np.int64]) -> float:

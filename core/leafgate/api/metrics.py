@@ -68,6 +68,9 @@ class Score:
             for all of it is kept, one that holds for none of it is broken, and between the two it is inconclusive.
         insufficient: why a limit that this score keeps may be broken all the same, such as too few candidates: the
             finding is then inconclusive for that reason. A limit that the score breaks stays broken.
+        sensitivity: the most by which one person of the tables, say of `case.test`, can change `value`, from 0 up. A
+            public report rounds `value` so that fewer people than the smallest cell cannot move it by a step, and
+            leaves it out where the steps would be too wide to mean anything.
         evidence: more for the finding, as JSON; what is about single people is wrapped in `AuditorOnly`. A metric of
             the release may list `worst`, equivalence classes laid out as by `leafgate.engine.scores`, each with its
             `people`.
@@ -77,6 +80,7 @@ class Score:
     people: pd.Series | None = None
     interval: tuple[float, float] | None = None
     insufficient: str = ""
+    sensitivity: float = 0.0
     evidence: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -145,14 +149,6 @@ class Metric(Component):
         the numbers that follow from them.
         """
         return self.private
-
-    def sensitivity(self, case: ScoringContext) -> float:
-        """The most by which one person of the tables, say of `case.test`, can change a score of the release, from 0 up.
-
-        A public report rounds the score so that fewer people than the smallest cell cannot move it by a step, and
-        leaves it out where the steps would be too wide to mean anything.
-        """
-        return 0.0
 
     def score(self, case: ScoringContext) -> Score:
         """The score, with all evidence for the finding; it is asked for once."""

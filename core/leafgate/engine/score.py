@@ -30,7 +30,6 @@ from leafgate.engine.scores import (
     score_of,
     score_range,
     secondary_scores,
-    sensitivity_of,
     smallest_class,
     unbounded_evidence,
     value_of,
@@ -193,14 +192,13 @@ def score_one(
         case = state.case(result, belief)
         score = score_of(metric, state.plugins, case)
         private = is_hidden(metric, state.plugins, case, result)
-        sensitivity = sensitivity_of(metric, state.plugins, case)
     except UnreadableError:
         if belief is not None:
             raise
         return inconclusive(metric, state, id, "there is no belief to read")
     except LeafgateError as error:
         return inconclusive(metric, state, id, str(error))
-    common = _common(metric, state, id, result, belief) | {"private": private, "sensitivity": sensitivity}
+    common = _common(metric, state, id, result, belief) | {"private": private, "sensitivity": score.sensitivity}
     people = int(state.table.persons.sum()) if Unit(metric.unit).is_of_everyone else None
     value = float(score.numbers)
     evidence = unbounded_evidence(value) | _attack_evidence(case, result) | score.evidence

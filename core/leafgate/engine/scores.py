@@ -34,6 +34,7 @@ class ValidScore:
 
     numbers: Any
     interval: tuple[float, float] | None
+    sensitivity: float
     insufficient: str
     evidence: dict[str, Any]
 
@@ -51,15 +52,15 @@ def score_of(metric: Metric, plugins: Plugins, case: ScoringContext) -> ValidSco
             raise InconclusiveError(f"{metric.use} returned a Score that needs {wanted}")
         numbers = _validated(part, metric, case)
         interval = None if score.interval is None else _validated_interval(score.interval, metric, numbers)
+        sensitivity = _validated_sensitivity(score, metric)
         kept = RESERVED | set(case.belief.evidence if case.belief else ())
         kept -= set() if of_people else {"worst"}
         if not isinstance(score.insufficient, str) or (of_people and score.insufficient):
             raise InconclusiveError(
                 f"{metric.use} returned an `insufficient` that is no text, or one of people's scores"
             )
-        return ValidScore(
-            numbers, interval, score.insufficient, checked_evidence(score.evidence, kept, f"{metric.use}: its")
-        )
+        evidence = checked_evidence(score.evidence, kept, f"{metric.use}: its")
+        return ValidScore(numbers, interval, sensitivity, score.insufficient, evidence)
 
 
 def _validated_interval(interval: object, metric: Metric, value: Any) -> tuple[float, float]:
@@ -72,6 +73,16 @@ def _validated_interval(interval: object, metric: Metric, value: Any) -> tuple[f
     if not low <= float(value) <= high:
         raise InconclusiveError(f"{metric.use} returned an interval that does not enclose the score")
     return low, high
+
+
+def _validated_sensitivity(score: Score, metric: Metric) -> float:
+    """The most by which one person can change a release's score; InconclusiveError if it is no finite number from 0."""
+    sensitivity = score.sensitivity
+    if not are_real_numbers([sensitivity]) or not 0 <= float(sensitivity) < np.inf:
+        raise InconclusiveError(f"{metric.use} returned a sensitivity that is no finite number from 0 up")
+    if isinstance(metric, PersonMetric) and sensitivity:
+        raise InconclusiveError(f"{metric.use} returned a sensitivity, which only the score of a release may have")
+    return float(sensitivity)
 
 
 def _validated(scores: object, metric: Metric, case: ScoringContext) -> Any:
@@ -91,15 +102,6 @@ def _validated(scores: object, metric: Metric, case: ScoringContext) -> Any:
     if not (np.isfinite(numbers) | (numbers == unsafe)).all():
         raise InconclusiveError(f"{metric.use} returned a number that is not finite")
     return numbers
-
-
-def sensitivity_of(metric: Metric, plugins: Plugins, case: ScoringContext) -> float:
-    """The most by which one person can change the score; InconclusiveError where that is no finite number from 0 up."""
-    with isolate_plugin_errors(metric, plugins):
-        sensitivity = float(metric.sensitivity(case))
-    if not 0 <= sensitivity < np.inf:
-        raise InconclusiveError(f"the sensitivity of {metric.use} is no finite number from 0 up")
-    return sensitivity
 
 
 def is_hidden(metric: Metric, plugins: Plugins, case: ScoringContext, result: AttackResult | None) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from leafgate.api.context import Observation, ScoringContext
 from leafgate.api.metrics import PersonMetric
 from leafgate.api.registry import use_of
 from leafgate.errors import InconclusiveError, LeafgateError
-from leafgate.testing.check import DoesNotApply, NonConformance, called
+from leafgate.testing.check import DoesNotApply, NonConformance
 from leafgate.testing.common_checks import COMMON_CHECKS
 from leafgate.testing.sandbox import canonical_text, cells, numbers_in, public, refuse_cells
 from leafgate.testing.scenarios import unchanged
@@ -109,19 +108,44 @@ def _compared(
 
 
 def says_who_moves_it(subject: MetricSubject) -> None:
-    """A score of the release that people of the test table move says by how much one of them can."""
+    """A score of the release that people of the test table move says by how much one of them can, and no less."""
     metric = subject.component
     if subject.of_people or metric.private or metric.unit:
         raise DoesNotApply("the public sees its scores as counts, shares or averages of people, or not at all")
     for kind in subject.kinds:
         case = subject.case(kind)
         with suppress(LeafgateError):
-            moved = canonical_text(subject.scores(_of_half_the_test(case))) != canonical_text(subject.scores(case))
-            if moved and not called(metric, partial(metric.sensitivity, case)) > 0:
-                raise NonConformance(
-                    f"{use_of(type(metric))} scores otherwise without some test people, and says that nobody moves it",
-                    "let `sensitivity` return by how much one person can, for example `1 / case.test.people`",
-                )
+            _require_sensitivity(subject, case)
+
+
+def _require_sensitivity(subject: MetricSubject, case: ScoringContext) -> None:
+    """NonConformance where test people move the score, and it states no `sensitivity` or a smaller one."""
+    score = subject.score(case)
+    if canonical_text(subject.scores(_of_half_the_test(case))) == canonical_text(subject.scores(case)):
+        return
+    if not score.sensitivity > 0:
+        raise NonConformance(
+            f"{use_of(type(subject.component))} scores otherwise without some test people, "
+            "and says that nobody moves it",
+            "let `sensitivity` of the Score say by how much one person can, such as `1 / case.test.people`",
+        )
+    value = subject.scores(case)
+    moved = max((float(abs(subject.scores(each) - value)) for each in _without_somebody(case)), default=0.0)
+    if moved > score.sensitivity + CLOSE:
+        raise NonConformance(
+            f"one test person less moves its score by {moved:.6g}, and its `sensitivity` is {score.sensitivity:.6g}",
+            "state the most by which one person can move it: the public sees the score rounded by this number",
+        )
+
+
+def _without_somebody(case: ScoringContext) -> Iterator[ScoringContext]:
+    """The case with one person less in its test table, from each record that several people share."""
+    test = case.test
+    for row in () if test is None else np.flatnonzero(test.weight > 1):
+        assert test is not None
+        weight = test.weight.copy()
+        weight[row] -= 1
+        yield replace(case, test=Table(test.schema, test.frame, weight))
 
 
 def _of_half_the_test(case: ScoringContext) -> ScoringContext:

@@ -347,6 +347,11 @@ class MetricSubject(Subject[CaseKind, ScoringContext, str]):
 
     def scored(self, case: ScoringContext) -> tuple[Scores, Any]:
         """Its scores of a context, and its evidence."""
+        score = self.score(case)
+        return np.asarray(score.people if self.of_people else score.value, dtype=float), score.evidence
+
+    def score(self, case: ScoringContext) -> Score:
+        """Its Score of a context, which an audit would take; NonConformance otherwise."""
         score = called(self.component, lambda: self.component.score(case))
         which = "people" if self.of_people else "value"
         remedy = "return Score(people=...) from a metric of people, Score(value=...) from a metric of the release"
@@ -372,7 +377,12 @@ class MetricSubject(Subject[CaseKind, ScoringContext, str]):
                 "it returns an interval that does not enclose the score, or one of people's scores",
                 "let `interval` be the lowest and the highest number that `value` could be",
             )
-        return numbers, score.evidence
+        if not 0 <= score.sensitivity < np.inf or (self.of_people and score.sensitivity):
+            raise NonConformance(
+                "it returns a sensitivity that is no finite number from 0 up, or one of people's scores",
+                "let `sensitivity` be the most by which one person can change `value`",
+            )
+        return score
 
     def worst(self, case: ScoringContext) -> float:
         """The score of the person worst off, negated for `at_most`, so that higher is better."""

@@ -108,11 +108,18 @@ def test_evidence_that_no_report_can_hold_is_inconclusive(case: str) -> None:
     assert published(audited(kind, metrics=WHOLE), "whole")["passed"] is None
 
 
-@pytest.mark.parametrize("moved", [float("nan"), float("inf"), -1.0])
-def test_a_sensitivity_that_bounds_nothing_publishes_no_number(moved: float) -> None:
-    kind = release_metric_that(lambda _: 5.123456, sensitivity=lambda self, case: moved)
+@pytest.mark.parametrize("moved", [float("nan"), float("inf"), -1.0, None, "0.1"])
+def test_a_sensitivity_that_bounds_nothing_publishes_no_number(moved: Any) -> None:
+    kind = release_metric_that(lambda _: Score(5.123456, sensitivity=moved))
     found = published(audited(kind, metrics=WHOLE), "whole")
     assert (found["passed"], found["value"]) == (None, None)
+
+
+def test_a_sensitivity_of_peoples_scores_publishes_no_number() -> None:
+    kind = metric_that(lambda case: Score(people=case.weight * 5, sensitivity=0.1))
+    found = published(audited(kind, metrics=ODD), "odd@calm#ill")
+    assert (found["passed"], found["value"]) == (None, None)
+    assert "only the score of a release" in found["evidence"]["problem"]
 
 
 def fails(self: object, case: ScoringContext) -> bool:

@@ -260,7 +260,26 @@ class ByTheTest(ReleaseAtLeast):
         if case.test is None:
             raise InconclusiveError("there is no test table")
         column = case.test.schema.having("class")[0].name
-        return Score(float(np.bincount(case.test.codes(column), weights=case.test.weight).max() / case.test.people))
+        share = float(np.bincount(case.test.codes(column), weights=case.test.weight).max() / case.test.people)
+        return Score(share, sensitivity=self.moved(case.test.people))
+
+    def moved(self, people: int) -> float:
+        """By how much one of the test people is said to move the score."""
+        return 0.0
+
+
+class Understated(ByTheTest):
+    """Takes people by the thousand."""
+
+    def moved(self, people: int) -> float:
+        return 1 / (1000 * people)
+
+
+class Unmeasured(ByTheTest):
+    """States no number by which one person moves the score."""
+
+    def moved(self, people: int) -> float:
+        return float("nan")
 
 
 class Elsewhere(ByTheTest):
@@ -342,6 +361,7 @@ BROKEN_METRICS: tuple[tuple[Metric, str], ...] = (
     (BareNumbers(at_least=0), "scores"),
     (OneOfTheRelease(at_least=0), "scores"),
     (Elsewhere(at_least=0), "scores"),
+    (Unmeasured(at_least=0), "scores"),
     (SeparatesNobody(at_most=0), "sees_a_leak"),
     (CountsCandidates(at_most=0), "tells_nobody"),
     (MeanOfRows(at_most=0), "counts_people"),
@@ -363,6 +383,7 @@ BROKEN_METRICS: tuple[tuple[Metric, str], ...] = (
     (EndsOnly(at_least=0), "sees_a_leak"),
     (LikesHalf(at_least=0), "nothing_is_safest"),
     (ByTheTest(at_least=0), "says_who_moves_it"),
+    (Understated(at_least=0), "says_who_moves_it"),
     (Clipped(at_least=0), "certainty_is_worst"),
     (WrongExample(at_least=0), "examples_hold"),
     (Unproven(at_least=0), "examples_hold"),
