@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from leafgate.api.context import Observation, ScoringContext
-from leafgate.api.metrics import PersonMetric
+from leafgate.api.metrics import ABOUT_GROUPS, ABOUT_SECRETS, PersonMetric
 from leafgate.api.registry import use_of
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.testing.check import DoesNotApply, NonConformance
@@ -286,9 +286,10 @@ def scores_what_it_declares(subject: MetricSubject) -> None:
 
 def raises_clean_errors(subject: MetricSubject) -> None:
     """Of cases it cannot score it says so in leafgate's errors; it never crashes."""
+    kinds = ABOUT_GROUPS | ABOUT_SECRETS if subject.of_people else subject.component.judges
     for case in edge_case_contexts():
         with suppress(LeafgateError):
-            subject.scores(case if subject.of_people else replace(case, belief=None))
+            subject.scores(case if type(case.belief) in kinds else replace(case, belief=None))
 
 
 def examples_hold(subject: MetricSubject) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from broken_plugins.attacks import ByLeaves
+from broken_plugins.metrics import ShownEpsilon
 from leafgate.api import (
     AdversaryKnowledge,
     AtLeast,
@@ -138,7 +139,9 @@ def test_a_metric_of_candidates_must_see_who_is_guessed() -> None:
 
 
 @pytest.mark.parametrize(
-    "metric", [Guessed(at_most=1), GroupSizes(at_least=0), Best(at_least=0)], ids=lambda metric: metric.use
+    "metric",
+    [Guessed(at_most=1), GroupSizes(at_least=0), Best(at_least=0), ShownEpsilon(at_most=1)],
+    ids=lambda metric: metric.use,
 )
 def test_a_metric_is_run_on_the_types_it_judges_alone(metric: Metric) -> None:
     judged = {kind.belief for kind in SHOWN_CASES if kind.name in dict(MetricSubject(metric).instances())}

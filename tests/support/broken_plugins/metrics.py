@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from leafgate.api.context import ScoringContext
 from leafgate.api.metrics import AtLeast, Example, Metric, ReleaseAtLeast, ReleaseAtMost, Score
 from leafgate.errors import InconclusiveError
-from leafgate.types.belief import MembershipBelief, SecretBelief
+from leafgate.types.belief import MechanismBelief, MembershipBelief, SecretBelief
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -341,6 +341,38 @@ class CountsCandidates(Separation):
         return Score(super().score(case).value, evidence={"members": int(case.membership.in_table.sum())})
 
 
+class ShownEpsilon(ReleaseAtMost):
+    """The epsilon that running the mechanism shows at least."""
+
+    use: str = "shown_epsilon"
+
+    judges = frozenset({MechanismBelief})
+    threat_model = "Whatever the attack it judges assumes."
+    formula = "the lower bound of epsilon that the attack states"
+    source = "Jagielski, Ullman, Oprea, 2020"
+
+    def score(self, case: ScoringContext) -> Score:
+        shown = case.require_belief(MechanismBelief).evidence.get("epsilon_at_least")
+        if shown is None:
+            raise InconclusiveError("the attack states no lower bound of epsilon")
+        return Score(float(shown))
+
+
+class CountsAttempts(ShownEpsilon):
+    """Counts the claims that an attack tries to refute, whether it refutes them or not."""
+
+    def score(self, case: ScoringContext) -> Score:
+        return Score(float(len(case.require_belief(MechanismBelief).tries)))
+
+
+class ComparesWithClaim(ShownEpsilon):
+    """Takes for granted that a release claims epsilon, and that the attack states what it shows."""
+
+    def score(self, case: ScoringContext) -> Score:
+        claimed = case.release.guarantee["epsilon"]["at_most"]
+        return Score(float(case.require_belief(MechanismBelief).evidence["epsilon_at_least"] - claimed))
+
+
 class BareNumbers(Doubt):
     """Returns its numbers and no Score."""
 
@@ -364,6 +396,8 @@ BROKEN_METRICS: tuple[tuple[Metric, str], ...] = (
     (Unmeasured(at_least=0), "scores"),
     (SeparatesNobody(at_most=0), "sees_a_leak"),
     (CountsCandidates(at_most=0), "tells_nobody"),
+    (CountsAttempts(at_most=0), "sees_a_leak"),
+    (ComparesWithClaim(at_most=0), "errs_in_words"),
     (MeanOfRows(at_most=0), "counts_people"),
     (Untold(at_least=0), "scores"),
     (Restless(at_least=0), "repeats"),

@@ -16,7 +16,7 @@ from leafgate.engine.validation import records_of_cells
 from leafgate.testing.scenarios import MEMBERS, SETTINGS, Instance, Scenario, unchanged
 from leafgate.testing.scenarios.tables import OLDEST, written_out
 from leafgate.types.adversary import AdversaryKnowledge, limit_knowledge
-from leafgate.types.belief import Belief, CellBelief, GroupBelief, MembershipBelief, SecretBelief
+from leafgate.types.belief import Belief, CellBelief, GroupBelief, MechanismBelief, MembershipBelief, SecretBelief
 from leafgate.types.release import Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table, typed_column
@@ -28,7 +28,11 @@ SHARE: Mapping[Learned, float] = {
 }
 """How far from the overall shares to certainty a belief is."""
 Change = Callable[[Table], Table]
-TREE, NOISE = SETTINGS[0], next(setting for setting in SETTINGS if setting.name == "noise on numbers")
+TREE = SETTINGS[0]
+NOISE = next(setting for setting in SETTINGS if setting.name == "noise on numbers")
+MECHANISM = next(setting for setting in SETTINGS if setting.mechanism is not None)
+EPSILON_SHOWN = 3.0
+"""The epsilon that runs show where everything is learned of the mechanism: more than is claimed."""
 
 
 @dataclass(frozen=True)
@@ -124,11 +128,26 @@ def candidates_case(learned: Learned, change: Change = unchanged) -> ScoringCont
     return ScoringContext(world.table, world.table, world.release, known, belief, _membership=membership)
 
 
+def mechanism_case(learned: Learned, change: Change = unchanged) -> ScoringContext:
+    """Of a claim of epsilon: that runs show nothing against it; or that they refute it, by so much."""
+    world = MECHANISM.world(change)
+    shown = EPSILON_SHOWN * SHARE[learned]
+    claim = world.release.guarantee["epsilon"]["at_most"]
+    belief = MechanismBelief(
+        tries=("epsilon",),
+        refutes=("epsilon",) if shown > claim else (),
+        evidence={"epsilon_at_least": shown, "claimed": claim},
+    )
+    known = limit_knowledge(world.known, frozenset({"mechanism"}))
+    return ScoringContext(world.table, world.table, world.release, known, belief, built=True)
+
+
 SHOWN_CASES = (
     CaseKind("people", people_case, belief=SecretBelief),
     CaseKind("hidden cells", cells_case, labels=False, belief=CellBelief),
     CaseKind("groups of people", groups_case, belief=GroupBelief),
     CaseKind("candidates", candidates_case, belief=MembershipBelief),
+    CaseKind("a mechanism", mechanism_case, belief=MechanismBelief),
 )
 
 
@@ -160,8 +179,13 @@ def _moved(case: ScoringContext, origins: object) -> tuple[int, ...]:
 
 
 def edge_case_contexts() -> list[ScoringContext]:
-    """Beliefs of groups only; nothing of baseline, population, test table, trees or whose the cells are; one person."""
+    """Beliefs of groups only; nothing of baseline, population, test table, trees or whose the cells are; one person.
+
+    Of candidates nothing but scores; of a mechanism no claim, no attempt and no evidence.
+    """
     whole, cells = people_case("everything"), cells_case("everything")
+    candidates, mechanism = candidates_case("everything"), mechanism_case("everything")
+    assert isinstance(candidates.belief, MembershipBelief)
     belief, other = whole.belief, cells.belief
     assert isinstance(belief, SecretBelief)
     assert isinstance(other, CellBelief)
@@ -179,6 +203,8 @@ def edge_case_contexts() -> list[ScoringContext]:
         replace(whole, release=replace(whole.release, trees=())),
         replace(cells, belief=replace(other, estimates=None, prior=None)),
         replace(cells, origins=None),
+        replace(candidates, belief=MembershipBelief(candidates.belief.scores)),
+        replace(mechanism, belief=MechanismBelief(), release=replace(mechanism.release, guarantee={})),
         ScoringContext(lone, lone, whole.release, known, certain),
     ]
 
