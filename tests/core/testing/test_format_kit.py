@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from broken_plugins.formats import BROKEN_FORMATS, HONEST_FORMAT
+from broken_plugins.formats import BROKEN_FORMATS, HONEST_FORMAT, draws_no_numbers
 from leafgate.api.report_formats import ReportDocument, ReportFormat
 from leafgate.disclosure.stored import parse_report
 from leafgate.io.json import readable
@@ -60,6 +60,11 @@ def test_a_known_exception_is_skipped_with_its_reason() -> None:
 def test_a_structure_that_the_kit_does_not_read_is_no_pass() -> None:
     with pytest.raises(DoesNotApply, match="does not read text/plain"):
         check_named(replace(HONEST_FORMAT, media_type="text/plain"), "escapes_names")()
+
+
+def test_a_format_that_draws_no_number_cannot_drop_a_masked_one() -> None:
+    with pytest.raises(DoesNotApply, match="prints no number"):
+        check_named(replace(HONEST_FORMAT, render=draws_no_numbers), "shows_masked_numbers")()
 
 
 def binary(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:

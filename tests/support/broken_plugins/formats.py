@@ -6,6 +6,7 @@ import csv
 import html
 import io
 import itertools
+import json
 import socket
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -26,8 +27,14 @@ def ids(document: ReportDocument) -> list[str]:
     return [html.escape(clean(finding["id"])) for finding in document["findings"]]
 
 
+def values(document: ReportDocument, write: Callable[[Any], str]) -> list[str]:
+    """The id of each finding, and its value as it is written."""
+    written = (html.escape(write(finding["value"])) for finding in document["findings"])
+    return [f"{name}: {value}" for name, value in zip(ids(document), written, strict=True)]
+
+
 def draw(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
-    return page(document, ids(document))
+    return page(document, values(document, json.dumps))
 
 
 HONEST_FORMAT = ReportFormat(name="plain", filename="report.plain.html", media_type="text/html", render=draw)
@@ -70,6 +77,22 @@ def draws_the_first_finding(document: ReportDocument, attachments: Mapping[str, 
 def draws_problems_alone(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
     problems = [finding for finding in document["findings"] if not finding["passed"]]
     return page(document, ids({"findings": problems}))
+
+
+def drops_masks(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
+    return page(document, values(document, lambda value: f"{value:g}" if isinstance(value, int | float) else ""))
+
+
+def takes_bounds_for_numbers(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
+    return page(document, values(document, lambda each: str(min(each.values()) if isinstance(each, dict) else each)))
+
+
+def says_only_that_it_is_masked(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
+    return page(document, values(document, lambda each: "masked" if isinstance(each, dict) else str(each)))
+
+
+def draws_no_numbers(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
+    return page(document, ids(document))
 
 
 paths: list[str] = []
@@ -116,6 +139,9 @@ BROKEN_FORMATS = {
     "asks a name server": (_drawn(asks_a_name_server), "no_network"),
     "draws one finding": (_drawn(draws_the_first_finding), "names_every_problem"),
     "draws problems alone": (_drawn(draws_problems_alone), "names_every_finding"),
+    "drops masked numbers": (_drawn(drops_masks), "shows_masked_numbers"),
+    "takes bounds for numbers": (_drawn(takes_bounds_for_numbers), "shows_masked_numbers"),
+    "drops the bounds of masked numbers": (_drawn(says_only_that_it_is_masked), "shows_masked_numbers"),
     "remembers": (_drawn(remembers), "discloses_nothing_of_auditors"),
     "prints control characters": (_drawn(prints_characters_as_they_are), "prints_no_control_characters"),
     "escapes no markup": (_drawn(escapes_nothing), "escapes_names"),

@@ -40,6 +40,17 @@ TEMPLATE_ENGINES = frozenset({"jinja2", "markupsafe"})
 """Packages that a format loads when it renders, and not when it is listed."""
 MIN_CELL_LENGTH = 6
 """Shorter texts of an auditor's document occur in any output by chance."""
+EXACT = (30, 50)
+MASKS: tuple[Mapping[str, int], ...] = (
+    {"fewer_than": 30},
+    {"fewer_than": 50},
+    {"more_than": 30},
+    {"more_than": 50},
+    {"from": 30, "to": 50},
+    {"from": 10, "to": 50},
+    {"from": 30, "to": 90},
+)
+"""Every kind of masked number; no two of them say the same, nor the same as a number of `EXACT`."""
 MARKS_OF_DIRECTION = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 ATTACHMENTS: Mapping[str, bytes] = {
     SWEEP_PICTURE: b'<svg xmlns="http://www.w3.org/2000/svg"><title>sweep</title></svg>'
@@ -219,6 +230,45 @@ def _bare(text: str) -> str:
     return re.sub(r"[\\\s]", "", text)
 
 
+def shows_masked_numbers(subject: FormatSubject) -> None:
+    """Where it prints a number of a finding, it prints a masked one too, and as what it is: no number, no blank."""
+    numbers = [
+        (scenario.public, i, key)
+        for scenario in subject.scenarios
+        for i in range(len(scenario.public["findings"]))
+        for key in ("value", "people", "beyond")
+    ]
+    printed = [
+        each for each in numbers if _with_number(subject, *each, EXACT[0]) != _with_number(subject, *each, EXACT[1])
+    ]
+    if not printed:
+        raise DoesNotApply("it prints no number of a finding")
+    for document, i, key in printed:
+        _require_masks(subject, document, i, key)
+
+
+def _require_masks(subject: FormatSubject, document: JsonObject, i: int, key: str) -> None:
+    """NonConformance where the file is the same for two masked numbers of a finding, or a mask and a number or none."""
+    seen = {_with_number(subject, document, i, key, number): json.dumps(number) for number in (*EXACT, None)}
+    for mask in MASKS:
+        if key != "value" and "more_than" in mask:
+            continue  # no count is masked so
+        content = _with_number(subject, document, i, key, mask)
+        if content in seen:
+            raise NonConformance(
+                f"its file is the same for a `{key}` of {json.dumps(mask)} and of {seen[content]}",
+                'write what is known of a masked number, such as "fewer than 10": docs/plugins.md, Report format',
+            )
+        seen[content] = json.dumps(mask)
+
+
+def _with_number(subject: FormatSubject, document: JsonObject, i: int, key: str, number: object) -> bytes:
+    """The file with another number of the finding."""
+    twin = deepcopy(dict(document))
+    twin["findings"][i][key] = number
+    return subject.render(twin)
+
+
 def discloses_nothing_of_auditors(subject: FormatSubject) -> None:
     """The file of a public document has no text that only the auditor's document has, and does not depend on it."""
     for scenario in subject.scenarios:
@@ -376,6 +426,7 @@ FORMAT_CHECKS: Mapping[str, Callable[[FormatSubject], None]] = {
     "light_face": imports_lightly,
     "names_every_problem": names_every_problem,
     "names_every_finding": names_every_finding,
+    "shows_masked_numbers": shows_masked_numbers,
     "discloses_nothing_of_auditors": discloses_nothing_of_auditors,
     "prints_no_control_characters": prints_no_control_characters,
     "escapes_names": escapes_names,
