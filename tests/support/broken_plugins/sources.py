@@ -77,6 +77,30 @@ class Distinct(Lines):
         return text_frame(names, list(dict.fromkeys(map(tuple, rows))), file.name)
 
 
+class Limited(Lines):
+    """A JSON list on each line; the first 100,000 of them."""
+
+    def read(self, file: SourceFile) -> pd.DataFrame:
+        names, *rows = self.parsed(file)
+        return text_frame(names, rows[:100_000], file.name)
+
+
+class Narrow(Lines):
+    """A JSON list on each line; the first 256 columns."""
+
+    def read(self, file: SourceFile) -> pd.DataFrame:
+        names, *rows = (each[:256] for each in self.parsed(file))
+        return text_frame(names, rows, file.name)
+
+
+class Shortened(Lines):
+    """A JSON list on each line; 255 characters of each text."""
+
+    def read(self, file: SourceFile) -> pd.DataFrame:
+        names, *rows = self.parsed(file)
+        return text_frame(names, [[None if cell is None else cell[:255] for cell in row] for row in rows], file.name)
+
+
 class TypesGuessed(Lines):
     """A JSON list on each line; what looks like a number becomes one."""
 
@@ -160,6 +184,9 @@ BROKEN_SOURCES: Mapping[str, tuple[DataSource, str]] = {
     "has an option without a description": (Silent(), "described_options"),
     "cannot be sent to a process": (Unpicklable(), "pickles"),
     "drops equal rows": (Distinct(), "reads_every_row"),
+    "reads so many rows at most": (Limited(), "reads_large_files"),
+    "reads so many columns at most": (Narrow(), "reads_large_files"),
+    "cuts off long texts": (Shortened(), "reads_large_files"),
     "makes numbers of texts": (TypesGuessed(), "keeps_texts"),
     "drops rows with gaps": (WithoutGaps(), "keeps_missing_cells"),
     "keeps what it read": (Remembering(), "finds_a_changed_cell"),

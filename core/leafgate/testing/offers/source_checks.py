@@ -41,6 +41,12 @@ PEOPLE: Rows = (
 CROWD: Rows = [*PEOPLE, *((f"person {i}", f"{i % 7}", "clerk", "1") for i in range(50))]
 """More people, whose order by hashes is hardly ever the same."""
 CHANGED: Rows = (*PEOPLE[:-1], ("Eve", "90", "clerk", "3"))
+MANY_ROWS = 100_001
+"""More than queries and spreadsheets are often limited to; one file of the kit has so many."""
+MANY_COLUMNS = 300
+"""More than the 256 of old spreadsheets; one file has so many."""
+LONG_TEXT = 20_000
+"""Characters of one cell of a file, more than fields of fixed width have."""
 HOSTILE: Mapping[str, str] = {
     "a leading zero": "007",
     "a decimal point": "1.0",
@@ -116,6 +122,23 @@ def reads_every_row(subject: SourceSubject) -> None:
     if subject.rows(content) != _sorted(PEOPLE):
         message = f"it returns {len(frame)} rows with other cells than the {len(PEOPLE)} of the file"
         raise NonConformance(message, "return every row, as often as it is there: equal rows are different people")
+
+
+def reads_large_files(subject: SourceSubject) -> None:
+    """It returns every row of a long file, every column of a wide one and every character of a long text."""
+    remedy = "set no limit; a file that is too large to read is refused by a DataError, for an audit counts everybody"
+    names = [f"column {i}" for i in range(MANY_COLUMNS)]
+    for what, columns, rows in (
+        (f"{MANY_COLUMNS} columns", names, [[f"{row}-{name}" for name in names] for row in range(2)]),
+        (f"a text of {LONG_TEXT:,} characters", ("text", "number"), [("x" * (LONG_TEXT - 1) + "y", "1"), ("z", "2")]),
+        (f"{MANY_ROWS:,} rows", ("person", "age"), [(f"person {i}", f"{i % 90}") for i in range(MANY_ROWS)]),
+    ):
+        try:
+            found = subject.rows(subject.write(columns, rows))
+        except DataError:
+            continue
+        if found != _sorted(rows):
+            raise NonConformance(f"of a file with {what} it returns a part, or other cells", remedy)
 
 
 def keeps_texts(subject: SourceSubject) -> None:
@@ -249,6 +272,7 @@ SOURCE_CHECKS: Mapping[str, Callable[[SourceSubject], None]] = {
     "pickles": cast("Callable[[SourceSubject], None]", pickles),
     "light_face": cast("Callable[[SourceSubject], None]", imports_lightly),
     "reads_every_row": reads_every_row,
+    "reads_large_files": reads_large_files,
     "keeps_texts": keeps_texts,
     "keeps_missing_cells": keeps_missing_cells,
     "finds_a_changed_cell": finds_a_changed_cell,
