@@ -40,12 +40,15 @@ CHECKS: Mapping[Kind, tuple[str, str]] = {
     "attack": ("conformance", "{name}()"),
     "metric": ("conformance", "{name}(at_least=0.1)"),
     "builder": ("conformance", "{name}()"),
-    "check": ("conformance", "{name}()"),
+    "check": ("conformance", "{name}(), on=[RELIGION]"),
     "format": ("format_conformance", "{name}"),
     "source": ("source_conformance", "{name}(), write"),
     "reader": ("reader_conformance", "{name}, [STUMP]"),
 }
 """The function of the conformance kit for each kind, and its arguments."""
+
+KIT: Mapping[Kind, str] = {"check": "Scenario", "reader": "KnownModel"}
+"""What the test of a kind needs of the conformance kit to describe what the component is tried on."""
 
 IMPORTS: Mapping[Kind, tuple[str, ...]] = {
     "attack": ("AdversaryKnowledge", "AttackModel", "Release", "SecretBelief"),
@@ -142,6 +145,6 @@ def _render(template: str, newcomer: Newcomer) -> str:
         has=lambda *wanted: not set(kinds).isdisjoint(wanted),
         imports=sorted(imports, key=lambda name: (name[0].islower(), name)),
         imported_classes=", ".join(sorted(class_names.values())),
-        kit=["Check", *(["KnownModel"] if "reader" in kinds else []), *sorted({CHECKS[kind][0] for kind in kinds})],
+        kit=["Check", *(KIT[kind] for kind in kinds if kind in KIT), *sorted({CHECKS[kind][0] for kind in kinds})],
         checks=", ".join(f"*{CHECKS[kind][0]}({CHECKS[kind][1].format(name=class_names[kind])})" for kind in kinds),
     )

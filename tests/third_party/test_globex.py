@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import numpy as np
+import pandas as pd
 import pytest
 
 from command_line import leafgate
-from leafgate.api import Column, ReleaseError, Schema
+from leafgate.api import Column, Leaf, Release, ReleaseError, Schema, Table, make_table, typed_column
 from leafgate.testing import (
     KnownModel,
     NonConformance,
+    Scenario,
     conformance,
     format_conformance,
     reader_conformance,
@@ -174,11 +176,28 @@ def test_a_reader_that_forgets_the_numbers_on_leaves_does_not_conform() -> None:
         check()
 
 
+def person_with_a_car(telling: str) -> Table:
+    """One person, who is no high risk."""
+    column, risk = Column("car", KNOWN, values=("yes", "no")), Column("risk", SECRET, values=("low", "high"))
+    cells = {"car": typed_column(column, ["yes"]), "risk": typed_column(risk, ["low"])}
+    return make_table(Schema((column, risk)), pd.DataFrame(cells))
+
+
+def label_of_nobody(table: Table, telling: str) -> Release:
+    """A leaf that says of everybody what nobody is."""
+    return Release({"use": "by hand"}, table.schema, (Leaf("high", {"low": 1, "high": 0}),))
+
+
 def test_format_source_and_check_conform() -> None:
     csv_format = import_module("globex_leafgate").CSV
     source = import_module("globex_leafgate.sqlite_tables").Sqlite(table="people")
     rule = import_module("globex_leafgate.baseless_labels").BaselessLabel()
-    for check in (*format_conformance(csv_format), *source_conformance(source, written), *conformance(rule)):
+    scenario = Scenario("a label of nobody", person_with_a_car, label_of_nobody)
+    for check in (
+        *format_conformance(csv_format),
+        *source_conformance(source, written),
+        *conformance(rule, on=[scenario]),
+    ):
         check()
 
 

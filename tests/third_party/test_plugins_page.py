@@ -18,7 +18,7 @@ from leafgate.api.hookspecs import GROUP
 from leafgate.app import serialize
 from leafgate.disclosure.stored import parse_report
 from leafgate.errors import ExitCode
-from leafgate.testing import check_attack, check_audit_check, check_builder, check_metric
+from leafgate.testing import NonConformance, check_attack, check_audit_check, check_builder, check_metric
 from mortgage import mortgage
 
 PACKAGE = Path(__file__).with_name("acme_leafgate")
@@ -38,8 +38,8 @@ def test_a_file_is_shown_as_it_is(name: str) -> None:
 
 
 def test_the_other_blocks_of_code_are_those_that_a_test_runs() -> None:
-    """A builder, a check, a report format; a data source, its policy and its kit; a model reader and its kit."""
-    assert len(re.findall(r"^```(?:python|toml|yaml)$", PAGE, re.MULTILINE)) == len(FILES) + 3 + 3 + 2
+    """A builder, a check and its kit, a report format; a data source, its policy and its kit; a reader and its kit."""
+    assert len(re.findall(r"^```(?:python|toml|yaml)$", PAGE, re.MULTILINE)) == len(FILES) + 4 + 3 + 2
 
 
 def module_of_the_page(word: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
@@ -68,8 +68,11 @@ def rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-def test_the_check_of_the_page_conforms(rules: ModuleType) -> None:
-    assert check_audit_check(rules.ForbiddenColumns()) == {}
+def test_the_check_of_the_page_conforms(rules: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = module_of_the_page("RELIGION = Scenario", tmp_path, monkeypatch).RELIGION
+    assert check_audit_check(rules.ForbiddenColumns(), on=[scenario]) == {}
+    with pytest.raises(NonConformance, match="has nothing against any release"):
+        check_audit_check(rules.ForbiddenColumns())
 
 
 def test_the_check_of_the_page_fails_a_release_that_names_a_forbidden_column(

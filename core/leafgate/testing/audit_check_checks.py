@@ -19,6 +19,15 @@ def finds(subject: CheckSubject) -> None:
         subject.run(subject.open(scenario))
 
 
+def fires(subject: CheckSubject) -> None:
+    """It has something against a release of the kit or of the caller: else nothing is known of its findings."""
+    if not any(findings for _, _, findings in subject.accepted):
+        raise NonConformance(
+            "it has nothing against any release that it is tried on, so that none of its findings was ever looked at",
+            "give a release that it objects to: conformance(..., on=[Scenario(name, table, release)])",
+        )
+
+
 def states_its_meaning(subject: CheckSubject) -> None:
     """`plain_failure` is a clause: without it the registry refuses the class, and with a full stop sentences break."""
     clause = subject.component.plain_failure
@@ -47,6 +56,7 @@ def leaks_no_record(subject: CheckSubject) -> None:
 
 AUDIT_CHECK_CHECKS: Mapping[str, Callable[[CheckSubject], None]] = {
     "finds": finds,
+    "fires": fires,
     **COMMON_CHECKS,
     "states_its_meaning": states_its_meaning,
     "tells_nobody": leaks_no_record,

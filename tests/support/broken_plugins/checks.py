@@ -97,7 +97,16 @@ class ReadsTable(SmallTable):
     of_release = True
 
 
+class LooksForReligion(SmallTable):
+    """Objects to a column that no release of the kit has."""
+
+    def run(self, context: CheckContext) -> Iterable[CheckFinding]:
+        if "religion" in context.release.schema:
+            yield CheckFinding(problem="it asks for a religion", fails=True)
+
+
 BROKEN_CHECKS = (
+    (LooksForReligion(), "fires"),
     (ReadsTable(), "finds"),
     (ReturnsTexts(), "finds"),
     (SaysPass(), "finds"),
