@@ -299,7 +299,7 @@ class Data(Strict):
 
 
 class PublishSpec(Strict):
-    """What will be published."""
+    """What will be published; the key stands at the top level of a policy, beside `build`."""
 
     leaves: Level = Field(
         "counts", description="What leaves publish: labels alone, or also error rates, shares or counts."
