@@ -170,10 +170,16 @@ def _may_use_label_accuracies(case: ScoringContext) -> bool:
     return secret is not None and (secret in columns_spoken_of(case.release) or case.table.schema.target.public)
 
 
-def must_hide(metric: Metric, case: ScoringContext, result: RanAttack | None) -> bool:
+def must_hide(metric: Metric, case: ScoringContext, result: RanAttack | None, sensitivity: float = 0.0) -> bool:
     """Would the numbers of a score disclose what follows neither from the release nor from the public columns?
 
     These and the record of what the metric has read decide, and nobody's secrets. Asking adds nothing to the record.
+
+    Args:
+        metric: its class variables and its own `must_hide` are asked.
+        case: what it has scored, with the record of its reads.
+        result: of the attack whose belief was scored; None for a metric of the release.
+        sensitivity: what its score states, from 0 up.
 
     Raises:
         InconclusiveError: the metric's own `must_hide` returned no truth value.
@@ -183,7 +189,7 @@ def must_hide(metric: Metric, case: ScoringContext, result: RanAttack | None) ->
         raise InconclusiveError(f"`must_hide` of {metric.use} answers neither yes nor no")
     read = case.observed & {Observation.POSTERIOR, Observation.PRIOR}
     of_candidates, undisclosed = isinstance(case.belief, MembershipBelief), undisclosed_reads(case)
-    if of_candidates and not read and metric.sensitivity(case.with_own_record()) > 0:
+    if of_candidates and not read and sensitivity > 0:
         undisclosed -= {Observation.MEMBERSHIP}  # a rate of many candidates, rounded so that few of them cannot move it
         return bool(metric.private) or bool(own) or bool(undisclosed)
     granted = (bool(read) or of_candidates) and uses_background_knowledge(case, result)

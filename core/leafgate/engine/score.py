@@ -191,7 +191,7 @@ def score_one(
     try:
         case = state.case(result, belief)
         score = score_of(metric, state.plugins, case)
-        private = is_hidden(metric, state.plugins, case, result)
+        private = is_hidden(metric, state.plugins, case, result, score.sensitivity)
     except UnreadableError:
         if belief is not None:
             raise

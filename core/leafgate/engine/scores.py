@@ -104,10 +104,12 @@ def _validated(scores: object, metric: Metric, case: ScoringContext) -> Any:
     return numbers
 
 
-def is_hidden(metric: Metric, plugins: Plugins, case: ScoringContext, result: AttackResult | None) -> bool:
+def is_hidden(
+    metric: Metric, plugins: Plugins, case: ScoringContext, result: AttackResult | None, sensitivity: float = 0.0
+) -> bool:
     """Whether the public may not see the numbers; a metric that cannot say so leaves the limit unchecked."""
     with isolate_plugin_errors(metric, plugins):
-        return must_hide(metric, case, result)
+        return must_hide(metric, case, result, sensitivity)
 
 
 def value_of(metric: PersonMetric, scores: Scores, case: ScoringContext) -> float:
