@@ -20,7 +20,6 @@ from leafgate.algorithms.prediction import predict, predicted_numbers
 from leafgate.api.model_readers import HEAD, ModelReader, ReaderTexts, mistakes
 from leafgate.errors import ReleaseError
 from leafgate.ir.model import ModelIR
-from leafgate.models.formats.native import FORMAT as NEUTRAL
 from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import is_pickle, read_foreign
 from leafgate.testing.check import DoesNotApply, NonConformance, raising_line
@@ -47,7 +46,7 @@ MAX_MEMORY, MEMORY_PER_BYTE = 64 * 2**20, 400
 OTHERS: Mapping[str, bytes] = {
     "an empty file": b"",
     "a table": b"age,sex,income\n37,f,low\n52,m,high\n",
-    "a neutral file": f'{{"format":"{NEUTRAL}",'.encode(),
+    "a neutral file": b'{"format":"leafgate/model/1",',
     "a release file": b'{\n "format": "leafgate/release/1",',
     "an empty object": b"{}",
     "XGBoost's JSON": b'{"learner":{"attributes":{},"feature_names":["age"]',
