@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.completion import completion_init
+from typer.completion import get_completion_inspect_parameters
 
 from leafgate.console.exit_codes import guarded
 
@@ -41,7 +41,7 @@ HELP_ORDER = (
 def app_for(words: Sequence[str]) -> typer.Typer:
     """The app with what this command line needs: one command, none for `--version`, or else all and the plugins'."""
     if is_completion(words):
-        completion_init()
+        get_completion_inspect_parameters()  # typer registers the shells that it knows in here
     first = words[0] if words else ""
     if first in COMMANDS:
         return core_app([first])
