@@ -15,7 +15,9 @@ leafgate_api = ">=2,<3"
 @hookimpl
 def attack_models() -> dict[str, str]:
     return {
+        "lira": "leafgate_membership.likelihood_ratios:LiRA",
         "loss_threshold": "leafgate_membership.score_attacks:LossThreshold",
+        "rmia": "leafgate_membership.likelihood_ratios:RMIA",
     }
 
 
