@@ -109,8 +109,9 @@ def ranks_of(scores: NDArray[Any], excluded: NDArray[Any] | None = None) -> Rank
     >>> ranks_of(np.array([0.2, 0.7, 0.2, 0.9]), np.array([False, False, False, True])).tolist()
     [1.0, 2.0, 1.0, 0.0]
     """
-    ranks = np.unique(np.asarray(scores, dtype=float), return_inverse=True)[1].reshape(-1) + 1.0
-    return ranks if excluded is None else np.where(np.asarray(excluded), 0.0, ranks)
+    ranks = np.unique(np.asarray(scores, dtype=float), return_inverse=True)[1].reshape(-1).astype(np.float64) + 1
+    ranks[np.zeros(len(ranks), dtype=bool) if excluded is None else np.asarray(excluded)] = 0
+    return ranks
 
 
 @dataclass(frozen=True)
@@ -540,12 +541,12 @@ def detections(
         leak = planted_leak(belief, share, repeat)
         rng = np.random.default_rng([repeat, *sizes])
         people = People(ranks_of(leak.scores), np.asarray(leak.in_table))
-        parts = [
+        members, others = (
             rng.permutation(part)[:size] for part, size in zip((people.members, people.others), sizes, strict=True)
-        ]
-        if [len(part) for part in parts] != list(sizes):
+        )
+        if (len(members), len(others)) != sizes:
             raise InconclusiveError("the attack returns a planted leak with too few members or others")
-        missed += not seen(metric.estimate(*parts, error))
+        missed += not seen(metric.estimate(members, others, error))
         if missed > REPEATS - DETECTED:
             return False
     return True

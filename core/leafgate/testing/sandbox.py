@@ -58,7 +58,8 @@ def canonical_text(thing: Any) -> str:
             tables = (thing.public, thing.population, thing.people)
             return " ".join([*map(canonical_text, tables), str(dict(thing.distribution)), str(thing.facts)])
         case Belief():
-            parts = {part.name: getattr(thing, part.name) for part in fields(thing) if part.name != "explain"}
+            functions = {"explain", "planted"}
+            parts = {part.name: getattr(thing, part.name) for part in fields(thing) if part.name not in functions}
             texts = (f"{name} {canonical_text(part)}" for name, part in parts.items())
             return f"{type(thing).__name__} {' '.join(texts)}"
         case list() | tuple():

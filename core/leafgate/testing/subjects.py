@@ -372,6 +372,11 @@ class MetricSubject(Subject[CaseKind, ScoringContext, str]):
                 "it returns an interval that does not enclose the score, or one of people's scores",
                 "let `interval` be the lowest and the highest number that `value` could be",
             )
+        if not isinstance(score.insufficient, str) or (self.of_people and score.insufficient):
+            raise NonConformance(
+                "it returns an `insufficient` that is no text, or one of people's scores",
+                "let `insufficient` say in words why a kept limit is no pass, and be empty where it is one",
+            )
         return numbers, score.evidence
 
     def worst(self, case: ScoringContext) -> float:

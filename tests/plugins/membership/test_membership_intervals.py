@@ -83,7 +83,10 @@ def test_the_rate_is_on_the_line_between_the_points_of_the_curve(
 
 def test_ties_broken_at_random_give_the_rate_on_average() -> None:
     rng = np.random.default_rng(0)
-    members, others = rng.integers(0, 6, 300) + 0.5 * (rng.random(300) < 0.5), rng.integers(0, 6, 400) * 1.0
+    members, others = (
+        rng.integers(0, 6, 300) + 0.5 * (rng.random(300) < 0.5),
+        rng.integers(0, 6, 400).astype(np.float64),
+    )
     broken = [
         rate_at(members + 1e-6 * rng.random(300), others + 1e-6 * rng.random(400), 0.1 + 1e-9) for _ in range(3000)
     ]

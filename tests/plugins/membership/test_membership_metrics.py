@@ -305,7 +305,7 @@ def one_in_three(rng: np.random.Generator, leaks: np.ndarray) -> np.ndarray:
 
 def capped(rng: np.random.Generator, leaks: np.ndarray) -> np.ndarray:
     """Clips all high scores to one number."""
-    return np.minimum(shifted(rng, leaks), -1.0)
+    return np.clip(shifted(rng, leaks), None, -1.0)
 
 
 def noisy(rng: np.random.Generator, leaks: np.ndarray) -> np.ndarray:
