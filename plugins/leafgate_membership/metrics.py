@@ -160,16 +160,10 @@ class Guessed:
         own = record[len(public) :]
         return own, people[own] - in_table == 0
 
-    def counts(self) -> dict[str, Any]:
-        """How many candidates of which kind there are, as evidence."""
-        in_table, membership = self.everybody.in_table, self.case.membership
-        return {
-            "members": PeopleCount(int(in_table.sum())),
-            "non_members": PeopleCount(int((~in_table).sum())),
-            "identical": PeopleCount(int(membership.identical.sum())),
-            "removed": PeopleCount(int(membership.removed)),
-            "single_outs": PeopleCount(int((self.single_out & in_table).sum())),
-        }
+    @property
+    def single_outs(self) -> PeopleCount:
+        """How many candidates in the table are single-outs."""
+        return PeopleCount(int((self.single_out & self.everybody.in_table).sum()))
 
 
 class MembershipRate(ReleaseAtMost):
@@ -231,7 +225,7 @@ class MembershipRate(ReleaseAtMost):
         worst = Estimate(*(max(numbers) for numbers in zip(*(estimates[group] for group in judged), strict=True)))
         apart = guessed.everybody.where(~case.membership.identical)
         evidence = {
-            **guessed.counts(),
+            "single_outs": guessed.single_outs,
             **self.facts(guessed, error),
             "by_group": AuditorOnly({group: _document(estimates[group], groups[group]) for group in GROUPS}),
             "without_identical": AuditorOnly(_document(self._estimate(apart, error), apart)),
@@ -457,7 +451,7 @@ class MembershipIdentified(ReleaseAtMost):
             high = max(high, math.ceil(upper_bound(identified, members, error) * people))
         insufficient = self._power_problem(guessed, members) if self.holds(high) else ""
         evidence = {
-            **guessed.counts(),
+            "single_outs": guessed.single_outs,
             "single_outs_identified": AuditorOnly(int((sure & in_table & guessed.single_out).sum())),
             "others_as_sure": AuditorOnly(int((sure & ~in_table).sum())),
             "odds_above": AuditorOnly(_odds_document(np.asarray(odds, dtype=float), in_table)),

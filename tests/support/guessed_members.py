@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from leafgate.api import Column, MembershipBelief, PlantedLeak, Release, Schema, ScoringContext, Table, make_table
+from leafgate.algorithms.consistency import Consistency
+from leafgate.api import (
+    Column,
+    MembershipBelief,
+    Metric,
+    PlantedLeak,
+    Release,
+    Schema,
+    ScoringContext,
+    Table,
+    make_table,
+)
+from leafgate.api.registry import Plugin, Plugins
+from leafgate.engine.attack import AttackResult
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.engine.score import AuditState, score_beliefs
 from leafgate.types.adversary import Candidates, Membership, limit_knowledge
+from leafgate.types.evidence import PeopleCount
+from leafgate.types.report import Finding, Report
 from random_tables import table_of
+from standins import attack_that
 
 PLACE, ILL = (
     Column("place", frozenset({"quasi_identifier"}), bounds=(0.0, 1e9)),
@@ -50,7 +68,6 @@ def guessed(
     identical: np.ndarray | None = None,
     comparisons: int = 1,
     others_in_table: int = 0,
-    removed: int = 0,
     **belief: Any,
 ) -> ScoringContext:
     """The context of a belief with these scores.
@@ -62,7 +79,6 @@ def guessed(
         identical: whether somebody in the table has all her cells.
         comparisons: how many limits there are.
         others_in_table: people of the table who are no candidates.
-        removed: people of the control who are no candidates.
         belief: more of the MembershipBelief.
     """
     size = len(scores)
@@ -83,10 +99,28 @@ def guessed(
         make_table(table.schema, table.frame, table.weight),
         None,
         Release({}, table.schema),
-        known.__class__(**{**vars(known), "candidates": candidates}),
+        replace(known, candidates=candidates),
         MembershipBelief(scores, **belief),
         comparisons=comparisons,
-        _membership=Membership(
-            in_table.copy(), np.zeros(size, dtype=bool) if identical is None else identical, removed
-        ),
+        _membership=Membership(in_table.copy(), np.zeros(size, dtype=bool) if identical is None else identical),
     )
+
+
+def finding_of(metric: Metric, case: ScoringContext) -> Finding:
+    """The finding of a metric on the belief of a context, as an audit has it."""
+    assert case.belief is not None
+    nosy = attack_that(lambda release, known: [], needs=frozenset({"candidates"}))
+    result = AttackResult(nosy(use="nosy"), "spies", case.known, [case.belief], membership=case.membership)
+    plugins = Plugins((Plugin("spies", "acme-spies", "1.2", (type(metric), nosy)),))
+    consistency = Consistency(case.table, case.release)
+    state = AuditState(
+        case.table, None, case.release, case.known, [result], plugins, consistency, comparisons=case.comparisons
+    )
+    (found,) = score_beliefs(metric, state, result)
+    return found
+
+
+def report_of(found: Finding, people: int) -> Report:
+    """A report of this finding alone, on a table of so many people, with a smallest cell of ten."""
+    policy = {"name": "p", "sha256": "0" * 64}
+    return Report(policy, {"people": PeopleCount(people)}, None, [found], {}, 10)

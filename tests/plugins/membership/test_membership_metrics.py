@@ -93,18 +93,18 @@ def test_whoever_is_excluded_for_certain_scores_lowest() -> None:
 def test_results_without_identical_records_are_beside_those_with_them() -> None:
     inside = candidates(400)
     identical = ~inside & (np.arange(400) % 2 == 0)
-    score = auc(1, group="everybody").score(guessed((inside | identical) * 1.0, inside, identical=identical, removed=7))
+    score = auc(1, group="everybody").score(guessed((inside | identical) * 1.0, inside, identical=identical))
     without = score.evidence["without_identical"].content
     assert score.value == pytest.approx(1 - identical.sum() / 2 / 200)
     assert (without["value"], without["non_members"]) == (1, 200 - identical.sum())
-    assert score.evidence["identical"] == PeopleCount(int(identical.sum()))
-    assert score.evidence["removed"] == PeopleCount(7)
 
 
 def test_a_single_out_is_whom_nobody_else_in_the_table_shares_a_public_record_with() -> None:
     inside = candidates(40)
     single = np.arange(40) % 3 == 0
-    assert np.array_equal(Guessed(guessed(np.zeros(40), inside, single=single)).single_out, single)
+    found = Guessed(guessed(np.zeros(40), inside, single=single))
+    assert np.array_equal(found.single_out, single)
+    assert found.single_outs == PeopleCount(int((single & inside).sum()))
     assert not Guessed(guessed(np.zeros(40), inside)).single_out.any()
 
 
