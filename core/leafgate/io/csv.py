@@ -33,7 +33,6 @@ class CsvOptions(Protocol):
     def encoding(self) -> str: ...
 
 
-
 COMMENTED = "commented"
 """Where cells say how many lines, as wide as the table, were left out as comments."""
 
