@@ -232,10 +232,16 @@ class MembershipRate(ReleaseAtMost):
         }
         kept = self.holds(worst.high)
         insufficient = self.insufficiency(guessed, judged, error) if kept else ""
-        return Score(worst.value, interval=(worst.low, worst.high), insufficient=insufficient, evidence=evidence)
+        return Score(
+            worst.value,
+            interval=(worst.low, worst.high),
+            insufficient=insufficient,
+            sensitivity=self.sensitivity(guessed),
+            evidence=evidence,
+        )
 
-    def sensitivity(self, case: ScoringContext) -> float:
-        guessed = Guessed(case)
+    def sensitivity(self, guessed: Guessed) -> float:
+        """The most by which one candidate moves the worst rate of the groups."""
         groups = {group: guessed.people(group) for group in self.groups}
         moved = [
             self.moved(people.members, people.others) * (1 if group == "everybody" else 1 + guessed.largest_twins)
