@@ -65,9 +65,13 @@ def shadow_size(n_candidates: int, in_table: int) -> int:
 def train_shadows(options: ShadowOptions, known: AdversaryKnowledge) -> ShadowModels:
     """Shadow models of the audited model, each trained on random candidates.
 
+    Which candidates are drawn follows from the seed and from their cells, not from where they stand.
+
     Raises:
         InconclusiveError: there are no candidates, or nobody knows how to train such a model.
     """
+    from leafgate.algorithms.sampling import record_hashes
+
     candidates = candidates_of(known)
     if known.retrain is None:
         raise InconclusiveError(
@@ -76,12 +80,13 @@ def train_shadows(options: ShadowOptions, known: AdversaryKnowledge) -> ShadowMo
         )
     people = candidates.table
     size = shadow_size(len(candidates), candidates.in_table)
+    order = np.argsort(record_hashes(people), kind="stable")
     seeds = np.random.SeedSequence(known.seed, spawn_key=(1,)).spawn(options.models)
     trained_on = np.zeros((options.models, len(candidates)), dtype=bool)
     scores = []
     for model, seed in enumerate(seeds):
         rng = np.random.default_rng(seed)
-        rows = np.sort(rng.permutation(len(candidates))[:size])
+        rows = order[rng.permutation(len(candidates))[:size]]
         trained_on[model, rows] = True
         scores.append(np.nan_to_num(known.retrain(people.people_at(rows), people, int(rng.integers(2**31)))))
     return ShadowModels(np.stack(scores), trained_on, own_classes(people))
