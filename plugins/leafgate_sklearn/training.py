@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -116,12 +117,11 @@ def _fitted(kind: str, parameters: Mapping[str, Any], data: TrainingData, seed: 
     try:
         from sklearn import ensemble, tree
     except ImportError:
-        raise InconclusiveError(
-            "scikit-learn is not installed, and models are trained with it", remedy=INSTALL
-        ) from None
+        raise InconclusiveError("scikit-learn, which fits such models, is not installed", remedy=INSTALL) from None
     try:
         classifier = getattr({"tree": tree, "ensemble": ensemble}[_module(kind)], kind)(**given)
-        classifier.fit(data.features, data.classes)
+        with _one_thread(kind):
+            classifier.fit(data.features, data.classes)
     except (ValueError, TypeError) as error:
         raise InconclusiveError(
             f"scikit-learn's {kind} cannot be fitted on these people with these parameters ({type(error).__name__})",
@@ -130,7 +130,15 @@ def _fitted(kind: str, parameters: Mapping[str, Any], data: TrainingData, seed: 
         ) from None
 
     def scores(features: FeatureMatrix) -> NDArray[np.float64]:
-        result: NDArray[np.float64] = classifier.predict_proba(features)
+        with _one_thread(kind):
+            result: NDArray[np.float64] = classifier.predict_proba(features)
         return result
 
     return scores
+
+
+def _one_thread(kind: str) -> AbstractContextManager[Any]:
+    """Histogram boosting in one thread: several classifiers that each take all cores wait for each other."""
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1, user_api="openmp") if kind.startswith("Hist") else nullcontext()

@@ -94,11 +94,16 @@ class Learner:
             number for each value, in the order of its domain where that means something, else of its texts), `one_hot`,
             or `category` (codes that the library itself takes for categories). Columns that are left out are not used.
             Empty where that is not known.
+        unknown: names of parameters that the model depends on and that its file does not hold: nothing can be fitted
+            before `trained_by` names them.
+        categories: the names of the features that the library itself took for categories, where the file tells.
     """
 
     estimator: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     encoding: Mapping[str, FeatureEncoding] = field(default_factory=dict)
+    unknown: tuple[str, ...] = ()
+    categories: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -102,10 +102,9 @@ class Found(ReleaseAtMost):
         found = case.require_belief(MembershipBelief).scores[case.membership.in_table] > 0
         counted = AuditorOnly(int(found.sum()))
         share = float(found.mean())
-        return Score(share, interval=(share / 2, share), evidence={"counted": counted, "limits": case.comparisons})
-
-    def sensitivity(self, case: ScoringContext) -> float:
-        return 1 / float(case.membership.in_table.sum() - 1)
+        evidence = {"counted": counted, "limits": case.comparisons}
+        moved = 1 / float(case.membership.in_table.sum() - 1)
+        return Score(share, interval=(share / 2, share), sensitivity=moved, evidence=evidence)
 
 
 def comparisons_of(metrics: Sequence[dict[str, Any]], attacks: Sequence[str]) -> set[int]:

@@ -4,11 +4,14 @@ import importlib
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from lightgbm import LGBMClassifier
+from numpy.typing import NDArray
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -19,16 +22,21 @@ from sklearn.ensemble import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+from xgboost import XGBClassifier
 
-from installed_readers import read_foreign
+import leafgate_lightgbm.training
+import leafgate_xgboost.training
+from installed_readers import READERS, read_foreign
 from leafgate.algorithms.prediction import class_scores
 from leafgate.algorithms.sampling import record_hashes
 from leafgate.bounded.objects import view_object
 from leafgate.errors import InconclusiveError
+from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate.types.release import Learner
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
+from leafgate_published.components import Published, TrainedBy
 from leafgate_sklearn.training import COMPUTED, PARAMETERS, learner_of, train
 from sklearn_pipelines import as_frame, people
 from sklearn_zoo import skops_bytes
@@ -60,8 +68,7 @@ def complete(seed: int) -> Table:
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_trained_on_the_same_people_with_the_same_seed_it_is_the_same_model(name: str, encoder: Any) -> None:
     table = complete(3)
-    order = np.argsort(record_hashes(table), kind="stable")
-    rows = np.repeat(order, table.weight[order])
+    rows = as_trained(table)
     features, target = as_frame(table)
     preparation = make_column_transformer(
         ("passthrough", ["age"]), (encoder(), ["school", "job"]), ("passthrough", ["pay"])
@@ -198,3 +205,87 @@ def test_without_scikit_learn_it_names_the_command(monkeypatch: pytest.MonkeyPat
     with pytest.raises(InconclusiveError) as caught:
         train(Learner("sklearn.tree.DecisionTreeClassifier"), table, table, 0)
     assert 'pip install "leafgate[sklearn]"' in str(caught.value.problems)
+
+
+BOOSTED: dict[str, Callable[[], Any]] = {
+    "plain": lambda: LGBMClassifier(n_estimators=8, random_state=SEED, n_jobs=1, verbosity=-1),
+    "tuned": lambda: LGBMClassifier(
+        n_estimators=6,
+        num_leaves=9,
+        min_child_samples=5,
+        subsample=0.7,
+        subsample_freq=1,
+        colsample_bytree=0.8,
+        reg_lambda=2.5,
+        random_state=SEED,
+        n_jobs=1,
+        verbosity=-1,
+    ),
+    "forest": lambda: LGBMClassifier(
+        n_estimators=6,
+        boosting_type="rf",
+        subsample=0.5,
+        subsample_freq=1,
+        random_state=SEED,
+        n_jobs=1,
+        verbosity=-1,
+    ),
+}
+
+
+def as_trained(table: Table) -> NDArray[np.int64]:
+    """The rows of a table in the order in which estimators are fitted on them."""
+    order = np.argsort(record_hashes(table), kind="stable")
+    return np.repeat(order, table.weight[order])
+
+
+@pytest.mark.parametrize("name", BOOSTED)
+def test_lightgbms_file_tells_enough_to_train_the_same_model(name: str) -> None:
+    table, others = complete(3), complete(4)
+    features, target = as_frame(table)
+    features = features.astype({"school": pd.CategoricalDtype(sorted(set(features["school"]))), "job": "category"})
+    rows = as_trained(table)
+    model = BOOSTED[name]().fit(features.iloc[rows], (target.iloc[rows] == "yes").astype(int))
+    content = model.booster_.model_to_string().encode()
+    said = {"rich": Encoding(codes={"no": 0, "yes": 1})}
+    loaded = lower_model(read_foreign(content, "model.txt"), content, table.schema, said, "model.txt", table.people)
+    assert loaded.learner is not None
+    assert loaded.learner.unknown == ()
+    assert loaded.learner.encoding == {"age": "number", "school": "category", "job": "category", "pay": "number"}
+    scores = leafgate_lightgbm.training.train(loaded.learner, table, others, SEED)
+    np.testing.assert_allclose(scores, class_scores(loaded.release, others), atol=1e-6)
+    weighted = BOOSTED[name]().set_params(class_weight="balanced").fit(features, target)
+    learner = read_foreign(weighted.booster_.model_to_string().encode(), "model.txt").learner
+    assert learner is not None
+    assert learner.unknown == ("class_weight",)
+    with pytest.raises(InconclusiveError, match="does not hold all parameters"):
+        leafgate_lightgbm.training.train(learner, table, others, SEED)
+
+
+def test_xgboosts_file_does_not_hold_all_parameters_and_the_policy_names_them(tmp_path: Path) -> None:
+    table, others = complete(3), complete(4)
+    features, target = as_frame(table)
+    rows = as_trained(table)
+    parameters = {"max_depth": 4, "learning_rate": 0.2, "subsample": 0.8, "reg_lambda": 2.0}
+    model = XGBClassifier(n_estimators=7, scale_pos_weight=2.0, random_state=SEED, n_jobs=1, **parameters)
+    dummies = pd.get_dummies(features, columns=["school", "job"], prefix_sep="=", dtype=float)
+    names = ["age", *(name for name in dummies if "=" in str(name)), "pay"]
+    model.fit(dummies[names].iloc[rows], (target.iloc[rows] == "yes").astype(int))
+    path = tmp_path / "model.json"
+    model.save_model(path)
+    said = {"rich": Encoding(codes={"no": 0, "yes": 1})}
+    build = Published.model_validate({"path": path.name, "encoding": said}, context={"beside": tmp_path})
+    rng = np.random.default_rng(0)
+    learner = build.build(table, rng, READERS).learner
+    assert learner is not None
+    assert learner.parameters == {"n_estimators": 7, "num_parallel_tree": 1, "scale_pos_weight": 2.0}
+    with pytest.raises(InconclusiveError, match="does not hold all parameters") as caught:
+        leafgate_xgboost.training.train(learner, table, others, SEED)
+    assert "learning_rate" in str(caught.value.problems)
+    named = TrainedBy(estimator="xgboost.XGBClassifier", parameters=parameters)
+    loaded = build.model_copy(update={"trained_by": named}).build(table, rng, READERS)
+    assert loaded.learner is not None
+    assert loaded.learner.parameters == {**learner.parameters, **parameters}
+    assert loaded.learner.encoding == {"age": "number", "school": "one_hot", "job": "one_hot", "pay": "number"}
+    scores = leafgate_xgboost.training.train(loaded.learner, table, others, SEED)
+    np.testing.assert_allclose(scores, class_scores(loaded.release, others), atol=1e-6)

@@ -66,8 +66,17 @@ def fit_and_score(
         Shape (n_rows of asked, n_classes), in the order of the class's domain; rows sum to 1.
 
     Raises:
-        InconclusiveError: nobody of `own` has a class, or the encoding does not fit the columns.
+        InconclusiveError: the learner has unknown parameters, nobody of `own` has a class, or the encoding does not fit
+            the columns.
     """
+    if learner.unknown:
+        remedy = (
+            f"name `estimator: {learner.estimator}` and its `parameters`; those left out have their defaults, and the "
+            f"file does not hold {', '.join(learner.unknown)}"
+        )
+        name = learner.estimator.rpartition(".")[2]
+        why = f"the model's file does not hold all parameters of its {name}"
+        raise InconclusiveError(why, place="build.trained_by", remedy=remedy)
     encoding = learner.encoding or default_encoding(own.schema)
     data = _training_data(own, encoding, precision)
     scores = np.zeros((len(asked), len(own.schema.classes)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pydantic import Field, model_validator
@@ -296,14 +296,14 @@ MAX_UNASKED = 2_000
 
 
 def column_encodings(
-    model: ModelIR, asked: Mapping[int, Origin], sets: Set[int], schema: Schema
+    model: ModelIR, asked: Mapping[int, Origin], categories: Collection[str], schema: Schema
 ) -> dict[str, FeatureEncoding]:
     """How each column became the features of a model, in the order of the features.
 
     Args:
         model: the model as its file gives it.
         asked: the resolved origins of the features that some tree asks about, by their numbers.
-        sets: the numbers of the features of which some test names categories.
+        categories: the names of the features that the library itself took for categories.
         schema: the policy's columns.
 
     Returns:
@@ -312,30 +312,28 @@ def column_encodings(
     Departure: an encoder that drops a value, or groups rare ones, counts as one that keeps each.
     """
     declared = model.origins or (None,) * len(model.features)
-    features = {column.name for column in schema.features}
-    found: dict[str, list[int]] = {}
-    origins = dict(asked)
-    unasked = 0
+    origins, unasked = dict(asked), 0
     for number, name in enumerate(model.features):
         if number not in origins and unasked < MAX_UNASKED:
             unasked += 1
-            origin = declared[number]
-            origins[number] = _from_name(name, schema) if origin is None else origin
-        if number in origins and origins[number].column in features:
+            origins[number] = declared[number] or _from_name(name, schema)
+    found: dict[str, list[int]] = {}
+    for number in sorted(origins):
+        if not isinstance(origins[number], Unresolved):
             found.setdefault(origins[number].column, []).append(number)
     return {
-        name: _kind_of(schema[name], [origins[number] for number in numbers], not sets.isdisjoint(numbers))
-        for name, numbers in found.items()
-        if not all(isinstance(origins[number], Unresolved) for number in numbers)
+        column.name: "category"
+        if not column.numeric and any(model.features[number] in categories for number in numbers)
+        else _kind_of(column, [origins[number] for number in numbers])
+        for column, numbers in ((schema[name], numbers) for name, numbers in found.items() if name in schema)
+        if column in schema.features
     }
 
 
-def _kind_of(column: Column, origins: Sequence[Origin], sets: bool) -> FeatureEncoding:
-    """The encoding of one column, from the origins of its features; `sets`: some test names categories of it."""
+def _kind_of(column: Column, origins: Sequence[Origin]) -> FeatureEncoding:
+    """The encoding of one column, from the origins of its features."""
     if column.numeric:
         return "number"
-    if sets:
-        return "category"
     coded = [origin for origin in origins if isinstance(origin, CategoryCodes)]
     numbers = {value: _as_number(value) for value in column.values or ()}
     if not coded:

@@ -83,8 +83,8 @@ def lower_model(
     numbers = FileNumbers(tuple(of_tree for _, of_tree in translated), values, model.hessians, model.sampling)
     learner = model.learner
     if learner is not None and not learner.encoding:
-        sets = {number for number, feature in features.items() if feature.sets}
-        learner = replace(learner, encoding=column_encodings(model, origins, sets, schema))
+        categories = learner.categories | {feature.name for feature in features.values() if feature.sets}
+        learner = replace(learner, encoding=column_encodings(model, origins, categories, schema))
     return LoadedRelease(release, node_numbers=numbers, learner=learner)
 
 
