@@ -17,7 +17,9 @@ leafgate_api = ">=2,<3"
 def attack_models() -> dict[str, str]:
     return {
         "leaf_exclusion": "leafgate_membership.exclusion:LeafExclusion",
+        "lira": "leafgate_membership.likelihood_ratios:LiRA",
         "loss_threshold": "leafgate_membership.score_attacks:LossThreshold",
+        "rmia": "leafgate_membership.likelihood_ratios:RMIA",
     }
 
 

@@ -39,6 +39,10 @@ OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "kadet": ({"k": 5}, {"k": 5, "measure": "gini", "prune": False}, {"k": 5, "publish_table": True}),
     "l_diversity": ({}, {"form": "distinct"}, {"form": "recursive", "c": 2.0}),
     "maxent": ({}, {"solver": "gekko"}),
+    "lira": (
+        {"shadows": {"models": 8}},
+        {"shadows": {"models": 8}, "mode": "offline", "variance": "fixed"},
+    ),
     "mondrian": ({"k": 5}, {"k": 5, "release": "both"}),
     "posterior": ({}, {"estimate": "mode"}),
     "ppdtc45": tuple(
@@ -47,6 +51,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
     ),
     "random_trees": ({"trees": 3, "depth": 1}, {"trees": 3, "depth": 1, "structure": "random"}),
     "reidentification_risk": ({}, {"among": "population"}),
+    "rmia": ({"shadows": {"models": 8}},),
     "t_closeness": ({}, {"distance": "ordered"}, {"distance": "hierarchical"}),
     "tds": ({"k": 5}, {"k": 5, "choose_from": "train_and_test", "release": "table"}),
 }
