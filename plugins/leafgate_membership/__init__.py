@@ -19,7 +19,9 @@ def attack_models() -> dict[str, str]:
         "leaf_exclusion": "leafgate_membership.exclusion:LeafExclusion",
         "lira": "leafgate_membership.likelihood_ratios:LiRA",
         "loss_threshold": "leafgate_membership.score_attacks:LossThreshold",
+        "quantile": "leafgate_membership.learned_attacks:Quantile",
         "rmia": "leafgate_membership.likelihood_ratios:RMIA",
+        "worst_case": "leafgate_membership.learned_attacks:WorstCase",
     }
 
 

@@ -43,6 +43,11 @@ class LiRA(ShadowAttack):
         0.1, gt=0, le=10.0, description="Added to each standard deviation of logits: scores of trees hardly differ."
     )
 
+    monotone: bool = Field(
+        default=True,
+        description="Whether a higher score of the own class never counts against membership; false: as in the paper.",
+    )
+
     formula = (
         "phi = ln((p + clip) / (1 - p + clip)), p the score of the candidate's class; online: score = ln N(phi; mean "
         "and deviation of the models with the candidate) - ln N(phi; those without); offline: (phi - mean) / deviation "
@@ -57,6 +62,7 @@ class LiRA(ShadowAttack):
             fixed=self.variance == "fixed",
             clip=self.clip,
             least_deviation=self.least_deviation,
+            monotone=self.monotone,
         )
 
     def odds(self, scores: NDArray[np.float64], prior: float) -> NDArray[np.float64] | None:
@@ -80,6 +86,7 @@ class LiraLaws:
         mean_in, deviation_in: shape (n_candidates,), with the candidate; None for the offline attack.
         mean_out, deviation_out: shape (n_candidates,), without.
         clip: added to p and to 1 - p in the logit.
+        monotone: whether logits beyond the point from which the likelihood ratio falls count as that point.
         short_of_models: candidates with too few models on one side for a law of their own, who have one of all.
     """
 
@@ -88,16 +95,51 @@ class LiraLaws:
     mean_in: NDArray[np.float64] | None
     deviation_in: NDArray[np.float64] | None
     clip: float
+    monotone: bool = False
     short_of_models: int = 0
 
     def scores(self, answers: Answers) -> NDArray[np.float64]:
         """The log-likelihood ratio of each candidate, or how many deviations its logit is above the mean without it."""
         phi = logit(answers.of_own_class, self.clip)
-        z_out = (phi - self.mean_out) / self.deviation_out
         if self.mean_in is None or self.deviation_in is None:
-            return z_out
+            return (phi - self.mean_out) / self.deviation_out
+        if self.monotone:
+            phi = rising_part(phi, self.mean_in, self.deviation_in, self.mean_out, self.deviation_out)
+        z_out = (phi - self.mean_out) / self.deviation_out
         z_in = (phi - self.mean_in) / self.deviation_in
         return 0.5 * (z_out**2 - z_in**2) + np.log(self.deviation_out / self.deviation_in)
+
+
+def rising_part(
+    phi: NDArray[np.float64],
+    mean_in: NDArray[np.float64],
+    deviation_in: NDArray[np.float64],
+    mean_out: NDArray[np.float64],
+    deviation_out: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Each number, or the point nearest to it from which on, or up to which, N(phi; in) / N(phi; out) rises with phi.
+
+    The logarithm of the ratio is a parabola. Where the law with the candidate is the narrower one the ratio falls
+    beyond its vertex: a score even higher than those of models trained on the candidate would count against it.
+
+    Args:
+        phi: shape (n,), as are the others.
+        mean_in: with the candidate; with `deviation_in` above 0.
+        deviation_in: as said.
+        mean_out: without the candidate; with `deviation_out` above 0.
+        deviation_out: as said.
+
+    >>> one = np.ones(3)
+    >>> rising_part(np.array([-9.0, 1.0, 9.0]), 2 * one, one, 0 * one, 2 * one).round(3).tolist()
+    [-9.0, 1.0, 2.667]
+    """
+    narrow, wide = deviation_in**2, deviation_out**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        vertex = (mean_in * wide - mean_out * narrow) / (wide - narrow)
+    result: NDArray[np.float64] = np.where(
+        narrow < wide, np.minimum(phi, vertex), np.where(narrow > wide, np.maximum(phi, vertex), phi)
+    )
+    return result
 
 
 def logit(p: NDArray[np.float64], clip: float) -> NDArray[np.float64]:
@@ -115,7 +157,13 @@ def logit(p: NDArray[np.float64], clip: float) -> NDArray[np.float64]:
 
 
 def fit_lira(
-    shadows: ShadowModels, *, online: bool = True, fixed: bool = False, clip: float = 1e-3, least_deviation: float = 0.1
+    shadows: ShadowModels,
+    *,
+    online: bool = True,
+    fixed: bool = False,
+    clip: float = 1e-3,
+    least_deviation: float = 0.1,
+    monotone: bool = True,
 ) -> LiraLaws:
     """Normal laws of the logits of each candidate's own class in the shadow models.
 
@@ -125,6 +173,7 @@ def fit_lira(
         fixed: whether all candidates have one variance, the mean squared distance from each candidate's own mean.
         clip: added to p and to 1 - p in the logit, above 0.
         least_deviation: added to each standard deviation, above 0.
+        monotone: whether a higher score of the own class never counts against membership.
 
     A candidate with fewer than two models on a side has the common variance there. One with no model on a side has the
     mean of the other side there, moved by as much as the means of the other candidates differ on average.
@@ -133,8 +182,9 @@ def fit_lira(
         InconclusiveError: no candidate has a model that was trained on it and one that was not.
 
     Source: Carlini, Chien, Nasr, Song, Terzis, Tramer, S&P 2022, Algorithm 1. doi:10.1109/SP46214.2022.9833649
-    Departure: the paper has logits of unbounded size and no least deviation; trees give the probabilities 0 and 1, and
-        often the same one in every model. The authors' program takes medians for means and, for a fixed variance, the
+    Departure: with `monotone` the likelihood ratio stays at its highest value where it would fall as the score rises.
+        The paper has logits of unbounded size and no least deviation; trees give the probabilities 0 and 1, and often
+        the same one in every model. The authors' program takes medians for means and, for a fixed variance, the
         variance of all logits of all candidates together.
     """
     phi = logit(shadows.of_own_class, clip)
@@ -157,6 +207,7 @@ def fit_lira(
         mean_in if online else None,
         inside.deviation(fixed) + least_deviation if online else None,
         clip,
+        monotone,
         int(short.sum()),
     )
 
@@ -178,9 +229,9 @@ class _Moments:
 
 def _moments(phi: NDArray[np.float64], chosen: NDArray[np.bool_]) -> _Moments:
     models = chosen.sum(axis=0)
-    mean = np.where(chosen, phi, 0.0).sum(axis=0) / np.maximum(models, 1)
-    squares = np.where(chosen, phi - mean, 0.0)
-    return _Moments(models, mean, np.einsum("ij,ij->j", squares, squares))
+    mean = np.einsum("ij,ij->j", phi, chosen) / np.maximum(models, 1)
+    distance = (phi - mean) * chosen
+    return _Moments(models, mean, np.einsum("ij,ij->j", distance, distance))
 
 
 class RMIA(ShadowAttack):
@@ -255,6 +306,6 @@ def fit_rmia(shadows: ShadowModels, *, a: float = 0.3, gamma: float = 1.0) -> Rm
     own = shadows.of_own_class
     out = ~shadows.trained_on
     n_out = out.sum(axis=0)
-    without = np.where(out, own, 0.0).sum(axis=0) / np.maximum(n_out, 1)
+    without = np.einsum("ij,ij->j", own, out) / np.maximum(n_out, 1)
     average = np.where(n_out > 0, 0.5 * ((1 + a) * without + 1 - a), own.mean(axis=0))
     return RmiaReferences(average, gamma, int((n_out == 0).sum()))

@@ -146,16 +146,17 @@ def uninformative_target(shadows: ShadowModels, rng: np.random.Generator) -> tup
     """
     models, people = shadows.trained_on.shape
     drawn = int(rng.integers(models))
-    lottery = np.where(shadows.trained_on, -1.0, rng.random((models, people)))
-    partner = lottery.argmax(axis=0)
-    stays = ~shadows.trained_on[drawn] | shadows.trained_on.all(axis=0)
-    partner[stays] = drawn
-    columns = np.arange(people)
-    answers = Answers(shadows.scores[partner, columns], shadows.own)
-    scores, trained_on = shadows.scores.copy(), shadows.trained_on.copy()
-    scores[partner, columns] = shadows.scores[drawn]
-    trained_on[partner, columns] = shadows.trained_on[drawn]
-    return answers, ShadowModels(scores, trained_on, shadows.own).without(drawn)
+    partner = np.where(shadows.trained_on, -1.0, rng.random((models, people))).argmax(axis=0)
+    exchanged = np.flatnonzero(shadows.trained_on[drawn] & ~shadows.trained_on.all(axis=0))
+    source = np.full(people, drawn)
+    source[exchanged] = partner[exchanged]
+    answers = Answers(shadows.scores[source, np.arange(people)], shadows.own)
+    others = shadows.without(drawn)
+    scores, trained_on = others.scores.copy(), others.trained_on.copy()
+    place = partner[exchanged] - (partner[exchanged] > drawn)
+    scores[place, exchanged] = shadows.scores[drawn, exchanged]
+    trained_on[place, exchanged] = True
+    return answers, ShadowModels(scores, trained_on, shadows.own)
 
 
 def strengthened(answers: Answers, people: NDArray[np.int64], certain: bool = False) -> Answers:

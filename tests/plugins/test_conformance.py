@@ -49,10 +49,18 @@ OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
         {"noise": {"law": "gaussian", "deviation": 5.0}, **more}
         for more in ({}, {"split": "matched"}, {"split": "weighted"}, {"model": "naive_bayes"})
     ),
+    "quantile": (
+        {"shadows": {"models": 8}},
+        {"shadows": {"models": 8}, "law": "quantile", "false_positives": 0.1},
+    ),
     "random_trees": ({"trees": 3, "depth": 1}, {"trees": 3, "depth": 1, "structure": "random"}),
     "reidentification_risk": ({}, {"among": "population"}),
     "rmia": ({"shadows": {"models": 8}},),
     "t_closeness": ({}, {"distance": "ordered"}, {"distance": "hierarchical"}),
+    "worst_case": (
+        {"shadows": {"models": 8}},
+        {"shadows": {"models": 8}, "classifier": "logistic_regression", "correct": True},
+    ),
     "tds": ({"k": 5}, {"k": 5, "choose_from": "train_and_test", "release": "table"}),
 }
 """Options to check each with, where its defaults are not all there is to check."""
