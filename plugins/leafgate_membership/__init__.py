@@ -23,4 +23,6 @@ def attack_models() -> dict[str, str]:
 
 @hookimpl
 def privacy_metrics() -> dict[str, str]:
-    return {}
+    return {
+        "leave_one_out": "leafgate_membership.leave_one_out:LeaveOneOut",
+    }

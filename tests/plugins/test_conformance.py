@@ -37,6 +37,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "dp_laplace_trees": ({"trees": 3, "depth": 1}, {"trees": 3, "depth": 1, "structure": "random"}),
     "dp_random_trees": ({"trees": 3, "depth": 1}, {"trees": 3, "depth": 1, "neighbours": "replace_one"}),
     "kadet": ({"k": 5}, {"k": 5, "measure": "gini", "prune": False}, {"k": 5, "publish_table": True}),
+    "leave_one_out": ({"people": 3, "time_limit": 60.0, "seeds": 2},),
     "l_diversity": ({}, {"form": "distinct"}, {"form": "recursive", "c": 2.0}),
     "maxent": ({}, {"solver": "gekko"}),
     "mondrian": ({"k": 5}, {"k": 5, "release": "both"}),
