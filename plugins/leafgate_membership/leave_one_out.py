@@ -223,9 +223,11 @@ def influences(
     asked = rows_of(table, tried)
     own = own_classes(asked)
     position = np.arange(len(tried))
-    everybody = [_logit(retrain(table, asked, one)[position, own]) for one in _in_time(drawn, deadline)]
-    if len(everybody) < seeds:
+    scores = [retrain(table, asked, one)[position, own] for one in _in_time(drawn, deadline)]
+    if len(scores) < seeds:
         raise _too_slow()
+    if np.isnan(scores).all():
+        raise InconclusiveError("the models that are trained have no scores of classes")
 
     def without(i: int) -> NDArray[np.float64] | None:
         others, her = without_person(table, int(tried[i])), rows_of(table, tried[i : i + 1])
