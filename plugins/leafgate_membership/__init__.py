@@ -33,4 +33,5 @@ def privacy_metrics() -> dict[str, str]:
         "membership_excluded": "leafgate_membership.metrics:MembershipExcluded",
         "membership_identified": "leafgate_membership.metrics:MembershipIdentified",
         "membership_tpr": "leafgate_membership.metrics:MembershipTpr",
+        "leave_one_out": "leafgate_membership.leave_one_out:LeaveOneOut",
     }
