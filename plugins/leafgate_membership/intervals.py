@@ -1,7 +1,7 @@
 """Confidence intervals of what an attack on membership reaches: exact or conservative, whatever the law of the scores.
 
 Each interval holds for every size of sample, not only for large ones. Members and the others are taken for independent
-draws, each from people like them. Ties are allowed everywhere: they make intervals wider, never wrong.
+draws, each from people like them. Ties are allowed everywhere; rates at a false positive rate break them at random.
 """
 
 from __future__ import annotations
@@ -184,25 +184,45 @@ def rate_at(members: Scores, others: Scores, fpr: float) -> float:
     return float(((members > threshold).sum() + share * (members == threshold).sum()) / len(members))
 
 
-def rate_estimate(members: Scores, others: Scores, fpr: float, error: float) -> Estimate:
+def break_ties(members: Scores, others: Scores, rng: np.random.Generator) -> tuple[Scores, Scores]:
+    """The ranks of all scores, from 0, ties in random order: no two are equal.
+
+    Args:
+        members: shape (n_members,).
+        others: shape (n_others,).
+        rng: the order of ties must not depend on who is a member.
+
+    >>> [part.tolist() for part in break_ties(np.array([3.0, 1.0]), np.array([2.0]), np.random.default_rng(0))]
+    [[2.0, 0.0], [1.0]]
+    """
+    scores = np.concatenate([members, others])
+    ranks = np.empty(len(scores), dtype=np.float64)
+    ranks[np.lexsort((rng.random(len(scores)), scores))] = np.arange(len(scores))
+    return ranks[: len(members)], ranks[len(members) :]
+
+
+def rate_estimate(members: Scores, others: Scores, fpr: float, error: float, rng: np.random.Generator) -> Estimate:
     """The true positive rate at a false positive rate, with an interval for threshold and rate jointly.
 
-    The members' rate strictly above a threshold whose rate is surely at most `fpr` is no higher than the true one, and
-    the rate from a threshold up whose rate is surely at least `fpr` no lower; both rates have Clopper and Pearson's
-    bounds. With ties the thresholds' rates are bounded all the same: those of scores whose ties are broken at random
-    lie between the strict count and the other. So the interval has the rate with random breaking of ties, and that of
-    the largest false positive rate up to `fpr` that scores without breaking reach.
+    Ties are broken at random, so that the law of the scores is continuous. The members' rate above a threshold whose
+    rate is surely at most `fpr` is no higher than the true one, and the rate above a threshold whose rate is surely at
+    least `fpr` no lower; both have Clopper and Pearson's bounds. The number itself is the mean over orders of ties.
 
     Args:
         members: shape (n_members,), from one member.
         others: shape (n_others,), from one; from `others_needed` on the lower end can be above 0.
         fpr: in (0, 1).
         error: the probability that the interval misses the true rate is at most this; in (0, 1).
+        rng: breaks ties.
 
     Source: David, Nagaraja, Order Statistics, 2003, section 7.2 (the law of coverages); Clopper, Pearson 1934
     Departure: put together here.
     """
-    value = rate_at(members, others, fpr)
+    return _rate_of_ranks(rate_at(members, others, fpr), *break_ties(members, others, rng), fpr, error)
+
+
+def _rate_of_ranks(value: float, members: Scores, others: Scores, fpr: float, error: float) -> Estimate:
+    """The rate, with an interval by scores without ties."""
     ranks = threshold_ranks(len(others), fpr, STRICT_PART * error, OTHER_PART * error)
     descending = np.sort(others)[::-1]
     low, high = 0.0, 1.0
@@ -210,8 +230,8 @@ def rate_estimate(members: Scores, others: Scores, fpr: float, error: float) -> 
         above = int((members > descending[ranks.strict - 1]).sum())
         low = lower_bound(above, len(members), OTHER_PART * error)
     if ranks.permissive is not None:
-        from_it = int((members >= descending[ranks.permissive - 1]).sum())
-        high = upper_bound(from_it, len(members), OTHER_PART * error)
+        above = int((members > descending[ranks.permissive - 1]).sum())
+        high = upper_bound(above, len(members), OTHER_PART * error)
     return Estimate(value, min(low, value), max(high, value))
 
 
@@ -246,7 +266,9 @@ def advantage_estimate(members: Scores, others: Scores, error: float) -> Estimat
     return Estimate(value, max(0.0, value - width), min(1.0, value + width))
 
 
-def roc_band(members: Scores, others: Scores, error: float, points: int) -> dict[str, list[float]]:
+def roc_band(
+    members: Scores, others: Scores, error: float, points: int, rng: np.random.Generator
+) -> dict[str, list[float]]:
     """The ROC curve on a logarithmic grid of false positive rates, each point with its own interval.
 
     Args:
@@ -254,12 +276,14 @@ def roc_band(members: Scores, others: Scores, error: float, points: int) -> dict
         others: shape (n_others,), from one.
         error: of the interval at each point, in (0, 1).
         points: how many, from 2.
+        rng: breaks ties.
 
     Returns:
         Under `fpr`, `tpr`, `low` and `high` a number for each point, the rates from half of one in all others to 1.
     """
     grid = np.geomspace(0.5 / len(others), 1, points)[:-1]
-    estimates = [rate_estimate(members, others, float(fpr), error) for fpr in grid]
+    broken = break_ties(members, others, rng)
+    estimates = [_rate_of_ranks(rate_at(members, others, float(fpr)), *broken, float(fpr), error) for fpr in grid]
     rows = [(float(fpr), *each) for fpr, each in zip(grid, estimates, strict=True)]
     columns = zip(*rows, (1.0, 1.0, 1.0, 1.0), strict=True)
     return {

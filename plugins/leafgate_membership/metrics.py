@@ -58,6 +58,10 @@ REPEATS = 20
 """How many times a leak of one size is planted."""
 DETECTED = 18
 """In so many of them at least, nine of ten, the attack must see the leak."""
+SEEN_PART = 0.9
+"""The part of a planted leak that an attack must be able to see: no attack finds everybody whose membership leaks."""
+TIES_SEED = 0
+"""Ties are broken by random numbers from this seed, in the random order of the candidates."""
 ROC_POINTS = 40
 """How many points of the ROC curve a report draws."""
 LEAK_SIZES = tuple(round(10 ** (-3 + step / 6), 4) for step in range(19))
@@ -224,11 +228,15 @@ class MembershipRate(ReleaseAtMost):
         estimates = {group: self._estimate(people, error) for group, people in groups.items()}
         worst = Estimate(*(max(numbers) for numbers in zip(*(estimates[group] for group in judged), strict=True)))
         apart = guessed.everybody.where(~case.membership.identical)
+        documents = {group: _document(estimates[group], groups[group]) for group in GROUPS}
+        without_identical = _document(self._estimate(apart, error), apart)
+        facts = self.facts(guessed, error)
         evidence = {
             "single_outs": guessed.single_outs,
-            **self.facts(guessed, error),
-            "by_group": AuditorOnly({group: _document(estimates[group], groups[group]) for group in GROUPS}),
-            "without_identical": AuditorOnly(_document(self._estimate(apart, error), apart)),
+            **facts,
+            "by_group": AuditorOnly(documents),
+            "without_identical": AuditorOnly(without_identical),
+            "says": AuditorOnly(_words(documents, without_identical, self._seen_words(guessed, facts))),
         }
         kept = self.holds(worst.high)
         insufficient = self.insufficiency(guessed, judged, error) if kept else ""
@@ -236,16 +244,18 @@ class MembershipRate(ReleaseAtMost):
             worst.value,
             interval=(worst.low, worst.high),
             insufficient=insufficient,
-            sensitivity=self.sensitivity(guessed),
+            sensitivity=self._sensitivity(guessed, judged),
             evidence=evidence,
         )
 
-    def sensitivity(self, guessed: Guessed) -> float:
-        """The most by which one candidate moves the worst rate of the groups."""
-        groups = {group: guessed.people(group) for group in self.groups}
+    def _sensitivity(self, guessed: Guessed, judged: dict[Group, People]) -> float:
+        """The most by which one person moves the rate.
+
+        Somebody who joins the table takes all with the same public record out of the single-outs.
+        """
         moved = [
             self.moved(people.members, people.others) * (1 if group == "everybody" else 1 + guessed.largest_twins)
-            for group, people in groups.items()
+            for group, people in judged.items()
             if len(people.members) and len(people.others)
         ]
         return max(moved, default=1.0)
@@ -254,9 +264,23 @@ class MembershipRate(ReleaseAtMost):
         """More evidence: the curve, and the smallest leak that the attack can see."""
         everybody = guessed.everybody
         return {
-            "roc": AuditorOnly(roc_band(everybody.members, everybody.others, error, ROC_POINTS)),
+            "roc": AuditorOnly(self._curve(everybody, error)),
             "smallest_detectable": smallest_detectable(self, guessed.belief, everybody.sizes, error),
         }
+
+    def _seen_words(self, guessed: Guessed, facts: dict[str, Any]) -> str:
+        """Which planted leaks the attack sees."""
+        if "smallest_detectable" not in facts:
+            return ""
+        if guessed.belief.planted is None:
+            return "it is not repeated on planted leaks"
+        smallest = facts["smallest_detectable"]
+        return (
+            f"of planted leaks it sees {'none' if smallest is None else f'those of {smallest:.1%} of members or more'}"
+        )
+
+    def _curve(self, people: People, error: float) -> dict[str, list[float]]:
+        return roc_band(people.members, people.others, error, ROC_POINTS, np.random.default_rng(TIES_SEED))
 
     def insufficiency(self, guessed: Guessed, judged: dict[Group, People], error: float) -> str:
         """Why a kept limit is no pass: the attack would not have seen a leak of its size."""
@@ -286,6 +310,22 @@ def _document(estimate: Estimate, people: People) -> dict[str, Any]:
     """An estimate and its people, for auditors."""
     rates = {name: round(number, 6) for name, number in estimate._asdict().items()}
     return {**rates, "members": len(people.members), "non_members": len(people.others)}
+
+
+GROUP_WORDS: dict[Group, str] = {"everybody": "of all candidates", "single_outs": "of single-outs"}
+
+
+def _words(documents: dict[Group, dict[str, Any]], without_identical: dict[str, Any], seen: str) -> str:
+    """The rates of all groups, and which leaks the attack would see, in a sentence for auditors."""
+    parts = [_rate_words(documents[group], GROUP_WORDS[group]) for group in GROUPS if documents[group]["members"]]
+    if without_identical != documents["everybody"]:
+        parts.append(_rate_words(without_identical, "without others who are identical to a member"))
+    return "; ".join([*parts, *([seen] if seen else [])])
+
+
+def _rate_words(document: dict[str, Any], who: str) -> str:
+    people = f"{document['members']} in the table, {document['non_members']} others"
+    return f"{document['value']:.3g} (from {document['low']:.3g} to {document['high']:.3g}) {who} ({people})"
 
 
 class MembershipAuc(MembershipRate):
@@ -326,7 +366,7 @@ class MembershipTpr(MembershipRate):
         return self.at_fpr
 
     def estimate(self, members: Ranks, others: Ranks, error: float) -> Estimate:
-        return rate_estimate(members, others, self.at_fpr, error)
+        return rate_estimate(members, others, self.at_fpr, error, np.random.default_rng(TIES_SEED))
 
     def leak_of(self, rate: float) -> float:
         return (rate - self.at_fpr) / (1 - self.at_fpr)
@@ -556,7 +596,8 @@ def power_problem(metric: MembershipRate, belief: MembershipBelief, groups: list
     """Why the attack might not have seen a leak of the size of the metric's limit; empty where it would.
 
     A leak is planted whose rate is the limit where an attack sees all of it. The attack sees it where the interval is
-    above chance, so that there is a leak at all, and where it does not keep the limit.
+    above chance, so that there is a leak at all, and where its upper end is beyond the rate of nine tenths of the leak:
+    the interval of a release with such a leak does not keep the limit then, or hardly.
 
     Args:
         metric: with its limit.
@@ -569,9 +610,10 @@ def power_problem(metric: MembershipRate, belief: MembershipBelief, groups: list
     share = metric.leak_of(metric.bound)
     if share <= 0:
         return BELOW_CHANCE
+    wanted = metric.chance + SEEN_PART * (metric.bound - metric.chance)
 
     def seen(estimate: Estimate) -> bool:
-        return estimate.low > metric.chance and not metric.holds(estimate.high)
+        return estimate.low > metric.chance and estimate.high > wanted
 
     try:
         return "" if all(detections(metric, belief, share, sizes, error, seen) for sizes in groups) else UNSEEN

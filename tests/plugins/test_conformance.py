@@ -44,6 +44,8 @@ OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
         {"shadows": {"models": 8}},
         {"shadows": {"models": 8}, "mode": "offline", "variance": "fixed"},
     ),
+    "membership_auc": ({}, {"group": "everybody"}),
+    "membership_tpr": ({"at_fpr": 0.3}, {"at_fpr": 0.3, "group": "everybody"}),
     "mondrian": ({"k": 5}, {"k": 5, "release": "both"}),
     "posterior": ({}, {"estimate": "mode"}),
     "ppdtc45": tuple(

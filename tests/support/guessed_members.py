@@ -18,7 +18,6 @@ from leafgate.api import (
     Schema,
     ScoringContext,
     Table,
-    make_table,
 )
 from leafgate.api.registry import Plugin, Plugins
 from leafgate.engine.attack import AttackResult
@@ -61,14 +60,7 @@ def planting(in_table: np.ndarray, scores: Scores = shifted, odds: bool = False)
 
 
 def guessed(
-    scores: np.ndarray,
-    in_table: np.ndarray,
-    *,
-    single: np.ndarray | None = None,
-    identical: np.ndarray | None = None,
-    comparisons: int = 1,
-    others_in_table: int = 0,
-    **belief: Any,
+    scores: np.ndarray, in_table: np.ndarray, *, single: np.ndarray | None = None, **more: Any
 ) -> ScoringContext:
     """The context of a belief with these scores.
 
@@ -76,33 +68,52 @@ def guessed(
         scores: of each candidate.
         in_table: whether she is in the table.
         single: whether nobody else in the table has her public record; nobody when left out.
+        more: as `guessed_at` takes it.
+    """
+    alone = np.zeros(len(scores), dtype=bool) if single is None else single
+    return guessed_at(scores, in_table, np.where(alone, np.arange(len(scores)) + 1, 0), **more)
+
+
+def guessed_at(
+    scores: np.ndarray,
+    in_table: np.ndarray,
+    places: np.ndarray,
+    *,
+    identical: np.ndarray | None = None,
+    comparisons: int = 1,
+    others_in_table: int = 0,
+    **belief: Any,
+) -> ScoringContext:
+    """The context of a belief with these scores, of people by their public record.
+
+    Args:
+        scores: of each candidate.
+        in_table: whether she is in the table.
+        places: the public record of each; two more people of the table are at 0.
         identical: whether somebody in the table has all her cells.
         comparisons: how many limits there are.
         others_in_table: people of the table who are no candidates.
         belief: more of the MembershipBelief.
     """
     size = len(scores)
-    alone = np.zeros(size, dtype=bool) if single is None else single
-    places = np.where(alone, np.arange(size) + 1.0, 0.0)
     people = [(float(place), "no") for place in places]
-    outside_group = [(0.0, "no")] * (others_in_table + 2)  # two at least, so that place 0 is shared
-    table = table_of(
-        (PLACE, ILL), [row for row, inside in zip(people, in_table, strict=True) if inside] + outside_group
-    )
+    at_zero = [(0.0, "no")] * (others_in_table + 2)
+    table = table_of((PLACE, ILL), [row for row, inside in zip(people, in_table, strict=True) if inside] + at_zero)
     everyone = table_of((PLACE, ILL), people)
     frame = everyone.frame.iloc[np.searchsorted(everyone.frame["place"].to_numpy(), places)].reset_index(drop=True)
     candidates = Candidates(
         Table(Schema((PLACE, ILL)), frame, np.ones(size, dtype=np.int64)), int(in_table.sum()), int((~in_table).sum())
     )
     known = limit_knowledge(grant_knowledge(table), frozenset({"candidates"}))
+    twins = np.zeros(size, dtype=bool) if identical is None else identical
     return ScoringContext(
-        make_table(table.schema, table.frame, table.weight),
+        table,
         None,
         Release({}, table.schema),
         replace(known, candidates=candidates),
         MembershipBelief(scores, **belief),
         comparisons=comparisons,
-        _membership=Membership(in_table.copy(), np.zeros(size, dtype=bool) if identical is None else identical),
+        _membership=Membership(in_table.copy(), twins),
     )
 
 

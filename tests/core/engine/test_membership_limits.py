@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -187,7 +188,8 @@ def test_fewer_people_than_the_smallest_cell_move_a_rounded_rate_by_one_step_at_
 
 
 def restated(kind: type[Metric], **facts: Any) -> Metric:
-    return with_facts(type("Twin", (kind,), {"__module__": __name__}), facts)(use="found", at_most=1)
+    twin: type[Metric] = type("Twin", (kind,), {"__module__": __name__})
+    return with_facts(twin, facts).model_validate({"use": "found", "at_most": 1})
 
 
 def peeking(read: Callable[[ScoringContext], Any]) -> Callable[[Any, ScoringContext], Score]:
@@ -199,7 +201,7 @@ def peeking(read: Callable[[ScoringContext], Any]) -> Callable[[Any, ScoringCont
 
 
 HIDING: dict[str, dict[str, Any]] = {
-    "no sensitivity": {"sensitivity": lambda self, case: 0.0},
+    "no sensitivity": {"score": lambda self, case: replace(Found.score(self, case), sensitivity=0.0)},
     "private": {"private": True},
     "its own must_hide": {"must_hide": lambda self, case: True},
     "a secret is read too": {"score": peeking(lambda case: case.observed.add(Observation.TRUTH))},

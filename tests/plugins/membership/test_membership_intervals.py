@@ -22,6 +22,7 @@ from leafgate_membership.intervals import (
     advantage_estimate,
     area_estimate,
     area_under_curve,
+    break_ties,
     lower_bound,
     others_needed,
     rate_at,
@@ -139,7 +140,7 @@ def test_the_ends_of_the_areas_interval_are_at_the_allowed_entropy(area: float) 
 
 def test_a_band_encloses_its_curve_and_ends_where_everybody_is_taken_for_a_member() -> None:
     rng = np.random.default_rng(1)
-    band = roc_band(rng.normal(1, 1, 500), rng.normal(0, 1, 400), 0.05, 40)
+    band = roc_band(rng.normal(1, 1, 500), rng.normal(0, 1, 400), 0.05, 40, rng)
     assert {name: len(column) for name, column in band.items()} == dict.fromkeys(("fpr", "tpr", "low", "high"), 40)
     for low, rate, high in zip(band["low"], band["tpr"], band["high"], strict=True):
         assert 0 <= low <= rate <= high <= 1
@@ -180,7 +181,7 @@ def rates_of_normal(shift: float, fpr: float) -> dict[str, float]:
 FPR, ERROR = 0.02, 0.2
 ESTIMATES: dict[str, Callable[[Any, Any], Estimate]] = {
     "auc": lambda members, others: area_estimate(members, others, ERROR),
-    "tpr": lambda members, others: rate_estimate(members, others, FPR, ERROR),
+    "tpr": lambda members, others: rate_estimate(members, others, FPR, ERROR, np.random.default_rng(len(members))),
     "advantage": lambda members, others: advantage_estimate(members, others, ERROR),
 }
 LAWS = {
@@ -231,3 +232,26 @@ def test_an_interval_that_takes_the_threshold_for_known_misses_more_often_than_i
         found = int((members > np.sort(others)[-6]).sum())
         missed += not lower_bound(found, 5000, ERROR / 2) <= truth["tpr"] <= upper_bound(found, 5000, ERROR / 2)
     assert missed > most_misses(200)
+
+
+def test_ties_at_the_threshold_widen_an_interval_little() -> None:
+    """A leaf of many people with the highest score: the rate is a share of the ties, and no longer anything."""
+    rng = np.random.default_rng(2)
+    members, others = (1.0 * (rng.random(5000) < share) for share in (0.9, 0.6))
+    value, low, high = rate_estimate(members, others, 0.01, 0.05, rng)
+    assert value == pytest.approx(0.015, abs=0.001)
+    assert 0.005 < low < 0.015 < high < 0.03
+
+
+@given(few_scores, few_scores)
+def test_broken_ties_are_in_the_order_of_the_scores_and_all_different(members: np.ndarray, others: np.ndarray) -> None:
+    scores = np.concatenate([members, others])
+    ranks = np.concatenate(break_ties(members, others, np.random.default_rng(0)))
+    assert sorted(ranks) == list(range(len(scores)))
+    assert np.array_equal(np.argsort(ranks), np.argsort(scores + 1e-3 * ranks))
+
+
+def test_ties_are_broken_evenly() -> None:
+    first = [break_ties(np.zeros(1), np.zeros(3), np.random.default_rng(seed))[0][0] for seed in range(800)]
+    counts = np.bincount(np.array(first, dtype=int), minlength=4)
+    assert counts.min() > 150

@@ -9,8 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from guessed_members import guessed, planting, shifted
-from leafgate.api import AuditorOnly, InconclusiveError, PeopleCount, PlantedLeak, ScoringContext, UnreadableError
+from guessed_members import finding_of, guessed, guessed_at, planting, report_of, shifted
+from leafgate.api import (
+    AuditorOnly,
+    InconclusiveError,
+    Metric,
+    PeopleCount,
+    PlantedLeak,
+    ScoringContext,
+    UnreadableError,
+)
+from leafgate.disclosure.document import document
 from leafgate_membership.intervals import Estimate, rate_at
 from leafgate_membership.metrics import (
     BELOW_CHANCE,
@@ -184,7 +193,8 @@ def test_a_few_candidates_move_a_rate_by_no_more_than_the_sensitivity(use: str) 
         inside = candidates(400, trial)
         scores = np.round(rng.normal(0, 1, 400) + inside, int(rng.integers(0, 3)))
         metric, case = RATES[use](1, group="everybody"), guessed(scores, inside)
-        before, allowed = metric.score(case).value, metric.score(case).sensitivity
+        score = metric.score(case)
+        before, allowed = score.value, score.sensitivity
         assert before is not None
         for moved in (1, 3, 10):
             kept = np.ones(400, dtype=bool)
@@ -305,7 +315,9 @@ def one_in_three(rng: np.random.Generator, leaks: np.ndarray) -> np.ndarray:
 
 def capped(rng: np.random.Generator, leaks: np.ndarray) -> np.ndarray:
     """Clips all high scores to one number."""
-    return np.clip(shifted(rng, leaks), None, -1.0)
+    scores = shifted(rng, leaks)
+    scores[scores > -1] = -1
+    return scores
 
 
 def noisy(rng: np.random.Generator, leaks: np.ndarray) -> np.ndarray:
@@ -448,3 +460,102 @@ def test_the_count_of_flagged_releases_tells_a_leak_from_none() -> None:
     inside = rng_leaks.permutation(np.arange(1000) < 500)
     case = guessed(np.random.default_rng(7).normal(0, 1, 1000) + 0.5 * inside, inside)
     assert verdict(auc(0.5, confidence=0.8), case)[0] is False
+
+
+# --- What the public sees ---
+
+
+def public_of(metric: Metric, case: ScoringContext, people: int) -> dict[str, Any]:
+    return dict(document(report_of(finding_of(metric, case), people), "public"))
+
+
+def exchanged(in_table: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """The same with some members and as many others exchanged."""
+    truth = in_table.copy()
+    for side in (True, False):
+        truth[rng.choice(np.flatnonzero(in_table == side), count, replace=False)] = not side
+    return truth
+
+
+METRICS_SHOWN: tuple[Metric, ...] = (
+    auc(0.95, group="everybody"),
+    tpr(0.9, group="everybody"),
+    advantage(0.9, group="everybody"),
+    MembershipExcluded(at_most=0.5, group="everybody"),
+    MembershipIdentified(at_most=1999),
+)
+
+
+@pytest.mark.parametrize("metric", METRICS_SHOWN, ids=lambda metric: metric.use)
+def test_who_is_exchanged_for_whom_shows_in_the_rounded_rate_alone(metric: Metric) -> None:
+    """Excluded candidates are never members, so that nobody of them is exchanged."""
+    inside, rng = candidates(4000), np.random.default_rng(8)
+    scores = rng.normal(0, 1, 4000) + inside
+    excluded = ~inside & (rng.random(4000) < 0.1)
+    facts = {"excluded": excluded, "odds": np.exp(scores), "planted": planting(inside, odds=True)}
+    documents: dict[Any, set[str]] = {}
+    exact: dict[Any, set[float | None]] = {}
+    for _ in range(8):
+        truth = inside.copy()
+        truth[~excluded] = exchanged(inside[~excluded], 3, rng)
+        case = guessed(scores, truth, **facts)
+        public = public_of(metric, case, 2000)
+        shown = public["findings"][0]
+        key = (shown["value"], shown.get("step"), shown["passed"])
+        documents.setdefault(key, set()).add(str(public))
+        exact.setdefault(key, set()).add(finding_of(metric, case).value)
+    assert all(len(each) == 1 for each in documents.values())
+    assert metric.use == "membership_excluded" or max(map(len, exact.values())) > 1
+
+
+@pytest.mark.parametrize("metric", METRICS_SHOWN, ids=lambda metric: metric.use)
+def test_nothing_about_a_candidate_is_public(metric: Metric) -> None:
+    inside, rng = candidates(4000), np.random.default_rng(9)
+    case = guessed(rng.normal(0, 1, 4000), inside, excluded=np.zeros(4000, dtype=bool), odds=np.ones(4000))
+    evidence = public_of(metric, case, 2000)["findings"][0]["evidence"]
+    assert set(evidence) <= {
+        *("single_outs", "smallest_detectable", "candidates", "judged_by", "needed", "at_fpr", "problem"),
+    }
+    assert set(evidence.get("candidates", {})) <= {"in_table", "not_in_table", "identical", "removed"}
+
+
+def test_a_rate_of_few_candidates_or_few_single_outs_is_not_public() -> None:
+    inside, rng = candidates(4000), np.random.default_rng(10)
+    scores = rng.normal(0, 1, 4000)
+    few = guessed(scores, inside, single=np.arange(4000) < 60)
+    assert public_of(auc(0.95), few, 2000)["findings"][0]["value"] is None
+    assert public_of(auc(0.95, group="everybody"), few, 2000)["findings"][0]["step"] == 0.01
+    handful = guessed(scores[:80], candidates(80))
+    assert public_of(auc(0.95), handful, 40)["findings"][0]["value"] is None
+
+
+def test_one_candidate_who_moves_between_groups_is_within_the_sensitivity() -> None:
+    """A person who joins the table takes those with her public record out of the single-outs."""
+    rng = np.random.default_rng(11)
+    for trial in range(20):
+        inside = candidates(300, trial)
+        places = np.where(rng.random(300) < 0.4, rng.integers(1, 60, 300), 0)
+        scores = rng.normal(0, 1, 300) + inside
+        metric = auc(1, group="single_outs")
+        before = guessed_at(scores, inside, places)
+        moved = inside.copy()
+        moved[rng.choice(np.flatnonzero(~inside & (places > 0)))] = True
+        after = guessed_at(scores, moved, places)
+        scores = [metric.score(case) for case in (before, after)]
+        values = [score.value for score in scores if score.value is not None]
+        assert abs(values[1] - values[0]) <= scores[0].sensitivity
+
+
+@pytest.mark.parametrize("use", RATES)
+@pytest.mark.parametrize(("part", "why"), [(0.95, ""), (0.6, UNSEEN)])
+def test_an_attack_must_see_nearly_all_of_a_planted_leak(use: str, part: float, why: str) -> None:
+    """Where the interval is narrow beside the leak: what it does not see could be beyond the limit."""
+    inside = candidates(8000)
+
+    def partly(rng: np.random.Generator, leaks: np.ndarray) -> np.ndarray:
+        return shifted(rng, leaks & (rng.random(len(leaks)) < part))
+
+    scores = np.random.default_rng(12).normal(0, 1, 8000)
+    case = guessed(scores, inside, planted=planting(inside, partly))
+    limit = {"auc": 0.8, "tpr": 0.5, "advantage": 0.5}[use]
+    assert RATES[use](limit, group="everybody").score(case).insufficient == why
