@@ -211,7 +211,7 @@ __getattr__ = lazy_exports(
         "leafgate.api.metrics": "ABOUT_GROUPS ABOUT_SECRETS AtLeast AtMost Example Metric PersonMetric "
         "ReleaseAtLeast ReleaseAtMost ReleaseMetric Score",
         "leafgate.api.model_readers": "ModelReader ReaderTexts",
-        "leafgate.api.options": "NonNegativeFloat OpenProbability OwnersFile PeopleFile PolicyFile "
+        "leafgate.api.options": "CacheFolder NonNegativeFloat OpenProbability OwnersFile PeopleFile PolicyFile "
         "PositiveFloat PositiveInt PositiveShare PruningConfidence Share ShareBelowOne",
         "leafgate.api.plan": "Declarations DeclaredColumn",
         "leafgate.api.report_formats": "ReportDocument ReportFormat SWEEP_PICTURE",
