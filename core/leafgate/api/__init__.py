@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from leafgate.api.metrics import Score as Score
     from leafgate.api.model_readers import ModelReader as ModelReader
     from leafgate.api.model_readers import ReaderTexts as ReaderTexts
+    from leafgate.api.options import CacheFolder as CacheFolder
     from leafgate.api.options import NonNegativeFloat as NonNegativeFloat
     from leafgate.api.options import OpenProbability as OpenProbability
     from leafgate.api.options import OwnersFile as OwnersFile
