@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from leafgate.api.model_readers import ModelReader as ModelReader
     from leafgate.api.model_readers import ReaderTexts as ReaderTexts
     from leafgate.api.model_readers import Vocabulary as Vocabulary
+    from leafgate.api.options import CacheFolder as CacheFolder
     from leafgate.api.options import NonNegativeFloat as NonNegativeFloat
     from leafgate.api.options import OpenProbability as OpenProbability
     from leafgate.api.options import OwnersFile as OwnersFile
@@ -212,8 +213,8 @@ __getattr__ = lazy_exports(
         "leafgate.api.metrics": "ABOUT_GROUPS ABOUT_SECRETS AtLeast AtMost Example Metric PersonMetric "
         "ReleaseAtLeast ReleaseAtMost ReleaseMetric Score",
         "leafgate.api.model_readers": "ModelReader ReaderTexts Vocabulary",
-        "leafgate.api.options": "NonNegativeFloat OpenProbability OwnersFile PeopleFile PolicyFile PositiveFloat "
-        "PositiveInt PositiveShare PruningConfidence Share ShareBelowOne",
+        "leafgate.api.options": "CacheFolder NonNegativeFloat OpenProbability OwnersFile PeopleFile PolicyFile "
+        "PositiveFloat PositiveInt PositiveShare PruningConfidence Share ShareBelowOne",
         "leafgate.api.plan": "Declarations DeclaredColumn",
         "leafgate.api.report_formats": "ReportDocument ReportFormat SWEEP_PICTURE",
         "leafgate.bounded.json": "parse_bounded_json",

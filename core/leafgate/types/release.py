@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -104,6 +105,10 @@ class Learner:
     encoding: Mapping[str, FeatureEncoding] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()
     categories: frozenset[str] = frozenset()
+
+    def described(self) -> str:
+        """The parameters by their names, and the encoding of columns in the order of the features, as JSON."""
+        return json.dumps([dict(sorted(self.parameters.items())), list(self.encoding.items())])
 
 
 @dataclass(frozen=True)
