@@ -216,7 +216,7 @@ def influences(
         The influences of the first people of `tried`, of all where there is time.
 
     Raises:
-        InconclusiveError: there is no time for the models with everybody and for one person.
+        InconclusiveError: there is no time for the models with everybody and for one person, or they have no scores.
     """
     deadline = time.monotonic() + time_limit
     drawn = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(5,))).integers(2**31, size=seeds).tolist()
@@ -240,7 +240,7 @@ def influences(
     if not done:
         raise _too_slow()
     return _influences(
-        np.stack(everybody, axis=1)[:done], np.stack([result for result in results[:done] if result is not None])
+        _logit(np.stack(scores, axis=1))[:done], np.stack([result for result in results[:done] if result is not None])
     )
 
 

@@ -46,6 +46,20 @@ class World:
         assert isinstance(belief, MembershipBelief)
         return belief
 
+    @property
+    def excluded(self) -> NDArray[np.bool_]:
+        """Whom it excludes for certain."""
+        excluded = self.belief().excluded
+        assert excluded is not None
+        return excluded
+
+    @property
+    def p_values(self) -> NDArray[np.float64]:
+        """Its p-values of being in the table."""
+        p_values = self.belief().exclusion_p_values
+        assert p_values is not None
+        return p_values
+
 
 def schema_of(x: NDArray[np.float64], classes: int) -> Schema:
     """Columns x0, x1, ... of numbers, missing where some are, and a class."""
@@ -60,7 +74,7 @@ def schema_of(x: NDArray[np.float64], classes: int) -> Schema:
 def table_of(schema: Schema, x: NDArray[np.float64], y: NDArray[np.int64]) -> Table:
     """The people with these numbers and classes; a table sorts them."""
     frame = pd.DataFrame({f"x{i}": x[:, i] for i in range(x.shape[1])})
-    frame["y"] = pd.Categorical.from_codes(y, categories=list(schema.classes))
+    frame["y"] = pd.Categorical.from_codes(y, categories=pd.Index(schema.classes))
     return make_table(schema, frame)
 
 

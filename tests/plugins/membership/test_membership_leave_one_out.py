@@ -93,7 +93,7 @@ def test_the_influence_of_a_forest_is_the_mean_over_its_seeds() -> None:
 
     def retrain(own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
         drawn.append(seed)
-        return retraining(model)(own, asked, seed)
+        return np.asarray(retraining(model)(own, asked, seed))
 
     tried = np.array([3, 20])
     found = influences(retrain, table, tried, 4, 0, 60.0)
@@ -171,6 +171,13 @@ def test_without_a_way_to_train_it_is_inconclusive() -> None:
     table, _, _ = people()
     with pytest.raises(InconclusiveError, match="trained_by"):
         LeaveOneOut(at_most=1.0, people=1, time_limit=1).score(case_of(table, None))
+
+
+def test_models_without_scores_are_no_reason_for_a_pass() -> None:
+    table, _, _ = people()
+    case = case_of(table, lambda own, asked, seed: np.full((len(asked), 2), np.nan))
+    with pytest.raises(InconclusiveError, match="no scores"):
+        LeaveOneOut(at_most=1.0, people=1, time_limit=60).score(case)
 
 
 def test_weights_that_count_no_people_are_refused() -> None:
