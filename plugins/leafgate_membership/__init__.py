@@ -17,7 +17,11 @@ leafgate_api = ">=2,<3"
 def attack_models() -> dict[str, str]:
     return {
         "leaf_exclusion": "leafgate_membership.exclusion:LeafExclusion",
+        "lira": "leafgate_membership.likelihood_ratios:LiRA",
         "loss_threshold": "leafgate_membership.score_attacks:LossThreshold",
+        "quantile": "leafgate_membership.learned_attacks:Quantile",
+        "rmia": "leafgate_membership.likelihood_ratios:RMIA",
+        "worst_case": "leafgate_membership.learned_attacks:WorstCase",
     }
 
 
@@ -29,4 +33,5 @@ def privacy_metrics() -> dict[str, str]:
         "membership_excluded": "leafgate_membership.metrics:MembershipExcluded",
         "membership_identified": "leafgate_membership.metrics:MembershipIdentified",
         "membership_tpr": "leafgate_membership.metrics:MembershipTpr",
+        "leave_one_out": "leafgate_membership.leave_one_out:LeaveOneOut",
     }

@@ -39,12 +39,29 @@ class Answers:
         result: NDArray[np.float64] = padded[np.arange(len(self.own)), self.own]
         return result
 
+    def at(self, people: NDArray[np.int64]) -> Answers:
+        """What the model answers about the people at these positions, in this order."""
+        return Answers(self.scores[people], self.own[people])
+
 
 def candidates_of(known: AdversaryKnowledge) -> Candidates:
     """The candidates that the policy grants; InconclusiveError where there are none."""
     if known.candidates is None:
         raise InconclusiveError("there are no candidates", remedy="name people who are not in the table, data.control")
     return known.candidates
+
+
+def canonical_order(people: Table) -> NDArray[np.int64]:
+    """The positions of the people in an order that follows from their cells alone.
+
+    Random numbers that go with this order do not depend on the order of the candidates, of the columns or of the values
+    in a domain. People with equal cells stand in the order in which they were.
+    """
+    from pandas.util import hash_pandas_object
+
+    names = sorted(str(name) for name in people.frame.columns)
+    keys = hash_pandas_object(people.frame.loc[:, names], index=False).to_numpy()
+    return np.argsort(keys, kind="stable")
 
 
 def own_classes(people: Table) -> NDArray[np.int64]:

@@ -1,11 +1,30 @@
-"""Attacks on the scores that a model gives candidates, with shadow models or without."""
+"""What attacks on scores have in common, with shadow models or without; and the attack by the loss.
+
+An attack with shadow models is two pure functions: `fit` turns what the shadow models answer into a `Scorer`, which
+turns what the audited model answers into a score for each candidate. The same two are run on planted leaks.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from leafgate.api import AdversaryKnowledge, AttackModel, Belief, MembershipBelief, PredictionOracle, Release, lazy
-from leafgate_membership.game import Answers, answers_about
+from pydantic import Field
+
+from leafgate.api import (
+    AdversaryKnowledge,
+    AttackModel,
+    Belief,
+    MembershipBelief,
+    PredictionOracle,
+    Release,
+    Table,
+    lazy,
+)
+from leafgate_membership.game import Answers, answers_about, candidates_of, canonical_order
+from leafgate_membership.planted import Scorer, planted_in_answers, planted_in_shadows
+from leafgate_membership.shadows import ShadowModels, ShadowOptions, shadow_size, train_shadows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,9 +55,94 @@ class LossThreshold(ScoreAttack):
     source = "Yeom, Giacomelli, Fredrikson, Jha, CSF 2018, doi:10.1109/CSF.2018.00027"
 
     def infer(self, source: Release | PredictionOracle, known: AdversaryKnowledge) -> list[Belief]:
-        return [MembershipBelief(loss_scores(answers_about(source, known)))]
+        candidates = candidates_of(known)
+        answers = answers_about(source, known)
+        arranged = answers.at(canonical_order(candidates.table))
+        planted = planted_in_answers(arranged, candidates.in_table, known.seed, LossScorer())
+        return [MembershipBelief(loss_scores(answers), planted=planted)]
 
 
 def loss_scores(answers: Answers) -> NDArray[np.float64]:
     """Minus the loss up to a monotone map: the score of each person's own class, shape (n_people,)."""
     return answers.of_own_class
+
+
+@dataclass(frozen=True)
+class LossScorer:
+    """Scores by the loss, which depend on nothing but the answers."""
+
+    def scores(self, answers: Answers) -> NDArray[np.float64]:
+        """The score of each person's own class: shape (n_people,)."""
+        return loss_scores(answers)
+
+
+class ShadowAttack(ScoreAttack):
+    """What the attacks with shadow models have in common: one set of models serves all that ask for the same."""
+
+    shadows: ShadowOptions = Field(
+        default_factory=ShadowOptions, description="The shadow models; attacks with equal ones share them."
+    )
+
+    needs = frozenset({"candidates", "mechanism"})
+    threat_model = (
+        "The adversary knows all cells of each candidate, the class too, and how the model was trained, and has the "
+        "release file or its answers; of the table nothing. It trains models of the same kind on random candidates."
+    )
+    fitted_once: ClassVar[bool] = False
+    """Whether one fit, on all shadow models, serves all planted leaks, because fitting takes long."""
+
+    @abstractmethod
+    def fit(self, shadows: ShadowModels, people: Table, seed: int) -> Scorer:
+        """What the shadow models teach about each candidate.
+
+        Args:
+            shadows: what they answer about the people, and on whom they were trained.
+            people: the candidates, a row for each, in the order of `shadows`.
+            seed: for random numbers, from 0.
+        """
+
+    def odds(self, scores: NDArray[np.float64], prior: float) -> NDArray[np.float64] | None:
+        """The posterior odds of each candidate, by its score and the share of members; None where it states none."""
+        return None
+
+    def facts(self, scorer: Scorer) -> dict[str, Any]:
+        """What the finding states of how the scores were made."""
+        return {}
+
+    def forecast(self, release: Release, known: AdversaryKnowledge) -> str:
+        if known.candidates is None or known.retrain is None:
+            return ""
+        candidates = known.candidates
+        size = shadow_size(len(candidates), candidates.in_table)
+        return (
+            f"{self.shadows.models:,} shadow models, each trained on {size:,} of {len(candidates):,} candidates, once "
+            "for all attacks with the same `shadows`"
+        )
+
+    def infer(self, source: Release | PredictionOracle, known: AdversaryKnowledge) -> list[Belief]:
+        candidates = candidates_of(known)
+        order = canonical_order(candidates.table)
+        answers = answers_about(source, known).at(order)
+        shadows = rearranged(train_shadows(self.shadows, known), order)
+        frame = candidates.frame.iloc[order].reset_index(drop=True)
+        people = Table(candidates.table.schema, frame, np.ones(len(order), dtype=np.int64))
+
+        def fit(models: ShadowModels) -> Scorer:
+            return self.fit(models, people, known.seed)
+
+        scorer = fit(shadows)
+        scores = np.empty(len(order))
+        scores[order] = scorer.scores(answers)
+        planted = planted_in_shadows(shadows, candidates.in_table, known.seed, scorer if self.fitted_once else fit)
+        evidence = {"shadow_models": len(shadows), **self.facts(scorer)}
+        return [MembershipBelief(scores, odds=self.odds(scores, candidates.prior), planted=planted, evidence=evidence)]
+
+
+def rearranged(shadows: ShadowModels, order: NDArray[np.int64]) -> ShadowModels:
+    """What the same models answer about the candidates at these positions, in this order."""
+    return replace(
+        shadows,
+        scores=shadows.scores[:, order],
+        trained_on=shadows.trained_on[:, order],
+        own=shadows.own[order],
+    )

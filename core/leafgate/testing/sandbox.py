@@ -22,7 +22,7 @@ from leafgate.io.json import readable
 from leafgate.io.release_codec import document
 from leafgate.testing.check import NonConformance
 from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.belief import Belief
+from leafgate.types.belief import Belief, MembershipBelief, PlantedLeak
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.release import BuildResult, Release
 from leafgate.types.table import Table
@@ -35,6 +35,8 @@ CALLS = frozenset(
     )
 )
 """Audit events that Python raises before it opens or accepts a connection, or resolves a name."""
+PLANTED_SHARE = 0.5
+"""The size of the leak, planted by an attack, whose scores are compared."""
 LOCAL = frozenset({getattr(socket, "AF_UNIX", None)})
 
 
@@ -57,15 +59,21 @@ def canonical_text(thing: Any) -> str:
         case AdversaryKnowledge():
             tables = (thing.public, thing.population, thing.people)
             return " ".join([*map(canonical_text, tables), str(dict(thing.distribution)), str(thing.facts)])
-        case Belief():
-            functions = {"explain", "planted"}
-            parts = {part.name: getattr(thing, part.name) for part in fields(thing) if part.name not in functions}
-            texts = (f"{name} {canonical_text(part)}" for name, part in parts.items())
-            return f"{type(thing).__name__} {' '.join(texts)}"
+        case Belief() | PlantedLeak():
+            return _belief_text(thing)
         case list() | tuple():
             return "; ".join(map(canonical_text, thing))
         case _:
             return repr(thing)
+
+
+def _belief_text(thing: Belief | PlantedLeak) -> str:
+    """The parts of a belief as a text; of the leaks that an attack can plant, what it concludes from one of them."""
+    parts = {part.name: getattr(thing, part.name) for part in fields(thing) if part.name != "explain"}
+    if isinstance(thing, MembershipBelief) and thing.planted is not None:
+        parts["planted"] = thing.planted(PLANTED_SHARE, 0)
+    texts = (f"{name} {canonical_text(part)}" for name, part in parts.items())
+    return f"{type(thing).__name__} {' '.join(texts)}"
 
 
 def digest(text: str) -> str:

@@ -8,8 +8,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from leafgate.algorithms.prediction import class_scores
 from leafgate.algorithms.publication import published
 from leafgate.algorithms.sampling import sampled
 from leafgate.api.knowledge import MAX_CANDIDATES
@@ -117,10 +120,14 @@ def _made(scenario: Scenario, change: Callable[[Table], Table], telling: Disclos
     table = change(original)
     built = BuildResult.of(scenario.release(table, telling))
     mechanism = None if scenario.mechanism is None else scenario.mechanism(telling)
+
+    def retrain(own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
+        return class_scores(BuildResult.of(scenario.release(own, telling)).release, asked)
+
     return Instance(
         table,
         serialize(built).release,
-        grant_knowledge(table, distribution=True, mechanism=mechanism),
+        replace(grant_knowledge(table, distribution=True, mechanism=mechanism), retrain=retrain),
         built.origins,
         lambda: change(scenario.control(original)),
     )
@@ -152,7 +159,7 @@ def well_informed(instance: Instance) -> AdversaryKnowledge:
         people=sampled(table, 0.5, 0),
         facts=facts,
     )
-    known = replace(known, candidates=instance.drawn[0])
+    known = replace(known, candidates=instance.drawn[0], retrain=instance.known.retrain)
     return replace(known, label_accuracies=accuracies, vote_accuracies=accuracies)
 
 
