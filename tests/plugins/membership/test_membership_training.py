@@ -324,3 +324,17 @@ def test_xgboosts_file_does_not_hold_all_parameters_and_the_policy_names_them(tm
     assert loaded.learner.encoding == {"age": "number", "school": "one_hot", "job": "one_hot", "pay": "number"}
     scores = leafgate_xgboost.training.train(loaded.learner, table, others, SEED)
     np.testing.assert_allclose(scores, class_scores(loaded.release, others), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", [*PARAMETERS, "LGBMClassifier", "XGBClassifier"])
+def test_every_classifier_is_trained_by_its_name_alone(name: str) -> None:
+    table, others = people(3), people(4)
+    rounds = {} if name.endswith("TreeClassifier") else {"max_iter" if name.startswith("Hist") else "n_estimators": 5}
+    reader, module = {
+        "LGBMClassifier": (leafgate_lightgbm.training.train, "lightgbm"),
+        "XGBClassifier": (leafgate_xgboost.training.train, "xgboost"),
+    }.get(name, (train, "sklearn.ensemble"))
+    scores = reader(Learner(f"{module}.{name}", rounds), table, others, 1)
+    np.testing.assert_allclose(scores.sum(axis=1), 1.0, atol=1e-6)
+    known = others.codes("rich") < 2
+    assert (scores.argmax(axis=1) == others.codes("rich"))[known].mean() > 0.7
