@@ -64,9 +64,11 @@ class LiRA(ShadowAttack):
             least_deviation=self.least_deviation,
         )
 
-    def odds(self, scores: NDArray[np.float64], prior: float) -> NDArray[np.float64] | None:
-        if self.mode == "offline":
-            return None
+    @property
+    def states_odds(self) -> bool:
+        return self.mode == "online"
+
+    def odds(self, scores: NDArray[np.float64], prior: float) -> NDArray[np.float64]:
         with np.errstate(over="ignore"):
             result: NDArray[np.float64] = np.exp(scores + np.log(prior / (1 - prior)))
         return result

@@ -24,6 +24,8 @@ from leafgate_membership.shadows import ShadowModels
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    Odds = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 else:
     np = lazy("numpy")
 
@@ -69,10 +71,12 @@ class PlantedLeaks:
     Attributes:
         draw: makes up the model of a repetition.
         in_table: how many candidates are its members.
+        odds: the posterior odds that follow from scores; None for an attack that states none.
     """
 
     draw: Callable[[int], PseudoTarget]
     in_table: int
+    odds: Odds | None = None
 
     def __call__(self, share: float, repetition: int) -> PlantedLeak:
         """What the attack concludes from a leak of the membership of this share of the members.
@@ -91,7 +95,8 @@ class PlantedLeaks:
         others = target.members[~member[target.members]]
         member[others[: self.in_table - len(leaking)]] = True
         answers = strengthened(target.answers, leaking, target.least)
-        return PlantedLeak(target.scorer.scores(answers), member)
+        scores = target.scorer.scores(answers)
+        return PlantedLeak(scores, member, odds=None if self.odds is None else self.odds(scores))
 
 
 def planted_in_answers(answers: Answers, in_table: int, seed: int, scorer: Scorer) -> PlantedLeaks:
@@ -118,7 +123,11 @@ def planted_in_answers(answers: Answers, in_table: int, seed: int, scorer: Score
 
 
 def planted_in_shadows(
-    shadows: ShadowModels, in_table: int, seed: int, attack: Scorer | Callable[[ShadowModels], Scorer]
+    shadows: ShadowModels,
+    in_table: int,
+    seed: int,
+    attack: Scorer | Callable[[ShadowModels], Scorer],
+    odds: Odds | None = None,
 ) -> PlantedLeaks:
     """Leaks planted in models that are made up of the shadow models' answers.
 
@@ -129,6 +138,7 @@ def planted_in_shadows(
         in_table: how many candidates are members.
         seed: for random numbers, from 0.
         attack: fits the attack to the shadow models but the one that is attacked; or an attack that is fitted already.
+        odds: the posterior odds that follow from its scores; None where it states none.
     """
     own, out = shadows.of_own_class, ~shadows.trained_on
     n_out = out.sum(axis=0)
@@ -143,7 +153,7 @@ def planted_in_shadows(
         answers, others = uninformative_target(shadows, rng)
         return PseudoTarget(answers, leaks, members, attack(others) if callable(attack) else attack, least)
 
-    return PlantedLeaks(lru_cache(maxsize=KEPT_TARGETS)(draw), in_table)
+    return PlantedLeaks(lru_cache(maxsize=KEPT_TARGETS)(draw), in_table, odds)
 
 
 def uninformative_target(shadows: ShadowModels, rng: np.random.Generator) -> tuple[Answers, ShadowModels]:

@@ -89,7 +89,7 @@ class RmiaWithFlippedSign(RMIA):
         return Spoilt(super().fit(shadows, people, seed), after=np.negative)
 
 
-BLUNTED: Mapping[str, type[ShadowAttack]] = {
+BLUNTED: Mapping[str, Callable[[], ShadowAttack]] = {
     "the sign is flipped": LiraWithFlippedSign,
     "everybody has the same score": LiraWithOneScore,
     "scores are given to other candidates": LiraOfOtherCandidates,

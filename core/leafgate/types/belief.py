@@ -150,10 +150,12 @@ class PlantedLeak:
     Attributes:
         scores: shape (n_people,), as those of a MembershipBelief; as many people as there are candidates.
         in_table: shape (n_people,), whether the model was trained on this person; as many are as of the candidates.
+        odds: shape (n_people,), as those of a MembershipBelief, where the attack states them.
     """
 
     scores: NDArray[Any]
     in_table: NDArray[Any]
+    odds: NDArray[Any] | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)

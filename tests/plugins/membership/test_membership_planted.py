@@ -22,6 +22,7 @@ from leafgate_membership.likelihood_ratios import RMIA, LiRA
 from leafgate_membership.planted import (
     PLANTED_ODDS,
     PlantedLeaks,
+    Scorer,
     planted_in_answers,
     planted_in_shadows,
     planted_score,
@@ -63,7 +64,7 @@ def models() -> tuple[ShadowModels, Table]:
 def planted_for(attack: ShadowAttack) -> PlantedLeaks:
     shadows, people = models()
 
-    def fit(others: ShadowModels) -> object:
+    def fit(others: ShadowModels) -> Scorer:
         return attack.fit(others, people, 3)
 
     return planted_in_shadows(shadows, PEOPLE // 3, 3, attack.fit(shadows, people, 3) if attack.fitted_once else fit)

@@ -261,7 +261,6 @@ def test_the_odds_of_lira_on_normal_laws_are_calibrated(
     shadows, target, member = normal_laws
     scores = fit_lira(shadows, clip=1e-9, least_deviation=1e-9).scores(target)
     odds = LiRA().odds(scores, 0.5)
-    assert odds is not None
     stated = odds / (1 + odds)
     assert odds == pytest.approx(np.exp(scores))
     for low, high in ((0.0, 0.1), (0.1, 0.3), (0.3, 0.7), (0.7, 0.9), (0.9, 1.0)):
@@ -274,9 +273,9 @@ def test_the_odds_of_lira_on_normal_laws_are_calibrated(
 def test_the_prior_multiplies_the_odds_and_offline_states_none() -> None:
     scores = np.array([-1.0, 0.0, 2000.0])
     odds = LiRA().odds(scores, 0.2)
-    assert odds is not None
     assert odds.tolist() == pytest.approx([math.exp(-1) / 4, 0.25, math.inf])
-    assert LiRA(mode="offline").odds(scores, 0.2) is None
+    assert LiRA().states_odds
+    assert not LiRA(mode="offline").states_odds
 
 
 def test_rmia_on_people_of_equal_laws_has_the_same_roc_curve() -> None:
