@@ -26,6 +26,9 @@ Variance = Literal["shared", "per_example", "fixed"]
 RMIA_FLOOR = 1e-6
 """What RMIA adds to a probability and to what it is divided by, so that a probability of 0 has a ratio."""
 
+LOG_RATIO_DECIMALS = 12
+"""Logarithms of ratios that agree to so many decimals are equal: they differ by the order of additions alone."""
+
 
 class LiRA(ShadowAttack):
     """Compare the candidate's score with those of shadow models trained on the candidate and of those that were not."""
@@ -266,8 +269,9 @@ class RmiaReferences:
 
     def scores(self, answers: Answers) -> NDArray[np.float64]:
         """The share of all candidates whose ratio, times gamma, is at most the candidate's: from 0 to 1."""
-        ratio = self.ratios(answers)
-        below = np.searchsorted(np.sort(ratio), ratio / self.gamma, side="right")
+        ratio = np.log(self.ratios(answers))
+        others = np.sort(np.round(ratio, LOG_RATIO_DECIMALS))
+        below = np.searchsorted(others, np.round(ratio - np.log(self.gamma), LOG_RATIO_DECIMALS), side="right")
         return below / len(ratio)
 
     def ratios(self, answers: Answers) -> NDArray[np.float64]:
