@@ -73,10 +73,13 @@ if TYPE_CHECKING:
     from leafgate.io.json import is_number as is_number
     from leafgate.io.json import list_at as list_at
     from leafgate.io.json import object_at as object_at
+    from leafgate.io.json import one_of as one_of
     from leafgate.io.json import parse_json as parse_json
     from leafgate.io.json import parse_number as parse_number
     from leafgate.io.json import readable as readable
+    from leafgate.io.json import refuse_unknown as refuse_unknown
     from leafgate.io.release_codec import LoadedRelease as LoadedRelease
+    from leafgate.io.release_codec import read_disclosure as read_disclosure
     from leafgate.io.release_codec import read_noise as read_noise
     from leafgate.io.release_codec import serialize as serialize
     from leafgate.io.tables import read_columns as read_columns
@@ -88,10 +91,9 @@ if TYPE_CHECKING:
     from leafgate.io.yaml import parse_yaml as parse_yaml
     from leafgate.ir.features import known_by as known_by
     from leafgate.ir.model import topological_order as topological_order
+    from leafgate.models.exposure.categories import STAND_INS as STAND_INS
     from leafgate.models.exposure.categories import drop_unused_categories as drop_unused_categories
     from leafgate.models.exposure.implied import with_implied_disclosures as with_implied_disclosures
-    from leafgate.models.formats.native import written as written
-    from leafgate.models.formats.native_unread import plainly_named as plainly_named
     from leafgate.models.load import load_release as load_release
     from leafgate.models.lowering.encoding import Encoding as Encoding
     from leafgate.models.lowering.encoding import plainly as plainly
@@ -161,17 +163,15 @@ __getattr__ = lazy_exports(
         "leafgate.io.files": "clear_file EVERYONE make_folder OWNER_ONLY read_bounded refuse_same remove_files "
         "write_file write_files",
         "leafgate.io.json": "are_numbers are_texts canonical is_number JsonDocument JsonObject list_at object_at "
-        "parse_json parse_number readable",
-        "leafgate.io.release_codec": "LoadedRelease read_noise serialize",
+        "one_of parse_json parse_number readable refuse_unknown",
+        "leafgate.io.release_codec": "LoadedRelease read_disclosure read_noise serialize",
         "leafgate.io.tables": "read_columns",
         "leafgate.io.text": "clean LONGEST printable_line shorten",
         "leafgate.io.yaml": "MAX_YAML_BYTES parse_yaml",
         "leafgate.ir.features": "known_by",
         "leafgate.ir.model": "topological_order",
-        "leafgate.models.exposure.categories": "drop_unused_categories",
+        "leafgate.models.exposure.categories": "drop_unused_categories STAND_INS",
         "leafgate.models.exposure.implied": "with_implied_disclosures",
-        "leafgate.models.formats.native": "written",
-        "leafgate.models.formats.native_unread": "plainly_named",
         "leafgate.models.load": "load_release",
         "leafgate.models.lowering.encoding": "Encoding plainly",
         "leafgate.models.lowering.release": "asked_features lower_model",

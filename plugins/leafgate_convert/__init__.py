@@ -1,19 +1,68 @@
-"""`leafgate convert` and `leafgate scrub` write neutral files of models, `leafgate/model/1`.
+"""Neutral files of models, `leafgate/model/1`: their reader, and the commands `convert` and `scrub` that write them.
 
-`command` has both commands. `pickles` opens what its owner trusts. `scrub` leaves of a model what may be disclosed:
-`rounding` and `sampling` reduce leaves and draw points, `equivalence` compares predictions on a policy's table.
+`neutral` reads and writes them, `unread` finds what of one is no part of the model. `command` has the commands:
+`pickles` opens what its owner trusts; `scrub` leaves of a model what may be disclosed, with `rounding` and `merging` of
+leaves, and compares predictions on points (`sampling`) and on a policy's table (`equivalence`).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leafgate.api import hookimpl
+from leafgate.api import ModelReader, ReaderTexts, Vocabulary, hookimpl
 
 if TYPE_CHECKING:
     import typer
 
+    from leafgate.api import ModelIR
+
 leafgate_api = ">=2,<3"
+
+FORMAT = "leafgate/model/1"
+SCRUBBED = "scrubbed"
+"""The producer of what `leafgate scrub` writes."""
+FOREIGN_REASON = "its file gives a reason in words that leafgate does not write"
+UNPROVED = "was held against no table before the counts went that could show it to be a code of the model's own"
+"""Why a feature of a scrubbed model is unknown."""
+
+
+def sniff(head: bytes) -> bool:
+    """Does the file begin as neutral files do?"""
+    return head.lstrip()[:1] == b"{" and FORMAT.encode() in head[:200]
+
+
+def read(content: bytes, place: str) -> ModelIR:
+    """The model in a neutral file, not yet checked, whose texts are all unknown."""
+    return read_with(content, place, Vocabulary())
+
+
+def read_with(content: bytes, place: str, known: Vocabulary) -> ModelIR:
+    """The model in a neutral file, not yet checked; texts of other words than are `known` are disclosures of it."""
+    from leafgate_convert import neutral
+
+    return neutral.read(content, place, known)
+
+
+def texts() -> ReaderTexts:
+    """The words of `leafgate scrub`, and of the reader itself."""
+    return ReaderTexts(producers=frozenset({SCRUBBED}), reasons=(FOREIGN_REASON, UNPROVED))
+
+
+NEUTRAL = ModelReader(
+    name="neutral",
+    sniff=sniff,
+    read=read,
+    max_bytes=512 * 2**20,
+    texts=texts,
+    read_with=read_with,
+    file_format=FORMAT,
+)
+"""The files that `leafgate convert` and `leafgate scrub` write."""
+
+
+@hookimpl
+def model_readers() -> list[ModelReader]:
+    return [NEUTRAL]
 
 
 @hookimpl

@@ -33,7 +33,8 @@ def convert(
     ] = False,
 ) -> int:
     """Write a model's trees as a neutral file, leafgate/model/1. A pickle or joblib file only with --trust."""
-    from leafgate.app import OWNER_ONLY, load_plugins, make_folder, read_model, refuse_same, say, write_file, written
+    from leafgate.app import OWNER_ONLY, load_plugins, make_folder, read_model, refuse_same, say, write_file
+    from leafgate_convert.neutral import written
     from leafgate_convert.pickles import opened, refused
 
     refuse_same(model, out)
@@ -65,9 +66,9 @@ def scrub(
         refuse_same,
         say,
         write_file,
-        written,
     )
     from leafgate_convert.equivalence import on_data, unproved, with_unproved
+    from leafgate_convert.neutral import written
     from leafgate_convert.scrub import compare_on_random_points, minimise, refuse_different, shares_changed
 
     refuse_same(model, out)

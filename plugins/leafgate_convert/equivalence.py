@@ -11,6 +11,7 @@ from leafgate.algorithms.node_counts import REMEDY, first_contradiction
 from leafgate.algorithms.prediction import predict
 from leafgate.api import CategoryCodes, ModelIR, Numeric, Origin, ReleaseError, Table, Unresolved
 from leafgate.app import Encoding, LoadedRelease, lower_model, parse_number
+from leafgate_convert import UNPROVED
 from leafgate_convert.scrub import Proof
 
 
@@ -44,8 +45,6 @@ def _check_counts(loaded: LoadedRelease, table: Table, place: str) -> None:
         raise ReleaseError(f"{wrong.words} sends there", place=place, remedy=REMEDY)
 
 
-WHY = "was held against no table before the counts went that could show it to be a code of the model's own"
-
 CHECKED = {"exact", "sampled", "bootstrap"}
 """What leaves may count for an audit to hold it against the table."""
 
@@ -61,7 +60,9 @@ def with_unproved(model: ModelIR, less: ModelIR) -> ModelIR:
     if model.counted not in CHECKED or not result or kept:
         return less
     origins = less.origins or (None,) * len(less.features)
-    marked = (Unresolved(name, WHY) if _is_bare(one) else one for name, one in zip(less.features, origins, strict=True))
+    marked = (
+        Unresolved(name, UNPROVED) if _is_bare(one) else one for name, one in zip(less.features, origins, strict=True)
+    )
     return replace(less, origins=tuple(marked))
 
 
@@ -74,5 +75,5 @@ def _is_bare(origin: Origin | None) -> bool:
 
 def unproved(model: ModelIR) -> tuple[str, ...]:
     """The names of the features that are marked so."""
-    marked = (one for one in model.origins or () if isinstance(one, Unresolved) and one.why == WHY)
+    marked = (one for one in model.origins or () if isinstance(one, Unresolved) and one.why == UNPROVED)
     return tuple(one.column for one in marked)

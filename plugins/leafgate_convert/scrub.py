@@ -22,10 +22,12 @@ from leafgate.api import (
     ReleaseError,
     TreeIR,
 )
-from leafgate.app import Split, drop_unused_categories, invert_threshold, plainly_named, with_implied_disclosures
+from leafgate.app import Split, drop_unused_categories, invert_threshold, with_implied_disclosures
+from leafgate_convert import SCRUBBED
 from leafgate_convert.merging import collapse_equal_leaves
 from leafgate_convert.rounding import DIGITS, largest_change, same_labels, with_rounded
 from leafgate_convert.sampling import random_cells, rows_of
+from leafgate_convert.unread import plainly_named
 
 
 def leaves_of(tree: TreeIR, rows: Floats) -> Ids:
@@ -123,7 +125,7 @@ def minimise(model: ModelIR, leaves: LeafContent, place: str, digits: int = DIGI
         origins = tuple(Numeric(one.column) if isinstance(one, Numeric) else one for one in kept)
     names = tuple(model.features[f] for f in asked)
     sampling = model.sampling if any(tree.counts is not None for tree in trees) else NO_SAMPLING
-    kept_model = replace(model, features=names, origins=origins, trees=tuple(trees), producer="scrubbed", settings={})
+    kept_model = replace(model, features=names, origins=origins, trees=tuple(trees), producer=SCRUBBED, settings={})
     columns = set(names) if origins is None else {one.column for one in origins if one is not None} | set(names)
     untold_of = model.unspecified_missing_features & columns
     gone = model.unspecified_missing if untold_of or not model.unspecified_missing_features else ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from leafgate.api import InvalidError, Metric, PersonMetric
+from leafgate.api import AttackModel, InvalidError, MembershipBelief, Metric, PersonMetric
 from leafgate.app import (
     PolicyChange,
     PolicyDocument,
@@ -112,6 +112,8 @@ def _predict(
     if reason or finding["passed"] is None:
         return ExpectedOutcome(name, "cannot tell", reason or "the report was inconclusive, too")
     metric = _metric(document)
+    if MembershipBelief in metric.judges and any(map(_changes_comparisons, changes)):
+        return ExpectedOutcome(name, "cannot tell", "another number of limits on membership is compared")
     if _scores_another_distribution(finding, metric):
         scored = scored_in(finding["limit"])
         return ExpectedOutcome(
@@ -139,6 +141,19 @@ def _metric(document: Mapping[str, Any]) -> Metric:
     metric = load_plugins().by_name[str(document["use"])].model_validate_json(canonical(dict(document)))
     assert isinstance(metric, Metric)
     return metric
+
+
+def _changes_comparisons(change: PolicyChange) -> bool:
+    """Does it change how many limits on membership there are, so that the intervals of all are others?"""
+    if change.path[0] == "metrics" and change.path[-1] == "of":
+        return True
+    if change.path[0] not in {"attacks", "metrics"} or not change.is_addition_or_removal:
+        return False
+    item = change.new if change.old is None else change.old
+    kind = load_plugins().by_name.get(str(item.get("use"))) if isinstance(item, Mapping) else None
+    if kind is not None and issubclass(kind, AttackModel):
+        return "candidates" in kind.needs
+    return kind is None or (issubclass(kind, Metric) and MembershipBelief in kind.judges)
 
 
 def _reasons_of_another_value(finding: Mapping[str, Any], changes: Sequence[PolicyChange]) -> Iterator[str]:
@@ -180,6 +195,8 @@ def _worst(finding: Mapping[str, Any], metric: Metric) -> bool | None:
     if evidence.get("judged_by") == "interval":
         ends = [evidence.get("interval", {}).get(end) for end in ("low", "high")]
         kept = {None if end is None else metric.holds(end) for end in ends}
+        if kept == {True} and MembershipBelief in metric.judges:
+            return None  # it passes where the attack sees a planted leak of the new limit's size
         return kept.pop() if len(kept) == 1 else None
     if evidence.get("unbounded"):
         return False

@@ -1,7 +1,7 @@
 """LightGBM's text files.
 
 `reader` reads the trees and their settings, `categories` finds the features of the lists of categories at the end of
-a file, `unread` records the lines that are not part of the model.
+a file, `unread` records the lines that are not part of the model. `training` fits such models on other people.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING
 from leafgate.api import ModelReader, ReaderTexts, hookimpl
 
 if TYPE_CHECKING:
-    from leafgate.api import ModelIR
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from leafgate.api import Learner, ModelIR, Table
 
 leafgate_api = ">=2,<3"
 
@@ -41,7 +44,16 @@ def texts() -> ReaderTexts:
     )
 
 
-LIGHTGBM = ModelReader(name="lightgbm", sniff=sniff, read=read, max_bytes=128 * 2**20, texts=texts)
+def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
+    """The scores of an estimator that is fitted on people; see `training.train`."""
+    from leafgate_lightgbm import training
+
+    return training.train(learner, own, asked, seed)
+
+
+LIGHTGBM = ModelReader(
+    name="lightgbm", sniff=sniff, read=read, max_bytes=128 * 2**20, texts=texts, trains=("lightgbm.",), train=train
+)
 """The files that `Booster.save_model` writes."""
 
 

@@ -32,6 +32,7 @@ from leafgate.api import (
     refuse_many_categories,
 )
 from leafgate_lightgbm.categories import CODES, belonging, origin_of, texts_in
+from leafgate_lightgbm.training import learner_of
 from leafgate_lightgbm.unread import PATHS, unread_content
 
 MAX_LINES = 2_000_000
@@ -75,7 +76,7 @@ def read(content: bytes, place: str) -> ModelIR:
     if _whole_number(file.head, "num_tree_per_iteration", place) != each or len(file.trees) % each:
         raise ReleaseError("has not as many trees a round as classes", place=f"{place}.num_tree_per_iteration")
     rounds = len(file.trees) // each if "average_output" in file.head else 1
-    lists = belonging(file.categories, file.head.get("feature_infos", "").split(" "), len(features), place)
+    lists = belonging(file.categories, _infos(file), len(features), place)
     names = {feature: texts for feature, each in lists.lists.items() if (texts := texts_in(each)) is not None}
     budget = CategoryBudget(place)
     trees = tuple(
@@ -93,7 +94,46 @@ def read(content: bytes, place: str) -> ModelIR:
         settings=_settings(file.settings, len(file.trees) // each),
         sampling=_sampling(file.settings, place),
         hessians=_hessians(file, objective, len(classes), each, place),
+        learner=learner_of(
+            file.settings,
+            objective[0],
+            len(file.trees) // each,
+            frozenset(_codes(file, features)),
+            weighted=_weighted(trees[:each], file.settings),
+        ),
     )
+
+
+def _infos(file: File) -> list[str]:
+    """What the file says of each feature: a range, categories, or `none`."""
+    return file.head.get("feature_infos", "").split(" ")
+
+
+def _codes(file: File, features: Sequence[str]) -> dict[str, list[str]]:
+    """The whole numbers that each feature is a category of, by its name."""
+    infos = zip(features, _infos(file), strict=False)
+    return {name: info.split(":") for name, info in infos if CODES.fullmatch(info)}
+
+
+def _weighted(trees: Sequence[TreeIR], settings: Lines) -> bool:
+    """Had rows weights, or classes? Without them all rows have the same second derivative in the first trees.
+
+    Where the settings weigh rows or classes themselves, nothing is to be seen, and the answer is no.
+    """
+    by_class = settings.get("scale_pos_weight", "1") != "1" or settings.get("is_unbalance", "0") != "0"
+    if by_class or "goss" in (settings.get("data_sample_strategy"), settings.get("boosting")):
+        return False
+    for tree in trees:
+        weights = [each.values for each in tree.numbers if each.kind == "hessian"]
+        if weights and tree.size is not None:
+            shares = weights[0][tree.leaves] / np.maximum(tree.size[tree.leaves], 1)
+            if np.ptp(shares) > WEIGHTS_DIFFER * shares.max():
+                return True
+    return False
+
+
+WEIGHTS_DIFFER = 1e-3
+"""So much may means of equal numbers differ, written with six digits and added up in single precision."""
 
 
 def _share(lines: Lines, key: str, place: str, default: float = 1.0, least: float = 0.0) -> float:
@@ -364,11 +404,9 @@ def _category_lists(
     file: File, features: Sequence[str], lists: Mapping[int, Sequence[Any]]
 ) -> tuple[CategoryList, ...]:
     """The lists of a data frame's categories, and the whole numbers that features are categories of."""
-    infos = file.head.get("feature_infos", "").split(" ")
-    numbers = [(name, info.split(":")) for name, info in zip(features, infos, strict=False) if CODES.fullmatch(info)]
     named = {id(result): features[i] for i, result in lists.items()}
     items = [(named.get(id(each), ""), map(_text, each)) for each in file.categories or ()]
-    return tuple(CategoryList(name, frozenset(each)) for name, each in (*numbers, *items))
+    return tuple(CategoryList(name, frozenset(each)) for name, each in (*_codes(file, features).items(), *items))
 
 
 def _text(value: Any) -> str:

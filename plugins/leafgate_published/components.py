@@ -46,7 +46,7 @@ class TrainedBy(Strict):
         "models of their own fit it; default: what the file names.",
     )
     parameters: dict[str, str | int | float | bool | None] = Field(
-        {}, description="The parameters of `estimator`; those left out have their defaults."
+        {}, description="The parameters of `estimator`; those left out are as the file says, or have their defaults."
     )
 
     @model_validator(mode="after")
@@ -107,8 +107,15 @@ class Published(TreeBuilder):
                 remedy="remove `build: {trained_by: ...}`",
             )
         numbers = replace(loaded.node_numbers, subsample=how.subsample, weighted=how.weighted)
-        learner = loaded.learner if how.estimator is None else Learner(how.estimator, how.parameters)
-        return replace(loaded, node_numbers=numbers, learner=learner)
+        return replace(loaded, node_numbers=numbers, learner=_learner(loaded.learner, how))
+
+
+def _learner(of_file: Learner | None, how: TrainedBy) -> Learner | None:
+    """The estimator that the policy names, with what the file of the model says of it besides."""
+    if how.estimator is None or of_file is None:
+        return of_file if how.estimator is None else Learner(how.estimator, how.parameters)
+    same = how.estimator == of_file.estimator
+    return Learner(how.estimator, {**(of_file.parameters if same else {}), **how.parameters}, of_file.encoding)
 
 
 class FileDisclosure(ReleaseAtMost):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -36,6 +37,7 @@ from leafgate_reports.common import (
 )
 from leafgate_reports.interpretation import meaning, method_lines
 from leafgate_reports.svg_histogram import histogram
+from leafgate_reports.svg_roc import roc_figures
 from leafgate_reports.svg_tree import RISKS, class_words, tree_picture
 
 MAX_WORST = 3
@@ -43,7 +45,7 @@ MAX_WORST = 3
 MAX_LISTED = 400
 """Findings in the table."""
 MAX_FIGURES = 24
-"""Histograms, and accuracies of attacks."""
+"""Histograms, curves, and accuracies of attacks."""
 MAX_CARDS = 200
 """Nodes of the tree that can be opened."""
 MAX_LIMITS_ON_CARD = 4
@@ -107,6 +109,7 @@ def template_context(report: JsonObject) -> JsonDocument:
         "cards": [_card(nodes, i) for i in range(len(nodes))][:MAX_CARDS],
         "histograms": [histogram(finding) for finding in drawn[:MAX_FIGURES]],
         "averaged": any(finding["limit"].get("average") for finding in drawn),
+        "curves": list(islice(roc_figures(findings), MAX_FIGURES)),
         "guesses": report.get("guesses", [])[:MAX_FIGURES],
         "idle": list(idle_waiver_lines(report))[:MAX_LISTED],
         "meaning": meaning(report),

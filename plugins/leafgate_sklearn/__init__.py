@@ -1,7 +1,7 @@
 """scikit-learn's models and their pipelines, from skops files (`skops`) and from memory (`estimators`).
 
-`pipeline` traces features back to columns with `encoders`, `imputers` and `scalers`; `trees` and `hist_boosting` read
-the trees; `disclosures` and `unread` say what the objects hold besides.
+`pipeline` traces features back to columns with `encoders` and `numeric_transformers`; `trees` and `hist_boosting` read
+the trees; `disclosures` and `unread` say what the objects hold besides. `training` fits such models on other people.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 from leafgate.api import ModelReader, ReaderTexts, hookimpl
 
 if TYPE_CHECKING:
-    from leafgate.api import ModelIR
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from leafgate.api import Learner, ModelIR, Table
 
 leafgate_api = ">=2,<3"
 
@@ -44,7 +47,23 @@ def texts() -> ReaderTexts:
     return ReaderTexts(words=WORDS | PREFIXES, producers=PRODUCERS, reasons=(FUNCTION,), disclosures=DISCLOSURES)
 
 
-SKOPS = ModelReader(name="skops", sniff=sniff, read=read, max_bytes=400 * 2**20, texts=texts, from_object=from_object)
+def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
+    """The scores of an estimator that is fitted on people; see `training.train`."""
+    from leafgate_sklearn import training
+
+    return training.train(learner, own, asked, seed)
+
+
+SKOPS = ModelReader(
+    name="skops",
+    sniff=sniff,
+    read=read,
+    max_bytes=400 * 2**20,
+    texts=texts,
+    from_object=from_object,
+    trains=("sklearn.",),
+    train=train,
+)
 """The files that `skops.io.dump` writes, and scikit-learn's models in memory."""
 
 

@@ -22,6 +22,7 @@ from leafgate_sklearn.disclosures import disclosures
 from leafgate_sklearn.feature import PipelineFeature, raw
 from leafgate_sklearn.hist_boosting import hist_classifier, hist_regressor
 from leafgate_sklearn.pipeline import transformed
+from leafgate_sklearn.training import learner_of
 from leafgate_sklearn.trees import (
     EstimatorIR,
     boosting_classifier,
@@ -67,6 +68,7 @@ def model_of(thing: Any, format: str, version: str, place: str) -> ModelIR:
         category_lists=category_lists(thing),
         other_names=names_in(thing),
         sampling=read.sampling,
+        learner=learner_of(estimator),
     )
 
 

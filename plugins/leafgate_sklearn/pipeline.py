@@ -9,8 +9,7 @@ from typing import Any
 from leafgate.api import ObjectView, ReleaseError, Unresolved, as_tuple
 from leafgate_sklearn.encoders import ENCODERS
 from leafgate_sklearn.feature import PipelineFeature, Transform
-from leafgate_sklearn.imputers import GAPS
-from leafgate_sklearn.scalers import SCALERS
+from leafgate_sklearn.numeric_transformers import GAPS, SCALERS
 
 MAX_FEATURES = 100_000
 

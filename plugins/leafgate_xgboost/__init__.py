@@ -1,7 +1,8 @@
 """XGBoost's files, JSON and UBJSON.
 
 `ubjson` parses the binary form to what JSON would be, `reader` builds the model, `node_sizes` computes the people at
-every node from sums of second derivatives, `unread` records the rest of the document.
+every node from sums of second derivatives, `unread` records the rest of the document. `training` fits such models on
+other people.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ from typing import TYPE_CHECKING
 from leafgate.api import ModelReader, ReaderTexts, hookimpl
 
 if TYPE_CHECKING:
-    from leafgate.api import ModelIR
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from leafgate.api import Learner, ModelIR, Table
 
 leafgate_api = ">=2,<3"
 
@@ -37,7 +41,16 @@ def texts() -> ReaderTexts:
     return ReaderTexts(producers=frozenset({"XGBoost", "xgboost"}), disclosures=DISCLOSURES)
 
 
-XGBOOST = ModelReader(name="xgboost", sniff=sniff, read=read, max_bytes=256 * 2**20, texts=texts)
+def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
+    """The scores of an estimator that is fitted on people; see `training.train`."""
+    from leafgate_xgboost import training
+
+    return training.train(learner, own, asked, seed)
+
+
+XGBOOST = ModelReader(
+    name="xgboost", sniff=sniff, read=read, max_bytes=256 * 2**20, texts=texts, trains=("xgboost.",), train=train
+)
 """The files that `Booster.save_model` writes."""
 
 

@@ -33,6 +33,7 @@ from leafgate.api import (
 )
 from leafgate.app import are_texts, is_number, list_at, object_at
 from leafgate_xgboost.node_sizes import sizes
+from leafgate_xgboost.training import learner_of
 from leafgate_xgboost.ubjson import parse_ubjson
 from leafgate_xgboost.unread import unread_content
 
@@ -83,7 +84,22 @@ def read(content: bytes, place: str) -> ModelIR:
         category_lists=tuple(CategoryList(features[i], frozenset(texts)) for i, texts in names.items()),
         producer="XGBoost " + ".".join(str(part) for part in _version(document)),
         hessians=_hessians(objective, base, positive, _rounds(groups, rounds, parallel), dart=drop is not None),
+        learner=learner_of(
+            objective,
+            len(trees) // (max(1, int(groups.max(initial=0)) + 1) * parallel),
+            parallel,
+            positive,
+            _native(learner, features),
+        ),
     )
+
+
+def _native(learner: Mapping[str, Any], features: Sequence[str]) -> frozenset[str]:
+    """The names of the features that the file says are categories."""
+    kinds = learner.get("feature_types")
+    if kinds is None or not are_texts(kinds) or len(kinds) != len(features):
+        return frozenset()
+    return frozenset(name for name, kind in zip(features, kinds, strict=True) if kind == "c")
 
 
 def _positive_weight(learner: Mapping[str, Any]) -> float:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from leafgate.cli import GC_THRESHOLD
+
 TOP = Path(__file__).resolve().parents[2]
 CORE = TOP / "core" / "leafgate"
 PLUGINS = sorted(face.parent.name for face in (TOP / "plugins").glob("*/__init__.py"))
@@ -137,6 +139,7 @@ def test_commands_that_touch_no_data_load_nothing_heavy(words: tuple[object, ...
             ("validate", TOP / "policies" / "mortgage.yaml"),
             {
                 "leafgate.disclosure.schema",
+                "leafgate.policy.strictness",
                 "leafgate_sweep.axes",
                 *CLASSES - {"leafgate_kadet.builder", "leafgate_linking.components", "leafgate_protection.metrics"},
             },
@@ -146,6 +149,22 @@ def test_commands_that_touch_no_data_load_nothing_heavy(words: tuple[object, ...
 )
 def test_a_command_loads_no_module_of_the_others(words: tuple[object, ...], needless: set[str]) -> None:
     assert not loaded_by(RUN, *words, among=needless)
+
+
+def test_completion_in_a_shell_loads_what_the_help_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_LEAFGATE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "leafgate validate --")
+    monkeypatch.setenv("COMP_CWORD", "2")
+    assert not loaded_by(RUN, among={"leafgate.api.components", "leafgate.types.table", "rich", *CLASSES, *HEAVY})
+
+
+def test_the_process_ends_without_a_search_for_unused_cycles() -> None:
+    program = (
+        "import atexit, gc; atexit.register(lambda: print(gc.get_threshold()[0], gc.get_freeze_count() > 0)); "
+        "from leafgate.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", program, "--version"], capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == f"{GC_THRESHOLD} True"
 
 
 def test_the_measurement_itself_sees_what_is_heavy() -> None:

@@ -37,12 +37,15 @@ OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "dp_laplace_trees": ({"trees": 3, "depth": 1}, {"trees": 3, "depth": 1, "structure": "random"}),
     "dp_random_trees": ({"trees": 3, "depth": 1}, {"trees": 3, "depth": 1, "neighbours": "replace_one"}),
     "kadet": ({"k": 5}, {"k": 5, "measure": "gini", "prune": False}, {"k": 5, "publish_table": True}),
+    "leave_one_out": ({"people": 5, "time_limit": 600.0, "seeds": 2},),
     "l_diversity": ({}, {"form": "distinct"}, {"form": "recursive", "c": 2.0}),
     "maxent": ({}, {"solver": "gekko"}),
     "lira": (
         {"shadows": {"models": 8}},
         {"shadows": {"models": 8}, "mode": "offline", "variance": "fixed"},
     ),
+    "membership_auc": ({}, {"group": "everybody"}),
+    "membership_tpr": ({"at_fpr": 0.3}, {"at_fpr": 0.3, "group": "everybody"}),
     "mondrian": ({"k": 5}, {"k": 5, "release": "both"}),
     "posterior": ({}, {"estimate": "mode"}),
     "ppdtc45": tuple(
@@ -72,6 +75,7 @@ EXPECTED: dict[tuple[str, int], dict[str, str]] = {
     },
     ("class_disclosure", 0): SHAPE,
     ("smallest_leaf", 0): SHAPE,
+    ("leave_one_out", 0): {"sees_a_leak": "it trains models of its own, which beside shared numbers have no noise"},
     ("file_disclosure", 0): {"sees_a_leak": "it scores what a file tells, and the kit's releases come from none"},
     ("distinguish", 1): {
         "catches_a_leak": "one run needs many made-up people, each counted apart; the kit's counts one"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ from sklearn.tree import DecisionTreeClassifier
 from leafgate.api import Column, ModelReader, Schema
 from leafgate.testing import KnownModel, reader_conformance
 from leafgate.testing.check import Check
+from leafgate_convert import NEUTRAL
+from leafgate_convert.neutral import written
+from leafgate_convert.scrub import minimise
 from leafgate_lightgbm import LIGHTGBM
 from leafgate_onnx import ONNX
 from leafgate_pmml import PMML
@@ -117,9 +121,15 @@ def rpart_file() -> KnownModel:
     return known("a print-out of rpart", PRINTED_BY_RPART.encode(), ANSWERS)
 
 
+def neutral_file() -> KnownModel:
+    model = minimise(J48.read(PRINTED_BY_J48.encode(), "print-out"), "labels", "print-out")
+    return known("a scrubbed print-out", written(replace(model, format="by hand")), ANSWERS)
+
+
 FILES: dict[str, tuple[ModelReader, Callable[[], KnownModel]]] = {
     "j48": (J48, j48_file),
     "lightgbm": (LIGHTGBM, lightgbm_file),
+    "neutral": (NEUTRAL, neutral_file),
     "onnx": (ONNX, onnx_file),
     "pmml": (PMML, pmml_file),
     "rpart": (RPART, rpart_file),

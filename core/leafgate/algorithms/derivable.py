@@ -176,6 +176,12 @@ def must_hide(metric: Metric, case: ScoringContext, result: RanAttack | None, se
     These and the record of what the metric has read decide, and nobody's secrets. Asking adds nothing to the record. A
     score of candidates with a `sensitivity` is a rate that public reports round, so it need not be hidden.
 
+    Args:
+        metric: its class variables and its own `must_hide` are asked.
+        case: what it has scored, with the record of its reads.
+        result: of the attack whose belief was scored; None for a metric of the release.
+        sensitivity: what its score states, from 0 up.
+
     Raises:
         InconclusiveError: the metric's own `must_hide` returned no truth value.
     """

@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from leafgate.api.metrics import Score as Score
     from leafgate.api.model_readers import ModelReader as ModelReader
     from leafgate.api.model_readers import ReaderTexts as ReaderTexts
+    from leafgate.api.model_readers import Vocabulary as Vocabulary
+    from leafgate.api.options import CacheFolder as CacheFolder
     from leafgate.api.options import NonNegativeFloat as NonNegativeFloat
     from leafgate.api.options import OpenProbability as OpenProbability
     from leafgate.api.options import OwnersFile as OwnersFile
@@ -210,8 +212,8 @@ __getattr__ = lazy_exports(
         "leafgate.api.hookspecs": "hookimpl",
         "leafgate.api.metrics": "ABOUT_GROUPS ABOUT_SECRETS AtLeast AtMost Example Metric PersonMetric "
         "ReleaseAtLeast ReleaseAtMost ReleaseMetric Score",
-        "leafgate.api.model_readers": "ModelReader ReaderTexts",
-        "leafgate.api.options": "NonNegativeFloat OpenProbability OwnersFile PeopleFile PolicyFile "
+        "leafgate.api.model_readers": "ModelReader ReaderTexts Vocabulary",
+        "leafgate.api.options": "CacheFolder NonNegativeFloat OpenProbability OwnersFile PeopleFile PolicyFile "
         "PositiveFloat PositiveInt PositiveShare PruningConfidence Share ShareBelowOne",
         "leafgate.api.plan": "Declarations DeclaredColumn",
         "leafgate.api.report_formats": "ReportDocument ReportFormat SWEEP_PICTURE",
@@ -221,8 +223,8 @@ __getattr__ = lazy_exports(
         "leafgate.bounded.zip": "parse_bounded_zip stray_bytes ZipParts",
         "leafgate.errors": "DataError InconclusiveError InvalidError LeafgateError NoReleaseError OutputError "
         "PolicyError Problem ReleaseError UnreadableError",
-        "leafgate.ir.arrays": "BitSets CategoryBudget floats_at integers_at reachable_nodes "
-        "refuse_many_categories TreeIRBuilder",
+        "leafgate.ir.arrays": "BitSets CategoryBudget floats_at integers_at reachable_nodes refuse_many_categories "
+        "TreeIRBuilder",
         "leafgate.ir.features": "after_steps ArithmeticStep CategoryCodes distinct_names LOOKUP_ROUNDING "
         "LookupPrecision MissingIndicator number_codes Numeric OneHot Operation Origin SINGLE_PRECISION "
         "Unresolved",
@@ -245,7 +247,7 @@ __getattr__ = lazy_exports(
         "leafgate.types.report": "lenient Unit",
         "leafgate.types.schema": "bin_of bins_between Column Hierarchy Schema Value",
         "leafgate.types.table": "distinct_rows make_table Table text_frame typed_column",
-        "leafgate.types.tree": "Branch CategoricalSplit children columns_asked Leaf leaves map_leaves "
-        "MAX_DEPTH MAX_TREES Node NumericSplit",
+        "leafgate.types.tree": "Branch CategoricalSplit children columns_asked Leaf leaves map_leaves MAX_DEPTH "
+        "MAX_TREES Node NumericSplit",
     },
 )

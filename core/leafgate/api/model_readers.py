@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,11 +17,15 @@ if TYPE_CHECKING:
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 RESERVED_NAMES = frozenset({"leafgate", "pickle"})
-"""The formats that the core itself reads, or refuses."""
+"""Names that no reader has: of the program itself, and of what the core refuses."""
 HEAD = 4096
 """Bytes at the beginning of a file by which a reader recognizes its format."""
 LARGEST = 512 * 2**20
 """Bytes of the largest file that any reader is given."""
+
+
+PRODUCERS = "a by format hand in is known memory not program that unknown version here"
+"""Words of what the core calls programs and formats that it does not know."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +76,10 @@ class ModelReader:
             in the order of the class's domain, for the rows of a second table: shape (n_rows, n_classes), rows sum
             to 1. The last argument is the seed. Raises InconclusiveError where the library is not installed, with the
             command that installs it, or the estimator is none that it may fit. None for a reader that fits nothing.
+        read_with: Called in place of `read` for files that hold models of other readers, in their words; the third
+            argument is what texts may consist of, by all readers in use.
+        file_format: What reports call the format of such a file, whose models name the format they came from; empty
+            for `ModelIR.format`.
     """
 
     name: str
@@ -82,6 +90,63 @@ class ModelReader:
     from_object: Callable[[Any], ModelIR] | None = None
     trains: tuple[str, ...] = ()
     train: Callable[[Learner, Table, Table, int], NDArray[np.float64]] | None = None
+    read_with: Callable[[bytes, str, Vocabulary], ModelIR] | None = None
+    file_format: str = ""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What texts of model files may consist of, beside names of columns, values and classes.
+
+    Attributes:
+        words: words, in small letters, of settings and of names of steps and features.
+        producers: words of what readers call the program that wrote a file.
+        reasons: words of what readers say where missing cells, or a feature, cannot be read.
+        disclosures: what disclosures of plugins' readers say, with `#` for each number.
+    """
+
+    words: frozenset[str] = frozenset()
+    producers: frozenset[str] = frozenset(PRODUCERS.split())
+    reasons: frozenset[str] = frozenset()
+    disclosures: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, readers: Iterable[ModelReader]) -> Self:
+        """The words of the core and of these readers."""
+        from leafgate.ir.unread import words_in
+
+        texts = list(map(_texts_of, readers))
+        words = frozenset[str]().union(*(_spelled(each.words) for each in texts))
+        reasons = words_in(" ".join(reason for each in texts for reason in each.reasons))
+        producers = words.union(PRODUCERS.split(), *(_spelled(each.producers) for each in texts))
+        disclosures = frozenset[str]().union(*(each.disclosures for each in texts))
+        return cls(words, producers, words.union(reasons), disclosures)
+
+
+def _spelled(words: Collection[str]) -> frozenset[str]:
+    """The words as texts are taken apart: the parts of `XGBoost` are XG and Boost."""
+    from leafgate.ir.unread import words_in
+
+    return frozenset(word.lower() for word in words) | words_in(" ".join(words))
+
+
+def _texts_of(reader: ModelReader) -> ReaderTexts:
+    """What the reader's texts consist of; nothing where it is broken, so that nothing of its models is printed."""
+    try:
+        texts: object = reader.texts()
+        return texts if isinstance(texts, ReaderTexts) else ReaderTexts()
+    except Exception:
+        return ReaderTexts()
+
+
+FUNCTIONS = {
+    "sniff": "of the first bytes of a file",
+    "read": "of the bytes of a file and its name",
+    "texts": "that returns ReaderTexts",
+    "from_object": "of an object",
+    "read_with": "of the bytes of a file, its name and a vocabulary",
+}
+OPTIONAL = {"from_object", "read_with"}
 
 
 def mistakes(offered: ModelReader) -> list[str]:
@@ -93,16 +158,14 @@ def mistakes(offered: ModelReader) -> list[str]:
         problems.append(f"the name {offered.name!r} is no word of small letters, digits and underscores")
     elif offered.name in RESERVED_NAMES:
         problems.append(f"the name {offered.name!r} belongs to leafgate itself")
-    if not callable(offered.sniff):
-        problems.append("sniff is no function of the first bytes of a file")
-    if not callable(offered.read):
-        problems.append("read is no function of the bytes of a file and its name")
+    for name, what in FUNCTIONS.items():
+        function = getattr(offered, name)
+        if not callable(function) and not (function is None and name in OPTIONAL):
+            problems.append(f"{name} is no function {what}")
     if type(offered.max_bytes) is not int or not 0 < offered.max_bytes <= LARGEST:
         problems.append(f"max_bytes is no whole number from 1 to {LARGEST:,}")
-    if not callable(offered.texts):
-        problems.append("texts is no function that returns ReaderTexts")
-    if offered.from_object is not None and not callable(offered.from_object):
-        problems.append("from_object is no function of an object")
     if (offered.train is None) != (not offered.trains) or not all(isinstance(each, str) for each in offered.trains):
         problems.append("`trains` and `train` belong together: names of estimators, and a function that fits them")
+    if not isinstance(offered.file_format, str):
+        problems.append("file_format is no text")
     return problems

@@ -109,6 +109,11 @@ PeopleFile = Annotated[Path, _below("root"), *_PRESENT]
 OwnersFile = Annotated[Path, _below("beside"), *_PRESENT]
 """The same, below the policy's own folder."""
 
+CacheFolder = Annotated[Path, _below("beside"), _NAME, PlainSerializer(lambda _: "there is one")]
+"""A folder below the policy's own for what may be deleted at any time; a policy's digest states only that there is one.
+
+It need not exist."""
+
 
 def people_files(model: BaseModel) -> dict[str, Path]:
     """The files that options of the types PeopleFile and OwnersFile name, by their options: `known`, `who.files[1]`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pkgutil
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import Distribution, EntryPoint, entry_points
@@ -194,7 +195,8 @@ def command_name(command: CommandInfo) -> str:
 def _commands_at(point: EntryPoint) -> Sequence[typer.Typer]:
     """The commands at an entry point; none where it cannot be loaded, and `leafgate plugins` says why."""
     try:
-        return _commands(_hooks_of(point.load()))
+        with _hooks_of(point.load()) as hook:
+            return _commands(hook)
     except (Exception, SystemExit):
         return ()
 
@@ -265,7 +267,11 @@ def offered_by(module: ModuleType, only: Collection[str] | None = None) -> dict[
     Raises:
         TypeError: something that it offers is no offer.
     """
-    hook = _hooks_of(module)
+    with _hooks_of(module) as hook:
+        return _offers(hook, only)
+
+
+def _offers(hook: Any, only: Collection[str] | None) -> dict[str, Any]:
     offers: list[type[Component]] = []
     not_imported: list[str] = []
     for name, base in component_hooks().items():
@@ -290,14 +296,29 @@ def offered_by(module: ModuleType, only: Collection[str] | None = None) -> dict[
     return components_offered | offered_besides | {"commands": _commands(hook)}
 
 
-def _hooks_of(module: ModuleType) -> Any:
-    """The hooks of a plugin module; TypeError if it was made for another interface, or has a hook that is none."""
+_IDLE_MANAGERS: list[pluggy.PluginManager] = []
+"""Managers that know the hooks and have no plugin: to read the hooks' specification takes longer than to register."""
+
+
+@contextmanager
+def _hooks_of(module: ModuleType) -> Iterator[Any]:
+    """The hooks of a plugin module; TypeError if it was made for another interface, or has a hook that is none.
+
+    Each module has a manager to itself meanwhile. After an error its manager is dropped with whatever is wrong in it.
+    """
     _refuse_other_api(module)
-    manager = pluggy.PluginManager(hookspecs.GROUP)
-    manager.add_hookspecs(hookspecs)
+    manager = _IDLE_MANAGERS.pop() if _IDLE_MANAGERS else _new_manager()
     manager.register(module)
     manager.check_pending()
-    return manager.hook
+    yield manager.hook
+    manager.unregister(module)
+    _IDLE_MANAGERS.append(manager)
+
+
+def _new_manager() -> pluggy.PluginManager:
+    manager = pluggy.PluginManager(hookspecs.GROUP)
+    manager.add_hookspecs(hookspecs)
+    return manager
 
 
 def _named(

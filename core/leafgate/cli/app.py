@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from copy import copy
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer.completion import get_completion_inspect_parameters
 
 from leafgate.console.exit_codes import guarded
 
@@ -27,6 +29,8 @@ GROUP = "plugins"
 """The group of commands that is `plugins_app` in `leafgate.cli.plugins`; plugins add `new` to it."""
 OWN = "leafgate"
 """The distribution whose plugins offer their commands first, so that no other one takes their names."""
+COMPLETION = "_LEAFGATE_COMPLETE"
+"""The environment variable by which a shell asks for its completion script (`source_bash`) or for completions."""
 HELP_ORDER = (
     *("audit", "build", "attack", "report", "sweep", "convert", "scrub", "validate", "init", "schema", "diff"),
     *("explain", "demo"),
@@ -36,12 +40,19 @@ HELP_ORDER = (
 
 def app_for(words: Sequence[str]) -> typer.Typer:
     """The app with what this command line needs: one command, none for `--version`, or else all and the plugins'."""
+    if is_completion(words):
+        get_completion_inspect_parameters()  # typer registers the shells that it knows in here
     first = words[0] if words else ""
     if first in COMMANDS:
         return core_app([first])
     if first == GROUP:
         return with_plugin_commands(core_app([GROUP]))
     return core_app([]) if first == "--version" else with_plugin_commands(core_app())
+
+
+def is_completion(words: Sequence[str]) -> bool:
+    """Does a shell ask for completions? It gives no words; a command line with words must not seem to have run."""
+    return not words and bool(os.environ.get(COMPLETION))
 
 
 def core_app(names: Iterable[str] = (*COMMANDS, GROUP)) -> typer.Typer:

@@ -56,8 +56,7 @@ def _print_usage_error(message: str, *, as_json: bool) -> int:
     """What typer says of a wrong command line; without any word in it, what typer says is the help."""
     if message.startswith("Usage: "):
         if not as_json:
-            print_document(f"{message}\n")
-            return ExitCode.INVALID
+            return _print(lambda: print_document(f"{message}\n"), ExitCode.INVALID)
         message = "names no command"
     text = message.replace("Value error, ", "")  # pydantic's, which typer passes on
     return print_problems(
@@ -75,8 +74,14 @@ def _internal(error: BaseException) -> str:
 
 
 def print_problems(problems: Sequence[Problem], *, as_json: bool, code: int) -> int:
+    """Print problems; `code`, or that of an internal error where stdout takes nothing."""
+    return _print(lambda: say_problems(problems, as_json=as_json), code)
+
+
+def _print(write: Callable[[], None], code: int) -> int:
+    """Write to stdout; `code`, or that of an internal error where stdout takes nothing."""
     try:
-        say_problems(problems, as_json=as_json)
+        write()
         sys.stdout.flush()
     except OSError:
         _silence_stdout()

@@ -203,6 +203,17 @@ class FileDisclosureDocument(BaseModel):
     says: str
 
 
+class RocDocument(BaseModel):
+    """A ROC curve, with an interval at each point; for auditors alone."""
+
+    model_config = OPEN
+
+    fpr: tuple[float, ...]
+    tpr: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+
 class EvidenceDocument(BaseModel):
     """The evidence of a finding. It is written as it was given, once it is checked: its keys may have any order."""
 
@@ -220,6 +231,7 @@ class EvidenceDocument(BaseModel):
     problem: str = ""
     remedy: str = ""
     says: JsonValue = Field(None)
+    roc: RocDocument | None = None
 
     @classmethod
     def of(cls, content: JsonDocument) -> Self:

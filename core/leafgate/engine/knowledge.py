@@ -178,22 +178,29 @@ class Adversaries:
             population=self.population,
             release=self.artifact.release,
         )
-        return replace(known, reader=_reader_of(self.plan), retrain=self._retrain(known.mechanism))
+        retrain, name = self._retrain(known.mechanism)
+        return replace(known, reader=_reader_of(self.plan), retrain=retrain, retrain_id=name)
 
-    def _retrain(self, mechanism: Mechanism | None) -> Retrain | None:
-        """Trains a model of the same kind on other people: the estimator of a model's file, or the public algorithm."""
+    def _retrain(self, mechanism: Mechanism | None) -> tuple[Retrain | None, str]:
+        """Trains a model of the same kind on other people, and what it trains.
+
+        That is the estimator of a model's file, or the public algorithm.
+        """
         learner = self.artifact.learner
         if learner is not None:
             for reader in self.readers:
                 if reader.train is not None and learner.estimator.startswith(reader.trains):
-                    return partial(reader.train, learner)
+                    return partial(reader.train, learner), f"{learner.estimator} {learner.described()}"
         if mechanism is None:
-            return None
+            return None, ""
 
         def retrain(own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
             return class_scores(mechanism(own, np.random.default_rng(seed)), asked)
 
-        return retrain
+        builder = self.plan.builder
+        kind = type(builder)
+        options = f"{builder.model_dump_json()} {self.artifact.release.publish}"
+        return retrain, f"{kind.__module__}.{kind.__qualname__} {options}"
 
 
 CONTROL = "data.control"

@@ -33,8 +33,6 @@ class CsvOptions(Protocol):
     def encoding(self) -> str: ...
 
 
-_ENCODING = "set `data.csv.encoding`, or save it as UTF-8"
-
 COMMENTED = "commented"
 """Where cells say how many lines, as wide as the table, were left out as comments."""
 

@@ -1,7 +1,6 @@
 """Models that other programs trained: read, checked, lowered to releases.
 
-A file flows through `reader` (chooses one of the readers that plugins offer, or `formats/native` for the neutral
-file) to a `ModelIR`, which is checked. `exposure/` adds what the file discloses beyond its predictions, `lowering/`
-turns the model into a `Release` over the policy's columns. `load` reads any release file that way; `origins` and
-`checks` serve audits of release files.
+A file flows through `reader` (chooses one of the readers that plugins offer) to a `ModelIR`, which is checked.
+`exposure/` adds what the file discloses beyond its predictions, `lowering/` turns the model into a `Release` over the
+policy's columns. `load` reads any release file that way; `origins` and `checks` serve audits of release files.
 """

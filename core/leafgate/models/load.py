@@ -22,7 +22,7 @@ from leafgate.io.release_codec import FORMAT, LoadedRelease, read_release
 from leafgate.models.exposure.categories import without_declared
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
-from leafgate.models.reader import file_format, is_foreign, read_bounded, read_foreign
+from leafgate.models.reader import is_foreign, read_bounded, read_with_format
 from leafgate.types.release import AuditedFile, Release
 from leafgate.types.schema import Column, Schema
 
@@ -49,8 +49,9 @@ def load_release(
     content = read_bounded(path)
     readers = load_plugins().readers if readers is None else readers
     if is_foreign(content[:HEAD], readers):
-        model = without_declared(read_foreign(content, path.name, readers), schema)
-        file = AuditedFile.of(path, file_format(content, model), content)
+        read, file_format = read_with_format(content, path.name, readers)
+        model = without_declared(read, schema)
+        file = AuditedFile.of(path, file_format, content)
         return replace(lower_model(model, content, schema, encoding or {}, path.name, people), audited_file=file)
     if encoding:
         raise ReleaseError("is no foreign model, so there is no `encoding` of it", place=path.name)

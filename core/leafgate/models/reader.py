@@ -11,23 +11,31 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from leafgate.api.model_readers import HEAD, LARGEST, ModelReader
+from leafgate.api.model_readers import HEAD, LARGEST, ModelReader, Vocabulary
 from leafgate.errors import LeafgateError, Problem, ReleaseError
 from leafgate.ir.model import ModelIR
+from leafgate.ir.unread import has_known_words
 from leafgate.ir.validate import check_model
 from leafgate.models.exposure.implied import with_implied_disclosures
-from leafgate.models.formats import native
-from leafgate.models.formats.native_unread import Vocabulary, without_unknown_texts
 from leafgate.types.release import NOT_STATED
 
 
 def is_foreign(head: bytes, readers: Sequence[ModelReader]) -> bool:
     """Does a file that begins so hold somebody else's model, or something that must be refused as such?"""
-    return is_pickle(head) or native.sniff(head) or bool(_that_know(head, readers))
+    return is_pickle(head) or bool(_that_know(head, readers))
 
 
 def read_foreign(content: bytes, place: str, readers: Sequence[ModelReader]) -> ModelIR:
     """The checked model in a file's bytes; ReleaseError says what is wrong with it, and where."""
+    return read_with_format(content, place, readers)[0]
+
+
+def read_with_format(content: bytes, place: str, readers: Sequence[ModelReader]) -> tuple[ModelIR, str]:
+    """The checked model in a file's bytes, and the file's format: a neutral file's model names that of an earlier one.
+
+    Raises:
+        ReleaseError: what is wrong with the file, and where.
+    """
     head = content[:HEAD]
     if is_pickle(head):
         raise ReleaseError(
@@ -36,20 +44,29 @@ def read_foreign(content: bytes, place: str, readers: Sequence[ModelReader]) -> 
             remedy="its owner runs `leafgate convert FILE --trust` where the model was trained",
         )
     known = Vocabulary.of(readers)
-    neutral = ModelReader(
-        name="leafgate",
-        sniff=native.sniff,
-        read=lambda content, place: native.read(content, place, known),
-        max_bytes=native.MAX_BYTES,
-    )
-    candidates = [neutral] if native.sniff(head) else _that_know(head, readers)
+    candidates = _that_know(head, readers)
     if not candidates:
-        names = ", ".join([native.FORMAT, *(reader.name for reader in readers)])
+        names = ", ".join(reader.file_format or reader.name for reader in readers)
         raise ReleaseError("is no model of a format that is known here", place=place, remedy=f"known: {names}")
-    model = _read_by(candidates, content, place)
-    model = with_implied_disclosures(without_unknown_texts(model, known))
-    forgotten = model.counts_people and model.level != "counts" and NOT_STATED not in model.discloses
-    return replace(model, discloses=(*model.discloses, NOT_STATED)) if forgotten else model
+    model, reader = _read_by(candidates, content, place, known)
+    model = with_implied_disclosures(_without_unknown_texts(model, known))
+    if model.counts_people and model.level != "counts" and NOT_STATED not in model.discloses:
+        model = replace(model, discloses=(*model.discloses, NOT_STATED))
+    return model, reader.file_format or model.format
+
+
+def _without_unknown_texts(model: ModelIR, known: Vocabulary) -> ModelIR:
+    """The model as reports may print it: the names of known programs, known words for settings."""
+    producer = (
+        model.producer if has_known_words(model.producer, known.producers) else "a program that is not known here"
+    )
+    settings = {
+        key: value
+        for key, value in model.settings.items()
+        if not isinstance(value, str) or has_known_words(value, known.words)
+    }
+    kind = model.format if has_known_words(model.format, known.producers) else "unknown"
+    return replace(model, format=kind, producer=producer, settings=settings, words=known.words)
 
 
 def read_model(
@@ -96,11 +113,6 @@ def from_sklearn(model: Any) -> ModelIR:
     return model_of_object(model, "skops", load_plugins().readers)
 
 
-def file_format(content: bytes, model: ModelIR) -> str:
-    """The format of the file that the model was read from; a neutral file's `from` is that of an earlier file."""
-    return native.FORMAT if native.sniff(content[:HEAD]) else model.format
-
-
 def _that_know(head: bytes, readers: Sequence[ModelReader]) -> list[ModelReader]:
     """The readers that take the file for one of theirs; one whose `sniff` fails does not."""
     return [reader for reader in readers if _sniffs(reader, head)]
@@ -113,24 +125,26 @@ def _sniffs(reader: ModelReader, head: bytes) -> bool:
         return False
 
 
-def _read_by(candidates: Sequence[ModelReader], content: bytes, place: str) -> ModelIR:
+def _read_by(
+    candidates: Sequence[ModelReader], content: bytes, place: str, known: Vocabulary
+) -> tuple[ModelIR, ModelReader]:
     """The model that one of the readers returns; ReleaseError where none can read the file, or several can."""
     models, errors = [], []
     for reader in candidates:
         try:
-            models.append((reader.name, _read(reader, content, place)))
+            models.append((_read(reader, content, place, known), reader))
         except ReleaseError as error:
             errors.append(error)
     if len(models) > 1:
-        names = " and ".join(name for name, _ in models)
+        names = " and ".join(reader.name for _, reader in models)
         remedy = "list the plugins you trust under `plugins:` of the policy, or uninstall one"
         raise ReleaseError(f"is a model to several readers, {names}: which is right?", place=place, remedy=remedy)
     if not models:
         raise errors[0] if len(errors) == 1 else ReleaseError.listing(one for each in errors for one in each.problems)
-    return models[0][1]
+    return models[0]
 
 
-def _read(reader: ModelReader, content: bytes, place: str) -> ModelIR:
+def _read(reader: ModelReader, content: bytes, place: str, known: Vocabulary) -> ModelIR:
     """The checked model that a reader returns; any other exception than its own becomes a ReleaseError.
 
     A malformed file can raise more kinds of exceptions than a reader lists.
@@ -138,7 +152,8 @@ def _read(reader: ModelReader, content: bytes, place: str) -> ModelIR:
     if len(content) > reader.max_bytes:
         raise ReleaseError(f"is larger than {reader.max_bytes / 2**20:.0f} MB", place=place)
     try:
-        model: object = reader.read(content, place)
+        read_with = reader.read_with
+        model: object = reader.read(content, place) if read_with is None else read_with(content, place, known)
         if isinstance(model, ModelIR):
             return check_model(model, place)
     except LeafgateError:

@@ -7,15 +7,21 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from leafgate.api.plan import Lines, SourceLine
 from leafgate.api.registry import Plugins, load_plugins
 from leafgate.errors import InvalidError, PolicyError, Problem
 from leafgate.io.text import printable, shorten
+from leafgate.lazy_loading import lazy
 from leafgate.policy.sources import Chain, PolicyDocument, component_name
-from leafgate.policy.strictness import PolicyChange, compare_policies, nearest_line
 from leafgate.types.paths import DocumentPath, parse_path, paths_of
+
+if TYPE_CHECKING:
+    from leafgate.policy import strictness
+    from leafgate.policy.strictness import PolicyChange
+else:  # a policy that extends no other is compared with none
+    strictness = lazy("leafgate.policy.strictness")
 
 KEYED: set[DocumentPath] = {("attacks",), ("metrics",)}
 """Lists whose items have names: items with equal names are merged."""
@@ -191,12 +197,12 @@ def _loosened(parent: PolicyDocument, whole: PolicyDocument) -> list[Problem]:
         plugins = load_trusted(whole.document)
     except PolicyError:
         plugins = Plugins()  # load_policy reports what is wrong with the pins
-    return [_problem(change) for change in compare_policies(parent, whole, plugins) if loosens(change)]
+    return [_problem(change) for change in strictness.compare_policies(parent, whole, plugins) if loosens(change)]
 
 
 def _refuse_untrusted(parent: PolicyDocument, whole: PolicyDocument) -> None:
     before, now = (replace(each, document={"plugins": each.document.get("plugins")}) for each in (parent, whole))
-    wider = [_problem(change) for change in compare_policies(before, now, Plugins()) if loosens(change)]
+    wider = [_problem(change) for change in strictness.compare_policies(before, now, Plugins()) if loosens(change)]
     if wider:
         raise PolicyError.listing(wider)
 
@@ -249,7 +255,7 @@ def with_source_locations(written: PolicyDocument) -> Iterator[None]:
 
 
 def _placed(problem: Problem, written: PolicyDocument) -> Problem:
-    line = nearest_line(written, parse_path(problem.location, written.document))
+    line = strictness.nearest_line(written, parse_path(problem.location, written.document))
     if line is None or line.file == written.file:
         return problem
     return replace(problem, location=f"{line.file}, line {line.number}: {problem.location}")

@@ -216,4 +216,6 @@ def _unknown_key(loc: DocumentPath, used: type[BaseModel] | None) -> tuple[str, 
     if used is not None and turned:
         direction = turned.pop()
         return f"{used.model_fields['use'].default} is limited by `{direction}`", f"write {direction} instead of {key}"
+    if len(loc) > 1 and key in Policy.model_fields:
+        return "unknown key", f"write `{key}` at the top level of the policy"
     return "unknown key", nearest_name(key.casefold(), known, f"known: {', '.join(known) or 'none'}")

@@ -13,7 +13,7 @@ from leafgate.algorithms.prediction import predict
 from leafgate.errors import LeafgateError
 from leafgate.testing.check import DoesNotApply, NonConformance, called
 from leafgate.testing.common_checks import COMMON_CHECKS
-from leafgate.testing.sandbox import cells, public, refuse_cells
+from leafgate.testing.sandbox import canonical_text, cells, public, refuse_cells
 from leafgate.testing.scenarios import MEMBERS, SETTINGS, Instance, Scenario, apart, truth_of, well_informed
 from leafgate.testing.scenarios.malformed import edge_case_instances
 from leafgate.testing.scenarios.releases import DisclosureLevel
@@ -26,6 +26,7 @@ from leafgate.types.belief import (
     GroupBelief,
     MechanismBelief,
     MembershipBelief,
+    PlantedLeak,
     SecretBelief,
     classes_of,
     secret_of,
@@ -169,6 +170,51 @@ def _separates(setting: Scenario, world: Instance, belief: MembershipBelief, *, 
             f"{setting.name} discloses nothing, and its scores tell who is in the table all the same",
             "what it believes must follow from the release and what is known, and from nothing else",
         )
+
+
+PLANTED_REPEATS = 5
+"""A leak of one size is planted so many times, and the mean area under the ROC curve is looked at."""
+
+
+def sees_planted_leaks(subject: AttackSubject) -> None:
+    """Its repetition on a planted leak is one of as many people, the same each time, and sees that there is a leak."""
+    tried = 0
+    for setting, beliefs in subject.beliefs:
+        for belief in beliefs:
+            if isinstance(belief, MembershipBelief) and belief.planted is not None:
+                tried += 1
+                none, all_of_them = (_planted_area(setting, belief.planted, share) for share in (0.0, 1.0))
+                if abs(none - 0.5) > MAX_AREA_BY_CHANCE or all_of_them < MIN_AREA:
+                    raise NonConformance(
+                        f"planted leaks of nobody and of every member have areas under the ROC curve of {none:.3g} and "
+                        f"{all_of_them:.3g}",
+                        "plant a leak of the membership of this share of members, and none besides; give those who "
+                        "leak higher scores",
+                    )
+    if not tried:
+        raise DoesNotApply("it gives no belief of candidates that repeats on planted leaks")
+
+
+def _planted_area(setting: Scenario, planted: Callable[[float, int], PlantedLeak], share: float) -> float:
+    """The mean area under the ROC curve of an attack's scores on leaks that are planted."""
+    inside = setting.world().drawn[1].in_table
+    areas = []
+    for repeat in range(PLANTED_REPEATS):
+        leak, again = planted(share, repeat), planted(share, repeat)
+        shapes = {np.shape(leak.scores), np.shape(leak.in_table)} if isinstance(leak, PlantedLeak) else set()
+        if shapes != {inside.shape} or np.asarray(leak.in_table).sum() != inside.sum():
+            raise NonConformance(
+                "`planted` returns no PlantedLeak with as many people and members as there are candidates",
+                "return scores for as many people as candidates, and who of them the model was trained on",
+            )
+        if canonical_text([leak.scores, leak.in_table]) != canonical_text([again.scores, again.in_table]):
+            raise NonConformance(
+                "`planted` returns something else the second time",
+                "draw its random numbers from `known.seed` and the number of the repetition",
+            )
+        members, others = leak.scores[leak.in_table], leak.scores[~leak.in_table]
+        areas.append(float((np.sign(members[:, None] - others).mean() + 1) / 2))
+    return float(np.mean(areas))
 
 
 def _refutes(belief: Belief, *, expected: bool) -> None:
@@ -474,6 +520,7 @@ ATTACK_CHECKS: Mapping[str, Callable[[AttackSubject], None]] = {
     "tells_nobody": leaks_no_record,
     "catches_a_leak": detects_disclosure,
     "takes_noise_for_noise": respects_noise,
+    "sees_planted_leaks": sees_planted_leaks,
     "knows_nothing_from_nothing": uninformative_release_uninformative_belief,
     "errs_in_words": raises_clean_errors,
 }

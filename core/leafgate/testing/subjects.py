@@ -377,10 +377,20 @@ class MetricSubject(Subject[CaseKind, ScoringContext, str]):
                 "it returns an interval that does not enclose the score, or one of people's scores",
                 "let `interval` be the lowest and the highest number that `value` could be",
             )
+        if not isinstance(score.insufficient, str) or (self.of_people and score.insufficient):
+            raise NonConformance(
+                "it returns an `insufficient` that is no text, or one of people's scores",
+                "let `insufficient` say in words why a kept limit is no pass, and be empty where it is one",
+            )
         if not 0 <= score.sensitivity < np.inf or (self.of_people and score.sensitivity):
             raise NonConformance(
                 "it returns a sensitivity that is no finite number from 0 up, or one of people's scores",
                 "let `sensitivity` be the most by which one person can change `value`",
+            )
+        if not isinstance(score.insufficient, str) or (self.of_people and score.insufficient):
+            raise NonConformance(
+                "it returns an `insufficient` that is no text, or one of people's scores",
+                "let `insufficient` say in words why a kept limit is no pass, and be empty where it is one",
             )
         return score
 

@@ -303,6 +303,8 @@ class AdversaryKnowledge:
             as often as its weight says), and returns the score of each class that it gives the rows of a second table:
             shape (n_rows, n_classes), rows sum to 1. The third argument is the seed of its random numbers. May be
             called from several threads at once. None when neither the algorithm nor the estimator is known.
+        retrain_id: what `retrain` trains, as a text that begins with the full name of a class: where the text and the
+            versions of libraries are the same, the same people and seed give the same model. Empty where nobody knows.
         seed: for attacks that use random numbers, so that an audit repeats.
         population: the public records of the larger population that the people come from, where the policy names one.
         people: people of the table whose secrets are known, with the public columns and one secret or more.
@@ -319,6 +321,7 @@ class AdversaryKnowledge:
     distribution: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     mechanism: Mechanism | None = None
     retrain: Retrain | None = field(default=None, kw_only=True)
+    retrain_id: str = field(default="", kw_only=True, repr=False)
     seed: int = 0
     population: Table | None = None
     people: Table | None = None
@@ -367,6 +370,7 @@ def limit_knowledge(known: AdversaryKnowledge, needs: Collection[str]) -> Advers
         distribution=known.distribution if "distribution" in needs else {},
         mechanism=known.mechanism if "mechanism" in needs else None,
         retrain=known.retrain if "mechanism" in needs else None,
+        retrain_id=known.retrain_id if "mechanism" in needs else "",
         population=known.population if "population" in needs else None,
         people=known.people if "people" in needs and not guesses_members else None,
         facts=known.facts if "facts" in needs else (),

@@ -63,7 +63,7 @@ def checked_evidence(evidence: object, kept: Collection[str], whose: str = "its"
     if not _are_groups(evidence.get("worst", ())):
         raise InconclusiveError(f"{whose} `worst` are no groups, each with its people")
     for key, (fits, wanted) in READ_BY_REPORTS.items():
-        if key in evidence and not fits(_plain(evidence[key])):
+        if key in evidence and not fits(evidence[key]):
             raise InconclusiveError(f"{whose} evidence has `{key}`, and it is not {wanted}")
     return dict(evidence)
 
@@ -110,11 +110,12 @@ GROUP: Mapping[str, Callable[[object], bool]] = {
 
 
 def _is_text(value: object) -> bool:
-    return isinstance(value, str)
+    return isinstance(_plain(value), str)
 
 
 def _are_disclosures(value: object) -> bool:
     """Are they what a model's file discloses, each with its severity and a text?"""
+    value = _plain(value)
     if not isinstance(value, list | tuple):
         return False
     items = [_plain(item) for item in value]
@@ -124,9 +125,27 @@ def _are_disclosures(value: object) -> bool:
     )
 
 
+ROC_COLUMNS = ("fpr", "tpr", "low", "high")
+"""What a ROC curve in evidence has at each of its points: both rates, and the ends of the second one's interval."""
+
+
+def _is_roc(value: object) -> bool:
+    """Is it a curve for auditors alone, of at least two points, with rates from 0 to 1 in rising order of the first?"""
+    curve = value.content if isinstance(value, AuditorOnly) else None
+    if not isinstance(curve, Mapping) or set(curve) != set(ROC_COLUMNS):
+        return False
+    columns = [curve[name] for name in ROC_COLUMNS]
+    if any(not isinstance(column, list | tuple) or len(column) != len(columns[0]) for column in columns):
+        return False
+    rates = [rate for column in columns for rate in column]
+    of_rates = all(isinstance(rate, int | float) and not isinstance(rate, bool) and 0 <= rate <= 1 for rate in rates)
+    return of_rates and len(columns[0]) > 1 and list(columns[0]) == sorted(columns[0])
+
+
 READ_BY_REPORTS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     **dict.fromkeys(("problem", "reason", "remedy"), (_is_text, "a text")),
     "discloses": (_are_disclosures, "a list of what a file discloses, each with `severity` and `says`"),
+    "roc": (_is_roc, "a curve for auditors alone, with as many rates in `fpr`, `tpr`, `low` and `high`"),
 }
 """The keys that attacks and metrics may use and that reports read, and what they may hold."""
 

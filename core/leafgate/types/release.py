@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -80,6 +81,9 @@ class AuditedFile:
         return {"name": self.name, "format": self.format, "sha256": self.sha256}
 
 
+FeatureEncoding = Literal["number", "codes", "one_hot", "category"]
+
+
 @dataclass(frozen=True)
 class Learner:
     """An estimator that was fitted, as its library names it, so that the same can be fitted on other people.
@@ -87,13 +91,24 @@ class Learner:
     Attributes:
         estimator: the class with its module, such as `sklearn.ensemble.RandomForestClassifier`.
         parameters: its parameters by name: numbers, texts, True, False or None; defaults may be left out.
-        encoding: how each column became features, by its name: `number`, `codes` (a number for each value, in the order
-            of its domain) or `one_hot`. Columns that are left out are not used. Empty where that is not known.
+        encoding: how each column became features, by its name, in the order of the features: `number`, `codes` (a
+            number for each value, in the order of its domain where that means something, else of its texts), `one_hot`,
+            or `category` (codes that the library itself takes for categories). Columns that are left out are not used.
+            Empty where that is not known.
+        unknown: names of parameters that the model depends on and that its file does not hold: nothing can be fitted
+            before `trained_by` names them.
+        categories: the names of the features that the library itself took for categories, where the file tells.
     """
 
     estimator: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    encoding: Mapping[str, Literal["number", "codes", "one_hot"]] = field(default_factory=dict)
+    encoding: Mapping[str, FeatureEncoding] = field(default_factory=dict)
+    unknown: tuple[str, ...] = ()
+    categories: frozenset[str] = frozenset()
+
+    def described(self) -> str:
+        """The parameters by their names, and the encoding of columns in the order of the features, as JSON."""
+        return json.dumps([dict(sorted(self.parameters.items())), list(self.encoding.items())])
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,14 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leafgate.algorithms import routing
 from leafgate.algorithms.prediction import class_votes, label_accuracies, predict, vote_accuracies
 from leafgate.algorithms.publication import published
 from leafgate.algorithms.routing import count_leaves, route
@@ -38,7 +40,9 @@ def ages(*cells: float | None) -> Table:
 def test_every_row_ends_where_a_person_walking_down_ends(data: st.DataObject) -> None:
     table = data.draw(tables(most=20))
     tree = data.draw(trees(table.schema, whole=False))
-    routed = route(tree, table)
+    by_level = data.draw(st.sampled_from((0, 2, routing.MAX_ROWS_BY_LEVEL)))  # 0: each node divides its rows
+    with patch.object(routing, "MAX_ROWS_BY_LEVEL", by_level):
+        routed = route(tree, table)
     assert routed.leaves == tuple(leaves(tree))
     for person, leaf in zip(persons(table.frame), routed.leaf.tolist(), strict=True):
         walked = leaf_at(tree, path_of(tree, person))

@@ -13,13 +13,14 @@ import pytest
 import leafgate
 from command_line import leafgate as run
 from entry_points import BASICS, Load, Point, install, module
-from leafgate.api import NOT_STATED, ModelIR, ModelReader, ReaderTexts
+from leafgate.api import NOT_STATED, ModelIR, ModelReader, ReaderTexts, Vocabulary
 from leafgate.api.registry import load_plugins
 from leafgate.console.describe import plugin_lines, plugins_document
 from leafgate.errors import PolicyError, ReleaseError
 from leafgate.ir.node_numbers import NodeNumbers
-from leafgate.models.formats.native import written
-from leafgate.models.reader import is_foreign, read_foreign
+from leafgate.models.reader import is_foreign, read_foreign, read_with_format
+from leafgate_convert import NEUTRAL
+from leafgate_convert.neutral import written
 from sample_model import MODEL, TREE
 from standins import ORIGIN
 
@@ -79,6 +80,8 @@ def test_a_reader_is_listed_and_reads_its_files(monkeypatch: pytest.MonkeyPatch)
         ({"max_bytes": 1.5}, "max_bytes is no whole number from 1 to"),
         ({"texts": frozenset()}, "texts is no function"),
         ({"from_object": "estimator"}, "from_object is no function"),
+        ({"read_with": "words"}, "read_with is no function"),
+        ({"file_format": b"acorn/1"}, "file_format is no text"),
     ],
 )
 def test_a_reader_that_cannot_be_used_is_refused_in_one_line(
@@ -112,7 +115,7 @@ def test_a_file_that_no_reader_knows_names_the_formats_that_are_installed(monkey
     install(monkeypatch, offering(declared()))
     with pytest.raises(ReleaseError, match="of a format that is known here") as caught:
         read_foreign(b"OAK 1\n", "m", load_plugins().readers)
-    assert caught.value.problems[0].hint == "known: leafgate/model/1, acorn"
+    assert caught.value.problems[0].hint == "known: acorn"
 
 
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
@@ -145,7 +148,7 @@ def test_a_broken_reader_refuses_the_file_and_prints_nothing_of_it(changes: dict
 def test_a_reader_that_takes_every_file_for_its_own_takes_no_file_from_others() -> None:
     greedy = declared(name="greedy", sniff=lambda head: True, read=raising)
     assert read_foreign(FILE, "m", (greedy, declared())).format == "acorn"
-    assert read_foreign(written(MODEL), "m", (greedy,)).classes == MODEL.classes
+    assert read_foreign(written(MODEL), "m", (greedy, NEUTRAL)).classes == MODEL.classes
     with pytest.raises(ReleaseError, match="not what its format says"):
         read_foreign(b"OAK", "m", (greedy, declared()))
 
@@ -160,6 +163,26 @@ def test_texts_that_a_reader_does_not_declare_are_not_printed() -> None:
     for texts in (ReaderTexts, raising, lambda: 5):
         model = read_foreign(FILE, "m", (declared(texts=texts),))
         assert (model.format, model.producer) == ("unknown", "a program that is not known here")
+
+
+def test_a_reader_of_files_of_other_readers_models_is_given_the_words_of_all() -> None:
+    def read_box(content: bytes, place: str, known: Vocabulary) -> ModelIR:
+        return replace(MODEL, format="acorn", producer=" ".join(sorted(known.producers & {"acorn", "box", "oak"})))
+
+    box = declared(
+        name="box",
+        read=raising,
+        read_with=read_box,
+        file_format="box/1",
+        texts=lambda: ReaderTexts(producers=frozenset({"Box"})),
+    )
+    other = declared(sniff=lambda head: False)
+    model, file_format = read_with_format(FILE, "m", (box, other))
+    assert (model.format, model.producer, file_format) == ("acorn", "acorn box", "box/1")
+    assert read_with_format(FILE, "m", (declared(),))[1] == "acorn"
+    with pytest.raises(ReleaseError, match="of a format that is known here") as caught:
+        read_foreign(b"OAK", "m", (box, declared()))
+    assert caught.value.problems[0].hint == "known: box/1, acorn"
 
 
 def test_objects_are_read_by_the_reader_that_knows_them(monkeypatch: pytest.MonkeyPatch) -> None:

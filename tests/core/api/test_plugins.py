@@ -9,7 +9,7 @@ import typer
 from entry_points import BASICS, Load, Point, install, module, offering, raising
 from leafgate.api import AtLeast, AttackModel, AuditCheck, CheckContext, CheckFinding, Metric
 from leafgate.api.components import Component
-from leafgate.api.registry import Plugin, load_commands, load_plugins
+from leafgate.api.registry import Plugin, load_commands, load_plugins, offered_by
 from leafgate.console.describe import explanation, plugin_lines, plugins_document
 from leafgate.errors import InconclusiveError, PolicyError
 from leafgate.policy.load import policy_model, policy_of
@@ -229,6 +229,26 @@ def test_an_unknown_name_is_inconclusive_while_a_plugin_is_broken(monkeypatch: p
     assert f"{ORIGIN}: the plugin 'spies' is broken: ImportError: no solver here" in str(caught.value)
     with pytest.raises(PolicyError):
         policy_of(wanted | {"seed": -1}, Path())
+
+
+@pytest.mark.parametrize(("load", "said"), WRONG.values(), ids=WRONG)
+def test_after_a_broken_plugin_others_are_read_as_before(load: Load, said: str) -> None:
+    with pytest.raises((Exception, SystemExit)) as caught:
+        offered_by(load())
+    assert said in f"{caught.type.__name__}: {caught.value}"
+    assert offered_by(module(attack_models=lambda: [Calm]))["offers"] == (Calm,)
+
+
+def test_a_hook_may_read_its_own_plugin() -> None:
+    depth: list[int] = []
+
+    def hook() -> list[type[Component]]:
+        depth.append(len(depth))
+        return [Calm] if len(depth) > 2 else list(offered_by(nested)["offers"])
+
+    nested = module(attack_models=hook)
+    assert offered_by(nested)["offers"] == (Calm,)
+    assert depth == [0, 1, 2]
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from broken_plugins.metrics import Separation
 from leafgate.algorithms.derivable import must_hide, undisclosed_reads
 from leafgate.api import GroupBelief, MechanismBelief, Membership, MembershipBelief, ScoringContext, UnreadableError
 from leafgate.api.context import Observation
@@ -15,7 +16,7 @@ from leafgate.api.metrics import AtLeast
 from leafgate.errors import LeafgateError
 from leafgate.testing.sandbox import canonical_text
 from leafgate.testing.scenarios import unchanged
-from leafgate.testing.scenarios.contexts import people_case
+from leafgate.testing.scenarios.contexts import candidates_case, people_case
 
 SECRET = "illness"
 POSTERIOR, PRIOR, COMPOSITION, OVERALL, TRUTH, MEMBERSHIP = Observation
@@ -133,3 +134,13 @@ def test_a_belief_is_read_as_the_type_that_it_is() -> None:
         case.require_belief(MechanismBelief)
     with pytest.raises(UnreadableError, match="no candidates"):
         assert case.membership
+
+
+@pytest.mark.parametrize(("sensitivity", "hidden"), [(0.0, True), (0.01, False)])
+def test_a_score_of_candidates_is_hidden_unless_it_states_how_far_one_of_them_moves_it(
+    sensitivity: float, hidden: bool
+) -> None:
+    case, metric = candidates_case("everything"), Separation(at_most=1)
+    metric.score(case)
+    assert Observation.MEMBERSHIP in case.observed
+    assert must_hide(metric, case, None, sensitivity) is hidden

@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 import leafgate as gate
 from command_line import leafgate
 from leafgate.errors import ReleaseError
-from leafgate.models.formats.native import written
+from leafgate_convert.neutral import written
 from leafgate_convert.scrub import minimise
 from pmml_of import pmml_of
 from sklearn_zoo import skops_bytes

@@ -89,6 +89,10 @@ def worst(**group: Any) -> dict[str, Any]:
     return {"worst": [{"people": PeopleCount(5), **group}]}
 
 
+def curve(rates: list[float]) -> dict[str, list[float]]:
+    return dict.fromkeys(("fpr", "tpr", "low", "high"), rates)
+
+
 NO_EVIDENCE: dict[str, dict[str, Any]] = {
     "a path that is no text": worst(path=AuditorOnly(5)),
     "true values that are no counts": worst(true=AuditorOnly({"flu": "many"})),
@@ -99,6 +103,12 @@ NO_EVIDENCE: dict[str, dict[str, Any]] = {
     "a switch for a count": {"most": PeopleCount(True)},
     "disclosures that are no list": {"discloses": 5},
     "disclosures of an unknown severity": {"discloses": [{"severity": "x", "says": "y"}]},
+    "a curve for everybody": {"roc": curve([0.0, 1.0])},
+    "a curve without ends": {"roc": AuditorOnly({"fpr": [0.0, 1.0], "tpr": [0.0, 1.0]})},
+    "a curve of one point": {"roc": AuditorOnly(curve([1.0]))},
+    "a curve of no rates": {"roc": AuditorOnly(curve([0.0, 2.0]))},
+    "a curve that runs back": {"roc": AuditorOnly(curve([1.0, 0.5]))},
+    "a curve with fewer rates": {"roc": AuditorOnly({"fpr": [0, 1], "tpr": [0, 1], "low": [0, 1], "high": [1]})},
 }
 
 

@@ -20,8 +20,8 @@ from installed_readers import is_foreign, read_foreign
 from leafgate.errors import ReleaseError
 from leafgate.ir.features import ArithmeticStep, CategoryCodes, MissingIndicator, Numeric, Unresolved
 from leafgate.ir.model import SIZES_DISCLOSURE, ModelIR
-from leafgate.models.formats.native import written
 from leafgate.models.reader import read_bounded
+from leafgate_convert.neutral import written
 from patience import ends_soon
 from sample_model import MODEL, TREE
 

@@ -41,6 +41,7 @@ def test_a_policy_reads_as_it_is_written(tmp_path: Path) -> None:
         ({"build.measur": "gini"}, "build.measur", "unknown key", "did you mean 'measure'?"),
         ({"metrics.0.avrage": True}, "metrics[0].avrage", "unknown key", "did you mean 'average'?"),
         ({"build.confidence": 2}, "build.confidence", "less than or equal to 0.5", ""),
+        ({"build.publish": {}}, "build.publish", "unknown key", "write `publish` at the top level of the policy"),
         ({"build.zzz": 1}, "build.zzz", "unknown key", "known: use, k, measure"),
         ({"build.k": 0}, "build.k", "greater than or equal to 1", ""),
         ({"build.k": "3"}, "build.k", "valid integer", ""),

@@ -18,10 +18,10 @@ from leafgate.disclosure.stored import parse_report
 from leafgate.errors import PolicyError, ReleaseError, ReportError
 from leafgate.io.json import canonical, readable
 from leafgate.models import load as fitting
-from leafgate.models.formats.native import written
 from leafgate.models.reader import read_bounded
 from leafgate.policy.waivers import Waiver, waivers_sha256
 from leafgate.session.run import Session, open_session
+from leafgate_convert.neutral import written
 from reports import view
 from sample_model import MODEL
 

@@ -26,9 +26,9 @@ from leafgate.ir.model import LEAF, RATIOS_DISCLOSURE, ModelIR, TreeIR
 from leafgate.models.exposure.categories import without_declared
 from leafgate.models.exposure.shares import _fewest as fewest_people
 from leafgate.models.exposure.shares import identifiable_rows
-from leafgate.models.formats.native import written
 from leafgate.types.schema import Schema
 from leafgate_convert.equivalence import unproved, with_unproved
+from leafgate_convert.neutral import written
 from leafgate_convert.rounding import largest_change, rounded, same_labels
 from leafgate_convert.sampling import random_cells, rows_of
 from leafgate_convert.scrub import (

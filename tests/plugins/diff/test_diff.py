@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,7 +21,7 @@ from leafgate.policy.load import load_policy, policy_of
 from leafgate.policy.sources import PolicyDocument
 from leafgate.policy.strictness import compare_policies
 from leafgate.session.run import Session, open_session
-from leafgate_diff.policies import expected_outcomes
+from leafgate_diff.policies import changes_of, expected_outcomes
 from leafgate_diff.reports import moved
 from survey import policy, survey
 
@@ -440,3 +441,43 @@ def test_a_range_holds_as_far_as_it_is_told(document: Any, direction: Any, limit
 def test_a_share_of_two_ranges_is_as_wide_as_it_may_be() -> None:
     found = share_range({"from": 10, "to": 19}, {"from": 20, "to": 29})
     assert found == Range(10 / 29, 19 / 20)
+
+
+MEMBERSHIP = {"use": "membership_auc", "at_most": 0.7}
+GUESSED: dict[str, Any] = {
+    "attacks": [{"use": "loss_threshold"}, {"use": "linking"}],
+    "metrics": [MEMBERSHIP, {"use": "k_anonymity", "at_least": 1}],
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "passed", "outcome"),
+    [
+        ({}, True, "still passes"),
+        ({}, False, "still fails"),
+        ({}, None, "cannot tell"),
+        ({"metrics.0.at_most": 0.8}, True, "still passes"),
+        ({"metrics.0.at_most": 0.65}, True, "cannot tell"),  # would it see a planted leak of this size?
+        ({"metrics.0.at_most": 0.5}, True, "would fail"),
+        ({"metrics.0.at_most": 0.7}, False, "still fails"),
+        ({"metrics.0.at_most": 0.65}, False, "still fails"),
+        ({"metrics": [MEMBERSHIP]}, True, "still passes"),
+        ({"metrics": [*GUESSED["metrics"], MEMBERSHIP | {"name": "again"}]}, True, "cannot tell"),
+        ({"metrics.0.of": "loss_threshold"}, True, "cannot tell"),
+        ({"attacks": [*GUESSED["attacks"], {"use": "maxent"}]}, True, "still passes"),
+        ({"attacks": [*GUESSED["attacks"], {"use": "loss_threshold", "name": "b"}]}, True, "cannot tell"),
+        ({"metrics.0.group": "everybody"}, True, "cannot tell"),
+    ],
+)
+def test_limits_on_membership_are_foreseen_where_power_and_comparisons_stay(
+    tmp_path: Path, stored: dict[str, dict[str, Any]], changes: dict[str, Any], passed: bool | None, outcome: str
+) -> None:
+    evidence = {"judged_by": "interval", "interval": {"low": 0.55, "high": 0.62}}
+    finding = stored["auditor"]["findings"][0] | {
+        **{"id": "membership_auc@loss_threshold", "metric": "membership_auc", "attack": "loss_threshold"},
+        **{"secret": None, "value": 0.6, "passed": passed, "evidence": evidence, "limit": {"at_most": 0.7}},
+    }
+    _, after, differences = changes_of(*pair(tmp_path, deepcopy(GUESSED) | changes, deepcopy(GUESSED)))
+    report = stored["auditor"] | {"findings": [finding]}
+    found = {one.finding: one.outcome for one in expected_outcomes(report, after, differences)}
+    assert found["membership_auc@loss_threshold"] == outcome

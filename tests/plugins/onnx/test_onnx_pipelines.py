@@ -22,12 +22,12 @@ from leafgate.algorithms.prediction import predict
 from leafgate.algorithms.routing import route
 from leafgate.errors import ReleaseError
 from leafgate.ir.model import ModelIR
-from leafgate.models.formats.native import written
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.types.release import Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table, make_table, typed_column
 from leafgate.types.tree import CategoricalSplit, NumericSplit
+from leafgate_convert.neutral import written
 from onnx_pipelines import PIPELINES, answers, document_of, session, tree, with_texts
 from random_tables import categorical, numeric
 from sklearn_pipelines import as_frame, people

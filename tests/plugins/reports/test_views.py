@@ -20,6 +20,7 @@ from command_line import leafgate
 from leafgate.disclosure.text import finding_alarm, summary
 from leafgate.io.json import readable
 from leafgate_reports.common import findings_by_urgency
+from leafgate_reports.svg_roc import FLOOR, LEFT, RIGHT, TOP, roc_figure
 from reports import FILES, HOSTILE, audited, renamed, view
 from survey import ALLOWED, survey, write_policy
 
@@ -407,3 +408,46 @@ def test_a_histogram_ends_at_the_smallest_cell_where_all_groups_are_smaller(tmp_
     document = json.loads((tmp_path / "out" / "report.json").read_bytes())
     document["findings"][0]["distribution"] = [{"from": 2.0, "to": 10, "people": 24, "past": False}]
     assert "How protection is spread over people" in Seen(view(document, "html")).text
+
+
+ROC = {"fpr": [0.001, 0.1, 1.0], "tpr": [0.0, 0.5, 1.0], "low": [0.0, 0.2, 1.0], "high": [0.01, 0.7, 1.0]}
+
+
+def with_curves(tmp_path: Path, *attacks: str) -> dict[str, Any]:
+    report = audited(tmp_path, {})
+    finding = report["findings"][0]
+    curves = [
+        finding | {"id": f"auc@{attack}", "attack": attack, "evidence": finding["evidence"] | {"roc": ROC}}
+        for attack in attacks
+    ]
+    return report | {"findings": [*report["findings"], *curves]}
+
+
+def test_a_page_draws_the_curve_of_each_attack_once(tmp_path: Path) -> None:
+    page = view(with_curves(tmp_path, "a", "b", "a"), "html").decode()
+    assert page.count('class="band"') == page.count('class="curve"') == 2
+    assert "ROC curve of auc@a" in page
+    assert "Whom the attacks find in the table" in page
+
+
+def test_a_page_without_curves_has_no_section_of_them(tmp_path: Path) -> None:
+    assert "Whom the attacks find" not in view(audited(tmp_path, {}), "html").decode()
+
+
+def test_a_curve_lies_on_logarithmic_axes_within_its_band() -> None:
+    """Three decades: a tenth of all lies two thirds along the axis, and nobody on the axis itself."""
+    figure = roc_figure("auc@a", ROC)
+    assert [words for _, words in figure.x_ticks] == ["0.1 %", "1 %", "10 %", "100 %"]
+    assert figure.curve == f"M{LEFT} {FLOOR}L{LEFT + (RIGHT - LEFT) * 2 / 3:.1f} 34.1L{RIGHT} {TOP}"
+    places = [tuple(map(float, point.split())) for point in figure.band.strip("MZ").split("L")]
+    assert len(places) == 6
+    assert places[0][0] == places[-1][0] == LEFT
+    assert figure.chance == f"M{LEFT} {FLOOR}L{RIGHT} {TOP}"
+
+
+@pytest.mark.parametrize("fpr", [[0.0, 1.0], [0.0, 0.0], [1e-300, 1.0], [1.0, 1.0]])
+def test_odd_curves_stay_within_the_figure(fpr: list[float]) -> None:
+    figure = roc_figure("auc@a", {"fpr": fpr, "tpr": [0.0, 1.0], "low": [0.0, 0.0], "high": [1.0, 1.0]})
+    places = [tuple(map(float, point.split())) for point in figure.band.strip("MZ").split("L")]
+    assert all(LEFT <= x <= RIGHT and TOP <= y <= FLOOR for x, y in places)
+    assert len(figure.x_ticks) <= 7

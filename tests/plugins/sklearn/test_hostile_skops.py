@@ -13,7 +13,7 @@ from installed_readers import read_foreign
 from leafgate.bounded.objects import ObjectView
 from leafgate.errors import ReleaseError
 from leafgate.ir.features import CategoryCodes
-from leafgate.models.formats.native import written
+from leafgate_convert.neutral import written
 from leafgate_sklearn.feature import raw
 from leafgate_sklearn.pipeline import transformed
 from patience import ends_soon

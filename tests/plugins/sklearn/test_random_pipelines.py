@@ -21,8 +21,8 @@ from installed_readers import read_foreign
 from leafgate.algorithms.prediction import predict
 from leafgate.errors import ReleaseError
 from leafgate.ir.model import ModelIR
-from leafgate.models.formats.native import written
 from leafgate.models.lowering.release import lower_model
+from leafgate_convert.neutral import written
 from random_pipelines import (
     CODES,
     NUMBERS,

@@ -25,7 +25,7 @@ import leafgate
 from installed_readers import read_foreign
 from leafgate.errors import ReleaseError
 from leafgate.ir.model import LEAF, ModelIR
-from leafgate.models.formats.native import written
+from leafgate_convert.neutral import written
 from leafgate_convert.scrub import leaves_of, predicted, votes
 from sklearn_pipelines import PIPELINES, as_frame, people
 from sklearn_zoo import CLASSIFIERS, GAPLESS, REGRESSORS, Rows, answers, at_the_edges, fitted, rows, skops_bytes

@@ -13,7 +13,7 @@ from pydantic import PrivateAttr
 from leafgate.api.components import AttackModel
 from leafgate.errors import InconclusiveError
 from leafgate.types.adversary import AdversaryKnowledge, PredictionOracle
-from leafgate.types.belief import MembershipBelief, SecretBelief
+from leafgate.types.belief import MembershipBelief, PlantedLeak, SecretBelief
 from leafgate.types.release import Release
 
 if TYPE_CHECKING:
@@ -475,6 +475,47 @@ class ExcludesMembers(ByScores):
         return [MembershipBelief(scores, excluded=scores > 0)]
 
 
+class SeesNoPlantedLeak(ByScores):
+    """Repeats itself on planted leaks, and scores everybody by chance there."""
+
+    def believed(
+        self, scores: np.ndarray, source: Release | PredictionOracle, known: AdversaryKnowledge
+    ) -> Sequence[MembershipBelief]:
+        assert known.candidates is not None
+        members, others = known.candidates.in_table, known.candidates.not_in_table
+
+        def planted(share: float, repeat: int) -> PlantedLeak:
+            return self.repeated(members, others, share, repeat)
+
+        return [MembershipBelief(scores, planted=planted)]
+
+    def repeated(self, members: int, others: int, share: float, repeat: int) -> PlantedLeak:
+        """The scores where so many leak."""
+        import numpy as np
+
+        rng = np.random.default_rng(repeat)
+        return PlantedLeak(rng.random(members + others), np.arange(members + others) < members)
+
+
+class PlantsOnMembersAlone(SeesNoPlantedLeak):
+    """Scores members on planted leaks, and nobody else."""
+
+    def repeated(self, members: int, others: int, share: float, repeat: int) -> PlantedLeak:
+        import numpy as np
+
+        return PlantedLeak(np.ones(members), np.ones(members, dtype=bool))
+
+
+class PlantsByTheClock(SeesNoPlantedLeak):
+    """Sees planted leaks, otherwise each time."""
+
+    def repeated(self, members: int, others: int, share: float, repeat: int) -> PlantedLeak:
+        import numpy as np
+
+        inside, rng = np.arange(members + others) < members, np.random.default_rng()
+        return PlantedLeak(rng.random(members + others) + 2 * share * inside, inside)
+
+
 class LooksBehindTheOracle(ByScores):
     """Finds the release among what the oracle's functions remember, and counts its trees."""
 
@@ -520,6 +561,9 @@ BROKEN_ATTACKS: tuple[tuple[AttackModel, str], ...] = (
     (ByNameOfClass(), "any_label_order"),
     (NoMemory(), "catches_a_leak"),
     (ExcludesMembers(), "catches_a_leak"),
+    (SeesNoPlantedLeak(), "sees_planted_leaks"),
+    (PlantsOnMembersAlone(), "sees_planted_leaks"),
+    (PlantsByTheClock(), "sees_planted_leaks"),
     (ExcludesByNoise(), "takes_noise_for_noise"),
     (LooksBehindTheOracle(), "asks_the_oracle_alone"),
     (Blind(), "catches_a_leak"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from leafgate.api.context import ScoringContext
@@ -334,6 +335,14 @@ class SeparatesNobody(Separation):
         return Score(float(case.require_belief(MembershipBelief).scores.max() * 0))
 
 
+class FlagsWithoutWords(Separation):
+    """Says that it has seen too little, and not what."""
+
+    def score(self, case: ScoringContext) -> Score:
+        words: Any = True
+        return replace(super().score(case), insufficient=words)
+
+
 class CountsCandidates(Separation):
     """Lets everybody read how many candidates there are."""
 
@@ -395,6 +404,7 @@ BROKEN_METRICS: tuple[tuple[Metric, str], ...] = (
     (Elsewhere(at_least=0), "scores"),
     (Unmeasured(at_least=0), "scores"),
     (SeparatesNobody(at_most=0), "sees_a_leak"),
+    (FlagsWithoutWords(at_most=0), "scores"),
     (CountsCandidates(at_most=0), "tells_nobody"),
     (CountsAttempts(at_most=0), "sees_a_leak"),
     (ComparesWithClaim(at_most=0), "errs_in_words"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import pickle
 import sys
@@ -30,6 +31,7 @@ from leafgate.api import (
 from leafgate.testing import KnownModel
 
 COUNTS = FileDisclosure("counts", "high", "how many people of each class are at the leaves", "counts")
+SETTINGS = FileDisclosure("settings", "low", "how the oak was told to grow")
 FILE = b"""{"oak": 1, "columns": ["age"], "classes": ["low", "high"], "gain": 0.25,
 "tree": {"column": 0, "at": 37.5, "yes": {"people": [6, 1]}, "no": {"people": [1, 4]}}}"""
 AGE = Column("age", frozenset({"quasi_identifier"}), bounds=(0, 99))
@@ -159,6 +161,15 @@ def labels_alone(content: bytes, place: str) -> ModelIR:
     )
 
 
+def speaks_of_settings_alone(content: bytes, place: str) -> ModelIR:
+    """Reads labels, the first where a leaf has no people, and states settings in place of the people."""
+    document = parse_bounded_json(content, place)
+    for leaf in (document["tree"]["yes"], document["tree"]["no"]):
+        leaf.setdefault("people", [1, 0])
+    model = labels_alone(json.dumps(document).encode(), place)
+    return replace(model, discloses=(SETTINGS, *model.discloses))
+
+
 def quotes_keys(content: bytes, place: str) -> ModelIR:
     document = parse_bounded_json(content, place)
     if "planted" in document:
@@ -230,6 +241,7 @@ BROKEN_READERS = {
     "names another program": (_reading(names_another_program), "declares_its_texts"),
     "ignores unknown keys": (_reading(reads_what_it_knows), "finds_planted_content"),
     "drops counts": (_reading(labels_alone), "accounts_for_numbers"),
+    "hides counts behind its settings": (_reading(speaks_of_settings_alone), "accounts_for_numbers"),
     "quotes the file in errors": (_reading(quotes_keys), "prints_nothing_of_the_file"),
     "quotes the file in disclosures": (_reading(quotes_keys_in_disclosures), "prints_nothing_of_the_file"),
     "allocates what the file says": (_reading(allocates_what_the_file_says), "withstands_damage"),

@@ -19,11 +19,14 @@ from leafgate.ir.features import (
     Feature,
     MissingIndicator,
     Numeric,
+    OneHot,
     Origin,
     Unresolved,
     after_steps,
     known_by,
 )
+from leafgate.ir.model import ModelIR
+from leafgate.types.release import FeatureEncoding
 from leafgate.types.schema import Column, Schema
 
 See = Callable[[float], float]
@@ -286,3 +289,61 @@ def class_values(classes: Sequence[str], encoding: Encoding | None, target: Colu
             remedy=f"say which number is which: `build: {{encoding: {{{target.name}: {{codes: ...}}}}}}`",
         )
     return tuple(name for name in named if name is not None)
+
+
+MAX_UNASKED = 2_000
+"""Of so many features that no tree asks about the columns are looked up; each is compared with all names."""
+
+
+def column_encodings(
+    model: ModelIR, asked: Mapping[int, Origin], categories: Collection[str], schema: Schema
+) -> dict[str, FeatureEncoding]:
+    """How each column became the features of a model, in the order of the features.
+
+    Args:
+        model: the model as its file gives it.
+        asked: the resolved origins of the features that some tree asks about, by their numbers.
+        categories: the names of the features that the library itself took for categories.
+        schema: the policy's columns.
+
+    Returns:
+        By the names of columns; features whose column is not known, or is none that a tree may ask about, are left out.
+
+    Departure: an encoder that drops a value, or groups rare ones, counts as one that keeps each.
+    """
+    declared = model.origins or (None,) * len(model.features)
+    origins, unasked = dict(asked), 0
+    for number, name in enumerate(model.features):
+        if number not in origins and unasked < MAX_UNASKED:
+            unasked += 1
+            origins[number] = declared[number] or _from_name(name, schema)
+    found: dict[str, list[int]] = {}
+    for number in sorted(origins):
+        if not isinstance(origins[number], Unresolved):
+            found.setdefault(origins[number].column, []).append(number)
+    return {
+        column.name: "category"
+        if not column.numeric and any(model.features[number] in categories for number in numbers)
+        else _kind_of(column, [origins[number] for number in numbers])
+        for column, numbers in ((schema[name], numbers) for name, numbers in found.items() if name in schema)
+        if column in schema.features
+    }
+
+
+def _kind_of(column: Column, origins: Sequence[Origin]) -> FeatureEncoding:
+    """The encoding of one column, from the origins of its features."""
+    if column.numeric:
+        return "number"
+    coded = [origin for origin in origins if isinstance(origin, CategoryCodes)]
+    numbers = {value: _as_number(value) for value in column.values or ()}
+    if not coded:
+        return "number" if all(map(math.isfinite, numbers.values())) else "one_hot"
+    if len(origins) == 1 and len(column.domain) == 2:
+        return "codes"
+    if len(origins) > 1 or isinstance(coded[0].codes, OneHot) or _is_dummy(coded[0]):
+        return "one_hot"
+    return "number" if coded[0].codes == numbers else "codes"
+
+
+def _is_dummy(origin: CategoryCodes) -> bool:
+    return len(origin.codes) == 1 and origin.otherwise == 0.0

@@ -15,7 +15,7 @@ from leafgate.io.release_codec import LoadedRelease
 from leafgate.ir.features import Feature, Origin
 from leafgate.ir.model import LEAF, ModelIR, TreeIR, topological_order
 from leafgate.models.exposure.categories import lists_of_people, names_of_people
-from leafgate.models.lowering.encoding import Encoding, class_values, names_of, origins_of, plainly
+from leafgate.models.lowering.encoding import Encoding, class_values, column_encodings, names_of, origins_of, plainly
 from leafgate.models.lowering.tests import Split, lower_split
 from leafgate.types.release import FileDisclosure, ModelFile, Publish, Release
 from leafgate.types.schema import Column, Schema
@@ -81,7 +81,11 @@ def lower_model(
         file=file,
     )
     numbers = FileNumbers(tuple(of_tree for _, of_tree in translated), values, model.hessians, model.sampling)
-    return LoadedRelease(release, node_numbers=numbers, learner=model.learner)
+    learner = model.learner
+    if learner is not None and not learner.encoding:
+        categories = learner.categories | {feature.name for feature in features.values() if feature.sets}
+        learner = replace(learner, encoding=column_encodings(model, origins, categories, schema))
+    return LoadedRelease(release, node_numbers=numbers, learner=learner)
 
 
 def _check_numbers(model: ModelIR, target: Column, place: str) -> None:

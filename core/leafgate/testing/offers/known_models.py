@@ -7,7 +7,8 @@ import json
 import random
 import re
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,6 +83,51 @@ def with_changed_numbers(content: bytes) -> Iterator[tuple[str, bytes]]:
         yield f"the number at byte {found.start()}", content[: found.start()] + other + content[found.end() :]
 
 
+def numbers_by_key(content: bytes) -> Mapping[str, int]:
+    """How many numbers stand under each key of the objects of a JSON file, in lists too; of other files nothing."""
+    document = _json(_text(content) or "")
+    found: Counter[str] = Counter()
+    for path in _objects(document):
+        for key, value in _at(document, path).items():
+            found[key] += len(_numbers(value))
+    return found
+
+
+def with_changed_key(content: bytes, key: str) -> bytes:
+    """The JSON file with another number for each that stands under the key, in any object."""
+    document = json.loads(content)
+    for path in list(_objects(document)):
+        here = _at(document, path)
+        if key in here:
+            here[key] = _with_other_numbers(here[key])
+    return json.dumps(document).encode()
+
+
+def without_keys(content: bytes, keys: Collection[str]) -> bytes:
+    """The JSON file without these keys of its objects."""
+    document = _json(_text(content) or "")
+    if document is None:
+        return content
+    for path in reversed(list(_objects(document))):
+        here = _at(document, path)
+        for key in [key for key in here if key in keys and _numbers(here[key])]:
+            del here[key]
+    return json.dumps(document).encode()
+
+
+def _numbers(value: Any) -> list[float]:
+    """The numbers of a value that is one, or a list of them, however deep; none of objects."""
+    if isinstance(value, list):
+        return [number for each in value for number in _numbers(each)]
+    return [value] if isinstance(value, int | float) and not isinstance(value, bool) else []
+
+
+def _with_other_numbers(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_with_other_numbers(each) for each in value]
+    return 2 * value + 1 if _numbers(value) else value
+
+
 def damaged(content: bytes) -> Iterator[tuple[str, bytes]]:
     """Copies that are cut off, have other bytes, huge numbers, or are nested deeply; always the same ones."""
     chance = random.Random(7319)  # noqa: S311  the same files every time
@@ -145,11 +191,14 @@ def _objects(document: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, .
 
 def _with_key(text: str, path: tuple[Any, ...]) -> bytes:
     document = json.loads(text)
-    here = document
-    for key in path:
-        here = here[key]
-    here["planted"] = [PLANTED_TEXT, PLANTED_NUMBER]
+    _at(document, path)["planted"] = [PLANTED_TEXT, PLANTED_NUMBER]
     return json.dumps(document).encode()
+
+
+def _at(document: Any, path: tuple[Any, ...]) -> Any:
+    for key in path:
+        document = document[key]
+    return document
 
 
 def _place(path: tuple[Any, ...]) -> str:

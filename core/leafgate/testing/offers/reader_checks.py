@@ -20,7 +20,6 @@ from leafgate.algorithms.prediction import predict, predicted_numbers
 from leafgate.api.model_readers import HEAD, ModelReader, ReaderTexts, mistakes
 from leafgate.errors import ReleaseError
 from leafgate.ir.model import ModelIR
-from leafgate.models.formats.native import FORMAT as NEUTRAL
 from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import is_pickle, read_foreign
 from leafgate.testing.check import DoesNotApply, NonConformance, raising_line
@@ -29,8 +28,11 @@ from leafgate.testing.offers.known_models import (
     PLANTED_TEXT,
     KnownModel,
     damaged,
+    numbers_by_key,
     with_added_content,
+    with_changed_key,
     with_changed_numbers,
+    without_keys,
 )
 from leafgate.types.release import NOT_STATED
 from leafgate.types.table import Table, typed_column
@@ -44,7 +46,7 @@ MAX_MEMORY, MEMORY_PER_BYTE = 64 * 2**20, 400
 OTHERS: Mapping[str, bytes] = {
     "an empty file": b"",
     "a table": b"age,sex,income\n37,f,low\n52,m,high\n",
-    "a neutral file": f'{{"format":"{NEUTRAL}",'.encode(),
+    "a neutral file": b'{"format":"leafgate/model/1",',
     "a release file": b'{\n "format": "leafgate/release/1",',
     "an empty object": b"{}",
     "XGBoost's JSON": b'{"learner":{"attributes":{},"feature_names":["age"]',
@@ -253,9 +255,13 @@ def finds_planted_content(subject: ReaderSubject) -> None:
 
 
 def accounts_for_numbers(subject: ReaderSubject) -> None:
-    """Where numbers of a file can change and nothing of the model does, some disclosure speaks of more than leaves."""
+    """Where numbers of a file can change and nothing of the model does, some disclosure speaks of more than leaves.
+
+    In JSON the numbers of nodes must be what it speaks of: with them it is there, and without them it is not.
+    """
     for known, model in subject.models:
         if {item.kind for item in model.discloses} - OF_PREDICTIONS:
+            _require_disclosures_of_nodes(subject, known, model)
             continue
         before = _canonical(model)
         for what, content in with_changed_numbers(known.content):
@@ -265,6 +271,32 @@ def accounts_for_numbers(subject: ReaderSubject) -> None:
                     f"{what} of {known.name} is read by nobody, and no disclosure speaks of it",
                     "read it (`TreeIR.counts`, `numbers`), or state in `discloses` what it tells",
                 )
+
+
+def _require_disclosures_of_nodes(subject: ReaderSubject, known: KnownModel, model: ModelIR) -> None:
+    """NonConformance where numbers under one key of nodes are read by nobody, and no disclosure depends on them.
+
+    Each such key is tried without the others, because one disclosure may speak of several. Where the reader refuses a
+    file without them, nothing can be said.
+    """
+    before, content = _canonical(model), known.content
+    nodes = sum(int((tree.feature < 0).sum()) for tree in model.trees)
+    forgotten = {
+        key
+        for key, numbers in numbers_by_key(content).items()
+        if numbers >= nodes and _canonical(subject.outcome(with_changed_key(content, key))) == before
+    }
+    bare = subject.outcome(without_keys(content, forgotten))
+    if not isinstance(bare, ModelIR):
+        return
+    for key in sorted(forgotten):
+        alone = subject.outcome(without_keys(content, forgotten - {key}))
+        if isinstance(alone, ModelIR) and set(alone.discloses) == set(bare.discloses):
+            raise NonConformance(
+                f"the numbers under {key!r} of {known.name} are read by nobody, and what it discloses is the same "
+                "without them",
+                "read them (`TreeIR.counts`, `numbers`), or state in `discloses` what they tell, where they are there",
+            )
 
 
 def prints_nothing_of_the_file(subject: ReaderSubject) -> None:

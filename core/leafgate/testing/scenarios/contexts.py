@@ -16,7 +16,15 @@ from leafgate.engine.validation import records_of_cells
 from leafgate.testing.scenarios import MEMBERS, SETTINGS, Instance, Scenario, unchanged
 from leafgate.testing.scenarios.tables import OLDEST, written_out
 from leafgate.types.adversary import AdversaryKnowledge, limit_knowledge
-from leafgate.types.belief import Belief, CellBelief, GroupBelief, MechanismBelief, MembershipBelief, SecretBelief
+from leafgate.types.belief import (
+    Belief,
+    CellBelief,
+    GroupBelief,
+    MechanismBelief,
+    MembershipBelief,
+    PlantedLeak,
+    SecretBelief,
+)
 from leafgate.types.release import Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table, typed_column
@@ -33,6 +41,8 @@ NOISE = next(setting for setting in SETTINGS if setting.name == "noise on number
 MECHANISM = next(setting for setting in SETTINGS if setting.mechanism is not None)
 EPSILON_SHOWN = 3.0
 """The epsilon that runs show where everything is learned of the mechanism: more than is claimed."""
+SURE_ODDS = 1e6
+"""The odds of somebody of whom an attack is sure."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +124,10 @@ def groups_case(learned: Learned, change: Change = unchanged) -> ScoringContext:
 
 
 def candidates_case(learned: Learned, change: Change = unchanged) -> ScoringContext:
-    """Of who is in the table: nothing, so that all candidates score alike; half of it; or all, with exclusions."""
+    """Of who is in the table: nothing, so that all candidates score alike; half of it; or all, with exclusions.
+
+    The attack is sure of those of whom it learned, and sees leaks that are planted.
+    """
     world = MEMBERS.world(change)
     candidates, membership = world.drawn
     known = limit_knowledge(replace(world.known, candidates=candidates), frozenset({"candidates"}))
@@ -124,7 +137,15 @@ def candidates_case(learned: Learned, change: Change = unchanged) -> ScoringCont
     )
     scores = np.where(known_of, inside, 0.5)
     excluded = known_of & ~membership.in_table & ~membership.identical
-    belief = MembershipBelief(scores, p_values=1 - scores, excluded=excluded)
+    odds = np.where(known_of, SURE_ODDS ** (2 * inside - 1), 1.0)
+
+    def planted(share: float, repeat: int) -> PlantedLeak:
+        rng = np.random.default_rng([repeat, round(share * len(inside))])
+        members = rng.permutation(membership.in_table)
+        leaks = members & (rng.permutation(len(members)) < share * len(members))
+        return PlantedLeak(rng.random(len(members)) + leaks, members, odds=SURE_ODDS**leaks)
+
+    belief = MembershipBelief(scores, p_values=1 - scores, excluded=excluded, odds=odds, planted=planted)
     return ScoringContext(world.table, world.table, world.release, known, belief, _membership=membership)
 
 

@@ -21,7 +21,7 @@ from leafgate.models.exposure.scores import (
     _laws,
     counts_recoverable_from_scores,
 )
-from leafgate.models.formats.native import written
+from leafgate_convert.neutral import written
 from leafgate_convert.scrub import minimise
 
 RNG = np.random.default_rng(0)

@@ -19,7 +19,7 @@ from installed_readers import READERS, read_foreign
 from leafgate.errors import ReleaseError
 from leafgate.io.release_codec import KINDS, OWN_TEXTS
 from leafgate.ir.unread import ContentField, ContentKind, has_known_words, text_size
-from leafgate.models.formats.native import written
+from leafgate_convert.neutral import written
 from leafgate_convert.scrub import minimise as scrubbed_model
 
 MARK = "Jane Smith=ill"

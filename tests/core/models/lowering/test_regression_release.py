@@ -28,13 +28,13 @@ from leafgate.api import SecretBelief
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import ReleaseError
 from leafgate.io.release_codec import read_release, serialize
-from leafgate.models.formats.native import written
 from leafgate.models.lowering.release import lower_model
 from leafgate.types import schema as bins
 from leafgate.types.release import Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table
 from leafgate.types.tree import Leaf, Node, NumericSplit, map_leaves
+from leafgate_convert.neutral import written
 from leafgate_convert.scrub import minimise
 from leafgate_linking.components import Linking
 from sklearn_zoo import skops_bytes

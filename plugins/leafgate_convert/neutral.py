@@ -9,40 +9,50 @@ from typing import Any, get_args
 
 import numpy as np
 
-from leafgate.bounded.json import parse_bounded_json
-from leafgate.errors import ReleaseError
-from leafgate.io.json import are_numbers, are_texts, canonical, is_number, list_at, object_at, one_of, refuse_unknown
-from leafgate.io.release_codec import read_disclosure
-from leafgate.ir.arrays import refuse_many_categories
-from leafgate.ir.features import (
+from leafgate.api import (
+    COUNTS_DISCLOSURE,
+    LEAF,
+    LEARNER_SETTINGS,
+    NO_SAMPLING,
+    RATIOS_DISCLOSURE,
+    SIZES_DISCLOSURE,
     ArithmeticStep,
     CategoryCodes,
+    Combine,
+    Counted,
+    FileDisclosure,
+    Floats,
+    LeafValueKind,
+    LearnerSetting,
     LookupPrecision,
     MissingIndicator,
+    ModelIR,
     Numeric,
     OneHot,
     Operation,
     Origin,
-    Unresolved,
-)
-from leafgate.ir.model import (
-    COUNTS_DISCLOSURE,
-    LEAF,
-    LEARNER_SETTINGS,
-    RATIOS_DISCLOSURE,
-    SIZES_DISCLOSURE,
-    Floats,
-    LeafValueKind,
-    LearnerSetting,
-    ModelIR,
+    ReleaseError,
+    Sampling,
     TreeIR,
+    Unresolved,
+    Vocabulary,
+    parse_bounded_json,
+    refuse_many_categories,
 )
-from leafgate.ir.node_numbers import NO_SAMPLING, Sampling
-from leafgate.models.formats.native_unread import NO_WORDS, Vocabulary, known_reason, unread_content
-from leafgate.types.release import Combine, Counted, FileDisclosure
+from leafgate.app import (
+    are_numbers,
+    are_texts,
+    canonical,
+    is_number,
+    list_at,
+    object_at,
+    one_of,
+    read_disclosure,
+    refuse_unknown,
+)
+from leafgate_convert import FORMAT
+from leafgate_convert.unread import known_reason, unread_content
 
-FORMAT = "leafgate/model/1"
-MAX_BYTES = 512 * 2**20
 ORIGIN_KEYS = {"otherwise": "other", "lookup_precision": "seen", "fill_value": "stand_in"}
 """Fields of origins whose key in the file is another word."""
 KEYS = ("format", "from", "producer", "features", "origins", "classes", "says", "combine", "base", "counted")
@@ -50,10 +60,6 @@ SOMETIMES = ("untold_missing", "untold_of", "settings", "groups", "sampling")
 TREE_KEYS = ("feature", "threshold", "low", "high", "says", "strict", "float32", "missing_low", "subsets")
 NUMBERS = ("counts", "size")
 ORIGINS = {"number": Numeric, "coded": CategoryCodes, "absent": MissingIndicator, "unknown": Unresolved}
-
-
-def sniff(head: bytes) -> bool:
-    return head.lstrip()[:1] == b"{" and FORMAT.encode() in head[:200]
 
 
 def written(model: ModelIR) -> bytes:
@@ -160,7 +166,7 @@ def _rows(numbers: Floats) -> list[Any]:
     return [None if np.isnan(row).any() else row.tolist() for row in numbers]
 
 
-def read(content: bytes, place: str, known: Vocabulary = NO_WORDS) -> ModelIR:
+def read(content: bytes, place: str, known: Vocabulary) -> ModelIR:
     """The model of a neutral file, not yet checked; texts of other words than are `known` are disclosures of it."""
     document = object_at(parse_bounded_json(content, place), place)
     if document.get("format") != FORMAT:

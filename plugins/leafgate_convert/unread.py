@@ -1,83 +1,37 @@
-"""Content of a neutral file that is not part of the model, and words that leafgate writes into such files."""
+"""Content of a neutral file that is not part of the model."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from leafgate.api.model_readers import ModelReader, ReaderTexts
-from leafgate.ir.features import CategoryCodes, Origin, Unresolved, distinct_names, known_by
-from leafgate.ir.model import LEAF, ModelIR, TreeIR
-from leafgate.ir.unread import (
+from leafgate.api import (
+    LEAF,
     LETTERS_PER_NUMBER,
     MANY_NUMBERS,
+    CategoryCodes,
     ContentField,
     ContentKind,
+    FileDisclosure,
+    ModelIR,
+    Origin,
+    TreeIR,
     UnreadTracker,
+    Unresolved,
+    Vocabulary,
+    distinct_names,
     has_known_words,
-    words_in,
 )
-from leafgate.models.exposure.categories import STAND_INS
-from leafgate.types.release import FileDisclosure
+from leafgate.app import STAND_INS, known_by
+from leafgate_convert import FOREIGN_REASON
 
 SHORT = {"from": 40, "producer": 100, "untold_missing": 300}
 KIND, SAYS, SETTING, NAME = 60, 300, 40, 200
 """Signs of the longest text: the kind of a disclosure, what it says, a setting, the name of a feature or class."""
-
-PRODUCERS = "a by format hand in is known memory not program scrubbed that unknown version here"
-REASONS = """
-its file gives a reason in words that leafgate does not write
-was held against no table before the counts went that could show it to be a code of the model's own
-"""
-FOREIGN_REASON = "its file gives a reason in words that leafgate does not write"
-
-
-@dataclass(frozen=True)
-class Vocabulary:
-    """What texts of model files may consist of, beside names of columns, values and classes.
-
-    Attributes:
-        words: words, in small letters, of settings and of names of steps and features.
-        producers: words of what readers call the program that wrote a file.
-        reasons: words of what readers say where missing cells, or a feature, cannot be read.
-        disclosures: what disclosures of plugins' readers say, with `#` for each number.
-    """
-
-    words: frozenset[str] = frozenset()
-    producers: frozenset[str] = frozenset(PRODUCERS.split())
-    reasons: frozenset[str] = frozenset()
-    disclosures: frozenset[str] = frozenset()
-
-    @classmethod
-    def of(cls, readers: Iterable[ModelReader]) -> Self:
-        """The words of the core and of these readers."""
-        texts = list(map(_texts_of, readers))
-        words = frozenset[str]().union(*(_spelled(each.words) for each in texts))
-        reasons = words_in(" ".join([REASONS, *(reason for each in texts for reason in each.reasons)]))
-        producers = words.union(PRODUCERS.split(), *(_spelled(each.producers) for each in texts))
-        disclosures = frozenset[str]().union(*(each.disclosures for each in texts))
-        return cls(words, producers, words.union(reasons), disclosures)
-
-
-def _spelled(words: Collection[str]) -> frozenset[str]:
-    """The words as texts are taken apart: the parts of `XGBoost` are XG and Boost."""
-    return frozenset(word.lower() for word in words) | words_in(" ".join(words))
-
-
-def _texts_of(reader: ModelReader) -> ReaderTexts:
-    """What the reader's texts consist of; nothing where it is broken, so that nothing of its models is printed."""
-    try:
-        texts: object = reader.texts()
-        return texts if isinstance(texts, ReaderTexts) else ReaderTexts()
-    except Exception:
-        return ReaderTexts()
-
-
-NO_WORDS = Vocabulary()
 
 
 MAX_DISCLOSURES = 60
@@ -186,20 +140,6 @@ def known_reason(reason: str, names: Iterable[str], known: Vocabulary) -> str:
         plain = plain.replace(repr(name), "")
     lines = re.split("[:,;]", plain)
     return reason if all(has_known_words(line, known.reasons) for line in lines) else FOREIGN_REASON
-
-
-def without_unknown_texts(model: ModelIR, known: Vocabulary) -> ModelIR:
-    """The model as reports may print it: the names of known programs, known words for settings."""
-    producer = (
-        model.producer if has_known_words(model.producer, known.producers) else "a program that is not known here"
-    )
-    settings = {
-        key: value
-        for key, value in model.settings.items()
-        if not isinstance(value, str) or has_known_words(value, known.words)
-    }
-    kind = model.format if has_known_words(model.format, known.producers) else "unknown"
-    return replace(model, format=kind, producer=producer, settings=settings, words=known.words)
 
 
 def plainly_named(model: ModelIR) -> ModelIR:

@@ -1,0 +1,292 @@
+"""Confidence intervals of what an attack on membership reaches: exact or conservative, whatever the law of the scores.
+
+Each interval holds for every size of sample, not only for large ones. Members and the others are taken for independent
+draws, each from people like them. Ties are allowed everywhere; rates at a false positive rate break them at random.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from typing import TYPE_CHECKING, NamedTuple
+
+from leafgate.api import lazy
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from scipy import optimize, special
+
+    Scores = NDArray[np.float64]
+else:
+    np = lazy("numpy")
+    optimize, special = lazy("scipy.optimize"), lazy("scipy.special")
+
+STRICT_PART = 1 / 2
+"""The part of the error that an interval of the rate at a false positive rate spends on its strict threshold. It
+decides how many non-members are needed, so it is the largest."""
+OTHER_PART = 1 / 6
+"""What it spends on its permissive threshold, and on each of the two bounds of the members' rate."""
+
+
+class Estimate(NamedTuple):
+    """A number, with the lowest and the highest that the true one could be."""
+
+    value: float
+    low: float
+    high: float
+
+
+def lower_bound(successes: int, trials: int, error: float) -> float:
+    """Clopper and Pearson's lower bound of a probability, which is too high with at most the probability `error`.
+
+    Args:
+        successes: from 0 to `trials`.
+        trials: independent trials, from 1.
+        error: in (0, 1).
+
+    Source: Clopper, Pearson, Biometrika 26, 1934, doi:10.1093/biomet/26.4.404
+    Departure: none; one side alone.
+
+    >>> round(lower_bound(10, 10, 0.05), 6)
+    0.741134
+    """
+    return 0.0 if successes == 0 else float(special.betaincinv(successes, trials - successes + 1, error))
+
+
+def upper_bound(successes: int, trials: int, error: float) -> float:
+    """Clopper and Pearson's upper bound of a probability, which is too low with at most the probability `error`.
+
+    Args, Source and Departure: as `lower_bound`.
+
+    >>> round(upper_bound(0, 3000, 0.05), 6)
+    0.000998
+    """
+    return 1.0 if successes == trials else float(special.betainccinv(successes + 1, trials - successes, error))
+
+
+def area_under_curve(members: Scores, others: Scores) -> float:
+    """How often a random member scores higher than a random other person; of ties half count.
+
+    Args:
+        members: shape (n_members,), from one member.
+        others: shape (n_others,), from one.
+
+    >>> area_under_curve(np.array([1.0, 2.0]), np.array([0.0, 1.0]))
+    0.875
+    """
+    ordered = np.sort(others)
+    below, up_to = (np.searchsorted(ordered, members, side=side) for side in ("left", "right"))
+    return float((below + up_to).mean() / 2 / len(others))
+
+
+def area_estimate(members: Scores, others: Scores, error: float) -> Estimate:
+    """The area under the ROC curve, with an interval that misses the true one with at most the probability `error`.
+
+    The area is an average of averages of r = min(n_members, n_others) independent numbers in [0, 1], so Chernoff's
+    bound of a binomial share of r trials holds for it: P(area >= x) <= exp(-r KL(x, true area)), and so from below.
+
+    Args:
+        members: shape (n_members,), from one member.
+        others: shape (n_others,), from one.
+        error: in (0, 1).
+
+    Source: Hoeffding, JASA 58, 1963, section 5b and Theorem 1, doi:10.1080/01621459.1963.10500830
+    Departure: Theorem 1's form with the relative entropy, applied to the two samples of section 5b.
+    """
+    area = area_under_curve(members, others)
+    allowed = math.log(2 / error) / min(len(members), len(others))
+    low = 0.0 if area == 0 else _entropy_root(area, allowed, 0.0)
+    high = 1.0 if area == 1 else _entropy_root(area, allowed, 1.0)
+    return Estimate(area, min(low, area), max(high, area))
+
+
+def relative_entropy(share: float, other: float) -> float:
+    """The relative entropy of two laws of a coin, from 0 up to infinity.
+
+    >>> round(relative_entropy(1.0, 0.5), 6)
+    0.693147
+    """
+    parts = ((share, other), (1 - share, 1 - other))
+    return math.fsum(
+        0.0 if own == 0 else math.inf if another <= 0 else own * math.log(own / another) for own, another in parts
+    )
+
+
+def _entropy_root(share: float, allowed: float, end: float) -> float:
+    """The number between `share` and `end` at the relative entropy `allowed` from the share."""
+
+    def excess(other: float) -> float:
+        return min(relative_entropy(share, other) - allowed, 1.0)
+
+    return float(optimize.brentq(excess, share, end, xtol=1e-12))
+
+
+class ThresholdRanks(NamedTuple):
+    """Which of the others' scores, counted from the highest as 1, are thresholds on both sides of a rate.
+
+    None: there are too few people for that; then nobody, or everybody, is above the threshold.
+    """
+
+    strict: int | None
+    permissive: int | None
+
+
+def threshold_ranks(others: int, fpr: float, strict_error: float, permissive_error: float) -> ThresholdRanks:
+    """Two thresholds between whose true false positive rates `fpr` lies.
+
+    The share of all people beyond the k-th highest of n independent scores has the law Beta(k, n - k + 1), whatever the
+    law of the scores. P(Beta(k, n - k + 1) > a) = P(Binomial(n, a) < k).
+
+    Args:
+        others: how many people who are no members there are, from 1.
+        fpr: the false positive rate a, in (0, 1).
+        strict_error: with at most this probability the strict threshold's rate is above `fpr`.
+        permissive_error: with at most this probability the permissive threshold's rate is below `fpr`.
+    """
+    ranks = range(1, others + 1)
+    strict = bisect_right(ranks, strict_error, key=lambda rank: special.bdtr(rank - 1, others, fpr))
+    permissive = 1 + bisect_left(ranks, -permissive_error, key=lambda rank: -special.bdtrc(rank - 1, others, fpr))
+    return ThresholdRanks(strict or None, permissive if permissive <= others else None)
+
+
+def others_needed(fpr: float, error: float) -> int:
+    """How many non-members an interval of the rate at a false positive rate needs, to have any strict threshold.
+
+    With no false positive among n people, n such that (1 - fpr)^n is half of the error.
+
+    Args:
+        fpr: in (0, 1).
+        error: of the interval, as `rate_estimate` takes it.
+
+    >>> others_needed(0.001, 0.05)
+    3688
+    """
+    return math.ceil(math.log(STRICT_PART * error) / math.log1p(-fpr))
+
+
+def rate_at(members: Scores, others: Scores, fpr: float) -> float:
+    """The true positive rate at a false positive rate: the mean of it when ties are broken at random.
+
+    Args:
+        members: shape (n_members,), from one member.
+        others: shape (n_others,), from one.
+        fpr: in (0, 1).
+
+    >>> rate_at(np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.0, 1.5, 2.5, 2.5]), 0.5)
+    0.75
+    """
+    n_others = len(others)
+    allowed = fpr * n_others
+    threshold = np.sort(others)[n_others - 1 - math.floor(allowed + 1e-9)]
+    false, ties = int((others > threshold).sum()), int((others == threshold).sum())
+    share = min(max((allowed - false) / ties, 0.0), 1.0)
+    return float(((members > threshold).sum() + share * (members == threshold).sum()) / len(members))
+
+
+def break_ties(members: Scores, others: Scores, rng: np.random.Generator) -> tuple[Scores, Scores]:
+    """The ranks of all scores, from 0, ties in random order: no two are equal.
+
+    Args:
+        members: shape (n_members,).
+        others: shape (n_others,).
+        rng: the order of ties must not depend on who is a member.
+
+    >>> [part.tolist() for part in break_ties(np.array([3.0, 1.0]), np.array([2.0]), np.random.default_rng(0))]
+    [[2.0, 0.0], [1.0]]
+    """
+    scores = np.concatenate([members, others])
+    ranks = np.empty(len(scores), dtype=np.float64)
+    ranks[np.lexsort((rng.random(len(scores)), scores))] = np.arange(len(scores))
+    return ranks[: len(members)], ranks[len(members) :]
+
+
+def rate_estimate(members: Scores, others: Scores, fpr: float, error: float, rng: np.random.Generator) -> Estimate:
+    """The true positive rate at a false positive rate, with an interval for threshold and rate jointly.
+
+    Ties are broken at random, so that the law of the scores is continuous. The members' rate above a threshold whose
+    rate is surely at most `fpr` is no higher than the true one, and the rate above a threshold whose rate is surely at
+    least `fpr` no lower; both have Clopper and Pearson's bounds. The number itself is the mean over orders of ties.
+
+    Args:
+        members: shape (n_members,), from one member.
+        others: shape (n_others,), from one; from `others_needed` on the lower end can be above 0.
+        fpr: in (0, 1).
+        error: the probability that the interval misses the true rate is at most this; in (0, 1).
+        rng: breaks ties.
+
+    Source: David, Nagaraja, Order Statistics, 2003, section 7.2 (the law of coverages); Clopper, Pearson 1934
+    Departure: put together here.
+    """
+    return _rate_of_ranks(rate_at(members, others, fpr), *break_ties(members, others, rng), fpr, error)
+
+
+def _rate_of_ranks(value: float, members: Scores, others: Scores, fpr: float, error: float) -> Estimate:
+    """The rate, with an interval by scores without ties."""
+    ranks = threshold_ranks(len(others), fpr, STRICT_PART * error, OTHER_PART * error)
+    descending = np.sort(others)[::-1]
+    low, high = 0.0, 1.0
+    if ranks.strict is not None:
+        above = int((members > descending[ranks.strict - 1]).sum())
+        low = lower_bound(above, len(members), OTHER_PART * error)
+    if ranks.permissive is not None:
+        above = int((members > descending[ranks.permissive - 1]).sum())
+        high = upper_bound(above, len(members), OTHER_PART * error)
+    return Estimate(value, min(low, value), max(high, value))
+
+
+def advantage(members: Scores, others: Scores) -> float:
+    """The largest true positive rate less false positive rate of a threshold.
+
+    Args:
+        members: shape (n_members,), from one member.
+        others: shape (n_others,), from one.
+
+    >>> advantage(np.array([1.0, 2.0]), np.array([0.0, 1.0]))
+    0.5
+    """
+    thresholds = np.concatenate([members, others])
+    rates = [1 - np.searchsorted(np.sort(scores), thresholds) / len(scores) for scores in (members, others)]
+    return max(0.0, float((rates[0] - rates[1]).max()))
+
+
+def advantage_estimate(members: Scores, others: Scores, error: float) -> Estimate:
+    """The advantage, with an interval by bands around both distribution functions, for all thresholds at once.
+
+    Args:
+        members: shape (n_members,), from one member.
+        others: shape (n_others,), from one.
+        error: the probability that the interval misses the true advantage is at most this; in (0, 1).
+
+    Source: Massart, Annals of Probability 18, 1990, doi:10.1214/aop/1176990746 (the constant of one side)
+    Departure: one side of both bands for each end of the interval, a quarter of the error for each.
+    """
+    value = advantage(members, others)
+    width = math.fsum(math.sqrt(math.log(4 / error) / (2 * len(scores))) for scores in (members, others))
+    return Estimate(value, max(0.0, value - width), min(1.0, value + width))
+
+
+def roc_band(
+    members: Scores, others: Scores, error: float, points: int, rng: np.random.Generator
+) -> dict[str, list[float]]:
+    """The ROC curve on a logarithmic grid of false positive rates, each point with its own interval.
+
+    Args:
+        members: shape (n_members,), from one member.
+        others: shape (n_others,), from one.
+        error: of the interval at each point, in (0, 1).
+        points: how many, from 2.
+        rng: breaks ties.
+
+    Returns:
+        Under `fpr`, `tpr`, `low` and `high` a number for each point, the rates from half of one in all others to 1.
+    """
+    grid = np.geomspace(0.5 / len(others), 1, points)[:-1]
+    broken = break_ties(members, others, rng)
+    estimates = [_rate_of_ranks(rate_at(members, others, float(fpr)), *broken, float(fpr), error) for fpr in grid]
+    rows = [(float(fpr), *each) for fpr, each in zip(grid, estimates, strict=True)]
+    columns = zip(*rows, (1.0, 1.0, 1.0, 1.0), strict=True)
+    return {
+        name: [round(number, 6) for number in column]
+        for name, column in zip(("fpr", "tpr", "low", "high"), columns, strict=True)
+    }

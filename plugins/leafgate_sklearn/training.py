@@ -1,0 +1,144 @@
+"""Trains scikit-learn's classifiers on other people: what their files say of how they were trained, and fitting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from leafgate.algorithms.induction.feature_matrix import FeatureMatrix, Scores, TrainingData, fit_and_score
+from leafgate.api import InconclusiveError, Learner, ObjectView
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from leafgate.api import Table
+
+TREE = (
+    "ccp_alpha class_weight criterion max_depth max_features max_leaf_nodes min_impurity_decrease min_samples_leaf "
+    "min_samples_split min_weight_fraction_leaf monotonic_cst"
+)
+FOREST = f"{TREE} bootstrap max_samples n_estimators"
+BOOSTING = (
+    "ccp_alpha criterion init learning_rate loss max_depth max_features max_leaf_nodes min_impurity_decrease "
+    "min_samples_leaf min_samples_split min_weight_fraction_leaf n_estimators n_iter_no_change subsample tol "
+    "validation_fraction"
+)
+HISTOGRAMS = (
+    "class_weight early_stopping interaction_cst l2_regularization learning_rate loss max_bins max_depth max_features "
+    "max_iter max_leaf_nodes min_samples_leaf monotonic_cst n_iter_no_change scoring tol validation_fraction"
+)
+BAGGING = "bootstrap bootstrap_features max_features max_samples n_estimators"
+PARAMETERS: Mapping[str, frozenset[str]] = {
+    "DecisionTreeClassifier": frozenset([*TREE.split(), "splitter"]),
+    "ExtraTreeClassifier": frozenset([*TREE.split(), "splitter"]),
+    "RandomForestClassifier": frozenset(FOREST.split()),
+    "ExtraTreesClassifier": frozenset(FOREST.split()),
+    "GradientBoostingClassifier": frozenset(BOOSTING.split()),
+    "HistGradientBoostingClassifier": frozenset(HISTOGRAMS.split()),
+    "BaggingClassifier": frozenset(BAGGING.split()),
+}
+"""The classifiers that are fitted here, and the parameters of each that are part of a model: not those that say how it
+is computed, nor the seed. A forest of `BaggingClassifier` is one of its default, decision trees."""
+
+INSTALL = 'pip install "leafgate[sklearn]"'
+
+
+def learner_of(estimator: ObjectView) -> Learner | None:
+    """The estimator that was fitted, with its parameters; None where these are more than numbers and texts."""
+    known = PARAMETERS.get(estimator.kind)
+    if known is None:
+        return None
+    found = {name: estimator.get(name) for name in sorted(known & estimator.names)}
+    if not all(isinstance(value, str | int | float | bool | None) for value in found.values()):
+        return None
+    return Learner(f"sklearn.{_module(estimator.kind)}.{estimator.kind}", found)
+
+
+def _module(kind: str) -> str:
+    return "tree" if kind in {"DecisionTreeClassifier", "ExtraTreeClassifier"} else "ensemble"
+
+
+def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
+    """Fit the classifier on people and return the score that it gives each class.
+
+    Args:
+        learner: the name of a class in PARAMETERS, and parameters of it.
+        own: the people to fit it on; each is one row.
+        asked: the rows to be scored.
+        seed: `random_state` of the classifier.
+
+    Returns:
+        Shape (n_rows of asked, n_classes).
+
+    Raises:
+        InconclusiveError: scikit-learn is not installed, the class is none that is fitted here, or it cannot be fitted
+            on these people with these parameters.
+
+    Departure: HistGradientBoosting is fitted in double precision, as it is, the others in single precision, as their
+    trees are.
+    """
+    kind = learner.estimator.rpartition(".")[2]
+    if kind not in PARAMETERS:
+        raise InconclusiveError(
+            f"scikit-learn's {kind} is not trained here",
+            place="build.trained_by.estimator",
+            remedy=f"these are: {', '.join(PARAMETERS)}",
+        )
+    unknown = sorted(learner.parameters.keys() - PARAMETERS[kind] - COMPUTED)
+    if unknown:
+        raise InconclusiveError(
+            f"{kind} has no parameter {unknown[0]!r}, or none that is set here",
+            place="build.trained_by.parameters",
+            remedy=f"these are: {', '.join(sorted(PARAMETERS[kind]))}",
+        )
+    parameters = {name: value for name, value in learner.parameters.items() if name not in COMPUTED}
+    histograms = kind.startswith("Hist")
+
+    def fit(data: TrainingData) -> Scores:
+        return _fitted(kind, parameters, data, seed)
+
+    return fit_and_score(learner, own, asked, fit, np.float64 if histograms else np.float32)
+
+
+COMPUTED = frozenset({"n_jobs", "oob_score", "random_state", "verbose", "warm_start"})
+"""Parameters that say how a model is computed; they are not used."""
+
+
+def _fitted(kind: str, parameters: Mapping[str, Any], data: TrainingData, seed: int) -> Scores:
+    """What the fitted classifier answers."""
+    given = dict(parameters, random_state=seed)
+    if data.native.any():
+        if not kind.startswith("Hist"):
+            raise InconclusiveError(f"scikit-learn's {kind} takes no categories, only numbers")
+        given["categorical_features"] = data.native
+    try:
+        from sklearn import ensemble, tree
+    except ImportError:
+        raise InconclusiveError("scikit-learn, which fits such models, is not installed", remedy=INSTALL) from None
+    try:
+        classifier = getattr({"tree": tree, "ensemble": ensemble}[_module(kind)], kind)(**given)
+        with _one_thread(kind):
+            classifier.fit(data.features, data.classes)
+    except (ValueError, TypeError) as error:
+        raise InconclusiveError(
+            f"scikit-learn's {kind} cannot be fitted on these people with these parameters ({type(error).__name__})",
+            place="build.trained_by.parameters",
+            remedy="check the parameters, and whether it takes missing numbers and so few people",
+        ) from None
+
+    def scores(features: FeatureMatrix) -> NDArray[np.float64]:
+        with _one_thread(kind):
+            result: NDArray[np.float64] = classifier.predict_proba(features)
+        return result
+
+    return scores
+
+
+def _one_thread(kind: str) -> AbstractContextManager[Any]:
+    """Histogram boosting in one thread: several classifiers that each take all cores wait for each other."""
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1, user_api="openmp") if kind.startswith("Hist") else nullcontext()

@@ -1,0 +1,113 @@
+"""Trains XGBoost's classifiers on other people: what its files say of how they were trained, and fitting."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from leafgate.algorithms.induction.feature_matrix import FeatureMatrix, Scores, TrainingData, fit_and_score
+from leafgate.api import InconclusiveError, Learner
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from leafgate.api import Table
+
+CLASSIFIER = "xgboost.XGBClassifier"
+OBJECTIVES = ("binary:logistic", "multi:softprob", "multi:softmax")
+"""What XGBClassifier chooses by the number of classes."""
+
+NOT_IN_FILES = ("learning_rate", "max_depth", "min_child_weight", "subsample", "colsample_bytree", "reg_lambda")
+"""Parameters that people set, and that a file does not hold."""
+
+_PARAMETERS = (
+    "base_score booster colsample_bylevel colsample_bynode colsample_bytree gamma grow_policy learning_rate max_bin "
+    "max_cat_threshold max_cat_to_onehot max_delta_step max_depth max_leaves min_child_weight n_estimators "
+    "num_parallel_tree reg_alpha reg_lambda sampling_method scale_pos_weight subsample tree_method"
+)
+PARAMETERS = frozenset(_PARAMETERS.split())
+"""Parameters of a classifier that are part of a model: not those that say how it is computed, nor the seed."""
+
+COMPUTED = frozenset({"device", "enable_categorical", "n_jobs", "objective", "random_state", "verbosity"})
+"""Parameters that say how a model is computed, or follow from the columns; they are not used."""
+
+INSTALL = 'pip install "leafgate[xgboost]"'
+
+
+def learner_of(
+    objective: str, rounds: int, parallel: int, positive: float, categories: frozenset[str]
+) -> Learner | None:
+    """The classifier that was fitted, as far as a file tells; None for what it is not fitted for.
+
+    `categories` are the names of the features that are categories.
+    """
+    if objective not in OBJECTIVES or math.isnan(positive):
+        return None
+    found = {"n_estimators": int(rounds), "num_parallel_tree": parallel, "scale_pos_weight": positive}
+    return Learner(CLASSIFIER, found, unknown=NOT_IN_FILES, categories=categories)
+
+
+def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
+    """Fit the classifier on people and return the score that it gives each class.
+
+    Args:
+        learner: `xgboost.XGBClassifier`, and parameters of it.
+        own: the people to fit it on; each is one row.
+        asked: the rows to be scored.
+        seed: `random_state` of the classifier.
+
+    Returns:
+        Shape (n_rows of asked, n_classes).
+
+    Raises:
+        InconclusiveError: XGBoost is not installed, parameters are unknown, the class is none that is fitted here, or
+            it cannot be fitted on these people with these parameters.
+
+    Departure: one thread, while XGBoost takes all; sums may differ in the last digits.
+    """
+    if learner.estimator != CLASSIFIER:
+        raise InconclusiveError(
+            "only one of XGBoost's estimators is trained here",
+            place="build.trained_by.estimator",
+            remedy=f"that is {CLASSIFIER}",
+        )
+    unknown = sorted(learner.parameters.keys() - PARAMETERS - COMPUTED)
+    if unknown:
+        raise InconclusiveError(
+            f"XGBClassifier has no parameter {unknown[0]!r}, or none that is set here",
+            place="build.trained_by.parameters",
+            remedy=f"these are: {', '.join(sorted(PARAMETERS))}",
+        )
+    parameters = {name: value for name, value in learner.parameters.items() if name not in COMPUTED}
+
+    def fit(data: TrainingData) -> Scores:
+        try:
+            import xgboost
+        except ImportError:
+            raise InconclusiveError("XGBoost, which fits such models, is not installed", remedy=INSTALL) from None
+        types = np.where(data.native, "c", "q").tolist() if data.native.any() else None
+        try:
+            classifier = xgboost.XGBClassifier(
+                **parameters,
+                random_state=seed,
+                n_jobs=1,
+                verbosity=0,
+                enable_categorical=types is not None,
+                feature_types=types,
+            )
+            classifier.fit(data.features, data.classes)
+        except (ValueError, TypeError) as error:
+            raise InconclusiveError(
+                f"XGBClassifier cannot be fitted on these people with these parameters ({type(error).__name__})",
+                place="build.trained_by.parameters",
+                remedy="check the parameters",
+            ) from None
+
+        def scores(features: FeatureMatrix) -> NDArray[np.float64]:
+            return np.asarray(classifier.predict_proba(features), dtype=np.float64)
+
+        return scores
+
+    return fit_and_score(learner, own, asked, fit)

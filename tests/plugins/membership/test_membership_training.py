@@ -1,0 +1,291 @@
+"""Retraining the estimator of a model's file: on the same people with the same seed it is the same model."""
+
+import importlib
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from lightgbm import LGBMClassifier
+from numpy.typing import NDArray
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+from xgboost import XGBClassifier
+
+import leafgate_lightgbm.training
+import leafgate_xgboost.training
+from installed_readers import READERS, read_foreign
+from leafgate.algorithms.prediction import class_scores
+from leafgate.algorithms.sampling import record_hashes
+from leafgate.bounded.objects import view_object
+from leafgate.errors import InconclusiveError
+from leafgate.models.lowering.encoding import Encoding
+from leafgate.models.lowering.release import lower_model
+from leafgate.types.release import Learner
+from leafgate.types.schema import Schema
+from leafgate.types.table import Table
+from leafgate_published.components import Published, TrainedBy
+from leafgate_sklearn.training import COMPUTED, PARAMETERS, learner_of, train
+from sklearn_pipelines import as_frame, people
+from sklearn_zoo import skops_bytes
+
+SEED = 7
+ESTIMATORS: dict[str, Callable[[], Any]] = {
+    "tree": lambda: DecisionTreeClassifier(random_state=SEED),
+    "tuned tree": lambda: DecisionTreeClassifier(
+        criterion="entropy", max_depth=6, min_samples_leaf=3, class_weight="balanced", random_state=SEED
+    ),
+    "random tree": lambda: ExtraTreeClassifier(random_state=SEED),
+    "forest": lambda: RandomForestClassifier(8, random_state=SEED),
+    "tuned forest": lambda: RandomForestClassifier(
+        5, max_samples=0.5, max_features=2, min_samples_split=7, class_weight="balanced_subsample", random_state=SEED
+    ),
+    "extra trees": lambda: ExtraTreesClassifier(8, random_state=SEED),
+    "boosting": lambda: GradientBoostingClassifier(n_estimators=6, subsample=0.7, random_state=SEED),
+    "histograms": lambda: HistGradientBoostingClassifier(max_iter=6, random_state=SEED),
+}
+
+
+def complete(seed: int) -> Table:
+    """People without missing cells, in a schema that has none."""
+    table = people(seed, gaps=False)
+    return replace(table, schema=Schema(tuple(replace(column, missing=False) for column in table.schema.columns)))
+
+
+@pytest.mark.parametrize("encoder", [OneHotEncoder, OrdinalEncoder])
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_trained_on_the_same_people_with_the_same_seed_it_is_the_same_model(name: str, encoder: Any) -> None:
+    table = complete(3)
+    rows = as_trained(table)
+    features, target = as_frame(table)
+    preparation = make_column_transformer(
+        ("passthrough", ["age"]), (encoder(), ["school", "job"]), ("passthrough", ["pay"])
+    )
+    model = make_pipeline(preparation, ESTIMATORS[name]()).fit(features.iloc[rows], target.iloc[rows])
+    content = skops_bytes(model)
+    loaded = lower_model(read_foreign(content, "model.skops"), content, table.schema, {}, "model.skops", table.people)
+    assert loaded.learner is not None
+    kind = "one_hot" if encoder is OneHotEncoder else "codes"
+    assert loaded.learner.encoding == {"age": "number", "school": kind, "job": kind, "pay": "number"}
+    assert list(loaded.learner.encoding) == ["age", "school", "job", "pay"]
+    others = complete(4)
+    scores = train(loaded.learner, table, others, SEED)
+    np.testing.assert_allclose(scores, class_scores(loaded.release, others), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_file_tells_every_parameter(name: str) -> None:
+    table = complete(3)
+    features, target = as_frame(table)
+    estimator = ESTIMATORS[name]().fit(features[["age", "pay"]], target)
+    learner = read_foreign(skops_bytes(estimator), "model.skops").learner
+    assert learner is not None
+    kind = type(estimator).__name__
+    assert PARAMETERS[kind] | COMPUTED >= estimator.get_params().keys() - {"categorical_features"}
+    assert learner.parameters == {name: estimator.get_params()[name] for name in PARAMETERS[kind]}
+    again = getattr(importlib.import_module(learner.estimator.rpartition(".")[0]), kind)
+    assert again is type(estimator)
+
+
+def test_parameters_that_are_no_numbers_and_texts_leave_the_learner_unknown() -> None:
+    table = complete(3)
+    features, target = as_frame(table)
+    for estimator in (
+        DecisionTreeClassifier(class_weight={"no": 1, "yes": 2}),
+        DecisionTreeClassifier(monotonic_cst=[1, 0]),
+        GradientBoostingClassifier(n_estimators=2, init=DecisionTreeClassifier(max_depth=1)),
+    ):
+        estimator.fit(features[["age", "pay"]], target)
+        assert learner_of(view_object(estimator)) is None
+
+
+def reversed_everywhere(table: Table) -> Table:
+    """The same people: rows, columns and declared values in the opposite order."""
+    columns, frame = [], table.frame.iloc[::-1].reset_index(drop=True)
+    for column in table.schema.columns[::-1]:
+        values = None if column.values is None else column.values[::-1]
+        columns.append(replace(column, values=values))
+        if values is not None:
+            frame[column.name] = frame[column.name].cat.set_categories(list(values))
+    return Table(Schema(tuple(columns)), frame, table.weight[::-1].copy())
+
+
+def test_the_order_of_rows_columns_and_values_does_not_matter() -> None:
+    table, others = people(3), people(4)
+    learner = Learner("sklearn.ensemble.RandomForestClassifier", {"n_estimators": 5, "max_features": 2})
+    scores = train(learner, table, others, 1)
+    twin = train(learner, reversed_everywhere(table), reversed_everywhere(others), 1)
+    assert (scores == twin[::-1, ::-1]).all()
+    assert (scores != train(learner, table, others, 2)).any()
+
+
+def test_equal_records_have_equal_hashes_and_others_do_not() -> None:
+    table = people(3)
+    hashes = record_hashes(table)
+    assert len(set(hashes.tolist())) == len(table)
+    assert (record_hashes(reversed_everywhere(table)) == hashes[::-1]).all()
+    twice = table.people_at(np.array([5, 7, 5]))
+    assert set(record_hashes(twice).tolist()) == {hashes[5], hashes[7]}
+
+
+def test_people_who_share_a_record_count_each() -> None:
+    table = complete(3)
+    heavy = replace(table, weight=np.where(np.arange(len(table)) < 40, 5, 1))
+    rows = np.repeat(np.arange(len(table)), heavy.weight)
+    each = Table(table.schema, table.frame.iloc[rows].reset_index(drop=True), np.ones(len(rows), dtype=np.int64))
+    learner = Learner("sklearn.tree.DecisionTreeClassifier", {"max_depth": 3})
+    scores = train(learner, heavy, table, 0)
+    assert (scores == train(learner, each, table, 0)).all()
+    features, target = as_frame(table)
+    plain = DecisionTreeClassifier(max_depth=3, random_state=0)
+    plain.fit(_one_hot(features), target, sample_weight=heavy.weight)
+    np.testing.assert_allclose(scores, plain.predict_proba(_one_hot(features)), atol=1e-12)
+
+
+def _one_hot(features: pd.DataFrame) -> pd.DataFrame:
+    dummies = pd.get_dummies(features, columns=["job", "school"], dtype=float)
+    return dummies[sorted(dummies.columns, key=lambda name: str(name).partition("_")[0])]
+
+
+def test_people_without_a_class_are_left_out_and_a_class_of_nobody_gets_0() -> None:
+    table = complete(3)
+    learner = Learner("sklearn.tree.DecisionTreeClassifier")
+    yes = np.flatnonzero(table.codes("rich") == 1)
+    assert (train(learner, table.people_at(yes), table, 0) == [0, 1]).all()
+    columns = tuple(
+        replace(column, values=("never", "no", "yes"), missing=True) if column.name == "rich" else column
+        for column in table.schema.columns
+    )
+    frame = table.frame.assign(rich=table.frame["rich"].cat.set_categories(["never", "no", "yes"]))
+    frame.loc[yes, "rich"] = np.nan
+    frame.loc[yes[:30], "rich"] = "yes"
+    rare = Table(Schema(columns), frame, table.weight)
+    scores = train(learner, rare, rare, 0)
+    assert (scores[:, 0] == 0).all()
+    assert (scores.sum(axis=1) == 1).all()
+    kept = rare.people_at(np.flatnonzero(rare.codes("rich") < 3))
+    assert (scores == train(learner, kept, rare, 0)).all()
+    nobody = rare.people_at(np.flatnonzero(rare.codes("rich") == 3))
+    with pytest.raises(InconclusiveError, match="nobody has a class"):
+        train(learner, nobody, rare, 0)
+
+
+@pytest.mark.parametrize(
+    ("learner", "words"),
+    [
+        (Learner("sklearn.svm.SVC"), "SVC is not trained here"),
+        (Learner("sklearn.tree.DecisionTreeClassifier", {"depth": 3}), "no parameter 'depth'"),
+        (Learner("sklearn.tree.DecisionTreeClassifier", {"max_depth": "high"}), "cannot be fitted"),
+        (Learner("sklearn.tree.DecisionTreeClassifier", {}, {"wage": "number"}), "no column 'wage'"),
+        (Learner("sklearn.tree.DecisionTreeClassifier", {}, {"school": "number"}), "has other values"),
+        (Learner("sklearn.tree.DecisionTreeClassifier", {}, {"school": "category"}), "takes no categories"),
+    ],
+)
+def test_what_cannot_be_trained_is_inconclusive(learner: Learner, words: str) -> None:
+    table = complete(3)
+    with pytest.raises(InconclusiveError, match=words):
+        train(learner, table, table, 0)
+
+
+def test_without_scikit_learn_it_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = complete(3)
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(InconclusiveError) as caught:
+        train(Learner("sklearn.tree.DecisionTreeClassifier"), table, table, 0)
+    assert 'pip install "leafgate[sklearn]"' in str(caught.value.problems)
+
+
+BOOSTED: dict[str, Callable[[], Any]] = {
+    "plain": lambda: LGBMClassifier(n_estimators=8, random_state=SEED, n_jobs=1, verbosity=-1),
+    "tuned": lambda: LGBMClassifier(
+        n_estimators=6,
+        num_leaves=9,
+        min_child_samples=5,
+        subsample=0.7,
+        subsample_freq=1,
+        colsample_bytree=0.8,
+        reg_lambda=2.5,
+        random_state=SEED,
+        n_jobs=1,
+        verbosity=-1,
+    ),
+    "forest": lambda: LGBMClassifier(
+        n_estimators=6,
+        boosting_type="rf",
+        subsample=0.5,
+        subsample_freq=1,
+        random_state=SEED,
+        n_jobs=1,
+        verbosity=-1,
+    ),
+}
+
+
+def as_trained(table: Table) -> NDArray[np.int64]:
+    """The rows of a table in the order in which estimators are fitted on them."""
+    order = np.argsort(record_hashes(table), kind="stable")
+    return np.repeat(order, table.weight[order])
+
+
+@pytest.mark.parametrize("name", BOOSTED)
+def test_lightgbms_file_tells_enough_to_train_the_same_model(name: str) -> None:
+    table, others = complete(3), complete(4)
+    features, target = as_frame(table)
+    features = features.astype({"school": pd.CategoricalDtype(sorted(set(features["school"]))), "job": "category"})
+    rows = as_trained(table)
+    model = BOOSTED[name]().fit(features.iloc[rows], (target.iloc[rows] == "yes").astype(int))
+    content = model.booster_.model_to_string().encode()
+    said = {"rich": Encoding(codes={"no": 0, "yes": 1})}
+    loaded = lower_model(read_foreign(content, "model.txt"), content, table.schema, said, "model.txt", table.people)
+    assert loaded.learner is not None
+    assert loaded.learner.unknown == ()
+    assert loaded.learner.encoding == {"age": "number", "school": "category", "job": "category", "pay": "number"}
+    scores = leafgate_lightgbm.training.train(loaded.learner, table, others, SEED)
+    np.testing.assert_allclose(scores, class_scores(loaded.release, others), atol=1e-6)
+    weighted = BOOSTED[name]().set_params(class_weight="balanced").fit(features, target)
+    learner = read_foreign(weighted.booster_.model_to_string().encode(), "model.txt").learner
+    assert learner is not None
+    assert learner.unknown == ("class_weight",)
+    with pytest.raises(InconclusiveError, match="does not hold all parameters"):
+        leafgate_lightgbm.training.train(learner, table, others, SEED)
+
+
+def test_xgboosts_file_does_not_hold_all_parameters_and_the_policy_names_them(tmp_path: Path) -> None:
+    table, others = complete(3), complete(4)
+    features, target = as_frame(table)
+    rows = as_trained(table)
+    parameters = {"max_depth": 4, "learning_rate": 0.2, "subsample": 0.8, "reg_lambda": 2.0}
+    model = XGBClassifier(n_estimators=7, scale_pos_weight=2.0, random_state=SEED, n_jobs=1, **parameters)
+    dummies = pd.get_dummies(features, columns=["school", "job"], prefix_sep="=", dtype=float)
+    names = ["age", *(name for name in dummies if "=" in str(name)), "pay"]
+    model.fit(dummies[names].iloc[rows], (target.iloc[rows] == "yes").astype(int))
+    path = tmp_path / "model.json"
+    model.save_model(path)
+    said = {"rich": Encoding(codes={"no": 0, "yes": 1})}
+    build = Published.model_validate({"path": path.name, "encoding": said}, context={"beside": tmp_path})
+    rng = np.random.default_rng(0)
+    learner = build.build(table, rng, READERS).learner
+    assert learner is not None
+    assert learner.parameters == {"n_estimators": 7, "num_parallel_tree": 1, "scale_pos_weight": 2.0}
+    with pytest.raises(InconclusiveError, match="does not hold all parameters") as caught:
+        leafgate_xgboost.training.train(learner, table, others, SEED)
+    assert "learning_rate" in str(caught.value.problems)
+    named = TrainedBy(estimator="xgboost.XGBClassifier", parameters=parameters)
+    loaded = build.model_copy(update={"trained_by": named}).build(table, rng, READERS)
+    assert loaded.learner is not None
+    assert loaded.learner.parameters == {**learner.parameters, **parameters}
+    assert loaded.learner.encoding == {"age": "number", "school": "one_hot", "job": "one_hot", "pay": "number"}
+    scores = leafgate_xgboost.training.train(loaded.learner, table, others, SEED)
+    np.testing.assert_allclose(scores, class_scores(loaded.release, others), atol=1e-6)
