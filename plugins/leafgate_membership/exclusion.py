@@ -334,20 +334,19 @@ def excluding_trees(release: Release, trees: Sequence[Node], people: Table) -> N
     excluding = np.zeros(len(people), dtype=np.int64)
     for tree in trees:
         routed = route(tree, people)
-        absent = np.zeros((len(routed.leaves) + 1, len(classes) + 1), dtype=bool)
-        for i, leaf in enumerate(routed.leaves):
-            absent[i, :-1] = _absent_classes(leaf, release, classes)
-        excluding += absent[routed.leaf, own]
+        nowhere = [False] * len(classes)
+        absent = np.array([*(_absent_classes(leaf, release, classes) for leaf in routed.leaves), nowhere])
+        excluding += np.pad(absent, ((0, 0), (0, 1)))[routed.leaf, own]
     return excluding
 
 
 def _absent_classes(leaf: Leaf, release: Release, classes: Sequence[str]) -> list[bool]:
     """Of which classes the leaf states that it counts nobody."""
-    if release.is_empty(leaf):
-        return [True] * len(classes)
     numbers = leaf.counts if leaf.counts is not None else leaf.shares
     if numbers is not None:
         return [numbers.get(name) == 0 for name in classes]
+    if release.is_empty(leaf):
+        return [True] * len(classes)
     pure = leaf.error_rate == 0 and leaf.label is not None
     return [pure and name != leaf.label for name in classes]
 

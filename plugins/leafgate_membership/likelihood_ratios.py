@@ -21,8 +21,13 @@ else:
 
 LEAST_FOR_A_DEVIATION = 2
 """So many models are needed to tell how much a candidate's logits differ from model to model."""
+Variance = Literal["shared", "per_example", "fixed"]
+"""Which of a candidate's logits have one variance."""
 RMIA_FLOOR = 1e-6
 """What RMIA adds to a probability and to what it is divided by, so that a probability of 0 has a ratio."""
+
+LOG_RATIO_DECIMALS = 12
+"""Logarithms of ratios that agree to so many decimals are equal: they differ by the order of additions alone."""
 
 
 class LiRA(ShadowAttack):
@@ -33,19 +38,17 @@ class LiRA(ShadowAttack):
         "online",
         description="online: the likelihood with the candidate beside that without; offline: that without alone.",
     )
-    variance: Literal["per_example", "fixed"] = Field(
-        "per_example", description="per_example: a variance of each candidate's logits; fixed: one of all candidates."
+    variance: Variance = Field(
+        "shared",
+        description="shared: one variance of each candidate's logits, with the candidate and without, and a mean with "
+        "the candidate that is not the lower one; per_example: two variances of each; fixed: two for all, as in the "
+        "paper.",
     )
     clip: float = Field(
         1e-3, gt=0, le=0.1, description="Added to p and to 1 - p in the logit, which bounds it by ln(1 + 1 / clip)."
     )
     least_deviation: float = Field(
         0.1, gt=0, le=10.0, description="Added to each standard deviation of logits: scores of trees hardly differ."
-    )
-
-    monotone: bool = Field(
-        default=True,
-        description="Whether a higher score of the own class never counts against membership; false: as in the paper.",
     )
 
     formula = (
@@ -59,15 +62,16 @@ class LiRA(ShadowAttack):
         return fit_lira(
             shadows,
             online=self.mode == "online",
-            fixed=self.variance == "fixed",
+            variance=self.variance,
             clip=self.clip,
             least_deviation=self.least_deviation,
-            monotone=self.monotone,
         )
 
-    def odds(self, scores: NDArray[np.float64], prior: float) -> NDArray[np.float64] | None:
-        if self.mode == "offline":
-            return None
+    @property
+    def states_odds(self) -> bool:
+        return self.mode == "online"
+
+    def odds(self, scores: NDArray[np.float64], prior: float) -> NDArray[np.float64]:
         with np.errstate(over="ignore"):
             result: NDArray[np.float64] = np.exp(scores + np.log(prior / (1 - prior)))
         return result
@@ -86,7 +90,6 @@ class LiraLaws:
         mean_in, deviation_in: shape (n_candidates,), with the candidate; None for the offline attack.
         mean_out, deviation_out: shape (n_candidates,), without.
         clip: added to p and to 1 - p in the logit.
-        monotone: whether logits beyond the point from which the likelihood ratio falls count as that point.
         short_of_models: candidates with too few models on one side for a law of their own, who have one of all.
     """
 
@@ -95,51 +98,16 @@ class LiraLaws:
     mean_in: NDArray[np.float64] | None
     deviation_in: NDArray[np.float64] | None
     clip: float
-    monotone: bool = False
     short_of_models: int = 0
 
     def scores(self, answers: Answers) -> NDArray[np.float64]:
         """The log-likelihood ratio of each candidate, or how many deviations its logit is above the mean without it."""
         phi = logit(answers.of_own_class, self.clip)
-        if self.mean_in is None or self.deviation_in is None:
-            return (phi - self.mean_out) / self.deviation_out
-        if self.monotone:
-            phi = rising_part(phi, self.mean_in, self.deviation_in, self.mean_out, self.deviation_out)
         z_out = (phi - self.mean_out) / self.deviation_out
+        if self.mean_in is None or self.deviation_in is None:
+            return z_out
         z_in = (phi - self.mean_in) / self.deviation_in
         return 0.5 * (z_out**2 - z_in**2) + np.log(self.deviation_out / self.deviation_in)
-
-
-def rising_part(
-    phi: NDArray[np.float64],
-    mean_in: NDArray[np.float64],
-    deviation_in: NDArray[np.float64],
-    mean_out: NDArray[np.float64],
-    deviation_out: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Each number, or the point nearest to it from which on, or up to which, N(phi; in) / N(phi; out) rises with phi.
-
-    The logarithm of the ratio is a parabola. Where the law with the candidate is the narrower one the ratio falls
-    beyond its vertex: a score even higher than those of models trained on the candidate would count against it.
-
-    Args:
-        phi: shape (n,), as are the others.
-        mean_in: with the candidate; with `deviation_in` above 0.
-        deviation_in: as said.
-        mean_out: without the candidate; with `deviation_out` above 0.
-        deviation_out: as said.
-
-    >>> one = np.ones(3)
-    >>> rising_part(np.array([-9.0, 1.0, 9.0]), 2 * one, one, 0 * one, 2 * one).round(3).tolist()
-    [-9.0, 1.0, 2.667]
-    """
-    narrow, wide = deviation_in**2, deviation_out**2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        vertex = (mean_in * wide - mean_out * narrow) / (wide - narrow)
-    result: NDArray[np.float64] = np.where(
-        narrow < wide, np.minimum(phi, vertex), np.where(narrow > wide, np.maximum(phi, vertex), phi)
-    )
-    return result
 
 
 def logit(p: NDArray[np.float64], clip: float) -> NDArray[np.float64]:
@@ -160,29 +128,32 @@ def fit_lira(
     shadows: ShadowModels,
     *,
     online: bool = True,
-    fixed: bool = False,
+    variance: Variance = "shared",
     clip: float = 1e-3,
     least_deviation: float = 0.1,
-    monotone: bool = True,
 ) -> LiraLaws:
     """Normal laws of the logits of each candidate's own class in the shadow models.
 
     Args:
         shadows: any number of models.
         online: whether to use the models that were trained on a candidate too.
-        fixed: whether all candidates have one variance, the mean squared distance from each candidate's own mean.
+        variance: `shared`: the mean squared distance of a candidate's logits, in all models, from the mean of those
+            with the candidate or of those without, whichever it belongs to; and the mean with the candidate is at least
+            the mean without. `per_example`: one for the models with, one for those without. `fixed`: the same, of all
+            candidates together.
         clip: added to p and to 1 - p in the logit, above 0.
         least_deviation: added to each standard deviation, above 0.
-        monotone: whether a higher score of the own class never counts against membership.
 
-    A candidate with fewer than two models on a side has the common variance there. One with no model on a side has the
-    mean of the other side there, moved by as much as the means of the other candidates differ on average.
+    A candidate with fewer than two models on a side has the variance of all candidates in place of its own. One with no
+    model on a side has the mean of the other side there, moved by as much as the means of the other candidates differ
+    on average.
 
     Raises:
         InconclusiveError: no candidate has a model that was trained on it and one that was not.
 
     Source: Carlini, Chien, Nasr, Song, Terzis, Tramer, S&P 2022, Algorithm 1. doi:10.1109/SP46214.2022.9833649
-    Departure: with `monotone` the likelihood ratio stays at its highest value where it would fall as the score rises.
+    Departure: the paper has no `shared` variance. Two variances, each of about half of the models, make the likelihood
+        ratio fall again where scores are higher than those of models trained on the candidate; with one it never falls.
         The paper has logits of unbounded size and no least deviation; trees give the probabilities 0 and 1, and often
         the same one in every model. The authors' program takes medians for means and, for a fixed variance, the
         variance of all logits of all candidates together.
@@ -199,15 +170,15 @@ def fit_lira(
     shift = float((inside.mean - outside.mean)[both].mean())
     mean_in = np.where(inside.models > 0, inside.mean, outside.mean + shift)
     mean_out = np.where(outside.models > 0, outside.mean, inside.mean - shift)
-    least = 1 if fixed else LEAST_FOR_A_DEVIATION
+    deviation_in, deviation_out = _deviations(inside, outside, online, variance)
+    least = 1 if variance == "fixed" else LEAST_FOR_A_DEVIATION
     short = (outside.models < least) | (online & (inside.models < least))
     return LiraLaws(
         mean_out,
-        outside.deviation(fixed) + least_deviation,
-        mean_in if online else None,
-        inside.deviation(fixed) + least_deviation if online else None,
+        deviation_out + least_deviation,
+        (np.maximum(mean_in, mean_out) if variance == "shared" else mean_in) if online else None,
+        deviation_in + least_deviation if online else None,
         clip,
-        monotone,
         int(short.sum()),
     )
 
@@ -220,18 +191,37 @@ class _Moments:
     mean: NDArray[np.float64]
     squares: NDArray[np.float64]
 
-    def deviation(self, fixed: bool) -> NDArray[np.float64]:
-        """Each candidate's standard deviation; where it has fewer than two models, or all are alike, the common one."""
-        common = self.squares.sum() / max(int(self.models.sum()), 1)
-        own = self.squares / np.maximum(self.models, 1)
-        return np.sqrt(np.where(fixed | (self.models < LEAST_FOR_A_DEVIATION), common, own))
-
 
 def _moments(phi: NDArray[np.float64], chosen: NDArray[np.bool_]) -> _Moments:
     models = chosen.sum(axis=0)
     mean = np.einsum("ij,ij->j", phi, chosen) / np.maximum(models, 1)
     distance = (phi - mean) * chosen
     return _Moments(models, mean, np.einsum("ij,ij->j", distance, distance))
+
+
+def _deviations(
+    inside: _Moments, outside: _Moments, online: bool, variance: Variance
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The standard deviations of each candidate's logits, in models with the candidate and in models without."""
+    if variance == "shared" and online:
+        squares, models = inside.squares + outside.squares, inside.models + outside.models
+        enough = np.minimum(inside.models, outside.models) >= LEAST_FOR_A_DEVIATION
+        shared = _deviation(squares, models, enough)
+        return shared, shared
+    own = variance != "fixed"
+    with_candidate, without = (
+        _deviation(side.squares, side.models, own & (side.models >= LEAST_FOR_A_DEVIATION))
+        for side in (inside, outside)
+    )
+    return with_candidate, without
+
+
+def _deviation(
+    squares: NDArray[np.float64], models: NDArray[np.int64], enough: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Each candidate's own standard deviation where it has enough models for it, else that of all candidates."""
+    common = squares.sum() / max(int(models.sum()), 1)
+    return np.sqrt(np.where(enough, squares / np.maximum(models, 1), common))
 
 
 class RMIA(ShadowAttack):
@@ -279,8 +269,9 @@ class RmiaReferences:
 
     def scores(self, answers: Answers) -> NDArray[np.float64]:
         """The share of all candidates whose ratio, times gamma, is at most the candidate's: from 0 to 1."""
-        ratio = self.ratios(answers)
-        below = np.searchsorted(np.sort(ratio), ratio / self.gamma, side="right")
+        ratio = np.log(self.ratios(answers))
+        others = np.sort(np.round(ratio, LOG_RATIO_DECIMALS))
+        below = np.searchsorted(others, np.round(ratio - np.log(self.gamma), LOG_RATIO_DECIMALS), side="right")
         return below / len(ratio)
 
     def ratios(self, answers: Answers) -> NDArray[np.float64]:

@@ -1,11 +1,13 @@
 """Power: leaks of known size, planted in models that leak nothing, on which an attack is repeated.
 
 A repetition makes up a model that leaks nothing about the candidates: its answer about each of them is that of a shadow
-model that was not trained on this candidate. As many candidates as the table has are drawn to be its members. Nothing
-tells them from the others, so that every attack has an area of one half. Then the membership of a share of them is made
-to leak: the odds of their own class become at least PLANTED_ODDS times what they were, as if the model had learned them
-by heart. An adversary who knew every law exactly would find this share at hardly any false positive; an attack that
-does not find a leak of the size of a limit is no reason to say that the limit is kept.
+model that was not trained on this candidate. A share of its members leaks: the odds of their own class become at least
+PLANTED_ODDS times what they were, as if the model had learned them by heart. They are people about whom a leak can
+show: somebody to whose class models give the score 1, in the table or not, has no membership to give away. The other
+members are drawn from everybody else, so that nothing tells them from people who are no members. So the size of the
+leak is known: an adversary who knew every law exactly would find this share of the members at hardly any false
+positive, and have an area under the ROC curve of .5 + share / 2. An attack that does not find a leak of the size of a
+limit is no reason to say that the limit is kept.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ from leafgate_membership.shadows import ShadowModels
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    Odds = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 else:
     np = lazy("numpy")
 
@@ -47,24 +51,32 @@ class PseudoTarget:
 
     Attributes:
         answers: what it answers about the candidates.
-        members: shape (n_candidates,), the candidates who are taken for its members, whatever it answers about them.
-        order: the positions of the members, in the order in which their membership comes to leak.
+        leaks: shape (n_candidates,), the positions of all candidates, in the order in which their membership leaks.
+        members: shape (n_candidates,), the same in the order in which they are taken for further members.
         scorer: the attack, fitted to the shadow models without this one.
-        certain: whether all answers give one class the score 1, as labels do; planted ones then do so too.
+        least: shape (n_candidates,), the least score of the own class where a leak is planted.
     """
 
     answers: Answers
-    members: NDArray[np.bool_]
-    order: NDArray[np.int64]
+    leaks: NDArray[np.int64]
+    members: NDArray[np.int64]
     scorer: Scorer
-    certain: bool
+    least: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class PlantedLeaks:
-    """Plants leaks in made-up models and runs an attack on them: the `planted` of a MembershipBelief."""
+    """Plants leaks in made-up models and runs an attack on them: the `planted` of a MembershipBelief.
+
+    Attributes:
+        draw: makes up the model of a repetition.
+        in_table: how many candidates are its members.
+        odds: the posterior odds that follow from scores; None for an attack that states none.
+    """
 
     draw: Callable[[int], PseudoTarget]
+    in_table: int
+    odds: Odds | None = None
 
     def __call__(self, share: float, repetition: int) -> PlantedLeak:
         """What the attack concludes from a leak of the membership of this share of the members.
@@ -72,20 +84,26 @@ class PlantedLeaks:
         Args:
             share: from 0 to 1; the number of members whose membership leaks is rounded to the nearest.
             repetition: from 0; leaks of several shares in one repetition are planted in the same made-up model, a
-                larger one in a superset of the members.
+                larger one in a superset of the people.
         """
         if not 0 <= share <= 1:
             raise ValueError("the share of members whose membership leaks is from 0 to 1")
         target = self.draw(repetition)
-        leaking = target.order[: round(share * len(target.order))]
-        answers = strengthened(target.answers, leaking, target.certain)
-        return PlantedLeak(target.scorer.scores(answers), target.members)
+        leaking = target.leaks[: round(share * self.in_table)]
+        member = np.zeros(len(target.leaks), dtype=bool)
+        member[leaking] = True
+        others = target.members[~member[target.members]]
+        member[others[: self.in_table - len(leaking)]] = True
+        answers = strengthened(target.answers, leaking, target.least)
+        scores = target.scorer.scores(answers)
+        return PlantedLeak(scores, member, odds=None if self.odds is None else self.odds(scores))
 
 
 def planted_in_answers(answers: Answers, in_table: int, seed: int, scorer: Scorer) -> PlantedLeaks:
     """Leaks planted in the audited model's own answers, for an attack without shadow models.
 
-    Candidates are taken for members at random, so that the answers say nothing about it.
+    Candidates are taken for members at random, so that the answers say nothing about it. A planted answer is at least
+    as certain as the model is about half of the candidates; where it answers with labels it is a label.
 
     Args:
         answers: those of the audited model, in an order of the candidates that does not depend on who is a member.
@@ -93,44 +111,49 @@ def planted_in_answers(answers: Answers, in_table: int, seed: int, scorer: Score
         seed: for random numbers, from 0.
         scorer: the attack.
     """
-    certain = is_certain(answers.scores)
     own = answers.of_own_class
+    least = np.full(len(own), np.median(answers.scores.max(axis=1)))
+    room = _room(own, own, least, answers)
 
     def draw(repetition: int) -> PseudoTarget:
         rng = _coins(seed, repetition)
-        members = _random_members(rng, len(own), in_table)
-        order = _order_of_leaks(rng, members, _room(own, own, answers, certain))
-        return PseudoTarget(answers, members, order, scorer, certain)
+        return PseudoTarget(answers, _order_of_leaks(rng, room), rng.permutation(len(own)), scorer, least)
 
-    return PlantedLeaks(lru_cache(maxsize=KEPT_TARGETS)(draw))
+    return PlantedLeaks(lru_cache(maxsize=KEPT_TARGETS)(draw), in_table)
 
 
 def planted_in_shadows(
-    shadows: ShadowModels, in_table: int, seed: int, attack: Scorer | Callable[[ShadowModels], Scorer]
+    shadows: ShadowModels,
+    in_table: int,
+    seed: int,
+    attack: Scorer | Callable[[ShadowModels], Scorer],
+    odds: Odds | None = None,
 ) -> PlantedLeaks:
     """Leaks planted in models that are made up of the shadow models' answers.
+
+    A planted answer gives the own class at least the score that all models trained on the candidate give it.
 
     Args:
         shadows: the shadow models, two at least, in an order of the candidates that does not depend on who is a member.
         in_table: how many candidates are members.
         seed: for random numbers, from 0.
         attack: fits the attack to the shadow models but the one that is attacked; or an attack that is fitted already.
+        odds: the posterior odds that follow from its scores; None where it states none.
     """
-    certain = is_certain(shadows.scores)
     own, out = shadows.of_own_class, ~shadows.trained_on
     n_out = out.sum(axis=0)
     average = np.where(n_out > 0, (own * out).sum(axis=0) / np.maximum(n_out, 1), 1.0)
-    highest = np.where(n_out > 0, (own * out).max(axis=0), 1.0)
-    room = _room(average, highest, Answers(shadows.scores[0], shadows.own), certain)
+    highest = np.where(out, own, 0.0).max(axis=0)
+    least = np.where(shadows.trained_on.any(axis=0), np.where(out, 1.0, own).min(axis=0), 0.0)
+    room = _room(average, highest, least, Answers(shadows.scores[0], shadows.own))
 
     def draw(repetition: int) -> PseudoTarget:
         rng = _coins(seed, repetition)
-        members = _random_members(rng, len(shadows.own), in_table)
-        order = _order_of_leaks(rng, members, room)
+        leaks, members = _order_of_leaks(rng, room), rng.permutation(len(room))
         answers, others = uninformative_target(shadows, rng)
-        return PseudoTarget(answers, members, order, attack(others) if callable(attack) else attack, certain)
+        return PseudoTarget(answers, leaks, members, attack(others) if callable(attack) else attack, least)
 
-    return PlantedLeaks(lru_cache(maxsize=KEPT_TARGETS)(draw))
+    return PlantedLeaks(lru_cache(maxsize=KEPT_TARGETS)(draw), in_table, odds)
 
 
 def uninformative_target(shadows: ShadowModels, rng: np.random.Generator) -> tuple[Answers, ShadowModels]:
@@ -159,7 +182,7 @@ def uninformative_target(shadows: ShadowModels, rng: np.random.Generator) -> tup
     return answers, ShadowModels(scores, trained_on, shadows.own)
 
 
-def strengthened(answers: Answers, people: NDArray[np.int64], certain: bool = False) -> Answers:
+def strengthened(answers: Answers, people: NDArray[np.int64], least: NDArray[np.float64]) -> Answers:
     """The answers, with the odds of some people's own class multiplied by PLANTED_ODDS, as `planted_score` has it.
 
     The other classes' scores are scaled to what is left; where they were all 0 it is shared evenly among them. People
@@ -168,14 +191,14 @@ def strengthened(answers: Answers, people: NDArray[np.int64], certain: bool = Fa
     Args:
         answers: of all people.
         people: positions of those whose answers are strengthened.
-        certain: whether to give their class the score 1.
+        least: shape (n_people,), the least score of the own class then: what models trained on a person usually give.
     """
     classes = answers.scores.shape[1]
     people = people[answers.own[people] < classes]
     scores = answers.scores.copy()
     rows = scores[people]
     own = rows[np.arange(len(people)), answers.own[people]]
-    new = np.ones_like(own) if certain else planted_score(own)
+    new = np.maximum(planted_score(own), least[people])
     others = rows.sum(axis=1) - own
     factor = (1 - new) / np.where(others > 0, others, 1.0)
     even = (1 - new) / max(classes - 1, 1)
@@ -196,42 +219,29 @@ def planted_score(own: NDArray[np.float64]) -> NDArray[np.float64]:
     return result
 
 
-def is_certain(scores: NDArray[np.float64]) -> bool:
-    """Do all rows that have scores give one class the score 1?"""
-    highest = scores.max(axis=-1)
-    return bool(((highest == 1) | (highest == 0)).all())
-
-
 def _coins(seed: int, repetition: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(RANDOM_STREAM, repetition)))
 
 
-def _random_members(rng: np.random.Generator, people: int, in_table: int) -> NDArray[np.bool_]:
-    members = np.zeros(people, dtype=bool)
-    members[rng.permutation(people)[:in_table]] = True
-    return members
-
-
 def _room(
-    average: NDArray[np.float64], highest: NDArray[np.float64], answers: Answers, certain: bool
+    average: NDArray[np.float64], highest: NDArray[np.float64], least: NDArray[np.float64], answers: Answers
 ) -> NDArray[np.int64]:
-    """How clearly a leak about each candidate can show: 0 clearly, 1 somewhat, 2 not at all.
-
-    A person to whose class models give the score 1, in the table or not, has no membership that they could give away.
+    """How clearly a leak about each candidate can show: from 0, clearly, to 3, not at all.
 
     Args:
         average: shape (n_candidates,), the mean score of the own class in models without the candidate.
         highest: shape (n_candidates,), the highest one.
+        least: shape (n_candidates,), the least score of the own class where a leak is planted.
         answers: about the candidates, for their classes.
-        certain: whether planted answers give the class the score 1.
     """
-    planted = 1.0 if certain else float(planted_score(np.zeros(1))[0])
-    level = np.where(highest >= planted, 2, np.where(average > 0.5, 1, 0))
-    return np.where(answers.own < answers.scores.shape[1], level, 2)
+    planted = np.maximum(planted_score(np.zeros(1)), least)
+    unlikely, unheard_of = average <= 0.5, highest < planted
+    level = np.select([unlikely & unheard_of, unlikely | unheard_of, average < planted], [0, 1, 2], 3)
+    return np.where(answers.own < answers.scores.shape[1], level, 3)
 
 
-def _order_of_leaks(rng: np.random.Generator, members: NDArray[np.bool_], room: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The members' positions: first those about whom a leak can show, within these at random."""
-    positions = rng.permutation(np.flatnonzero(members))
+def _order_of_leaks(rng: np.random.Generator, room: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The positions of all candidates: first those about whom a leak can show, within these at random."""
+    positions = rng.permutation(len(room))
     result: NDArray[np.int64] = positions[np.argsort(room[positions], kind="stable")]
     return result

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -91,6 +92,11 @@ class ShadowAttack(ScoreAttack):
     fitted_once: ClassVar[bool] = False
     """Whether one fit, on all shadow models, serves all planted leaks, because fitting takes long."""
 
+    @property
+    def states_odds(self) -> bool:
+        """Whether `odds` follow from its scores."""
+        return False
+
     @abstractmethod
     def fit(self, shadows: ShadowModels, people: Table, seed: int) -> Scorer:
         """What the shadow models teach about each candidate.
@@ -101,9 +107,9 @@ class ShadowAttack(ScoreAttack):
             seed: for random numbers, from 0.
         """
 
-    def odds(self, scores: NDArray[np.float64], prior: float) -> NDArray[np.float64] | None:
-        """The posterior odds of each candidate, by its score and the share of members; None where it states none."""
-        return None
+    def odds(self, scores: NDArray[np.float64], prior: float) -> NDArray[np.float64]:
+        """The posterior odds of candidates with these scores, of whom the share `prior` are members; from 0."""
+        raise NotImplementedError(type(self).__name__)
 
     def facts(self, scorer: Scorer) -> dict[str, Any]:
         """What the finding states of how the scores were made."""
@@ -133,9 +139,16 @@ class ShadowAttack(ScoreAttack):
         scorer = fit(shadows)
         scores = np.empty(len(order))
         scores[order] = scorer.scores(answers)
-        planted = planted_in_shadows(shadows, candidates.in_table, known.seed, scorer if self.fitted_once else fit)
-        evidence = {"shadow_models": len(shadows), **self.facts(scorer)}
-        return [MembershipBelief(scores, odds=self.odds(scores, candidates.prior), planted=planted, evidence=evidence)]
+        odds = partial(self.odds, prior=candidates.prior) if self.states_odds else None
+        attack = scorer if self.fitted_once else fit
+        return [
+            MembershipBelief(
+                scores,
+                odds=None if odds is None else odds(scores),
+                planted=planted_in_shadows(shadows, candidates.in_table, known.seed, attack, odds),
+                evidence={"shadow_models": len(shadows), **self.facts(scorer)},
+            )
+        ]
 
 
 def rearranged(shadows: ShadowModels, order: NDArray[np.int64]) -> ShadowModels:

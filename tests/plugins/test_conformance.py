@@ -91,6 +91,9 @@ EXPECTED: dict[tuple[str, int], dict[str, str]] = {
     ("distinguish", 1): {
         "catches_a_leak": "one run needs many made-up people, each counted apart; the kit's counts one"
     },
+    ("worst_case", 0): {
+        "catches_a_leak": "it reads how certain the model is, and not of which class: option `correct` adds that"
+    },
     ("published", 0): {"any_label_order": "the file declares domains in one order, to which a policy must keep"},
 }
 """By name, and by which of its options: checks that fail for a reason."""

@@ -1,0 +1,136 @@
+"""The attacks with shadow models as an audit runs them: on trees, from candidates and what trains such trees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from leafgate.algorithms.prediction import class_scores
+from leafgate.api import AdversaryKnowledge, Column, InconclusiveError, MembershipBelief, Release, Table
+from leafgate.engine.knowledge import draw_candidates
+from leafgate.types.adversary import Membership
+from leafgate_baselines.builders import C45
+from leafgate_membership import learned_attacks
+from leafgate_membership.learned_attacks import Quantile, WorstCase
+from leafgate_membership.likelihood_ratios import RMIA, LiRA
+from leafgate_membership.score_attacks import LossThreshold, ScoreAttack
+from random_tables import table_of
+
+COLUMNS = (
+    Column("age", frozenset({"quasi_identifier"}), bounds=(0.0, 99.0)),
+    Column("town", frozenset({"quasi_identifier"}), values=("Hill", "Mill", "Port")),
+    Column("ill", frozenset({"class", "sensitive"}), values=("no", "yes")),
+)
+SHADOWS: dict[str, Any] = {"shadows": {"models": 8}}
+ATTACKS: tuple[ScoreAttack, ...] = (
+    LiRA.model_validate(SHADOWS),
+    LiRA.model_validate({**SHADOWS, "mode": "offline"}),
+    RMIA.model_validate(SHADOWS),
+    Quantile.model_validate(SHADOWS),
+    WorstCase.model_validate({**SHADOWS, "correct": True}),
+)
+
+
+def people(seed: int, count: int = 120) -> list[tuple[float, str, str]]:
+    """People whose illness hardly depends on anything, so that a deep tree learns them by heart."""
+    rng = np.random.default_rng(seed)
+    return [
+        (float(rng.integers(0, 99)), str(rng.choice(["Hill", "Mill", "Port"])), ("no", "yes")[int(rng.random() < 0.4)])
+        for _ in range(count)
+    ]
+
+
+def tree_of(own: Table, seed: int = 0) -> Release:
+    """A tree with a leaf for nearly everybody."""
+    built = C45(prune=False).build(own, np.random.default_rng(seed))
+    return built if isinstance(built, Release) else built.release
+
+
+def retrain(own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
+    return class_scores(tree_of(own, seed), asked)
+
+
+@pytest.fixture(scope="module")
+def game() -> tuple[Release, AdversaryKnowledge, Membership]:
+    table = table_of(COLUMNS, people(1))
+    candidates, membership = draw_candidates(table, table_of(COLUMNS, people(2)), 1000, 0)
+    known = AdversaryKnowledge(table.schema, table.public[0], candidates=candidates, retrain=retrain, seed=5)
+    return tree_of(table), known, membership
+
+
+def area(scores: NDArray[Any], member: NDArray[np.bool_]) -> float:
+    above = scores[member][:, None] - scores[~member]
+    return float((above > 0).mean() + (above == 0).mean() / 2)
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: f"{attack.use} {getattr(attack, 'mode', '')}".strip())
+def test_an_attack_finds_who_is_in_a_tree_that_learned_people_by_heart(
+    attack: ScoreAttack, game: tuple[Release, AdversaryKnowledge, Membership]
+) -> None:
+    release, known, membership = game
+    [belief] = attack.infer(release, known)
+    assert isinstance(belief, MembershipBelief)
+    assert area(belief.scores, membership.in_table) > 0.6
+    assert belief.evidence["shadow_models"] == 8
+    assert (belief.odds is not None) == (attack.use == "lira" and getattr(attack, "mode", "") == "online")
+    assert belief.planted is not None
+    leak = belief.planted(0.5, 0)
+    assert leak.in_table.sum() == membership.in_table.sum()
+    assert (leak.odds is not None) == (belief.odds is not None)
+
+
+def test_the_odds_of_a_planted_leak_are_those_of_its_scores(
+    game: tuple[Release, AdversaryKnowledge, Membership],
+) -> None:
+    release, known, _ = game
+    attack = LiRA.model_validate(SHADOWS)
+    [belief] = attack.infer(release, known)
+    assert isinstance(belief, MembershipBelief)
+    assert belief.planted is not None
+    leak = belief.planted(0.3, 2)
+    assert leak.odds is not None
+    assert np.array_equal(leak.odds, attack.odds(leak.scores, known.candidates.prior if known.candidates else 0.0))
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.use)
+def test_the_forecast_says_what_will_be_trained(
+    attack: ScoreAttack, game: tuple[Release, AdversaryKnowledge, Membership]
+) -> None:
+    release, known, membership = game
+    text = attack.forecast(release, known)
+    assert "8 shadow models" in text
+    assert f"{int(membership.in_table.sum()):,} of {len(membership.in_table):,} candidates" in text
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.use)
+def test_without_what_trains_models_an_attack_is_inconclusive(
+    attack: ScoreAttack, game: tuple[Release, AdversaryKnowledge, Membership]
+) -> None:
+    release, known, _ = game
+    with pytest.raises(InconclusiveError, match="shadow models cannot be trained"):
+        attack.infer(release, replace(known, retrain=None))
+
+
+@pytest.mark.parametrize("attack", [Quantile.model_validate(SHADOWS), WorstCase.model_validate(SHADOWS)])
+def test_without_scikit_learn_a_learned_attack_says_what_to_install(
+    attack: ScoreAttack, game: tuple[Release, AdversaryKnowledge, Membership], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release, known, _ = game
+    monkeypatch.setattr(learned_attacks, "find_spec", lambda name: None)
+    with pytest.raises(InconclusiveError) as problem:
+        attack.infer(release, known)
+    assert "needs scikit-learn, which is not installed" in str(problem.value)
+    assert 'pip install "leafgate[sklearn]"' in str(problem.value)
+
+
+def test_the_loss_needs_no_shadow_model(game: tuple[Release, AdversaryKnowledge, Membership]) -> None:
+    release, known, membership = game
+    [belief] = LossThreshold().infer(release, replace(known, retrain=None))
+    assert isinstance(belief, MembershipBelief)
+    assert area(belief.scores, membership.in_table) > 0.6
+    assert belief.planted is not None
+    assert belief.planted(1.0, 0).in_table.sum() == membership.in_table.sum()
