@@ -25,7 +25,7 @@ from leafgate.api import (
 )
 from leafgate_membership.game import Answers, answers_about, candidates_of, canonical_order
 from leafgate_membership.planted import Scorer, planted_in_answers, planted_in_shadows
-from leafgate_membership.shadows import ShadowModels, ShadowOptions, shadow_size, train_shadows
+from leafgate_membership.shadows import ShadowModels, ShadowOptions, forecast_shadows, train_shadows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -118,12 +118,7 @@ class ShadowAttack(ScoreAttack):
     def forecast(self, release: Release, known: AdversaryKnowledge) -> str:
         if known.candidates is None or known.retrain is None:
             return ""
-        candidates = known.candidates
-        size = shadow_size(len(candidates), candidates.in_table)
-        return (
-            f"{self.shadows.models:,} shadow models, each trained on {size:,} of {len(candidates):,} candidates, once "
-            "for all attacks with the same `shadows`"
-        )
+        return forecast_shadows(self.shadows, known)
 
     def infer(self, source: Release | PredictionOracle, known: AdversaryKnowledge) -> list[Belief]:
         candidates = candidates_of(known)

@@ -373,26 +373,6 @@ def test_labels_alone_exclude_nobody() -> None:
         call_infer(LeafExclusion(access="labels"), world.release, world.known, QueryLog())
 
 
-@pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
-def test_the_planted_leak_is_of_its_size(share: float) -> None:
-    """That share of the people outside is below everybody else, and the rest of the scores tells nothing."""
-    world = tree_world(n=400)
-    belief = world.belief()
-    assert belief.planted is not None
-    areas = []
-    for repetition in range(40):
-        planted = belief.planted(share, repetition)
-        assert planted.in_table.sum() == world.candidates.in_table
-        lowest = planted.scores == belief.scores.min() - 1
-        assert not lowest[planted.in_table].any()
-        assert lowest.sum() == round(share * world.candidates.not_in_table)
-        inside, outside = planted.scores[planted.in_table][:, None], planted.scores[~planted.in_table]
-        areas.append((inside > outside).mean() + (inside == outside).mean() / 2)
-    assert np.mean(areas) == pytest.approx((1 + share) / 2, abs=0.01)
-    assert belief.planted(0.1, 3).scores.tolist() == belief.planted(0.1, 3).scores.tolist()
-    assert belief.planted(0.1, 3).scores.tolist() != belief.planted(0.1, 4).scores.tolist()
-
-
 def test_it_asks_for_candidates() -> None:
     world = tree_world()
     with pytest.raises(InconclusiveError, match="candidates"):
