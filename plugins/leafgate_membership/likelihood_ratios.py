@@ -72,11 +72,6 @@ class LiRA(ShadowAttack):
     def states_odds(self) -> bool:
         return self.mode == "online"
 
-    def odds(self, scores: NDArray[np.float64], prior: float) -> NDArray[np.float64]:
-        with np.errstate(over="ignore"):
-            result: NDArray[np.float64] = np.exp(scores + np.log(prior / (1 - prior)))
-        return result
-
     def facts(self, scorer: Scorer) -> dict[str, Any]:
         assert isinstance(scorer, LiraLaws)
         bound = {"largest_logit": round(float(np.log1p(1 / self.clip)), 3)}
