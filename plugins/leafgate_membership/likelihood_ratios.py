@@ -272,7 +272,8 @@ class RmiaReferences:
         ratio = np.log(self.ratios(answers))
         others = np.sort(np.round(ratio, LOG_RATIO_DECIMALS))
         below = np.searchsorted(others, np.round(ratio - np.log(self.gamma), LOG_RATIO_DECIMALS), side="right")
-        return below / len(ratio)
+        result: NDArray[np.float64] = below / len(ratio)
+        return result
 
     def ratios(self, answers: Answers) -> NDArray[np.float64]:
         """How much likelier the model makes each candidate's class than models do on average: shape (n_candidates,)."""
