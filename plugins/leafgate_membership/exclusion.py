@@ -8,7 +8,7 @@ trees were each trained on a bootstrap it is evidence, and how many trees there 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
@@ -21,7 +21,6 @@ from leafgate.api import (
     Candidates,
     InconclusiveError,
     MembershipBelief,
-    PlantedLeak,
     PredictionOracle,
     Release,
     lazy,
@@ -81,7 +80,7 @@ class LeafExclusion(AttackModel):
             )
         wrong = self._wrong_labels(source, known)
         trees = ExcludingTrees(np.zeros(len(candidates), dtype=np.int64), 0) if trees is None else trees
-        return [_belief(trees, wrong, candidates.in_table, known.seed)]
+        return [_belief(trees, wrong)]
 
     def _count_trees(self, release: Release, candidates: Candidates) -> ExcludingTrees | None:
         """The trees that exclude each candidate; None where they cannot, but wrong labels can."""
@@ -129,7 +128,7 @@ def _labels(source: Release | PredictionOracle, known: AdversaryKnowledge) -> ND
     return predict(source, candidates_of(known).table)
 
 
-def _belief(trees: ExcludingTrees, wrong: NDArray[np.bool_], in_table: int, seed: int) -> MembershipBelief:
+def _belief(trees: ExcludingTrees, wrong: NDArray[np.bool_]) -> MembershipBelief:
     """What follows from the trees that exclude candidates, and from `wrong` labels, which exclude them for certain."""
     by_trees = trees.excluding > 0
     scores = -trees.excluding - wrong * (trees.trees + 1)
@@ -139,10 +138,7 @@ def _belief(trees: ExcludingTrees, wrong: NDArray[np.bool_], in_table: int, seed
         p_values = np.where(wrong, 0.0, exclusion_p_values(trees.excluding, trees.trees, trees.out_of_bag))
         evidence |= {"trained_on": "bootstraps", "out_of_bag": AuditorOnly(trees.out_of_bag)}
         by_trees = np.zeros_like(by_trees)
-    leak = PlantedExclusion(scores, in_table, seed)
-    return MembershipBelief(
-        scores, excluded=by_trees | wrong, exclusion_p_values=p_values, planted=leak, evidence=evidence
-    )
+    return MembershipBelief(scores, excluded=by_trees | wrong, exclusion_p_values=p_values, evidence=evidence)
 
 
 def exclusion_p_values(excluding: NDArray[np.int64], trees: int, out_of_bag: float) -> NDArray[np.float64]:
@@ -334,50 +330,18 @@ def excluding_trees(release: Release, trees: Sequence[Node], people: Table) -> N
     excluding = np.zeros(len(people), dtype=np.int64)
     for tree in trees:
         routed = route(tree, people)
-        absent = np.zeros((len(routed.leaves) + 1, len(classes) + 1), dtype=bool)
-        for i, leaf in enumerate(routed.leaves):
-            absent[i, :-1] = _absent_classes(leaf, release, classes)
-        excluding += absent[routed.leaf, own]
+        nowhere = [False] * len(classes)
+        absent = np.array([*(_absent_classes(leaf, release, classes) for leaf in routed.leaves), nowhere])
+        excluding += np.pad(absent, ((0, 0), (0, 1)))[routed.leaf, own]
     return excluding
 
 
 def _absent_classes(leaf: Leaf, release: Release, classes: Sequence[str]) -> list[bool]:
     """Of which classes the leaf states that it counts nobody."""
-    if release.is_empty(leaf):
-        return [True] * len(classes)
     numbers = leaf.counts if leaf.counts is not None else leaf.shares
     if numbers is not None:
         return [numbers.get(name) == 0 for name in classes]
+    if release.is_empty(leaf):
+        return [True] * len(classes)
     pure = leaf.error_rate == 0 and leaf.label is not None
     return [pure and name != leaf.label for name in classes]
-
-
-@dataclass(frozen=True)
-class PlantedExclusion:
-    """A leak of known size, planted for exclusion: a function of its share and of the number of the repetition.
-
-    Exclusion tells who is not in the table, so what is planted is people outside whom all trees exclude: their score is
-    below that of everybody else. Who is taken to be in the table is drawn at random among the candidates, so that the
-    other scores, which are the attack's own, tell nothing. A share s of such people outside raises the area under the
-    ROC curve to (1 + s) / 2 and the advantage to s, as a share s of members does whom an attack on scores recognises;
-    among the highest scores it moves nothing, for exclusion recognises no member.
-
-    Attributes:
-        scores: shape (n_candidates,), those of the attack.
-        in_table: how many of the candidates are in the table.
-        seed: of the drawing.
-    """
-
-    scores: NDArray[np.int64] = field(repr=False)
-    in_table: int
-    seed: int
-
-    def __call__(self, share: float, repetition: int) -> PlantedLeak:
-        rng = np.random.default_rng(np.random.SeedSequence([self.seed, repetition], spawn_key=(2,)))
-        order = rng.permutation(len(self.scores))
-        members, others = order[: self.in_table], order[self.in_table :]
-        in_table = np.zeros(len(order), dtype=bool)
-        in_table[members] = True
-        scores = self.scores.copy()
-        scores[others[: round(share * len(others))]] = self.scores.min() - 1
-        return PlantedLeak(scores, in_table)

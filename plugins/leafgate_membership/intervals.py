@@ -15,12 +15,12 @@ from leafgate.api import lazy
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-    from scipy import optimize, special
+    from scipy import optimize, special, stats
 
     Scores = NDArray[np.float64]
 else:
     np = lazy("numpy")
-    optimize, special = lazy("scipy.optimize"), lazy("scipy.special")
+    optimize, special, stats = lazy("scipy.optimize"), lazy("scipy.special"), lazy("scipy.stats")
 
 STRICT_PART = 1 / 2
 """The part of the error that an interval of the rate at a false positive rate spends on its strict threshold. It
@@ -264,6 +264,33 @@ def advantage_estimate(members: Scores, others: Scores, error: float) -> Estimat
     value = advantage(members, others)
     width = math.fsum(math.sqrt(math.log(4 / error) / (2 * len(scores))) for scores in (members, others))
     return Estimate(value, max(0.0, value - width), min(1.0, value + width))
+
+
+def fewest_identified(found: int, wrong: int, members: int, others: int, error: float) -> int:
+    """The fewest members of whom a test knew: the others whom it takes for members come about by chance.
+
+    If the test knew of t members, the rest of them and the others are exchangeable, so that of all whom it takes for
+    members among these, the number of members has a hypergeometric law. The result is the smallest t for which as many
+    members as were found are not too many.
+
+    Args:
+        found: members whom the test takes for members, from 0 to `members`.
+        wrong: others whom it takes for members, from 0 to `others`.
+        members: how many there are, from 1.
+        others: how many there are, from 1.
+        error: the probability that the result is too high is at most this; in (0, 1).
+
+    Source: Fisher's exact test of two shares, inverted
+
+    >>> [fewest_identified(found, 0, 100, 100, 0.05) for found in (0, 4, 5, 20)]
+    [0, 0, 1, 17]
+    """
+
+    def chance(known: int) -> float:
+        rest = members - known
+        return float(stats.hypergeom.sf(found - known - 1, rest + others, rest, found - known + wrong))
+
+    return bisect_right(range(found), error, key=chance)
 
 
 def roc_band(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -36,6 +36,7 @@ from leafgate_membership.intervals import (
     Estimate,
     advantage_estimate,
     area_estimate,
+    fewest_identified,
     lower_bound,
     others_needed,
     rate_at,
@@ -238,8 +239,7 @@ class MembershipRate(ReleaseAtMost):
             "without_identical": AuditorOnly(without_identical),
             "says": AuditorOnly(_words(documents, without_identical, self._seen_words(guessed, facts))),
         }
-        kept = self.holds(worst.high)
-        insufficient = self.insufficiency(guessed, judged, error) if kept else ""
+        insufficient = self.insufficiency(guessed, judged, error) if self.holds(worst.high) else ""
         return Score(
             worst.value,
             interval=(worst.low, worst.high),
@@ -438,7 +438,10 @@ class MembershipExcluded(MembershipRate):
     def score(self, case: ScoringContext) -> Score:
         if case.require_belief(MembershipBelief).excluded is None:
             raise UnreadableError("the attack excludes nobody for certain")
-        return super().score(case)
+        score = super().score(case)
+        if score.interval is None or not score.insufficient:
+            return score
+        return replace(score, interval=(score.interval[0], 1.0))  # what does not hold bounds nothing
 
     def estimate(self, members: Ranks, others: Ranks, error: float) -> Estimate:
         excluded, people = int((others == 0).sum()), len(others)
@@ -469,13 +472,16 @@ class MembershipIdentified(ReleaseAtMost):
     )
     confidence: OpenProbability = Field(
         default=0.95,
-        description="Where only some people of the table are candidates, the probability of the upper bound for all.",
+        description="The probability that the intervals of all limits on membership of the policy hold together.",
     )
 
     judges = frozenset({MembershipBelief})
     unit = Unit.PEOPLE
     threat_model = "Whatever the attack it judges assumes."
-    formula = "number of candidates in the table whose posterior odds of being in it are above `odds`"
+    formula = (
+        "number of candidates in the table whose posterior odds of being in it are above `odds`; at least: those whom "
+        "it would not find by chance, by the others with such odds; at most: as many of the whole table"
+    )
     scale = "from 0"
     interpretation = "0: the attack is sure of nobody; averages over candidates hide these people"
     plain_failure = "the release lets people find out of single persons that they are in the table"
@@ -490,20 +496,27 @@ class MembershipIdentified(ReleaseAtMost):
         if guessed.belief.excluded is not None:
             sure &= ~np.asarray(guessed.belief.excluded)
         identified, members = int((sure & in_table).sum()), int(in_table.sum())
-        people = int(case.table.persons.sum())
-        high = float(identified)
-        if members < people:
-            error = (1 - self.confidence) / case.comparisons
-            high = max(high, math.ceil(upper_bound(identified, members, error) * people))
-        insufficient = self._power_problem(guessed, members) if self.holds(high) else ""
+        wrong, others = int((sure & ~in_table).sum()), len(in_table) - members
+        error = (1 - self.confidence) / case.comparisons / 2
+        low, high, people = fewest_identified(identified, wrong, members, others, error), identified, case.table.persons
+        if members < people.sum():
+            high = math.ceil(upper_bound(identified, members, error) * int(people.sum()))
+        single_outs = int((sure & in_table & guessed.single_out).sum())
         evidence = {
             "single_outs": guessed.single_outs,
-            "single_outs_identified": AuditorOnly(int((sure & in_table & guessed.single_out).sum())),
-            "others_as_sure": AuditorOnly(int((sure & ~in_table).sum())),
+            "single_outs_identified": AuditorOnly(single_outs),
+            "others_as_sure": AuditorOnly(wrong),
             "odds_above": AuditorOnly(_odds_document(np.asarray(odds, dtype=float), in_table)),
+            "says": AuditorOnly(
+                f"{identified} of {members} in the table, {single_outs} of them single-outs, and {wrong} of {others} "
+                f"others have odds above {self.odds:g} to 1"
+            ),
         }
         return Score(
-            float(identified), interval=(float(identified), high), insufficient=insufficient, evidence=evidence
+            float(identified),
+            interval=(float(low), float(high)),
+            insufficient=self._power_problem(guessed, members) if self.holds(high) else "",
+            evidence=evidence,
         )
 
     def _power_problem(self, guessed: Guessed, members: int) -> str:
@@ -578,6 +591,8 @@ def detections(
     """Whether the attack sees a leak of this size in nine of ten repetitions, with so many members and others."""
     missed = 0
     for repeat in range(REPEATS):
+        if repeat - missed == DETECTED:
+            return True
         leak = planted_leak(belief, share, repeat)
         rng = np.random.default_rng([repeat, *sizes])
         people = People(ranks_of(leak.scores), np.asarray(leak.in_table))
@@ -635,15 +650,13 @@ def smallest_detectable(metric: MembershipRate, belief: MembershipBelief, sizes:
         return estimate.low > metric.chance
 
     try:
-        if not detections(metric, belief, LEAK_SIZES[-1], sizes, error, seen):
-            return None
-        low, high = -1, len(LEAK_SIZES) - 1
+        low, high = -1, len(LEAK_SIZES)
         while high - low > 1:
             middle = (low + high) // 2
             if detections(metric, belief, LEAK_SIZES[middle], sizes, error, seen):
                 high = middle
             else:
                 low = middle
-        return LEAK_SIZES[high]
+        return LEAK_SIZES[high] if high < len(LEAK_SIZES) else None
     except InconclusiveError:
         return None

@@ -78,7 +78,7 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
             on these people with these parameters.
 
     Departure: HistGradientBoosting is fitted in double precision, as it is, the others in single precision, as their
-    trees are.
+    trees are. GradientBoosting takes no missing numbers; they become the medians of the people whom it is fitted on.
     """
     kind = learner.estimator.rpartition(".")[2]
     if kind not in PARAMETERS:
@@ -118,10 +118,11 @@ def _fitted(kind: str, parameters: Mapping[str, Any], data: TrainingData, seed: 
         from sklearn import ensemble, tree
     except ImportError:
         raise InconclusiveError("scikit-learn, which fits such models, is not installed", remedy=INSTALL) from None
+    filled = _medians(data.features) if kind in WITHOUT_GAPS else None
     try:
         classifier = getattr({"tree": tree, "ensemble": ensemble}[_module(kind)], kind)(**given)
         with _one_thread(kind):
-            classifier.fit(data.features, data.classes)
+            classifier.fit(_filled(data.features, filled), data.classes)
     except (ValueError, TypeError) as error:
         raise InconclusiveError(
             f"scikit-learn's {kind} cannot be fitted on these people with these parameters ({type(error).__name__})",
@@ -131,10 +132,25 @@ def _fitted(kind: str, parameters: Mapping[str, Any], data: TrainingData, seed: 
 
     def scores(features: FeatureMatrix) -> NDArray[np.float64]:
         with _one_thread(kind):
-            result: NDArray[np.float64] = classifier.predict_proba(features)
+            result: NDArray[np.float64] = classifier.predict_proba(_filled(features, filled))
         return result
 
     return scores
+
+
+WITHOUT_GAPS = frozenset({"GradientBoostingClassifier"})
+"""Classifiers that take no missing numbers, so that something before them has filled them."""
+
+
+def _medians(features: FeatureMatrix) -> FeatureMatrix:
+    """The median of each feature, 0 where all are missing: shape (n_features,)."""
+    empty = np.isnan(features).all(axis=0)
+    return np.nanmedian(np.where(empty, 0, features), axis=0)
+
+
+def _filled(features: FeatureMatrix, by: FeatureMatrix | None) -> FeatureMatrix:
+    """The features, missing ones replaced by the numbers of their columns; as they are where there is none."""
+    return features if by is None else np.where(np.isnan(features), by, features)
 
 
 def _one_thread(kind: str) -> AbstractContextManager[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,16 @@ OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
     ),
     "random_trees": ({"trees": 3, "depth": 1}, {"trees": 3, "depth": 1, "structure": "random"}),
     "reidentification_risk": ({}, {"among": "population"}),
+    "art": (
+        {"attack": "rule_based"},
+        {"attack": "black_box", "classifier": "dt", "shadows": {"models": 8}},
+    ),
+    "sacroml": (
+        {"attack": "worst_case", "shadows": {"models": 8}},
+        {"attack": "worst_case", "correct": True, "shadows": {"models": 8}},
+        {"attack": "qmia", "alpha": 0.4, "shadows": {"models": 8}},
+        {"attack": "lira", "open_pickles": True, "shadows": {"models": 8}},
+    ),
     "rmia": ({"shadows": {"models": 8}},),
     "t_closeness": ({}, {"distance": "ordered"}, {"distance": "hierarchical"}),
     "worst_case": (
@@ -89,6 +100,9 @@ EXPECTED: dict[tuple[str, int], dict[str, str]] = {
 
 SLOW = {"counting", "maxent", "downgrading", "dp_laplace_trees", "dp_random_trees", "mondrian", "tds"}
 """What takes long: options beyond the first are checked with the slow tests, as is `repeats_elsewhere` of any other."""
+
+ABSENT = {library for library in ("art", "sacroml") if find_spec(library) is None}
+"""Attacks of libraries that are not installed, and are not checked then."""
 
 PLUGINS = load_plugins()
 
@@ -125,6 +139,7 @@ def every_check() -> list[Any]:
             for check in checks:
                 later = number and (use in SLOW or check.name == "repeats_elsewhere")
                 marks = [pytest.mark.slow] if later else []
+                marks += [pytest.mark.skip(f"not installed: {use}")] if use in ABSENT else []
                 found.append(pytest.param(check, id=f"{check}{number or ''}", marks=marks))
     return found
 

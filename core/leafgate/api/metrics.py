@@ -67,7 +67,8 @@ class Score:
         interval: the lowest and the highest number that `value` could be, where it is an estimate. A limit that holds
             for all of it is kept, one that holds for none of it is broken, and between the two it is inconclusive.
         insufficient: why a limit that this score keeps may be broken all the same, such as too few candidates: the
-            finding is then inconclusive for that reason. A limit that the score breaks stays broken.
+            finding is then inconclusive for that reason, unless the same limit is kept by enough evidence on another
+            attack. A limit that the score breaks stays broken.
         sensitivity: the most by which one person of the tables, say of `case.test`, can change `value`, from 0 up. A
             public report rounds `value` so that fewer people than the smallest cell cannot move it by a step, and
             leaves it out where the steps would be too wide to mean anything.

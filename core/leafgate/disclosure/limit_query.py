@@ -17,7 +17,7 @@ SMALL = (
 )
 TEST = (
     "whether {metric} is {limit} discloses something about the fewer than {cell} people who decide it: "
-    "take a larger test table, or a lower `report.smallest_cell`"
+    "take a larger test table, or more candidates, or a lower `report.smallest_cell`"
 )
 NARROW = (
     "whether {metric} is {limit} discloses more than the masked numbers beside it: "

@@ -18,6 +18,7 @@ from leafgate.algorithms.prediction import class_scores
 from leafgate.algorithms.publication import published
 from leafgate.algorithms.sampling import MAX_PEOPLE, nested_sample, sampled
 from leafgate.api.components import AttackModel
+from leafgate.api.options import UNREAD
 from leafgate.api.plan import AuditPlan, KnowledgeGrant
 from leafgate.errors import DataError, InconclusiveError
 from leafgate.io.release_codec import ReleaseArtifact
@@ -199,8 +200,8 @@ class Adversaries:
 
         builder = self.plan.builder
         kind = type(builder)
-        options = f"{builder.model_dump_json()} {self.artifact.release.publish}"
-        return retrain, f"{kind.__module__}.{kind.__qualname__} {options}"
+        options = f"{builder.model_dump_json(context=UNREAD)} {self.artifact.release.publish}"
+        return retrain, f"{kind.__module__}.{kind.__qualname__} {hashlib.sha256(options.encode()).hexdigest()}"
 
 
 CONTROL = "data.control"

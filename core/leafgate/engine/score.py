@@ -212,7 +212,8 @@ def score_one(
         evidence["interval"] = ends if metric.of_release and not private else AuditorOnly(ends)
         evidence |= {} if len(kept) == 1 else {"problem": "the limit lies within the interval of the score"}
     if passed is not False and score.insufficient:
-        passed, evidence["problem"] = None, score.insufficient
+        evidence |= {"problem": score.insufficient} | ({"insufficient": score.insufficient} if passed else {})
+        passed = None
     return Finding(value=finite(value), passed=passed, people=people, limit=metric.limit, evidence=evidence, **common)
 
 
@@ -367,4 +368,19 @@ def _limits(metric: Metric, state: AuditState) -> Iterator[Finding]:
     chosen = (result for result in state.attack_results if of in {None, result.attack.called})
     findings = [finding for result in chosen for finding in score_beliefs(metric, state, result)]
     nothing = inconclusive(metric, state, f"{metric.called}@{of or 'any'}", "there is no belief this metric can read")
-    yield from findings or [nothing]
+    yield from _covered(findings) if findings else [nothing]
+
+
+def _covered(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """The findings of one limit; those it keeps by too little evidence pass where it is kept by another with enough.
+
+    What holds for all attacks is then established by the attack that would have seen the opposite, and a weak attack
+    beside it cannot leave the limit open. A limit that any attack breaks stays broken.
+    """
+    for finding in findings:
+        enough = next((other.id for other in findings if other.passed and other.secret == finding.secret), None)
+        if enough is None or "insufficient" not in finding.evidence:
+            yield finding
+            continue
+        evidence = {key: content for key, content in finding.evidence.items() if key != "problem"}
+        yield replace(finding, passed=True, evidence=evidence | {"covered_by": enough})

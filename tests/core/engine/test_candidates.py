@@ -29,6 +29,7 @@ from leafgate.api.registry import offered_by
 from leafgate.cli.attack import belief_csv
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.knowledge import draw_candidates
+from leafgate.engine.validation import validate_belief
 from leafgate.session.run import audit_policy
 from leafgate.types.adversary import Candidates, Membership
 from leafgate.types.evidence import PeopleCount
@@ -221,6 +222,7 @@ def test_the_policy_bounds_the_candidates() -> None:
     (known,) = heard(knows={"candidates": 1})
     assert known.candidates is not None
     assert (known.candidates.in_table, known.candidates.not_in_table) == (1, 1)
+    assert known.candidates.table_size == 8
 
 
 def test_without_a_control_the_test_people_are_the_control() -> None:
@@ -288,8 +290,19 @@ def test_an_attacks_findings_count_its_candidates_for_a_masked_report() -> None:
 
 
 def test_a_single_attack_writes_a_score_for_each_candidate_and_not_who_they_are() -> None:
-    belief = MembershipBelief(np.arange(5.0), excluded=np.arange(5) > 3)
+    belief = MembershipBelief(np.arange(5.0), excluded=np.arange(5) > 3, exclusion_p_values=np.arange(5) / 4)
     content = belief_csv(belief, known_of(drawn(PEOPLE, OTHERS)[0])).decode().splitlines()
-    assert content[0] == "job,age,ill,score,excluded"
+    assert content[0] == "job,age,ill,score,excluded,exclusion_p_value"
     assert len(content) == 6
-    assert content[5].endswith(",4.0,True")
+    assert content[5].endswith(",4.0,True,1.0")
+
+
+@pytest.mark.parametrize("name", ["p_values", "exclusion_p_values"])
+@pytest.mark.parametrize("wrong", [[0.5, -0.1, 0, 0, 0], [0.5, 1.1, 0, 0, 0], [0.5] * 4, [np.nan] * 5, ["a"] * 5])
+def test_p_values_are_numbers_from_0_to_1_for_each_candidate(name: str, wrong: list[Any]) -> None:
+    known = known_of(drawn(PEOPLE, OTHERS)[0])
+    good: dict[str, Any] = {name: np.array([0.0, 0.25, 0.5, 1.0, 1.0])}
+    bad: dict[str, Any] = {name: np.array(wrong)}
+    validate_belief(MembershipBelief(np.zeros(5), **good), known)
+    with pytest.raises(InconclusiveError, match=f"`{name}`"):
+        validate_belief(MembershipBelief(np.zeros(5), **bad), known)

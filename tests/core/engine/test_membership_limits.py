@@ -23,6 +23,7 @@ from leafgate.api import (
 )
 from leafgate.api.context import Observation
 from leafgate.disclosure.document import document
+from leafgate.disclosure.text import finding_details
 from leafgate.session.run import audit_policy
 from leafgate.types.report import Finding
 from random_tables import table_of
@@ -238,3 +239,58 @@ def test_truths_with_the_same_rounded_rate_have_the_same_public_document() -> No
         exact.setdefault(value, set()).add(found.value)
     assert all(len(each) == 1 for each in documents.values())
     assert max(map(len, exact.values())) > 3
+
+
+# --- A weak attack beside one that would have seen a leak ---
+
+
+class Weak(ReleaseAtMost):
+    """The number that an attack gives everybody; attacks that give less than zero have seen too little."""
+
+    use: Literal["weak"] = "weak"
+
+    judges = frozenset({MembershipBelief})
+
+    def score(self, case: ScoringContext) -> Score:
+        said = float(case.require_belief(MembershipBelief).scores[0])
+        return Score(abs(said), insufficient="it is blind" if said < 0 else "")
+
+
+def judged_by(said: dict[str, float], limit: float = 0.5) -> dict[str, Finding]:
+    """The findings of a limit on attacks that say these numbers; below zero they are blind."""
+    names = iter(said)
+
+    def guess(release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+        assert known.candidates is not None
+        return [MembershipBelief(np.full(len(known.candidates), said[next(names)]))]
+
+    plugins = plugins_with(attack_that(guess, needs=frozenset({"candidates"})), Weak)
+    attacks = [{"use": "nosy", "name": name} for name in said]
+    chosen = policy_with(plugins, attacks=[{"use": "calm"}, *attacks], metrics=[{"use": "weak", "at_most": limit}])
+    columns = chosen.data.meaning().columns
+    report = audit_policy(chosen, plugins, table_of(columns, ROWS, WEIGHT), control=table_of(columns, OUTSIDE)).report
+    return {str(found.attack): found for found in report.findings if found.metric == "weak"}
+
+
+def passed(found: dict[str, Finding]) -> dict[str, bool | None]:
+    return {name: each.passed for name, each in found.items()}
+
+
+def test_an_attack_that_sees_enough_covers_one_that_does_not() -> None:
+    found = judged_by({"blind": -0.1, "sharp": 0.2})
+    assert passed(found) == {"blind": True, "sharp": True}
+    assert found["blind"].evidence["covered_by"] == "weak@sharp"
+    assert "problem" not in found["blind"].evidence
+    lines = list(finding_details(document(report_of(found["blind"], 8), "auditor")["findings"][0]))
+    assert lines == ["it is blind; weak@sharp keeps this limit by enough evidence"]
+
+
+def test_two_blind_attacks_do_not_cover_each_other() -> None:
+    found = judged_by({"blind": -0.1, "too": -0.2})
+    assert passed(found) == {"blind": None, "too": None}
+    assert found["blind"].evidence["problem"] == "it is blind"
+
+
+def test_an_attack_that_breaks_the_limit_covers_nobody_and_is_covered_by_nobody() -> None:
+    assert passed(judged_by({"blind": -0.1, "sharp": 0.9})) == {"blind": None, "sharp": False}
+    assert passed(judged_by({"blind": -0.9, "sharp": 0.1})) == {"blind": False, "sharp": True}

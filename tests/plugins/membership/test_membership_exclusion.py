@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,11 +23,16 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
-from exclusion_worlds import World, schema_of, with_settings, world_of
+from exclusion_worlds import World, schema_of, table_of, with_settings, world_of
 from leafgate.algorithms.node_counts import first_contradiction
 from leafgate.algorithms.publication import published
+from leafgate.api.context import ScoringContext
+from leafgate.api.metrics import Score
+from leafgate.api.registry import Plugin, Plugins, load_plugins
 from leafgate.engine.attack import call_infer
 from leafgate.errors import InconclusiveError
+from leafgate.policy.load import policy_model
+from leafgate.session.run import audit_policy
 from leafgate.types.adversary import AdversaryKnowledge, QueryLog
 from leafgate.types.belief import MembershipBelief
 from leafgate.types.release import Level, Publish, Release
@@ -34,7 +41,8 @@ from leafgate_membership.exclusion import LeafExclusion, absence_probability, ex
 from oracles import leaf_at, path_of, persons
 from random_tables import tables
 from random_trees import counted, trees
-from sklearn_zoo import answers, rows
+from sklearn_zoo import answers, rows, skops_bytes
+from standins import release_metric_that
 
 CERTAIN: dict[str, Any] = {
     "tree": DecisionTreeClassifier(),
@@ -365,26 +373,6 @@ def test_labels_alone_exclude_nobody() -> None:
         call_infer(LeafExclusion(access="labels"), world.release, world.known, QueryLog())
 
 
-@pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
-def test_the_planted_leak_is_of_its_size(share: float) -> None:
-    """That share of the people outside is below everybody else, and the rest of the scores tells nothing."""
-    world = tree_world(n=400)
-    belief = world.belief()
-    assert belief.planted is not None
-    areas = []
-    for repetition in range(40):
-        planted = belief.planted(share, repetition)
-        assert planted.in_table.sum() == world.candidates.in_table
-        lowest = planted.scores == belief.scores.min() - 1
-        assert not lowest[planted.in_table].any()
-        assert lowest.sum() == round(share * world.candidates.not_in_table)
-        inside, outside = planted.scores[planted.in_table][:, None], planted.scores[~planted.in_table]
-        areas.append((inside > outside).mean() + (inside == outside).mean() / 2)
-    assert np.mean(areas) == pytest.approx((1 + share) / 2, abs=0.01)
-    assert belief.planted(0.1, 3).scores.tolist() == belief.planted(0.1, 3).scores.tolist()
-    assert belief.planted(0.1, 3).scores.tolist() != belief.planted(0.1, 4).scores.tolist()
-
-
 def test_it_asks_for_candidates() -> None:
     world = tree_world()
     with pytest.raises(InconclusiveError, match="candidates"):
@@ -402,3 +390,50 @@ def test_a_candidate_without_a_class_is_not_excluded() -> None:
 def test_of_trees_of_all_rows_nobody_is_absent() -> None:
     assert absence_probability(tree_world().release, tree_world().candidates) == 0
     assert sum(1 for tree in tree_world().release.trees for _ in leaves(tree)) > 3
+
+
+def numbers(low: float, high: float) -> dict[str, Any]:
+    return {"role": "quasi_identifier", "bounds": [low, high]}
+
+
+COLUMNS = {"x0": numbers(-1e5, 1e5), "x1": numbers(0, 100), "x2": numbers(0, 100)}
+POLICY: dict[str, Any] = {
+    "leafgate": 1,
+    "name": "members",
+    "data": {"columns": COLUMNS | {"y": {"role": ["class", "sensitive"], "values": ["low", "middle"]}}},
+    "build": {"use": "published", "path": "model.skops"},
+    "knows": {"candidates": 150},
+    "attacks": [{"use": "leaf_exclusion"}],
+    "metrics": [{"use": "whole", "at_least": 0}],
+}
+
+
+@pytest.mark.parametrize("model", [DecisionTreeClassifier(random_state=0), RandomForestClassifier(20, random_state=0)])
+def test_an_audit_of_a_skops_file_excludes_people_of_the_control(model: Any, tmp_path: Path) -> None:
+    """With fewer candidates than people."""
+    x, y = people(5, 400, 2, gaps=False)
+    schema = schema_of(x, 2)
+    model.fit(x[:200], np.array(schema.classes)[y[:200]])
+    (tmp_path / "model.skops").write_bytes(skops_bytes(model))
+    heard: list[tuple[MembershipBelief, Any]] = []
+
+    def listen(case: ScoringContext) -> Score:
+        heard.append((case.require_belief(MembershipBelief), case.membership.in_table))
+        return Score(1.0)
+
+    metric = release_metric_that(listen, judges=frozenset({MembershipBelief}))
+    plugins = Plugins((*load_plugins().entries, Plugin("spies", "acme-spies", "1.2", (metric,))))
+    folders = {"beside": tmp_path, "root": tmp_path}
+    policy = policy_model(plugins).model_validate_json(json.dumps(POLICY), context=folders)
+    audit_policy(policy, plugins, table_of(schema, x[:200], y[:200]), control=table_of(schema, x[200:], y[200:]))
+    ((belief, member),) = heard
+    assert (len(member), member.sum()) == (300, 150)
+    assert belief.excluded is not None
+    assert not belief.excluded[member].any()
+    if isinstance(model, DecisionTreeClassifier):
+        assert belief.excluded[~member].any()
+        return
+    assert belief.exclusion_p_values is not None
+    assert not belief.excluded.any()
+    assert (belief.exclusion_p_values[~member] < 0.001).any()
+    assert not (belief.exclusion_p_values[member] < 0.001).any()

@@ -23,6 +23,7 @@ from leafgate_membership.intervals import (
     area_estimate,
     area_under_curve,
     break_ties,
+    fewest_identified,
     lower_bound,
     others_needed,
     rate_at,
@@ -237,7 +238,7 @@ def test_an_interval_that_takes_the_threshold_for_known_misses_more_often_than_i
 def test_ties_at_the_threshold_widen_an_interval_little() -> None:
     """A leaf of many people with the highest score: the rate is a share of the ties, and no longer anything."""
     rng = np.random.default_rng(2)
-    members, others = (1.0 * (rng.random(5000) < share) for share in (0.9, 0.6))
+    members, others = ((rng.random(5000) < share).astype(np.float64) for share in (0.9, 0.6))
     value, low, high = rate_estimate(members, others, 0.01, 0.05, rng)
     assert value == pytest.approx(0.015, abs=0.001)
     assert 0.005 < low < 0.015 < high < 0.03
@@ -255,3 +256,29 @@ def test_ties_are_broken_evenly() -> None:
     first = [break_ties(np.zeros(1), np.zeros(3), np.random.default_rng(seed))[0][0] for seed in range(800)]
     counts = np.bincount(np.array(first, dtype=int), minlength=4)
     assert counts.min() > 150
+
+
+def too_many_by_chance(found: int, wrong: int, members: int, others: int) -> float:
+    """The probability of as many members among those who are taken, counted over all ways to take so many."""
+    taken = found + wrong
+    ways = [
+        comb(members, k) * comb(others, taken - k) for k in range(found, min(members, taken) + 1) if taken - k <= others
+    ]
+    return sum(ways) / comb(members + others, taken)
+
+
+@pytest.mark.parametrize("error", [0.05, 0.3])
+def test_the_fewest_identified_leave_no_more_than_chance_finds(error: float) -> None:
+    for members, others, found, wrong in product((3, 9), (4, 9), range(4), range(4)):
+        fewest = fewest_identified(found, wrong, members, others, error)
+        chances = [too_many_by_chance(found - known, wrong, members - known, others) for known in range(found + 1)]
+        assert fewest == next(known for known, chance in enumerate(chances) if chance > error)
+
+
+def test_releases_without_information_identify_somebody_no_more_often_than_the_error() -> None:
+    flagged = 0
+    for repeat in range(400):
+        rng = np.random.default_rng(repeat)
+        sure, inside = rng.random(300) < 0.1, rng.permutation(np.arange(300) < 100)
+        flagged += fewest_identified(int((sure & inside).sum()), int((sure & ~inside).sum()), 100, 200, ERROR) > 0
+    assert 0 < flagged <= most_misses(400)

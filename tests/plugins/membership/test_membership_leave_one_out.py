@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from exclusion_worlds import schema_of, table_of
 from leafgate.api.context import ScoringContext
+from leafgate.api.registry import load_plugins
+from leafgate.disclosure.document import document
 from leafgate.errors import InconclusiveError
+from leafgate.policy.load import policy_of
+from leafgate.session.run import audit_policy
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.evidence import AuditorOnly
 from leafgate.types.release import Release
@@ -30,6 +35,7 @@ from leafgate_membership.leave_one_out import (
 from random_tables import categorical, numeric
 from random_tables import table_of as written_table
 from sklearn_zoo import answers, rows
+from standins import finding
 
 
 def people(n: int = 80, seed: int = 1) -> tuple[Table, NDArray[np.float64], NDArray[np.int64]]:
@@ -238,3 +244,36 @@ def test_one_of_three_equal_people_is_left_out() -> None:
     assert without_person(table, row).weight.max() == 2
     alone = int(np.flatnonzero(table.weight == 1)[0])
     assert len(without_person(table, alone)) == len(table) - 1
+
+
+def test_a_policy_trains_its_builders_algorithm_without_single_people() -> None:
+    """Leaves of one person depend on her, leaves of many on nobody much; the public sees no number."""
+    values = []
+    for min_leaf in (1, 60):
+        table, _, _ = people(120)
+        plugins = load_plugins()
+        columns = {name: {"role": "quasi_identifier", "bounds": [-1e9, 1e9]} for name in ("x0", "x1", "x2")} | {
+            "y": {"role": ["class", "sensitive"], "values": ["low", "middle"]}
+        }
+        policy = policy_of(
+            {
+                "leafgate": 1,
+                "name": "one",
+                "data": {"columns": columns},
+                "build": {"use": "id3", "min_leaf": min_leaf},
+                "attacks": [{"use": "linking"}],
+                "metrics": [{"use": "leave_one_out", "people": 20, "time_limit": 300, "at_most": 3.0, "seeds": 1}],
+            },
+            Path(),
+        ).policy
+        report = audit_policy(policy, plugins, table).report
+        result = finding(report, "leave_one_out")
+        values.append((result.value, result.passed))
+        shown = document(report, "public")["findings"]
+        assert all(each["value"] is None for each in shown if each["id"] == "leave_one_out")
+    (large, broken), (small, kept) = values
+    assert large is not None
+    assert small is not None
+    assert large == pytest.approx(2 * logit(1.0))
+    assert abs(small) < 3
+    assert (broken, kept) == (False, True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from math import comb, fsum
 from typing import Any
@@ -254,16 +255,26 @@ def with_odds(sure: int, wrong: int = 0, others_in_table: int = -2, **belief: An
 
 def test_identified_counts_people_of_the_table() -> None:
     score = MembershipIdentified(at_most=0).score(with_odds(7, wrong=3))
-    assert (score.value, score.interval) == (7, (7, 7))
+    assert score.value == 7
     assert score.evidence["others_as_sure"].content == 3
     assert MembershipIdentified(at_most=0, odds=100.0).score(with_odds(7)).value == 0
+
+
+def test_odds_that_are_as_high_of_others_identify_nobody() -> None:
+    """A limit of nobody is broken by people whom chance does not find, and left open by odds that are too high."""
+    limit = MembershipIdentified(at_most=0)
+    intervals = [limit.score(with_odds(20, wrong=wrong)).interval for wrong in (0, 2, 20)]
+    assert intervals[0] == (16, 20)
+    assert intervals[1] is not None
+    assert 0 < intervals[1][0] < 16
+    assert intervals[2] == (0, 20)
 
 
 def test_identified_among_some_people_is_bounded_for_all() -> None:
     score = MembershipIdentified(at_most=0).score(with_odds(0, others_in_table=198))
     assert score.interval is not None
     assert (score.value, score.interval[0]) == (0, 0)
-    assert 2 * 200 * (1 - 0.05 ** (1 / 200)) <= score.interval[1] <= 7
+    assert score.interval[1] == math.ceil(400 * (1 - 0.025 ** (1 / 200)))
 
 
 def test_nobody_identified_is_no_pass_unless_the_attack_identifies_planted_people() -> None:
@@ -514,7 +525,8 @@ def test_nothing_about_a_candidate_is_public(metric: Metric) -> None:
     case = guessed(rng.normal(0, 1, 4000), inside, excluded=np.zeros(4000, dtype=bool), odds=np.ones(4000))
     evidence = public_of(metric, case, 2000)["findings"][0]["evidence"]
     assert set(evidence) <= {
-        *("single_outs", "smallest_detectable", "candidates", "judged_by", "needed", "at_fpr", "problem"),
+        *("single_outs", "smallest_detectable", "candidates", "judged_by", "needed", "at_fpr"),
+        *("insufficient", "problem"),
     }
     assert set(evidence.get("candidates", {})) <= {"in_table", "not_in_table", "identical", "removed"}
 

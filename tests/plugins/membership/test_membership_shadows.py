@@ -337,7 +337,8 @@ def test_an_audit_trains_models_by_the_builder_and_by_the_file(name: str, tmp_pa
     rows, seed = leafgate_membership.shadows._training_of(known).drawn(2)
     assert known.retrain is not None
     people_of = known.candidates.table
-    assert (first.scores[2] == known.retrain(people_of.people_at(rows), people_of, seed)).all()
+    again = known.retrain(people_of.people_at(rows), people_of, seed)
+    assert (first.scores[2] == np.nan_to_num(again)).all()
     leafgate_membership.shadows._ANSWERS.sets.clear()
     (kept,) = (tmp_path / "kept").iterdir()
     written = kept.stat().st_mtime_ns

@@ -38,7 +38,7 @@ from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 from leafgate_published.components import Published, TrainedBy
 from leafgate_sklearn.training import COMPUTED, PARAMETERS, learner_of, train
-from sklearn_pipelines import as_frame, people
+from sklearn_pipelines import PIPELINES, as_frame, people
 from sklearn_zoo import skops_bytes
 
 SEED = 7
@@ -83,6 +83,41 @@ def test_trained_on_the_same_people_with_the_same_seed_it_is_the_same_model(name
     others = complete(4)
     scores = train(loaded.learner, table, others, SEED)
     np.testing.assert_allclose(scores, class_scores(loaded.release, others), atol=1e-9)
+
+
+def test_histograms_of_its_own_categories_are_trained_on_these() -> None:
+    table, others = people(3), people(4)
+    features, target = as_frame(table)
+    features = features.astype(dict.fromkeys(("school", "job"), "category"))
+    rows = as_trained(table)
+    model = HistGradientBoostingClassifier(max_iter=6, random_state=SEED, categorical_features="from_dtype")
+    content = skops_bytes(model.fit(features.iloc[rows], target.iloc[rows]))
+    loaded = lower_model(read_foreign(content, "model.skops"), content, table.schema, {}, "model.skops", table.people)
+    assert loaded.learner is not None
+    assert set(loaded.learner.encoding.items()) == {
+        ("age", "number"),
+        ("school", "category"),
+        ("job", "category"),
+        ("pay", "number"),
+    }
+    scores = train(loaded.learner, table, others, SEED)
+    np.testing.assert_allclose(scores, class_scores(loaded.release, others), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_every_pipeline_that_is_read_can_be_trained_again(name: str) -> None:
+    table, others = people(3), people(4)
+    features, target = as_frame(table, each=True)
+    if name == "its own categories":
+        features = features.astype(dict.fromkeys(("school", "job"), "category"))
+    content = skops_bytes(PIPELINES[name]().fit(features, target))
+    loaded = lower_model(read_foreign(content, "model.skops"), content, table.schema, {}, "model.skops", table.people)
+    assert loaded.learner is not None
+    scores = train(loaded.learner, table, others, 0)
+    np.testing.assert_allclose(scores.sum(axis=1), 1.0)
+    agree = (scores.argmax(axis=1) == class_scores(loaded.release, others).argmax(axis=1)).mean()
+    assert agree > 0.85
+    assert set(loaded.learner.encoding) == {"age", "school", "job", "pay"} - ({"age"} if name == "nested" else set())
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -289,3 +324,17 @@ def test_xgboosts_file_does_not_hold_all_parameters_and_the_policy_names_them(tm
     assert loaded.learner.encoding == {"age": "number", "school": "one_hot", "job": "one_hot", "pay": "number"}
     scores = leafgate_xgboost.training.train(loaded.learner, table, others, SEED)
     np.testing.assert_allclose(scores, class_scores(loaded.release, others), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", [*PARAMETERS, "LGBMClassifier", "XGBClassifier"])
+def test_every_classifier_is_trained_by_its_name_alone(name: str) -> None:
+    table, others = people(3), people(4)
+    rounds = {} if name.endswith("TreeClassifier") else {"max_iter" if name.startswith("Hist") else "n_estimators": 5}
+    reader, module = {
+        "LGBMClassifier": (leafgate_lightgbm.training.train, "lightgbm"),
+        "XGBClassifier": (leafgate_xgboost.training.train, "xgboost"),
+    }.get(name, (train, "sklearn.ensemble"))
+    scores = reader(Learner(f"{module}.{name}", rounds), table, others, 1)
+    np.testing.assert_allclose(scores.sum(axis=1), 1.0, atol=1e-6)
+    known = others.codes("rich") < 2
+    assert (scores.argmax(axis=1) == others.codes("rich"))[known].mean() > 0.7

@@ -1,0 +1,108 @@
+"""Membership inference beside SACRO-ML, in one run: python tests/benchmarks/membership.py --root DIR [--write PAGE].
+
+DIR holds the folder `adult` with the UCI files; "leafgate[sacroml]" must be installed. Both train as many shadow models
+of a model of 5,000 people, on halves of the same 10,000 candidates. All attacks of leafgate share one set of shadow
+models; SACRO-ML's LiRA is a single attack. No time is asserted anywhere; medians and ratios are printed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from adult_rows import adult, matrix
+from leafgate.api import AdversaryKnowledge, PredictionOracle, Table
+from leafgate.types.adversary import Candidates, QueryLog
+from leafgate.types.release import Learner
+from leafgate_membership.likelihood_ratios import RMIA, LiRA
+from leafgate_membership.score_attacks import LossThreshold
+from leafgate_membership.shadows import ShadowOptions
+from leafgate_sklearn.training import train
+from timing import Pair, command, markdown, paired
+
+START, END = "<!-- membership -->", "<!-- /membership -->"
+PEOPLE, IN_TABLE, SHADOWS = 10_000, 5_000, 16
+MODELS: dict[str, tuple[Callable[..., Any], str]] = {
+    "a tree": (DecisionTreeClassifier, "sklearn.tree.DecisionTreeClassifier"),
+    "a forest of 100 trees": (RandomForestClassifier, "sklearn.ensemble.RandomForestClassifier"),
+    "100 extra trees": (ExtraTreesClassifier, "sklearn.ensemble.ExtraTreesClassifier"),
+}
+
+
+@dataclass(frozen=True)
+class Game:
+    """10,000 people of Adult in random order, the first half of whom the model is fitted on."""
+
+    table: Table
+
+    @classmethod
+    def of(cls, root: Path) -> Game:
+        """Those of a folder."""
+        table = adult(root).table
+        rows = np.random.default_rng(7).permutation(np.repeat(np.arange(len(table)), table.weight))[:PEOPLE]
+        frame = table.frame.iloc[rows].reset_index(drop=True)
+        return cls(Table(table.schema, frame, np.ones(PEOPLE, dtype=np.int64)))
+
+    def ours(self, estimator: str, seeds: Iterator[int]) -> None:
+        """Train shadow models, and run three attacks on them. Each time with another seed: nothing is kept."""
+        retrain = partial(train, Learner(estimator))
+        own = self.table.people_at(np.arange(IN_TABLE))
+
+        def scores(asked: Table) -> np.ndarray:
+            return retrain(own, asked, 0)
+
+        labels = lambda asked: scores(asked).argmax(axis=1)  # noqa: E731
+        oracle = PredictionOracle(self.table.schema, self.table.schema.classes, QueryLog(), labels, scores)
+        known = AdversaryKnowledge(
+            self.table.schema,
+            self.table.people_at(np.zeros(0, dtype=np.int64)),
+            retrain=retrain,
+            seed=next(seeds),
+            candidates=Candidates(self.table, IN_TABLE, PEOPLE - IN_TABLE),
+        )
+        shadows = ShadowOptions(models=SHADOWS)
+        for attack in (LossThreshold(), LiRA(shadows=shadows), RMIA(shadows=shadows)):
+            attack.infer(oracle, known)
+
+    def theirs(self, estimator: Callable[..., Any]) -> None:
+        """Fit the model, and run SACRO-ML's LiRA on it."""
+        from sacroml.attacks.likelihood_attack import LIRAAttack
+        from sacroml.attacks.target import Target
+
+        rows, classes = matrix(self.table)
+        parts = {"X_train": rows[:IN_TABLE], "X_test": rows[IN_TABLE:]}
+        parts |= {"y_train": classes[:IN_TABLE], "y_test": classes[IN_TABLE:]}
+        model = estimator(random_state=0).fit(parts["X_train"], parts["y_train"])
+        with TemporaryDirectory() as folder:
+            attack = LIRAAttack(folder, write_report=False, n_shadow_models=SHADOWS, mode="online-carlini")
+            attack.attack(Target(model=model, **parts))
+
+
+def pairs(root: Path) -> Iterator[Pair]:
+    """Each kind of model."""
+    game, seeds = Game.of(root), count()
+    for name, (estimator, called) in MODELS.items():
+        work = f"{SHADOWS} shadow models of {name}; of leafgate three attacks"
+        yield paired(
+            work, partial(game.ours, called, seeds), partial(game.theirs, estimator), rounds=1, target="at most 1"
+        )
+
+
+def report(root: Path) -> str:
+    """All of it as Markdown."""
+    logging.disable(logging.INFO)
+    return markdown(pairs(root), "SACRO-ML's LiRA")
+
+
+if __name__ == "__main__":
+    command(report, START, END)
