@@ -72,11 +72,6 @@ class LiRA(ShadowAttack):
     def states_odds(self) -> bool:
         return self.mode == "online"
 
-    def odds(self, scores: NDArray[np.float64], prior: float) -> NDArray[np.float64]:
-        with np.errstate(over="ignore"):
-            result: NDArray[np.float64] = np.exp(scores + np.log(prior / (1 - prior)))
-        return result
-
     def facts(self, scorer: Scorer) -> dict[str, Any]:
         assert isinstance(scorer, LiraLaws)
         bound = {"largest_logit": round(float(np.log1p(1 / self.clip)), 3)}
@@ -277,7 +272,8 @@ class RmiaReferences:
         ratio = np.log(self.ratios(answers))
         others = np.sort(np.round(ratio, LOG_RATIO_DECIMALS))
         below = np.searchsorted(others, np.round(ratio - np.log(self.gamma), LOG_RATIO_DECIMALS), side="right")
-        return below / len(ratio)
+        result: NDArray[np.float64] = below / len(ratio)
+        return result
 
     def ratios(self, answers: Answers) -> NDArray[np.float64]:
         """How much likelier the model makes each candidate's class than models do on average: shape (n_candidates,)."""
