@@ -93,11 +93,11 @@ class LeafExclusion(AttackModel):
         trees = release.trees if out_of_bag else release.fitted_trees
         return ExcludingTrees(excluding_trees(release, trees, candidates.table), len(trees), out_of_bag)
 
-    def _wrong_labels(self, source: Release | PredictionOracle, known: AdversaryKnowledge) -> NDArray[np.bool_]:
-        """Which candidates have another class than is predicted, where that excludes them; else nobody."""
+    def _wrong_labels(self, source: Release | PredictionOracle, known: AdversaryKnowledge) -> NDArray[np.bool_] | None:
+        """Which candidates have another class than is predicted; None where that excludes nobody."""
         people = candidates_of(known).table
         if not self.zero_training_error:
-            return np.zeros(len(people), dtype=bool)
+            return None
         own, labels = own_classes(people), _labels(source, known)
         return np.asarray((labels >= 0) & (own < len(people.schema.classes)) & (labels != own))
 
@@ -128,17 +128,23 @@ def _labels(source: Release | PredictionOracle, known: AdversaryKnowledge) -> ND
     return predict(source, candidates_of(known).table)
 
 
-def _belief(trees: ExcludingTrees, wrong: NDArray[np.bool_]) -> MembershipBelief:
-    """What follows from the trees that exclude candidates, and from `wrong` labels, which exclude them for certain."""
-    by_trees = trees.excluding > 0
-    scores = -trees.excluding - wrong * (trees.trees + 1)
-    evidence: dict[str, Any] = {"trees": trees.trees, "trained_on": "all rows"}
-    p_values = None
-    if trees.out_of_bag:
-        p_values = np.where(wrong, 0.0, exclusion_p_values(trees.excluding, trees.trees, trees.out_of_bag))
-        evidence |= {"trained_on": "bootstraps", "out_of_bag": AuditorOnly(trees.out_of_bag)}
-        by_trees = np.zeros_like(by_trees)
-    return MembershipBelief(scores, excluded=by_trees | wrong, exclusion_p_values=p_values, evidence=evidence)
+def _belief(trees: ExcludingTrees, wrong: NDArray[np.bool_] | None) -> MembershipBelief:
+    """What follows from the trees that exclude candidates, and from `wrong` labels, which exclude them for certain.
+
+    Bootstraps prove nothing of anybody, so that `excluded` is None there; not a proof that nobody is excluded.
+    """
+    by_labels = np.zeros(len(trees.excluding), dtype=bool) if wrong is None else wrong
+    scores = -trees.excluding - by_labels * (trees.trees + 1)
+    if not trees.out_of_bag:
+        by_trees = {"trees": trees.trees, "trained_on": "all rows"} if trees.trees else {}
+        return MembershipBelief(scores, excluded=scores < 0, evidence=by_trees)
+    p_values = exclusion_p_values(trees.excluding, trees.trees, trees.out_of_bag)
+    return MembershipBelief(
+        scores,
+        excluded=wrong,
+        exclusion_p_values=np.where(by_labels, 0.0, p_values),
+        evidence={"trees": trees.trees, "trained_on": "bootstraps", "out_of_bag": AuditorOnly(trees.out_of_bag)},
+    )
 
 
 def exclusion_p_values(excluding: NDArray[np.int64], trees: int, out_of_bag: float) -> NDArray[np.float64]:
