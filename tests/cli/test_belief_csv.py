@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from command_line import leafgate
@@ -49,6 +50,25 @@ def test_a_belief_has_the_known_columns_weight_group_and_a_chance_for_each_value
     assert sum(int(row["weight"]) for row in found) == 24
     assert all(float(row["p(no)"]) + float(row["p(yes)"]) == pytest.approx(1) for row in found)
     assert stat.S_IMODE((tmp_path / "belief.csv").stat().st_mode) == 0o600
+
+
+def test_a_model_file_is_attacked_by_models_of_the_same_kind(tmp_path: Path) -> None:
+    pytest.importorskip("skops")
+    from sklearn.tree import DecisionTreeClassifier
+    from skops.io import dump
+
+    changes = {"attacks": [{"use": "lira", "shadows": {"models": 4}}], "data.control": "control.csv"}
+    policy, release, out = survey(tmp_path, changes), tmp_path / "tree.skops", tmp_path / "belief.csv"
+    (tmp_path / "control.csv").write_text(PEOPLE.replace("20,", "25,"))
+    people = rows(tmp_path / "people.csv")
+    ages, ill = [[float(row["age"])] for row in people], [row["ill"] for row in people]
+    tree = DecisionTreeClassifier(random_state=0).fit(ages, ill)
+    tree.feature_names_in_ = np.array(["age"], dtype=object)
+    dump(tree, release)
+    ended = leafgate("attack", policy, "--release", release, "--use", "lira", "--out", out)
+    assert ended.code == 0, ended.err
+    assert len(rows(out)) == 48
+    assert {"age", "ill", "score"} <= set(rows(out)[0])
 
 
 @pytest.mark.parametrize("name", ["weight", "group", "p(no)"])

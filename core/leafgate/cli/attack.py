@@ -40,11 +40,12 @@ def run_single_attack(run: Session, release: Path, use: str, secret: str | None)
     release does not fit the policy, InconclusiveError when the attack fails.
     """
     artifact = serialize(load_release(release, run.table.schema, readers=run.plugins.readers))
-    check_options(artifact.release, run.plugins, release.name)
+    if artifact.release.file is None:
+        check_options(artifact.release, run.plugins, release.name)
     artifact = replace(artifact, release=with_policy_columns(artifact.release, run.table.schema))
     attack = _attack(run, use)
     tables = (run.population, run.people, run.own_people, run.control, run.test)
-    known = granted_knowledge(run.policy, attack, run.table, artifact, *tables)
+    known = granted_knowledge(run.policy, attack, run.table, artifact, *tables, readers=run.plugins.readers)
     tried = run_attack(attack, artifact, known, run.plugins)
     if tried.problem:
         raise InconclusiveError(tried.problem, place=f"attack {use}")

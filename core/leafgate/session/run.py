@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from leafgate.api.components import AttackModel
+    from leafgate.api.model_readers import ModelReader
     from leafgate.io.release_codec import ReleaseArtifact
     from leafgate.session.notebook import NotebookAudit
     from leafgate.types.adversary import AdversaryKnowledge
@@ -134,8 +135,12 @@ def granted_knowledge(
     own_people: Mapping[str, Table] | None = None,
     control: Table | None = None,
     test: Table | None = None,
+    *,
+    readers: Sequence[ModelReader] = (),
 ) -> AdversaryKnowledge:
     """What an attack on this release is granted; the tables as `audit_policy` takes them.
+
+    `readers` are those of model files, by which attacks train models of the same kind.
 
     An attack of the policy is granted what its own `knows` says, if it has one; any other what the policy's says.
 
@@ -146,7 +151,7 @@ def granted_knowledge(
     from leafgate.engine.knowledge import Adversaries
 
     plan = compile_plan(policy, table=table)
-    adversaries = Adversaries(plan, table, artifact, population, people, own_people or {}, control, test)
+    adversaries = Adversaries(plan, table, artifact, population, people, own_people or {}, control, test, readers)
     known = adversaries.knowledge_of if attack in policy.attacks else adversaries.default_knowledge_of
     return known(attack)
 
