@@ -61,6 +61,7 @@ OWN: Attacks = {
     "lira": {"shadows": SHADOWS},
     "lira, offline": {"use": "lira", "mode": "offline", "shadows": SHADOWS},
     "lira, fixed variance": {"use": "lira", "variance": "fixed", "shadows": SHADOWS},
+    "lira, fixed variance, clip 1e-16": {"use": "lira", "variance": "fixed", "clip": 1e-16, "shadows": SHADOWS},
     "rmia": {"shadows": SHADOWS},
     "worst_case": {"shadows": SHADOWS},
     "quantile": {"shadows": SHADOWS},

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -169,6 +170,8 @@ def art(module: str) -> Any:
 
 
 def _peer(module: str, called: str, extra: str) -> Any:
+    if module in sys.modules:
+        return sys.modules[module]
     try:
         with _quiet(extra):
             return import_module(module)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import logging
 import os
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -248,6 +249,8 @@ def test_without_the_library_the_attack_names_the_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     missing: Callable[[str], object] = lambda name: (_ for _ in ()).throw(ImportError(name))  # noqa: E731
+    for name in [name for name in sys.modules if name.split(".")[0] == extra]:
+        monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(peers, "import_module", missing)
     with pytest.raises(InconclusiveError, match="not installed") as caught:
         attack.infer(oracle, known)
