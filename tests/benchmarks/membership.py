@@ -1,8 +1,8 @@
 """Membership inference beside SACRO-ML, in one run: python tests/benchmarks/membership.py --root DIR [--write PAGE].
 
-DIR holds the folder `adult` with the UCI files; SACRO-ML runs where "leafgate[sacroml]" is installed. Both train equally
-many shadow models of a model of 5,000 people, on halves of the same 10,000 candidates. All attacks of leafgate share one
-set of shadow models; SACRO-ML's LiRA is a single attack. No time is asserted anywhere; seconds and ratios are printed.
+DIR holds the folder `adult` with the UCI files; SACRO-ML runs where "leafgate[sacroml]" is installed. Both train
+equally many shadow models of a model of 5,000 people, on halves of the same 10,000 candidates. All attacks of leafgate
+share one set of shadow models; SACRO-ML's LiRA is a single attack. No time is asserted anywhere; seconds are printed.
 """
 
 from __future__ import annotations
