@@ -8,7 +8,7 @@ trees were each trained on a bootstrap it is evidence, and how many trees there 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
@@ -21,7 +21,6 @@ from leafgate.api import (
     Candidates,
     InconclusiveError,
     MembershipBelief,
-    PlantedLeak,
     PredictionOracle,
     Release,
     lazy,
@@ -81,7 +80,7 @@ class LeafExclusion(AttackModel):
             )
         wrong = self._wrong_labels(source, known)
         trees = ExcludingTrees(np.zeros(len(candidates), dtype=np.int64), 0) if trees is None else trees
-        return [_belief(trees, wrong, candidates.in_table, known.seed)]
+        return [_belief(trees, wrong)]
 
     def _count_trees(self, release: Release, candidates: Candidates) -> ExcludingTrees | None:
         """The trees that exclude each candidate; None where they cannot, but wrong labels can."""
@@ -94,11 +93,11 @@ class LeafExclusion(AttackModel):
         trees = release.trees if out_of_bag else release.fitted_trees
         return ExcludingTrees(excluding_trees(release, trees, candidates.table), len(trees), out_of_bag)
 
-    def _wrong_labels(self, source: Release | PredictionOracle, known: AdversaryKnowledge) -> NDArray[np.bool_]:
-        """Which candidates have another class than is predicted, where that excludes them; else nobody."""
+    def _wrong_labels(self, source: Release | PredictionOracle, known: AdversaryKnowledge) -> NDArray[np.bool_] | None:
+        """Which candidates have another class than is predicted; None where that excludes nobody."""
         people = candidates_of(known).table
         if not self.zero_training_error:
-            return np.zeros(len(people), dtype=bool)
+            return None
         own, labels = own_classes(people), _labels(source, known)
         return np.asarray((labels >= 0) & (own < len(people.schema.classes)) & (labels != own))
 
@@ -129,19 +128,22 @@ def _labels(source: Release | PredictionOracle, known: AdversaryKnowledge) -> ND
     return predict(source, candidates_of(known).table)
 
 
-def _belief(trees: ExcludingTrees, wrong: NDArray[np.bool_], in_table: int, seed: int) -> MembershipBelief:
-    """What follows from the trees that exclude candidates, and from `wrong` labels, which exclude them for certain."""
-    by_trees = trees.excluding > 0
-    scores = -trees.excluding - wrong * (trees.trees + 1)
-    evidence: dict[str, Any] = {"trees": trees.trees, "trained_on": "all rows"}
-    p_values = None
-    if trees.out_of_bag:
-        p_values = np.where(wrong, 0.0, exclusion_p_values(trees.excluding, trees.trees, trees.out_of_bag))
-        evidence |= {"trained_on": "bootstraps", "out_of_bag": AuditorOnly(trees.out_of_bag)}
-        by_trees = np.zeros_like(by_trees)
-    leak = PlantedExclusion(scores, in_table, seed)
+def _belief(trees: ExcludingTrees, wrong: NDArray[np.bool_] | None) -> MembershipBelief:
+    """What follows from the trees that exclude candidates, and from `wrong` labels, which exclude them for certain.
+
+    Bootstraps prove nothing of anybody, so that `excluded` is None there; not a proof that nobody is excluded.
+    """
+    by_labels = np.zeros(len(trees.excluding), dtype=bool) if wrong is None else wrong
+    scores = -trees.excluding - by_labels * (trees.trees + 1)
+    if not trees.out_of_bag:
+        by_trees = {"trees": trees.trees, "trained_on": "all rows"} if trees.trees else {}
+        return MembershipBelief(scores, excluded=scores < 0, evidence=by_trees)
+    p_values = exclusion_p_values(trees.excluding, trees.trees, trees.out_of_bag)
     return MembershipBelief(
-        scores, excluded=by_trees | wrong, exclusion_p_values=p_values, planted=leak, evidence=evidence
+        scores,
+        excluded=wrong,
+        exclusion_p_values=np.where(by_labels, 0.0, p_values),
+        evidence={"trees": trees.trees, "trained_on": "bootstraps", "out_of_bag": AuditorOnly(trees.out_of_bag)},
     )
 
 
@@ -349,34 +351,3 @@ def _absent_classes(leaf: Leaf, release: Release, classes: Sequence[str]) -> lis
         return [True] * len(classes)
     pure = leaf.error_rate == 0 and leaf.label is not None
     return [pure and name != leaf.label for name in classes]
-
-
-@dataclass(frozen=True)
-class PlantedExclusion:
-    """A leak of known size, planted for exclusion: a function of its share and of the number of the repetition.
-
-    Exclusion tells who is not in the table, so what is planted is people outside whom all trees exclude: their score is
-    below that of everybody else. Who is taken to be in the table is drawn at random among the candidates, so that the
-    other scores, which are the attack's own, tell nothing. A share s of such people outside raises the area under the
-    ROC curve to (1 + s) / 2 and the advantage to s, as a share s of members does whom an attack on scores recognises;
-    among the highest scores it moves nothing, for exclusion recognises no member.
-
-    Attributes:
-        scores: shape (n_candidates,), those of the attack.
-        in_table: how many of the candidates are in the table.
-        seed: of the drawing.
-    """
-
-    scores: NDArray[np.int64] = field(repr=False)
-    in_table: int
-    seed: int
-
-    def __call__(self, share: float, repetition: int) -> PlantedLeak:
-        rng = np.random.default_rng(np.random.SeedSequence([self.seed, repetition], spawn_key=(2,)))
-        order = rng.permutation(len(self.scores))
-        members, others = order[: self.in_table], order[self.in_table :]
-        in_table = np.zeros(len(order), dtype=bool)
-        in_table[members] = True
-        scores = self.scores.copy()
-        scores[others[: round(share * len(others))]] = self.scores.min() - 1
-        return PlantedLeak(scores, in_table)

@@ -57,11 +57,9 @@ def canonical_order(people: Table) -> NDArray[np.int64]:
     Random numbers that go with this order do not depend on the order of the candidates, of the columns or of the values
     in a domain. People with equal cells stand in the order in which they were.
     """
-    from pandas.util import hash_pandas_object
+    from leafgate.algorithms.sampling import record_hashes
 
-    names = sorted(str(name) for name in people.frame.columns)
-    keys = hash_pandas_object(people.frame.loc[:, names], index=False).to_numpy()
-    return np.argsort(keys, kind="stable")
+    return np.argsort(record_hashes(people), kind="stable")
 
 
 def own_classes(people: Table) -> NDArray[np.int64]:

@@ -23,6 +23,8 @@ LEAST_FOR_A_DEVIATION = 2
 """So many models are needed to tell how much a candidate's logits differ from model to model."""
 Variance = Literal["shared", "per_example", "fixed"]
 """Which of a candidate's logits have one variance."""
+LEAST_SHIFT = 0.1
+"""By so many deviations at least logits rise with the candidate: with few models the means may be the other way."""
 RMIA_FLOOR = 1e-6
 """What RMIA adds to a probability and to what it is divided by, so that a probability of 0 has a ratio."""
 
@@ -40,9 +42,8 @@ class LiRA(ShadowAttack):
     )
     variance: Variance = Field(
         "shared",
-        description="shared: one variance of each candidate's logits, with the candidate and without, and a mean with "
-        "the candidate that is not the lower one; per_example: two variances of each; fixed: two for all, as in the "
-        "paper.",
+        description="shared: one variance of each candidate's logits, with the candidate and without; per_example: "
+        "two of each, as in the paper; fixed: two for all candidates, as in the paper with few models.",
     )
     clip: float = Field(
         1e-3, gt=0, le=0.1, description="Added to p and to 1 - p in the logit, which bounds it by ln(1 + 1 / clip)."
@@ -70,11 +71,6 @@ class LiRA(ShadowAttack):
     @property
     def states_odds(self) -> bool:
         return self.mode == "online"
-
-    def odds(self, scores: NDArray[np.float64], prior: float) -> NDArray[np.float64]:
-        with np.errstate(over="ignore"):
-            result: NDArray[np.float64] = np.exp(scores + np.log(prior / (1 - prior)))
-        return result
 
     def facts(self, scorer: Scorer) -> dict[str, Any]:
         assert isinstance(scorer, LiraLaws)
@@ -138,9 +134,9 @@ def fit_lira(
         shadows: any number of models.
         online: whether to use the models that were trained on a candidate too.
         variance: `shared`: the mean squared distance of a candidate's logits, in all models, from the mean of those
-            with the candidate or of those without, whichever it belongs to; and the mean with the candidate is at least
-            the mean without. `per_example`: one for the models with, one for those without. `fixed`: the same, of all
-            candidates together.
+            with the candidate or of those without, whichever it belongs to; and the mean with the candidate is above
+            the mean without by a tenth of the deviation at least. `per_example`: one of the models with, one of those
+            without. `fixed`: the same, of all candidates together.
         clip: added to p and to 1 - p in the logit, above 0.
         least_deviation: added to each standard deviation, above 0.
 
@@ -170,14 +166,18 @@ def fit_lira(
     shift = float((inside.mean - outside.mean)[both].mean())
     mean_in = np.where(inside.models > 0, inside.mean, outside.mean + shift)
     mean_out = np.where(outside.models > 0, outside.mean, inside.mean - shift)
-    deviation_in, deviation_out = _deviations(inside, outside, online, variance)
+    deviation_in, deviation_out = (
+        deviation + least_deviation for deviation in _deviations(inside, outside, online, variance)
+    )
+    if variance == "shared":
+        mean_in = np.maximum(mean_in, mean_out + LEAST_SHIFT * deviation_out)
     least = 1 if variance == "fixed" else LEAST_FOR_A_DEVIATION
     short = (outside.models < least) | (online & (inside.models < least))
     return LiraLaws(
         mean_out,
-        deviation_out + least_deviation,
-        (np.maximum(mean_in, mean_out) if variance == "shared" else mean_in) if online else None,
-        deviation_in + least_deviation if online else None,
+        deviation_out,
+        mean_in if online else None,
+        deviation_in if online else None,
         clip,
         int(short.sum()),
     )
@@ -272,7 +272,8 @@ class RmiaReferences:
         ratio = np.log(self.ratios(answers))
         others = np.sort(np.round(ratio, LOG_RATIO_DECIMALS))
         below = np.searchsorted(others, np.round(ratio - np.log(self.gamma), LOG_RATIO_DECIMALS), side="right")
-        return below / len(ratio)
+        result: NDArray[np.float64] = below / len(ratio)
+        return result
 
     def ratios(self, answers: Answers) -> NDArray[np.float64]:
         """How much likelier the model makes each candidate's class than models do on average: shape (n_candidates,)."""

@@ -102,8 +102,15 @@ EXPECTED: dict[tuple[str, int], dict[str, str]] = {
     ("distinguish", 1): {
         "catches_a_leak": "one run needs many made-up people, each counted apart; the kit's counts one"
     },
+    ("loss_threshold", 0): {
+        "sees_planted_leaks": "without shadow models those who leak look like everybody whose class the model knows"
+    },
     ("worst_case", 0): {
-        "catches_a_leak": "it reads how certain the model is, and not of which class: option `correct` adds that"
+        "catches_a_leak": "it reads how certain the model is, and not of which class: option `correct` adds that",
+        "sees_planted_leaks": "people's own laws are not known to it, so that it sees part of a leak of everybody",
+    },
+    ("worst_case", 1): {
+        "sees_planted_leaks": "people's own laws are not known to it, so that it sees part of a leak of everybody"
     },
     ("published", 0): {"any_label_order": "the file declares domains in one order, to which a policy must keep"},
 }

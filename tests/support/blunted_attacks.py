@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from leafgate.api import Table
 from leafgate_membership.game import Answers
-from leafgate_membership.likelihood_ratios import RMIA, LiRA
+from leafgate_membership.likelihood_ratios import RMIA, LiRA, Variance
 from leafgate_membership.planted import Scorer
 from leafgate_membership.score_attacks import ShadowAttack
 from leafgate_membership.shadows import ShadowModels
 
 NARROW = 0.01
-"""A clip that takes all probabilities above it for equal."""
+"""A clip that takes all probabilities above it for equal. It blunts nothing where models answer with 0 and 1 alone."""
 
 Spoil = Callable[[ShadowModels], ShadowModels]
 
@@ -62,6 +62,10 @@ class LiraOfOtherCandidates(LiRA):
 
 
 class LiraWithInForOut(LiRA):
+    """With a shared variance the ratio rises with the score whichever models are taken for which; with two it falls."""
+
+    variance: Variance = "fixed"
+
     def fit(self, shadows: ShadowModels, people: Table, seed: int) -> Scorer:
         return super().fit(replace(shadows, trained_on=~shadows.trained_on), people, seed)
 

@@ -150,5 +150,5 @@ def test_the_attack_and_the_metric_of_the_page_conform_but_for_what_they_are(mon
     knows_nobody = {"catches_a_leak": "the adversary knows nobody"}
     skipped = check_attack(acme.Majority(), expected=knows_nobody)
     assert "the adversary knows nobody" in skipped["catches_a_leak"]
-    assert set(skipped) == {"asks_the_oracle_alone", "catches_a_leak", "sees_planted_leaks", "takes_noise_for_noise"}
+    assert set(skipped) == {"asks_the_oracle_alone", "catches_a_leak", "plants_what_it_says", "takes_noise_for_noise"}
     assert set(check_metric(acme.Surprise(at_least=0.3))) == {"says_who_moves_it"}

@@ -368,19 +368,18 @@ def _limits(metric: Metric, state: AuditState) -> Iterator[Finding]:
     chosen = (result for result in state.attack_results if of in {None, result.attack.called})
     findings = [finding for result in chosen for finding in score_beliefs(metric, state, result)]
     nothing = inconclusive(metric, state, f"{metric.called}@{of or 'any'}", "there is no belief this metric can read")
-    yield from _covered(findings) if findings else [nothing]
+    yield from (_covered(findings) if metric.pooled else findings) or [nothing]
 
 
-def _covered(findings: Sequence[Finding]) -> Iterator[Finding]:
-    """The findings of one limit; those it keeps by too little evidence pass where it is kept by another with enough.
+def _covered(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings of a pooled limit: one that is kept by too little evidence passes beside one with enough."""
+    return [_covered_by(finding, findings) for finding in findings]
 
-    What holds for all attacks is then established by the attack that would have seen the opposite, and a weak attack
-    beside it cannot leave the limit open. A limit that any attack breaks stays broken.
-    """
-    for finding in findings:
-        enough = next((other.id for other in findings if other.passed and other.secret == finding.secret), None)
-        if enough is None or "insufficient" not in finding.evidence:
-            yield finding
-            continue
-        evidence = {key: content for key, content in finding.evidence.items() if key != "problem"}
-        yield replace(finding, passed=True, evidence=evidence | {"covered_by": enough})
+
+def _covered_by(finding: Finding, others: Sequence[Finding]) -> Finding:
+    """The finding, passed if it kept the limit by too little evidence and another one keeps it by enough."""
+    enough = next((other.id for other in others if other.passed and other.secret == finding.secret), None)
+    if enough is None or "insufficient" not in finding.evidence:
+        return finding
+    evidence = {key: content for key, content in finding.evidence.items() if key != "problem"}
+    return replace(finding, passed=True, evidence=evidence | {"covered_by": enough})

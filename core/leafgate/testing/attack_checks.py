@@ -176,20 +176,22 @@ PLANTED_REPEATS = 5
 """A leak of one size is planted so many times, and the mean area under the ROC curve is looked at."""
 
 
-def sees_planted_leaks(subject: AttackSubject) -> None:
-    """Its repetition on a planted leak is one of as many people, the same each time, and sees that there is a leak."""
+def plants_what_it_says(subject: AttackSubject) -> None:
+    """Its repetitions on planted leaks are of as many people, the same each time; and where nobody leaks, it sees none.
+
+    It need not see leaks: how small a leak it sees is what the repetitions are for.
+    """
     tried = 0
     for setting, beliefs in subject.beliefs:
         for belief in beliefs:
             if isinstance(belief, MembershipBelief) and belief.planted is not None:
                 tried += 1
-                none, all_of_them = (_planted_area(setting, belief.planted, share) for share in (0.0, 1.0))
-                if abs(none - 0.5) > MAX_AREA_BY_CHANCE or all_of_them < MIN_AREA:
+                _planted_area(setting, belief.planted, 1.0)
+                none = _planted_area(setting, belief.planted, 0.0)
+                if abs(none - 0.5) > MAX_AREA_BY_CHANCE:
                     raise NonConformance(
-                        f"planted leaks of nobody and of every member have areas under the ROC curve of {none:.3g} and "
-                        f"{all_of_them:.3g}",
-                        "plant a leak of the membership of this share of members, and none besides; give those who "
-                        "leak higher scores",
+                        f"where nobody's membership leaks its scores have an area under the ROC curve of {none:.3g}",
+                        "plant a leak of the membership of this share of members, and none besides",
                     )
     if not tried:
         raise DoesNotApply("it gives no belief of candidates that repeats on planted leaks")
@@ -520,7 +522,7 @@ ATTACK_CHECKS: Mapping[str, Callable[[AttackSubject], None]] = {
     "tells_nobody": leaks_no_record,
     "catches_a_leak": detects_disclosure,
     "takes_noise_for_noise": respects_noise,
-    "sees_planted_leaks": sees_planted_leaks,
+    "plants_what_it_says": plants_what_it_says,
     "knows_nothing_from_nothing": uninformative_release_uninformative_belief,
     "errs_in_words": raises_clean_errors,
 }

@@ -249,14 +249,20 @@ class Weak(ReleaseAtMost):
 
     use: Literal["weak"] = "weak"
 
+    pool: bool = True
+
     judges = frozenset({MembershipBelief})
+
+    @property
+    def pooled(self) -> bool:
+        return self.pool
 
     def score(self, case: ScoringContext) -> Score:
         said = float(case.require_belief(MembershipBelief).scores[0])
         return Score(abs(said), insufficient="it is blind" if said < 0 else "")
 
 
-def judged_by(said: dict[str, float], limit: float = 0.5) -> dict[str, Finding]:
+def judged_by(said: dict[str, float], pool: bool = True) -> dict[str, Finding]:
     """The findings of a limit on attacks that say these numbers; below zero they are blind."""
     names = iter(said)
 
@@ -266,7 +272,9 @@ def judged_by(said: dict[str, float], limit: float = 0.5) -> dict[str, Finding]:
 
     plugins = plugins_with(attack_that(guess, needs=frozenset({"candidates"})), Weak)
     attacks = [{"use": "nosy", "name": name} for name in said]
-    chosen = policy_with(plugins, attacks=[{"use": "calm"}, *attacks], metrics=[{"use": "weak", "at_most": limit}])
+    chosen = policy_with(
+        plugins, attacks=[{"use": "calm"}, *attacks], metrics=[{"use": "weak", "at_most": 0.5, "pool": pool}]
+    )
     columns = chosen.data.meaning().columns
     report = audit_policy(chosen, plugins, table_of(columns, ROWS, WEIGHT), control=table_of(columns, OUTSIDE)).report
     return {str(found.attack): found for found in report.findings if found.metric == "weak"}
@@ -283,6 +291,12 @@ def test_an_attack_that_sees_enough_covers_one_that_does_not() -> None:
     assert "problem" not in found["blind"].evidence
     lines = list(finding_details(document(report_of(found["blind"], 8), "auditor")["findings"][0]))
     assert lines == ["it is blind; weak@sharp keeps this limit by enough evidence"]
+
+
+def test_a_limit_that_is_not_pooled_is_left_open_by_each_blind_attack() -> None:
+    found = judged_by({"blind": -0.1, "sharp": 0.2}, pool=False)
+    assert passed(found) == {"blind": None, "sharp": True}
+    assert found["blind"].evidence["problem"] == "it is blind"
 
 
 def test_two_blind_attacks_do_not_cover_each_other() -> None:

@@ -59,7 +59,7 @@ def test_a_policy_reads_as_it_is_written(tmp_path: Path) -> None:
             {"attacks.0.use": "x"},
             "attacks[0]",
             "nobody offers 'x'",
-            "installed: be_dr, conditioning, counting, distinguish, linking",
+            "installed: art, be_dr, conditioning, counting, distinguish, leaf_exclusion, linking",
         ),
         ({"metrics.0.use": "l_anonymity"}, "metrics[0]", "nobody offers 'l_anonymity'", "k_anonymity"),
         ({"build.use": "kadett"}, "build", "nobody offers 'kadett'", "kadet"),

@@ -83,17 +83,19 @@ def test_an_attack_finds_who_is_in_a_tree_that_learned_people_by_heart(
     assert (leak.odds is not None) == (belief.odds is not None)
 
 
-def test_the_odds_of_a_planted_leak_are_those_of_its_scores(
+def test_the_odds_of_a_planted_leak_rise_with_its_scores_as_those_of_candidates_do(
     game: tuple[Release, AdversaryKnowledge, Membership],
 ) -> None:
     release, known, _ = game
-    attack = LiRA.model_validate(SHADOWS)
-    [belief] = attack.infer(release, known)
+    [belief] = LiRA.model_validate(SHADOWS).infer(release, known)
     assert isinstance(belief, MembershipBelief)
     assert belief.planted is not None
     leak = belief.planted(0.3, 2)
+    assert belief.odds is not None
     assert leak.odds is not None
-    assert np.array_equal(leak.odds, attack.odds(leak.scores, known.candidates.prior if known.candidates else 0.0))
+    scores, odds = np.append(belief.scores, leak.scores), np.append(belief.odds, leak.odds)
+    assert (np.diff(odds[np.argsort(scores, kind="stable")]) >= 0).all()
+    assert leak.odds[leak.in_table].mean() > leak.odds[~leak.in_table].mean()
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.use)

@@ -25,6 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from exclusion_worlds import World, schema_of, table_of, with_settings, world_of
 from leafgate.algorithms.node_counts import first_contradiction
+from leafgate.algorithms.prediction import predict
 from leafgate.algorithms.publication import published
 from leafgate.api.context import ScoringContext
 from leafgate.api.metrics import Score
@@ -153,7 +154,7 @@ def test_of_bootstraps_p_values_are_those_of_the_binomial_law(name: str) -> None
     x, y = people(3, 2 * n, 3, gaps=True)
     world = world_of(DRAWN[name].set_params(n_estimators=trees_grown, random_state=3), x, y, 3)
     belief = world.belief()
-    assert not world.excluded.any()
+    assert world.belief().excluded is None
     assert world.p_values == pytest.approx(binom.sf(-belief.scores - 1, trees_grown, out_of_bag(name, n)), rel=1e-9)
 
 
@@ -367,30 +368,24 @@ def test_published_zero_error_excludes_everybody_whose_label_is_wrong() -> None:
     assert any(wrong)
 
 
+def test_wrong_labels_exclude_for_certain_beside_bootstraps() -> None:
+    world = drawn_world()
+    belief = world.belief(zero_training_error=True)
+    own = world.candidates.table.codes("y")
+    wrong = predict(world.release, world.candidates.table) != own
+    assert belief.excluded is not None
+    assert belief.exclusion_p_values is not None
+    assert wrong.any()
+    assert np.array_equal(belief.excluded, wrong)
+    assert (belief.exclusion_p_values[wrong] == 0).all()
+    assert (belief.scores[wrong] < belief.scores[~wrong].min()).all()
+    assert np.array_equal(belief.exclusion_p_values[~wrong], world.p_values[~wrong])
+
+
 def test_labels_alone_exclude_nobody() -> None:
     world = tree_world()
     with pytest.raises(InconclusiveError, match="labels exclude nobody"):
         call_infer(LeafExclusion(access="labels"), world.release, world.known, QueryLog())
-
-
-@pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
-def test_the_planted_leak_is_of_its_size(share: float) -> None:
-    """That share of the people outside is below everybody else, and the rest of the scores tells nothing."""
-    world = tree_world(n=400)
-    belief = world.belief()
-    assert belief.planted is not None
-    areas = []
-    for repetition in range(40):
-        planted = belief.planted(share, repetition)
-        assert planted.in_table.sum() == world.candidates.in_table
-        lowest = planted.scores == belief.scores.min() - 1
-        assert not lowest[planted.in_table].any()
-        assert lowest.sum() == round(share * world.candidates.not_in_table)
-        inside, outside = planted.scores[planted.in_table][:, None], planted.scores[~planted.in_table]
-        areas.append((inside > outside).mean() + (inside == outside).mean() / 2)
-    assert np.mean(areas) == pytest.approx((1 + share) / 2, abs=0.01)
-    assert belief.planted(0.1, 3).scores.tolist() == belief.planted(0.1, 3).scores.tolist()
-    assert belief.planted(0.1, 3).scores.tolist() != belief.planted(0.1, 4).scores.tolist()
 
 
 def test_it_asks_for_candidates() -> None:
@@ -448,12 +443,12 @@ def test_an_audit_of_a_skops_file_excludes_people_of_the_control(model: Any, tmp
     audit_policy(policy, plugins, table_of(schema, x[:200], y[:200]), control=table_of(schema, x[200:], y[200:]))
     ((belief, member),) = heard
     assert (len(member), member.sum()) == (300, 150)
-    assert belief.excluded is not None
-    assert not belief.excluded[member].any()
     if isinstance(model, DecisionTreeClassifier):
+        assert belief.excluded is not None
+        assert not belief.excluded[member].any()
         assert belief.excluded[~member].any()
         return
+    assert belief.excluded is None
     assert belief.exclusion_p_values is not None
-    assert not belief.excluded.any()
     assert (belief.exclusion_p_values[~member] < 0.001).any()
     assert not (belief.exclusion_p_values[member] < 0.001).any()

@@ -475,8 +475,8 @@ class ExcludesMembers(ByScores):
         return [MembershipBelief(scores, excluded=scores > 0)]
 
 
-class SeesNoPlantedLeak(ByScores):
-    """Repeats itself on planted leaks, and scores everybody by chance there."""
+class AlwaysPlants(ByScores):
+    """Repeats itself on leaks of everybody's membership, whatever share is asked for."""
 
     def believed(
         self, scores: np.ndarray, source: Release | PredictionOracle, known: AdversaryKnowledge
@@ -493,11 +493,11 @@ class SeesNoPlantedLeak(ByScores):
         """The scores where so many leak."""
         import numpy as np
 
-        rng = np.random.default_rng(repeat)
-        return PlantedLeak(rng.random(members + others), np.arange(members + others) < members)
+        inside = np.arange(members + others) < members
+        return PlantedLeak(1.0 * inside, inside)
 
 
-class PlantsOnMembersAlone(SeesNoPlantedLeak):
+class PlantsOnMembersAlone(AlwaysPlants):
     """Scores members on planted leaks, and nobody else."""
 
     def repeated(self, members: int, others: int, share: float, repeat: int) -> PlantedLeak:
@@ -506,7 +506,7 @@ class PlantsOnMembersAlone(SeesNoPlantedLeak):
         return PlantedLeak(np.ones(members), np.ones(members, dtype=bool))
 
 
-class PlantsByTheClock(SeesNoPlantedLeak):
+class PlantsByTheClock(AlwaysPlants):
     """Sees planted leaks, otherwise each time."""
 
     def repeated(self, members: int, others: int, share: float, repeat: int) -> PlantedLeak:
@@ -561,9 +561,9 @@ BROKEN_ATTACKS: tuple[tuple[AttackModel, str], ...] = (
     (ByNameOfClass(), "any_label_order"),
     (NoMemory(), "catches_a_leak"),
     (ExcludesMembers(), "catches_a_leak"),
-    (SeesNoPlantedLeak(), "sees_planted_leaks"),
-    (PlantsOnMembersAlone(), "sees_planted_leaks"),
-    (PlantsByTheClock(), "sees_planted_leaks"),
+    (AlwaysPlants(), "plants_what_it_says"),
+    (PlantsOnMembersAlone(), "plants_what_it_says"),
+    (PlantsByTheClock(), "plants_what_it_says"),
     (ExcludesByNoise(), "takes_noise_for_noise"),
     (LooksBehindTheOracle(), "asks_the_oracle_alone"),
     (Blind(), "catches_a_leak"),
