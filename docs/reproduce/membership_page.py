@@ -61,12 +61,13 @@ def _best_of(rows: Sequence[Row], model: str, data: str) -> list[str]:
 
 
 def highest(rows: Iterable[Row], name: str) -> float | None:
-    """The highest mean over the targets of any attack."""
+    """The highest mean over the targets of any attack that was run on most of them."""
     by_attack: dict[str, list[float]] = {}
     for row in rows:
         if getattr(row, name) is not None:
             by_attack.setdefault(row.attack, []).append(getattr(row, name))
-    return max((mean(values) for values in by_attack.values()), default=None)
+    most = max(map(len, by_attack.values()), default=0)
+    return max((mean(values) for values in by_attack.values() if len(values) == most), default=None)
 
 
 def peers(rows: Sequence[Row]) -> Iterator[str]:

@@ -26,7 +26,8 @@ from leafgate_membership.metrics import MembershipAdvantage, MembershipAuc, Memb
 PEOPLE = 10_000
 DRAW, SPLITS = 7, 100
 """Seeds: of the people of a data set; of the half that the first target is fitted on."""
-SHADOWS = 31
+SHADOWS, PRIVATE_SHADOWS = 31, 12
+"""Shadow models of a model that is fitted in a second, and of a private forest."""
 LOW_RATE, RATE = 0.001, 0.01
 EXCLUSION_LEVEL = 1e-4
 DP, DP_EPSILON, DP_DELTA = "private random trees", 1.0, 1e-6
@@ -60,6 +61,7 @@ OWN: Attacks = {
     "lira": {"shadows": SHADOWS},
     "lira, offline": {"use": "lira", "mode": "offline", "shadows": SHADOWS},
     "lira, fixed variance": {"use": "lira", "variance": "fixed", "shadows": SHADOWS},
+    "lira, fixed variance, clip 1e-16": {"use": "lira", "variance": "fixed", "clip": 1e-16, "shadows": SHADOWS},
     "rmia": {"shadows": SHADOWS},
     "worst_case": {"shadows": SHADOWS},
     "quantile": {"shadows": SHADOWS},
@@ -173,8 +175,9 @@ class Draw:
 
 def policy(draw: Draw, build: Mapping[str, Any], attacks: Attacks) -> dict[str, Any]:
     """A policy with these attacks. A limit is on the area; whether it is kept does not matter here."""
+    shadows = PRIVATE_SHADOWS if build is PRIVATE else SHADOWS
     listed = [
-        {"use": name, "name": name, **options, **({"shadows": {"models": SHADOWS}} if "shadows" in options else {})}
+        {"use": name, "name": name, **options, **({"shadows": {"models": shadows}} if "shadows" in options else {})}
         for name, options in attacks.items()
     ]
     return {

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+import sys
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -54,6 +56,15 @@ class PeerAttack(ShadowAttack):
 
     fitted_once = True
 
+    def fit(self, shadows: ShadowModels, people: Table, seed: int) -> Scorer:
+        order = name_order(people.schema.classes)
+        scores, own = shadows.scores[:, :, order], places(shadows.own, order)
+        return ByName(self.fit_by_name(ShadowModels(scores, shadows.trained_on, own), people, seed), order)
+
+    @abstractmethod
+    def fit_by_name(self, shadows: ShadowModels, people: Table, seed: int) -> Scorer:
+        """The same of `fit`, the classes in the order of their names."""
+
 
 class SacroMl(PeerAttack):
     """Run an attack of SACRO-ML: its LiRA, its worst case, or its quantile attack (QMIA)."""
@@ -77,7 +88,7 @@ class SacroMl(PeerAttack):
     formula = "whatever SACRO-ML 2 computes; with lira the number that it calls member_prob"
     source = "SACRO-ML, github.com/AI-SDC/SACRO-ML"
 
-    def fit(self, shadows: ShadowModels, people: Table, seed: int) -> Scorer:
+    def fit_by_name(self, shadows: ShadowModels, people: Table, seed: int) -> Scorer:
         if self.attack == "lira":
             return fit_lira(self, shadows)
         if self.attack == "qmia":
@@ -105,7 +116,7 @@ class Art(PeerAttack):
     formula = "rule_based: 1 where the model's label is the candidate's, else 0; black_box: its classifier's score"
     source = "Adversarial Robustness Toolbox, github.com/Trusted-AI/adversarial-robustness-toolbox"
 
-    def fit(self, shadows: ShadowModels, people: Table, seed: int) -> Scorer:
+    def fit_by_name(self, shadows: ShadowModels, people: Table, seed: int) -> Scorer:
         return fit_black_box(self, shadows, seed)
 
     def facts(self, scorer: Scorer) -> dict[str, Any]:
@@ -118,10 +129,34 @@ class Art(PeerAttack):
         if self.attack == "black_box":
             return super().infer(source, known)
         candidates, answers = candidates_of(known), answers_about(source, known)
-        scorer = ArtRule(art("attacks.inference.membership_inference"), art("estimators.classification"))
+        rule = ArtRule(art("attacks.inference.membership_inference"), art("estimators.classification"))
+        scorer = ByName(rule, name_order(known.schema.classes))
         arranged = answers.at(canonical_order(candidates.table))
         planted = planted_in_answers(arranged, candidates.in_table, known.seed, scorer)
         return [MembershipBelief(scorer.scores(answers), planted=planted, evidence=self.facts(scorer))]
+
+
+def name_order(classes: Sequence[str]) -> NDArray[np.int64]:
+    """The positions of the classes, in the order of their names: the peers' results hang on the order."""
+    return np.array(sorted(range(len(classes)), key=lambda position: classes[position]), dtype=np.int64)
+
+
+def places(own: NDArray[np.int64], order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Each person's class as its place in an order; the number of classes where it is missing."""
+    result: NDArray[np.int64] = np.append(np.argsort(order), len(order))[own]
+    return result
+
+
+@dataclass(frozen=True)
+class ByName:
+    """A scorer that is asked with the classes in the order of their names."""
+
+    scorer: Scorer
+    order: NDArray[np.int64]
+
+    def scores(self, answers: Answers) -> NDArray[np.float64]:
+        """Its score of each candidate: shape (n_candidates,)."""
+        return self.scorer.scores(Answers(answers.scores[:, self.order], places(answers.own, self.order)))
 
 
 def sacroml(module: str) -> Any:
@@ -135,6 +170,8 @@ def art(module: str) -> Any:
 
 
 def _peer(module: str, called: str, extra: str) -> Any:
+    if module in sys.modules:
+        return sys.modules[module]
     try:
         with _quiet(extra):
             return import_module(module)
@@ -155,14 +192,15 @@ def version_of(distribution: str) -> str:
 def _quiet(package: str) -> Iterator[None]:
     """Undo what the peers do to a process when they are imported: a log on standard error, a folder in the home."""
     root = logging.getLogger()
-    level, handlers, folder = root.level, list(root.handlers), os.environ.get("ART_DATA_PATH")
+    level, handlers, environment = root.level, list(root.handlers), dict(os.environ)
     with TemporaryDirectory() as private:
-        os.environ["ART_DATA_PATH"] = folder or private
+        os.environ.setdefault("ART_DATA_PATH", private)
         try:
             yield
         finally:
-            if folder is None:
-                del os.environ["ART_DATA_PATH"]
+            for name in os.environ.keys() - environment.keys():
+                del os.environ[name]
+            os.environ.update(environment)
             root.setLevel(level)
             root.handlers[:] = handlers
             logging.getLogger(package).setLevel(logging.ERROR)
@@ -378,8 +416,9 @@ def fit_qmia(options: SacroMl, shadows: ShadowModels, people: Table, seed: int) 
 
 
 def _inputs(people: Table) -> list[Any]:
-    """The columns of the schema but the class."""
-    return [column for column in people.schema.columns if "class" not in column.roles]
+    """The columns of the schema but the class, in the order of their names."""
+    columns = [column for column in people.schema.columns if "class" not in column.roles]
+    return sorted(columns, key=lambda column: column.name)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import logging
 import os
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -152,12 +153,15 @@ def test_each_sees_that_a_tree_learned_noise_by_heart(
 def test_each_finds_planted_leaks_and_nothing_where_none_is(
     attack: PeerAttack, oracle: PredictionOracle, known: AdversaryKnowledge
 ) -> None:
-    """SACRO-ML's LiRA finds hardly any: its laws of deviation 0 hold for the numbers of shadow models alone."""
+    """SACRO-ML's LiRA finds hardly any: its laws of deviation 0 hold for the numbers of shadow models alone.
+
+    ART's rule finds none: leaks are planted first where the label is wrong, and then as right as that of others.
+    """
     planted = belief_of(attack, oracle, known).planted
     assert planted is not None
     without, everything = planted(0.0, 0), planted(1.0, 0)
     assert area(np.asarray(without.scores), np.asarray(without.in_table)) == pytest.approx(0.5, abs=0.15)
-    if not is_blind(attack) and getattr(attack, "attack", "") != "lira":
+    if not is_blind(attack) and getattr(attack, "attack", "") not in {"lira", "rule_based"}:
         assert area(np.asarray(everything.scores), np.asarray(everything.in_table)) > 0.55
 
 
@@ -245,6 +249,8 @@ def test_without_the_library_the_attack_names_the_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     missing: Callable[[str], object] = lambda name: (_ for _ in ()).throw(ImportError(name))  # noqa: E731
+    for name in [name for name in sys.modules if name.split(".")[0] == extra]:
+        monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(peers, "import_module", missing)
     with pytest.raises(InconclusiveError, match="not installed") as caught:
         attack.infer(oracle, known)
