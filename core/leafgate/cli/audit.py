@@ -149,10 +149,11 @@ def attack(
     """Write what one attack believes of everybody, as CSV. Of an attack on the mechanism: its evidence as JSON."""
     make_folder(out.parent)
     from leafgate.cli.attack import belief_file, run_single_attack
-    from leafgate.types.belief import secret_of
+    from leafgate.types.belief import MembershipBelief, secret_of
 
     run = sessions.open_session(policy, data, root)
     belief, known = run_single_attack(run, release, use, secret)
     write_file(out, belief_file(belief, known), OWNER_ONLY)
-    say(f"{out}: what {use} believes of {secret_of(belief) or 'nobody'}, for its owner's eyes only")
+    about = "of candidates" if isinstance(belief, MembershipBelief) else f"of {secret_of(belief) or 'nobody'}"
+    say(f"{out}: what {use} believes {about}, for its owner's eyes only")
     return 0
