@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pydantic import Field, model_validator
 
@@ -25,9 +26,11 @@ from leafgate.ir.features import (
     after_steps,
     known_by,
 )
-from leafgate.ir.model import ModelIR
 from leafgate.types.release import FeatureEncoding
 from leafgate.types.schema import Column, Schema
+
+if TYPE_CHECKING:
+    from leafgate.ir.model import ModelIR
 
 See = Callable[[float], float]
 """A number as a model sees it: in single precision, without its fraction."""
