@@ -87,30 +87,13 @@ EXPECTED: dict[tuple[str, int], dict[str, str]] = {
     ("class_disclosure", 0): SHAPE,
     ("smallest_leaf", 0): SHAPE,
     ("leave_one_out", 0): {"sees_a_leak": "it trains models of its own, which beside shared numbers have no noise"},
-    ("art", 0): {"sees_planted_leaks": "labels that are right already leak nothing more"},
-    ("art", 1): {
-        "sees_planted_leaks": "it learned from shadow models what members look like, and planted ones look otherwise"
-    },
-    ("sacroml", 0): dict.fromkeys(
-        ("catches_a_leak", "sees_planted_leaks"), "sorted scores do not tell whose class is right"
-    ),
-    ("sacroml", 1): {
-        "sees_planted_leaks": "it learned from shadow models what members look like, and planted ones look otherwise"
-    },
-    ("sacroml", 3): {"sees_planted_leaks": "its laws without a deviation take planted scores for impossible"},
+    ("sacroml", 0): {"catches_a_leak": "sorted scores do not tell whose class is right"},
     ("file_disclosure", 0): {"sees_a_leak": "it scores what a file tells, and the kit's releases come from none"},
     ("distinguish", 1): {
         "catches_a_leak": "one run needs many made-up people, each counted apart; the kit's counts one"
     },
-    ("loss_threshold", 0): {
-        "sees_planted_leaks": "without shadow models those who leak look like everybody whose class the model knows"
-    },
     ("worst_case", 0): {
-        "catches_a_leak": "it reads how certain the model is, and not of which class: option `correct` adds that",
-        "sees_planted_leaks": "people's own laws are not known to it, so that it sees part of a leak of everybody",
-    },
-    ("worst_case", 1): {
-        "sees_planted_leaks": "people's own laws are not known to it, so that it sees part of a leak of everybody"
+        "catches_a_leak": "it reads how certain the model is, and not of which class: option `correct` adds that"
     },
     ("published", 0): {"any_label_order": "the file declares domains in one order, to which a policy must keep"},
 }
