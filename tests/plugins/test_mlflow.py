@@ -17,6 +17,8 @@ from leafgate.errors import InvalidError
 from leafgate.session.expected_run import ExpectedRun
 from leafgate_mlflow.export import read_public
 
+pytestmark = pytest.mark.thorough
+
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 INSTALLED = pytest.mark.skipif(find_spec("mlflow") is None, reason="mlflow-skinny is not installed")
 STRICTER = ("k_anonymity, at_least: 3", "k_anonymity, at_least: 4")

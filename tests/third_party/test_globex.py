@@ -153,6 +153,7 @@ def test_the_reader_conforms() -> None:
         check()
 
 
+@pytest.mark.thorough
 def test_the_reader_conforms_but_for_damaged_files() -> None:
     """Those take longest; they are of the slow test."""
     reader = import_module("globex_leafgate").CATBOOST
@@ -188,6 +189,7 @@ def label_of_nobody(table: Table, telling: str) -> Release:
     return Release({"use": "by hand"}, table.schema, (Leaf("high", {"low": 1, "high": 0}),))
 
 
+@pytest.mark.thorough
 def test_format_source_and_check_conform() -> None:
     csv_format = import_module("globex_leafgate").CSV
     source = import_module("globex_leafgate.sqlite_tables").Sqlite(table="people")

@@ -158,6 +158,7 @@ def kit() -> list[Any]:
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("check", kit())
 def test_it_conforms(check: Check[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """A check that finds a mistake raises NonConformance; another process finds the modules by the same path."""

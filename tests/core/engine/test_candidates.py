@@ -108,6 +108,7 @@ def test_the_order_is_that_of_the_seed_and_the_cells() -> None:
     assert not np.array_equal(first, np.sort(first)[::-1])
 
 
+@pytest.mark.thorough
 def test_every_order_of_three_candidates_is_about_as_frequent() -> None:
     seen = [tuple(drawn(PEOPLE[:1], OTHERS, seed=seed)[1].in_table.tolist()) for seed in range(600)]
     for place in range(3):

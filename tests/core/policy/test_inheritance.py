@@ -433,6 +433,7 @@ def test_a_policy_that_others_extend_is_validated_as_far_as_it_goes(tmp_path: Pa
     assert leafgate("validate", "--partial", org, "--org", org).code == 2
 
 
+@pytest.mark.thorough
 def test_a_sweep_begins_with_the_merged_policy(tmp_path: Path) -> None:
     path = written(tmp_path, {"metrics": [{"use": "exposure", "at_most": 0}]})
     done = leafgate("sweep", path, "--over", "build.k=3,4", "--out", tmp_path / "out", "--json")

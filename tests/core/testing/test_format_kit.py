@@ -25,6 +25,7 @@ def check_named(offered: ReportFormat, name: str, **options: Any) -> Check[Any]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("offered", [*FORMATS, HONEST_FORMAT], ids=lambda offered: str(offered.name))
 def test_honest_formats_pass_every_check(offered: ReportFormat) -> None:
     expected = {"names_every_finding": ALERTS} if offered.name == "sarif" else {}

@@ -273,6 +273,7 @@ def searched(table: Tiny, aim: Objective) -> int | None:
     return None if found.given_up else int((found.hidden & ~table.protected).sum())
 
 
+@pytest.mark.thorough
 def test_it_withholds_hardly_more_than_the_best_of_all_sets() -> None:
     """At most 3 times the optimum's cells on every table, 1.5 times on average; what it misses is counted."""
     ratios, missed = [], 0

@@ -104,6 +104,7 @@ def test_a_fact_binds_from_above_and_from_below_and_only_whom_it_is_about(
     assert belief.posterior["<=50K"][~young].to_numpy() == pytest.approx(0.5, abs=1e-6)
 
 
+@pytest.mark.thorough
 def test_contradicting_facts_are_named() -> None:
     release, known = example_1("labels")
     facts = (facts_about_all(0.9, 1.0, "<=50K"), facts_about_all(0.9, 1.0, ">50K"))

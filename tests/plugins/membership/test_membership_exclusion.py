@@ -45,6 +45,8 @@ from random_trees import counted, trees
 from sklearn_zoo import answers, rows, skops_bytes
 from standins import release_metric_that
 
+pytestmark = pytest.mark.thorough
+
 CERTAIN: dict[str, Any] = {
     "tree": DecisionTreeClassifier(),
     "entropy": DecisionTreeClassifier(criterion="entropy", max_features="sqrt"),

@@ -37,6 +37,8 @@ from random_tables import table_of as written_table
 from sklearn_zoo import answers, rows
 from standins import finding
 
+pytestmark = pytest.mark.thorough
+
 
 def people(n: int = 80, seed: int = 1) -> tuple[Table, NDArray[np.float64], NDArray[np.int64]]:
     x = rows(seed, n)

@@ -497,6 +497,7 @@ METRICS_SHOWN: tuple[Metric, ...] = (
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("metric", METRICS_SHOWN, ids=lambda metric: metric.use)
 def test_who_is_exchanged_for_whom_shows_in_the_rounded_rate_alone(metric: Metric) -> None:
     """Excluded candidates are never members, so that nobody of them is exchanged."""

@@ -36,6 +36,8 @@ from sklearn_pipelines import as_frame, people
 from sklearn_zoo import skops_bytes
 from standins import attack_that
 
+pytestmark = pytest.mark.thorough
+
 TREE = Learner("sklearn.tree.DecisionTreeClassifier", {"max_depth": 5})
 
 

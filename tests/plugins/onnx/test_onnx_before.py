@@ -371,6 +371,7 @@ def doubled(times: int, rest: int = 0) -> Any:
     return graph_of(operators, width=1, made=f"y{times + rest}")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", HIGHER)
 def test_what_is_not_surely_told_in_columns_is_refused(name: str) -> None:
     content = HIGHER[name]().SerializeToString()

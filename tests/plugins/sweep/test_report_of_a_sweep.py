@@ -35,6 +35,7 @@ def page(audited: Path, sweep: Path) -> Ended:
     return leafgate("report", audited / "report.json", "--to", "html", "--sweep", sweep)
 
 
+@pytest.mark.thorough
 def test_the_page_holds_the_picture_of_the_sweep(folder: Path) -> None:
     shown = leafgate(
         "report", folder / "public" / "report.json", "--to", "html", "--sweep", folder / "public" / "sweep.json"

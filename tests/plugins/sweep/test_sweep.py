@@ -105,6 +105,7 @@ def test_any_place_of_the_policy_can_be_varied(tmp_path: Path) -> None:
     assert [row["verdict"] for row in rows(tmp_path)] == ["pass", "fail", "pass", "pass"]
 
 
+@pytest.mark.thorough
 def test_the_results_do_not_depend_on_the_number_of_workers(tmp_path: Path) -> None:
     swept(tmp_path, "--over", "build.k=1,3,6", "--workers", 2, out="two")
     swept(tmp_path, "--over", "build.k=1,3,6", "--workers", 1, out="alone")
@@ -270,6 +271,7 @@ def test_a_killed_worker_is_inconclusive_and_finished_points_stay(tmp_path: Path
     assert "a worker was killed" in err
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_mistake_that_only_the_data_show_ends_the_sweep_with_exit_2(tmp_path: Path, workers: int) -> None:
     closeness = "build.require=[{use: t_closeness, distance: ordered, at_most: 1}],[]"
