@@ -12,7 +12,7 @@ from leafgate.api import AttackModel, MembershipBelief, Release, Table
 from leafgate.engine.attack import call_infer
 from leafgate.types.adversary import AdversaryKnowledge, Candidates
 from leafgate_baselines.builders import Id3
-from leafgate_membership.likelihood_ratios import LiRA, RMIA
+from leafgate_membership.likelihood_ratios import RMIA, LiRA
 from leafgate_membership.metrics import MembershipAdvantage, MembershipAuc, MembershipTpr
 from leafgate_membership.score_attacks import LossThreshold
 from leafgate_membership.shadows import ShadowOptions
