@@ -68,6 +68,7 @@ def check_alike(model: ModelIR, booster: xgb.Booster, rows: Rows, *, sets: bool 
         assert clear.mean() > 0.99
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("sets", [True, False])
 @pytest.mark.parametrize("name", TABLES)
@@ -77,6 +78,7 @@ def test_every_row_ends_where_xgboost_has_it_end(name: str, sets: bool, form: st
     check_alike(read(booster, form), booster, rows, sets=sets)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "options",
     [
@@ -101,6 +103,7 @@ def test_every_row_ends_where_xgboost_has_it_end_however_it_was_trained(options:
     check_alike(read(booster), booster, rows, sets=sets)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("objective", ["multi:softprob", "multi:softmax"])
 @pytest.mark.parametrize("base", [{}, {"base_score": 0.7}], ids=str)
 def test_every_row_ends_where_xgboost_has_it_end_for_several_classes(objective: str, base: dict[str, Any]) -> None:

@@ -122,6 +122,7 @@ ONNX: dict[str, Change] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("change", ONNX.values(), ids=ONNX)
 def test_a_text_in_an_onnx_file_is_told(tmp_path: Path, change: Change) -> None:
     document = onnx_document()
