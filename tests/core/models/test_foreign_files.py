@@ -238,6 +238,7 @@ def test_a_file_of_no_known_format_is_no_release(folder: Path) -> None:
     assert leafgate("audit", folder / "policy.yaml", "--json").code == 2
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 @pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
 def test_what_is_no_file_is_refused_and_not_waited_for(folder: Path, kind: str) -> None:

@@ -18,6 +18,7 @@ from refused_models import assert_refused_in_little_memory
 SMALL = {name: make for files in LARGE.values() for name, make in files.items() if name not in SKOPS}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("make", SMALL.values(), ids=SMALL)
 def test_a_file_that_would_come_to_much_is_refused_soon_and_in_little_memory(
     make: Callable[[], bytes], tmp_path: Path

@@ -56,6 +56,7 @@ def points(part: Subproblem, inside: list[np.ndarray], rng: np.random.Generator)
         yield sum((s * x for s, x in zip(share, inside, strict=True)), start=np.zeros(len(part)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("measure", ["gini", "gain"])
 @pytest.mark.parametrize("level", ["labels", "error_rates"])
 def test_capped_prices_bound_every_belief_that_keeps_the_constraints(measure: str, level: Level) -> None:

@@ -45,6 +45,7 @@ def test_the_page_holds_the_picture_of_the_sweep(folder: Path) -> None:
     assert base64.b64decode(picture) == (folder / "public" / "sweep.svg").read_bytes()
 
 
+@pytest.mark.thorough
 def test_an_auditors_sweep_is_not_shown_in_a_public_page(folder: Path) -> None:
     ended = page(folder / "public", folder / "auditor" / "sweep.json")
     assert (ended.code, ended.out) == (2, "")
