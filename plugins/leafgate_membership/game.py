@@ -5,6 +5,7 @@ The adversary knows every column of a candidate, the class included, and asks th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -85,3 +86,28 @@ def answers_about(source: Release | PredictionOracle, known: AdversaryKnowledge)
         labels = source.labels(people.frame).cat.codes.to_numpy()
         return Answers(np.where(labels[:, None] == np.arange(len(source.classes)), 1.0, 0.0), own)
     return Answers(np.nan_to_num(source.scores(people.frame).to_numpy(dtype=np.float64)), own)
+
+
+UNLIKE = (
+    "the models that were trained for this audit answer unlike the audited one, so they cannot stand for it: check the "
+    "estimator and the parameters in `build: {trained_by: ...}`"
+)
+TOLERANCE = 0.05
+"""Mean scores of models of one kind may differ by so much, because they are trained on other shares of the people."""
+
+
+def are_alike(audited: Answers, trained: Sequence[Answers]) -> bool:
+    """Whether models that were trained anew answer about the same people as the audited model does.
+
+    Two means over the people are compared: of the score of the own class, and of the highest score. They may differ by
+    TOLERANCE, five deviations from model to model, and two of a mean over so few people. It tells other kinds of models
+    and other parameters that matter from those that were used; not every wrong one.
+
+    Args:
+        audited: what the audited model answers, about one person at least.
+        trained: what the others answer about the same people, from one model.
+    """
+    means = np.array([[each.of_own_class.mean(), each.scores.max(axis=1).mean()] for each in (audited, *trained)])
+    deviation = means[1:].std(axis=0, ddof=1) if len(trained) > 1 else np.zeros(2)
+    allowed = TOLERANCE + 5 * deviation + 2 * 0.5 / np.sqrt(len(audited.own))
+    return bool((np.abs(means[0] - means[1:].mean(axis=0)) <= allowed).all())

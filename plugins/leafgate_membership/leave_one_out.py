@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
@@ -26,7 +26,7 @@ from leafgate.api import (
     Table,
     lazy,
 )
-from leafgate_membership.game import own_classes
+from leafgate_membership.game import UNLIKE, Answers, are_alike, own_classes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,7 +103,8 @@ class LeaveOneOut(ReleaseAtMost):
         if not len(tried):
             raise InconclusiveError("nobody in the table has a class")
         found = influences(case.known.retrain, table, tried, self.seeds, case.known.seed, self.time_limit)
-        return _score(found, len(tried), single_outs)
+        score = _score(found, len(tried), single_outs)
+        return score if score.insufficient or _is_alike(case, table) else replace(score, insufficient=UNLIKE)
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,19 @@ class Influences:
 
     mean: NDArray[np.float64]
     half_width: NDArray[np.float64]
+
+
+def _is_alike(case: ScoringContext, table: Table) -> bool:
+    """Whether a model that is trained on the table answers about its people as the audited one does."""
+    from leafgate.algorithms.prediction import class_scores
+
+    assert case.known.retrain is not None
+    own = own_classes(table)
+    audited, trained = (
+        Answers(np.nan_to_num(scores), own)
+        for scores in (class_scores(case.release, table), case.known.retrain(table, table, case.known.seed))
+    )
+    return are_alike(audited, [trained])
 
 
 def _score(found: Influences, wanted: int, single_outs: int) -> Score:

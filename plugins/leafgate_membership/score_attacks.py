@@ -17,13 +17,15 @@ from leafgate.api import (
     AdversaryKnowledge,
     AttackModel,
     Belief,
+    InconclusiveError,
     MembershipBelief,
+    PlantedLeak,
     PredictionOracle,
     Release,
     Table,
     lazy,
 )
-from leafgate_membership.game import Answers, answers_about, candidates_of, canonical_order
+from leafgate_membership.game import UNLIKE, Answers, answers_about, are_alike, candidates_of, canonical_order
 from leafgate_membership.planted import Scorer, planted_in_answers, planted_in_shadows
 from leafgate_membership.shadows import ShadowModels, ShadowOptions, forecast_shadows, train_shadows
 
@@ -132,14 +134,23 @@ class ShadowAttack(ScoreAttack):
         scores[order] = scorer.scores(answers)
         odds = posterior_odds(shadows, fit, candidates.prior) if self.states_odds else None
         attack = scorer if self.fitted_once else fit
+        planted: Callable[[float, int], PlantedLeak]
+        planted = planted_in_shadows(shadows, candidates.in_table, known.seed, attack, odds)
+        if not are_alike(answers, [Answers(scores_of, shadows.own) for scores_of in shadows.scores]):
+            planted = no_leak_planted
         return [
             MembershipBelief(
                 scores,
                 odds=None if odds is None else odds(scores),
-                planted=planted_in_shadows(shadows, candidates.in_table, known.seed, attack, odds),
+                planted=planted,
                 evidence={"shadow_models": len(shadows), **self.facts(scorer)},
             )
         ]
+
+
+def no_leak_planted(share: float, repetition: int) -> PlantedLeak:
+    """Stands for planted leaks where the shadow models cannot stand for the audited one; InconclusiveError says so."""
+    raise InconclusiveError(UNLIKE)
 
 
 def rearranged(shadows: ShadowModels, order: NDArray[np.int64]) -> ShadowModels:

@@ -26,7 +26,7 @@ from zipfile import BadZipFile
 from pydantic import Field
 
 from leafgate.api import AdversaryKnowledge, CacheFolder, InconclusiveError, Strict, lazy
-from leafgate_membership.game import candidates_of, own_classes
+from leafgate_membership.game import candidates_of, canonical_order, own_classes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -210,10 +210,8 @@ class _Training:
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
-        """The candidates in an order that follows from their cells; equal ones as they stand."""
-        from leafgate.algorithms.sampling import record_hashes
-
-        return np.argsort(record_hashes(self.people), kind="stable")
+        """The candidates in an order that follows from their cells."""
+        return canonical_order(self.people)
 
     @cached_property
     def digest(self) -> str:

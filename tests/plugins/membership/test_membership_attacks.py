@@ -15,6 +15,7 @@ from leafgate.engine.knowledge import draw_candidates
 from leafgate.types.adversary import Membership
 from leafgate_baselines.builders import C45
 from leafgate_membership import learned_attacks
+from leafgate_membership.game import Answers, are_alike
 from leafgate_membership.learned_attacks import Quantile, WorstCase
 from leafgate_membership.likelihood_ratios import RMIA, LiRA
 from leafgate_membership.score_attacks import LossThreshold, ScoreAttack
@@ -96,6 +97,38 @@ def test_the_odds_of_a_planted_leak_rise_with_its_scores_as_those_of_candidates_
     scores, odds = np.append(belief.scores, leak.scores), np.append(belief.odds, leak.odds)
     assert (np.diff(odds[np.argsort(scores, kind="stable")]) >= 0).all()
     assert leak.odds[leak.in_table].mean() > leak.odds[~leak.in_table].mean()
+
+
+def test_shadow_models_of_another_kind_show_no_power(game: tuple[Release, AdversaryKnowledge, Membership]) -> None:
+    release, known, membership = game
+
+    def coarse(own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
+        return class_scores(tree_of(own, seed), asked) * 0.5 + 0.25
+
+    for attack in (LiRA.model_validate(SHADOWS), RMIA.model_validate(SHADOWS)):
+        (honest,) = attack.infer(release, known)
+        (belief,) = attack.infer(release, replace(known, retrain=coarse, retrain_id="coarse"))
+        assert isinstance(honest, MembershipBelief)
+        assert isinstance(belief, MembershipBelief)
+        assert honest.planted is not None
+        assert belief.planted is not None
+        assert len(honest.planted(0.5, 0).scores) == len(membership.in_table)
+        with pytest.raises(InconclusiveError, match="trained_by"):
+            belief.planted(0.5, 0)
+
+
+def test_models_are_alike_up_to_chance_and_the_share_of_people_whom_they_learned() -> None:
+    rng, own = np.random.default_rng(0), np.zeros(2000, dtype=np.int64)
+
+    def answers(certainty: float) -> Answers:
+        first = np.clip(rng.normal(certainty, 0.1, len(own)), 0, 1)
+        return Answers(np.column_stack([first, 1 - first]), own)
+
+    others = [answers(0.8) for _ in range(8)]
+    assert are_alike(answers(0.8), others)
+    assert are_alike(answers(0.83), others)
+    assert not are_alike(answers(0.95), others)
+    assert not are_alike(answers(0.6), others[:1])
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.use)

@@ -34,6 +34,7 @@ from leafgate_membership.leave_one_out import (
 )
 from random_tables import categorical, numeric
 from random_tables import table_of as written_table
+from sklearn_release import release_of
 from sklearn_zoo import answers, rows
 from standins import finding
 
@@ -70,9 +71,14 @@ def logit(p: float) -> float:
     return math.log((p + 1e-3) / (1 - p + 1e-3))
 
 
-def case_of(table: Table, retrain: Any) -> ScoringContext:
+def case_of(table: Table, retrain: Any, audited: Any = None) -> ScoringContext:
+    """What a metric is given of a release, which is that of the classifier `audited` fitted on the table, or empty."""
     known = AdversaryKnowledge(table.schema, table.public[0], retrain=retrain)
-    return ScoringContext(table, None, Release({"use": "t"}, table.schema), known)
+    release = Release({"use": "t"}, table.schema)
+    if audited is not None:
+        people, classes = np.repeat(features(table), table.persons, axis=0), np.repeat(table.codes("y"), table.persons)
+        release = release_of(audited.fit(people, classes), table)
+    return ScoringContext(table, None, release, known)
 
 
 def test_the_influence_of_a_tree_is_that_of_a_refit_with_scikit_learn_alone() -> None:
@@ -145,7 +151,7 @@ def test_the_interval_of_people_without_influence_holds_zero() -> None:
 
 def test_a_full_tree_depends_on_whoever_is_alone_in_a_class_region() -> None:
     table, _, _ = people()
-    case = case_of(table, retraining(DecisionTreeClassifier()))
+    case = case_of(table, retraining(DecisionTreeClassifier()), DecisionTreeClassifier())
     score = LeaveOneOut(at_most=1.0, people=len(table), time_limit=60, seeds=1).score(case)
     assert score.value == pytest.approx(2 * logit(1.0))
     assert score.interval is None
@@ -166,13 +172,24 @@ def test_a_time_limit_leaves_the_limit_inconclusive_and_says_what_is_known(monke
     table, _, _ = people(40)
     seconds = itertools.count()
     monkeypatch.setattr("leafgate_membership.leave_one_out.time.monotonic", lambda: next(seconds))
-    case = case_of(table, retraining(DecisionTreeClassifier()))
+    case = case_of(table, retraining(DecisionTreeClassifier()), DecisionTreeClassifier())
     score = LeaveOneOut(at_most=20.0, people=40, time_limit=30.5, seeds=2).score(case)
     assert "time limit" in score.insufficient
     assert score.value is not None
     assert LeaveOneOut(at_most=20.0, people=3, time_limit=30.5, seeds=2).score(case).insufficient == ""
     with pytest.raises(InconclusiveError, match="time limit"):
         LeaveOneOut(at_most=20.0, people=40, time_limit=1.5, seeds=2).score(case)
+
+
+def test_the_influence_in_models_of_another_kind_is_no_reason_for_a_pass() -> None:
+    table, _, _ = people()
+    case = case_of(
+        table, retraining(DecisionTreeClassifier(max_depth=1, min_samples_leaf=20)), DecisionTreeClassifier()
+    )
+    score = LeaveOneOut(at_most=2.0, people=5, time_limit=60, seeds=1).score(case)
+    assert score.value is not None
+    assert score.value < 2
+    assert "trained_by" in score.insufficient
 
 
 def test_without_a_way_to_train_it_is_inconclusive() -> None:
