@@ -184,20 +184,10 @@ class MembershipRate(ReleaseAtMost):
         "has, or the worse of both.",
     )
 
-    power: Literal["each", "any"] = Field(
-        default="each",
-        description="Whether each attack, or one of several, must be one that would have seen a leak of the limit's "
-        "size; whatever is chosen, no attack may break the limit.",
-    )
-
     judges = frozenset({MembershipBelief})
     threat_model = "Whatever the attack it judges assumes."
     scale = "from 0 to 1"
     plain_failure = "the release lets people find out who is in the table"
-
-    @property
-    def pooled(self) -> bool:
-        return self.power == "any"
 
     @property
     def groups(self) -> tuple[Group, ...]:

@@ -67,8 +67,7 @@ class Score:
         interval: the lowest and the highest number that `value` could be, where it is an estimate. A limit that holds
             for all of it is kept, one that holds for none of it is broken, and between the two it is inconclusive.
         insufficient: why a limit that this score keeps may be broken all the same, such as too few candidates: the
-            finding is then inconclusive for that reason, unless the metric is `pooled` and the limit is kept by enough
-            evidence on another attack. A limit that the score breaks stays broken.
+            finding is then inconclusive for that reason. A limit that the score breaks stays broken.
         sensitivity: the most by which one person of the tables, say of `case.test`, can change `value`, from 0 up. A
             public report rounds `value` so that fewer people than the smallest cell cannot move it by a step, and
             leaves it out where the steps would be too wide to mean anything.
@@ -137,11 +136,6 @@ class Metric(Component):
     def plain_failure_of(cls, secret: str | None) -> str:
         """`plain_failure` with the name of this secret."""
         return cls.plain_failure.replace("{secret}", secret or "secret")
-
-    @property
-    def pooled(self) -> bool:
-        """Does it suffice that one of the attacks it judges gives enough evidence (`Score.insufficient`)?"""
-        return False
 
     def holds(self, score: float) -> bool:
         """Does this score keep the limit? Rounding errors of floating point do not count."""

@@ -128,7 +128,7 @@ def _finding_document(
 
 def _without_private_numbers(finding: Finding, hide_data: bool) -> Finding:
     """The finding without numbers that follow from the data and not from the release."""
-    kept = {"claim", "covered_by", "insufficient", "problem", "scored_because"}
+    kept = {"claim", "problem", "scored_because"}
     if hide_data and not finding.of_release:
         return replace(finding, value=None, evidence=_selected(finding.evidence, kept))
     if finding.private:

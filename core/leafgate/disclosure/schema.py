@@ -229,8 +229,6 @@ class EvidenceDocument(BaseModel):
     unbounded: bool = False
     reason: str = ""
     problem: str = ""
-    insufficient: str = ""
-    covered_by: str = ""
     remedy: str = ""
     says: JsonValue = Field(None)
     roc: RocDocument | None = None

@@ -165,8 +165,6 @@ def finding_details(finding: JsonObject) -> Iterator[str]:
     yield from _distribution_lines(finding)
     yield from (f"the file tells ({item['severity']}): {item['says']}" for item in evidence.get("discloses", ()))
     yield from (str(evidence[key]) for key in ("reason", "reason_in_full", "problem", "remedy") if evidence.get(key))
-    if evidence.get("covered_by"):
-        yield f"{evidence['insufficient']}; {evidence['covered_by']} keeps this limit by enough evidence"
     tried = evidence["tried"].items() if "tried" in evidence else [(finding["attack"], evidence)]
     yield from (f"{name}: {result['says']}" for name, result in tried if result.get("says"))
     if finding["passed"] is False:

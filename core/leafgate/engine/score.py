@@ -212,8 +212,7 @@ def score_one(
         evidence["interval"] = ends if metric.of_release and not private else AuditorOnly(ends)
         evidence |= {} if len(kept) == 1 else {"problem": "the limit lies within the interval of the score"}
     if passed is not False and score.insufficient:
-        evidence |= {"problem": score.insufficient} | ({"insufficient": score.insufficient} if passed else {})
-        passed = None
+        passed, evidence["problem"] = None, score.insufficient
     return Finding(value=finite(value), passed=passed, people=people, limit=metric.limit, evidence=evidence, **common)
 
 
@@ -368,18 +367,4 @@ def _limits(metric: Metric, state: AuditState) -> Iterator[Finding]:
     chosen = (result for result in state.attack_results if of in {None, result.attack.called})
     findings = [finding for result in chosen for finding in score_beliefs(metric, state, result)]
     nothing = inconclusive(metric, state, f"{metric.called}@{of or 'any'}", "there is no belief this metric can read")
-    yield from (_covered(findings) if metric.pooled else findings) or [nothing]
-
-
-def _covered(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings of a pooled limit: one that is kept by too little evidence passes beside one with enough."""
-    return [_covered_by(finding, findings) for finding in findings]
-
-
-def _covered_by(finding: Finding, others: Sequence[Finding]) -> Finding:
-    """The finding, passed if it kept the limit by too little evidence and another one keeps it by enough."""
-    enough = next((other.id for other in others if other.passed and other.secret == finding.secret), None)
-    if enough is None or "insufficient" not in finding.evidence:
-        return finding
-    evidence = {key: content for key, content in finding.evidence.items() if key != "problem"}
-    return replace(finding, passed=True, evidence=evidence | {"covered_by": enough})
+    yield from findings or [nothing]

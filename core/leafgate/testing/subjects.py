@@ -387,11 +387,6 @@ class MetricSubject(Subject[CaseKind, ScoringContext, str]):
                 "it returns a sensitivity that is no finite number from 0 up, or one of people's scores",
                 "let `sensitivity` be the most by which one person can change `value`",
             )
-        if not isinstance(score.insufficient, str) or (self.of_people and score.insufficient):
-            raise NonConformance(
-                "it returns an `insufficient` that is no text, or one of people's scores",
-                "let `insufficient` say in words why a kept limit is no pass, and be empty where it is one",
-            )
         return score
 
     def worst(self, case: ScoringContext) -> float:

@@ -38,19 +38,8 @@ MAX_COUNT = 2**53 - 1
 
 RESERVED = frozenset(
     {
-        *("candidates", "claim", "composition", "covered_by", "derived", "insufficient", "interval", "problem"),
-        *(
-            "queries",
-            "reason",
-            "reason_in_full",
-            "refutes",
-            "remedy",
-            "scored_because",
-            "tried",
-            "tries",
-            "unbounded",
-            "worst",
-        ),
+        *("candidates", "claim", "composition", "derived", "interval", "problem", "queries", "reason"),
+        *("reason_in_full", "refutes", "remedy", "scored_because", "tried", "tries", "unbounded", "worst"),
     }
 )
 """The keys that mean something to the core; no metric may use them."""

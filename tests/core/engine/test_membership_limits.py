@@ -23,7 +23,6 @@ from leafgate.api import (
 )
 from leafgate.api.context import Observation
 from leafgate.disclosure.document import document
-from leafgate.disclosure.text import finding_details
 from leafgate.session.run import audit_policy
 from leafgate.types.report import Finding
 from random_tables import table_of
@@ -241,7 +240,7 @@ def test_truths_with_the_same_rounded_rate_have_the_same_public_document() -> No
     assert max(map(len, exact.values())) > 3
 
 
-# --- A weak attack beside one that would have seen a leak ---
+# --- A blind attack beside one that would have seen a leak ---
 
 
 class Weak(ReleaseAtMost):
@@ -249,20 +248,14 @@ class Weak(ReleaseAtMost):
 
     use: Literal["weak"] = "weak"
 
-    pool: bool = True
-
     judges = frozenset({MembershipBelief})
-
-    @property
-    def pooled(self) -> bool:
-        return self.pool
 
     def score(self, case: ScoringContext) -> Score:
         said = float(case.require_belief(MembershipBelief).scores[0])
         return Score(abs(said), insufficient="it is blind" if said < 0 else "")
 
 
-def judged_by(said: dict[str, float], pool: bool = True) -> dict[str, Finding]:
+def judged_by(said: dict[str, float]) -> dict[str, Finding]:
     """The findings of a limit on attacks that say these numbers; below zero they are blind."""
     names = iter(said)
 
@@ -272,9 +265,7 @@ def judged_by(said: dict[str, float], pool: bool = True) -> dict[str, Finding]:
 
     plugins = plugins_with(attack_that(guess, needs=frozenset({"candidates"})), Weak)
     attacks = [{"use": "nosy", "name": name} for name in said]
-    chosen = policy_with(
-        plugins, attacks=[{"use": "calm"}, *attacks], metrics=[{"use": "weak", "at_most": 0.5, "pool": pool}]
-    )
+    chosen = policy_with(plugins, attacks=[{"use": "calm"}, *attacks], metrics=[{"use": "weak", "at_most": 0.5}])
     columns = chosen.data.meaning().columns
     report = audit_policy(chosen, plugins, table_of(columns, ROWS, WEIGHT), control=table_of(columns, OUTSIDE)).report
     return {str(found.attack): found for found in report.findings if found.metric == "weak"}
@@ -284,27 +275,18 @@ def passed(found: dict[str, Finding]) -> dict[str, bool | None]:
     return {name: each.passed for name, each in found.items()}
 
 
-def test_an_attack_that_sees_enough_covers_one_that_does_not() -> None:
+def test_a_limit_is_left_open_by_each_blind_attack() -> None:
     found = judged_by({"blind": -0.1, "sharp": 0.2})
-    assert passed(found) == {"blind": True, "sharp": True}
-    assert found["blind"].evidence["covered_by"] == "weak@sharp"
-    assert "problem" not in found["blind"].evidence
-    lines = list(finding_details(document(report_of(found["blind"], 8), "auditor")["findings"][0]))
-    assert lines == ["it is blind; weak@sharp keeps this limit by enough evidence"]
-
-
-def test_a_limit_that_is_not_pooled_is_left_open_by_each_blind_attack() -> None:
-    found = judged_by({"blind": -0.1, "sharp": 0.2}, pool=False)
     assert passed(found) == {"blind": None, "sharp": True}
     assert found["blind"].evidence["problem"] == "it is blind"
 
 
-def test_two_blind_attacks_do_not_cover_each_other() -> None:
+def test_two_blind_attacks_leave_it_open() -> None:
     found = judged_by({"blind": -0.1, "too": -0.2})
     assert passed(found) == {"blind": None, "too": None}
     assert found["blind"].evidence["problem"] == "it is blind"
 
 
-def test_an_attack_that_breaks_the_limit_covers_nobody_and_is_covered_by_nobody() -> None:
+def test_a_blind_attack_that_breaks_the_limit_fails_it() -> None:
     assert passed(judged_by({"blind": -0.1, "sharp": 0.9})) == {"blind": None, "sharp": False}
     assert passed(judged_by({"blind": -0.9, "sharp": 0.1})) == {"blind": False, "sharp": True}
