@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leafgate.algorithms.induction.feature_matrix import FeatureMatrix, Scores, TrainingData, fit_and_score
-from leafgate.api import InconclusiveError, Learner
+from leafgate.algorithms.induction.feature_matrix import (
+    FeatureMatrix,
+    Scores,
+    TrainingData,
+    cannot_be_fitted,
+    chosen_parameters,
+    fit_and_score,
+    not_installed,
+)
+from leafgate.api import Learner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,8 +66,6 @@ PARAMETERS = frozenset({*NAMES.values(), *SAME_NAMES, "class_weight", "n_estimat
 
 COMPUTED = frozenset({"n_jobs", "objective", "random_state", "verbosity"})
 """Parameters that say how a model is computed, or follow from the class; they are not used."""
-
-INSTALL = 'pip install "leafgate[lightgbm]"'
 
 NUMBER = re.compile(r"-?[0-9]{1,18}")
 DECIMAL = re.compile(r"-?[0-9.]{1,24}(e[-+]?[0-9]{1,3})?")
@@ -116,36 +122,19 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
     Departure: one thread, while LightGBM takes all; sums may differ in the last digits. Of the seeds only the one from
     which LightGBM derives the others is set.
     """
-    if learner.estimator != CLASSIFIER:
-        raise InconclusiveError(
-            "only one of LightGBM's estimators is trained here",
-            place="build.trained_by.estimator",
-            remedy=f"that is {CLASSIFIER}",
-        )
-    unknown = sorted(learner.parameters.keys() - PARAMETERS - COMPUTED)
-    if unknown:
-        raise InconclusiveError(
-            f"LGBMClassifier has no parameter {unknown[0]!r}, or none that is set here",
-            place="build.trained_by.parameters",
-            remedy=f"these are: {', '.join(sorted(PARAMETERS))}",
-        )
-    parameters = {name: value for name, value in learner.parameters.items() if name not in COMPUTED}
+    parameters = chosen_parameters(learner, {"LGBMClassifier": PARAMETERS}, COMPUTED)
 
     def fit(data: TrainingData) -> Scores:
         try:
             import lightgbm
         except ImportError:
-            raise InconclusiveError("LightGBM, which fits such models, is not installed", remedy=INSTALL) from None
+            raise not_installed("LightGBM", "lightgbm") from None
         categories: list[int] = np.flatnonzero(data.native).tolist()
         try:
             classifier = lightgbm.LGBMClassifier(**parameters, random_state=seed, n_jobs=1, verbosity=-1)
             classifier.fit(data.features, data.classes, categorical_feature=categories or "auto")
         except (ValueError, TypeError, lightgbm.basic.LightGBMError) as error:
-            raise InconclusiveError(
-                f"LGBMClassifier cannot be fitted on these people with these parameters ({type(error).__name__})",
-                place="build.trained_by.parameters",
-                remedy="check the parameters",
-            ) from None
+            raise cannot_be_fitted("LGBMClassifier", error) from None
 
         def scores(features: FeatureMatrix) -> NDArray[np.float64]:
             return np.asarray(classifier.predict_proba(features), dtype=np.float64)

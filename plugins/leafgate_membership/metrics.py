@@ -586,7 +586,7 @@ def detections(
     share: float,
     sizes: Sizes,
     error: float,
-    seen: Callable[[Estimate], bool],
+    detects: Callable[[Estimate], bool],
 ) -> bool:
     """Whether the attack sees a leak of this size in nine of ten repetitions, with so many members and others."""
     missed = 0
@@ -601,7 +601,7 @@ def detections(
         )
         if (len(members), len(others)) != sizes:
             raise InconclusiveError("the attack returns a planted leak with too few members or others")
-        missed += not seen(metric.estimate(members, others, error))
+        missed += not detects(metric.estimate(members, others, error))
         if missed > REPEATS - DETECTED:
             return False
     return True
@@ -627,11 +627,11 @@ def power_problem(metric: MembershipRate, belief: MembershipBelief, groups: list
         return BELOW_CHANCE
     wanted = metric.chance + SEEN_PART * (metric.bound - metric.chance)
 
-    def seen(estimate: Estimate) -> bool:
+    def detects(estimate: Estimate) -> bool:
         return estimate.low > metric.chance and estimate.high > wanted
 
     try:
-        return "" if all(detections(metric, belief, share, sizes, error, seen) for sizes in groups) else UNSEEN
+        return "" if all(detections(metric, belief, share, sizes, error, detects) for sizes in groups) else UNSEEN
     except InconclusiveError as problem:
         return str(problem)
 
@@ -646,14 +646,14 @@ def smallest_detectable(metric: MembershipRate, belief: MembershipBelief, sizes:
         error: of an interval, in (0, 1).
     """
 
-    def seen(estimate: Estimate) -> bool:
+    def detects(estimate: Estimate) -> bool:
         return estimate.low > metric.chance
 
     try:
         low, high = -1, len(LEAK_SIZES)
         while high - low > 1:
             middle = (low + high) // 2
-            if detections(metric, belief, LEAK_SIZES[middle], sizes, error, seen):
+            if detections(metric, belief, LEAK_SIZES[middle], sizes, error, detects):
                 high = middle
             else:
                 low = middle

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leafgate.algorithms.induction.feature_matrix import FeatureMatrix, Scores, TrainingData, fit_and_score
+from leafgate.algorithms.induction.feature_matrix import (
+    FeatureMatrix,
+    Scores,
+    TrainingData,
+    cannot_be_fitted,
+    chosen_parameters,
+    fit_and_score,
+    not_installed,
+)
 from leafgate.api import InconclusiveError, Learner, ObjectView
 
 if TYPE_CHECKING:
@@ -42,8 +50,6 @@ PARAMETERS: Mapping[str, frozenset[str]] = {
 }
 """The classifiers that are fitted here, and the parameters of each that are part of a model: not those that say how it
 is computed, nor the seed. A forest of `BaggingClassifier` is one of its default, decision trees."""
-
-INSTALL = 'pip install "leafgate[sklearn]"'
 
 
 def learner_of(estimator: ObjectView) -> Learner | None:
@@ -81,20 +87,7 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
     trees are. GradientBoosting takes no missing numbers; they become the medians of the people whom it is fitted on.
     """
     kind = learner.estimator.rpartition(".")[2]
-    if kind not in PARAMETERS:
-        raise InconclusiveError(
-            f"scikit-learn's {kind} is not trained here",
-            place="build.trained_by.estimator",
-            remedy=f"these are: {', '.join(PARAMETERS)}",
-        )
-    unknown = sorted(learner.parameters.keys() - PARAMETERS[kind] - COMPUTED)
-    if unknown:
-        raise InconclusiveError(
-            f"{kind} has no parameter {unknown[0]!r}, or none that is set here",
-            place="build.trained_by.parameters",
-            remedy=f"these are: {', '.join(sorted(PARAMETERS[kind]))}",
-        )
-    parameters = {name: value for name, value in learner.parameters.items() if name not in COMPUTED}
+    parameters = chosen_parameters(learner, PARAMETERS, COMPUTED)
     histograms = kind.startswith("Hist")
 
     def fit(data: TrainingData) -> Scores:
@@ -117,18 +110,14 @@ def _fitted(kind: str, parameters: Mapping[str, Any], data: TrainingData, seed: 
     try:
         from sklearn import ensemble, tree
     except ImportError:
-        raise InconclusiveError("scikit-learn, which fits such models, is not installed", remedy=INSTALL) from None
+        raise not_installed("scikit-learn", "sklearn") from None
     filled = _medians(data.features) if kind in WITHOUT_GAPS else None
     try:
         classifier = getattr({"tree": tree, "ensemble": ensemble}[_module(kind)], kind)(**given)
         with _one_thread(kind):
             classifier.fit(_filled(data.features, filled), data.classes)
     except (ValueError, TypeError) as error:
-        raise InconclusiveError(
-            f"scikit-learn's {kind} cannot be fitted on these people with these parameters ({type(error).__name__})",
-            place="build.trained_by.parameters",
-            remedy="check the parameters, and whether it takes missing numbers and so few people",
-        ) from None
+        raise cannot_be_fitted(kind, error) from None
 
     def scores(features: FeatureMatrix) -> NDArray[np.float64]:
         with _one_thread(kind):

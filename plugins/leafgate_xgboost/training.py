@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from leafgate.algorithms.induction.feature_matrix import FeatureMatrix, Scores, TrainingData, fit_and_score
-from leafgate.api import InconclusiveError, Learner
+from leafgate.algorithms.induction.feature_matrix import (
+    FeatureMatrix,
+    Scores,
+    TrainingData,
+    cannot_be_fitted,
+    chosen_parameters,
+    fit_and_score,
+    not_installed,
+)
+from leafgate.api import Learner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,8 +40,6 @@ PARAMETERS = frozenset(_PARAMETERS.split())
 
 COMPUTED = frozenset({"device", "enable_categorical", "n_jobs", "objective", "random_state", "verbosity"})
 """Parameters that say how a model is computed, or follow from the columns; they are not used."""
-
-INSTALL = 'pip install "leafgate[xgboost]"'
 
 
 def learner_of(
@@ -67,26 +73,13 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
 
     Departure: one thread, while XGBoost takes all; sums may differ in the last digits.
     """
-    if learner.estimator != CLASSIFIER:
-        raise InconclusiveError(
-            "only one of XGBoost's estimators is trained here",
-            place="build.trained_by.estimator",
-            remedy=f"that is {CLASSIFIER}",
-        )
-    unknown = sorted(learner.parameters.keys() - PARAMETERS - COMPUTED)
-    if unknown:
-        raise InconclusiveError(
-            f"XGBClassifier has no parameter {unknown[0]!r}, or none that is set here",
-            place="build.trained_by.parameters",
-            remedy=f"these are: {', '.join(sorted(PARAMETERS))}",
-        )
-    parameters = {name: value for name, value in learner.parameters.items() if name not in COMPUTED}
+    parameters = chosen_parameters(learner, {"XGBClassifier": PARAMETERS}, COMPUTED)
 
     def fit(data: TrainingData) -> Scores:
         try:
             import xgboost
         except ImportError:
-            raise InconclusiveError("XGBoost, which fits such models, is not installed", remedy=INSTALL) from None
+            raise not_installed("XGBoost", "xgboost") from None
         types = np.where(data.native, "c", "q").tolist() if data.native.any() else None
         try:
             classifier = xgboost.XGBClassifier(
@@ -99,11 +92,7 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
             )
             classifier.fit(data.features, data.classes)
         except (ValueError, TypeError) as error:
-            raise InconclusiveError(
-                f"XGBClassifier cannot be fitted on these people with these parameters ({type(error).__name__})",
-                place="build.trained_by.parameters",
-                remedy="check the parameters",
-            ) from None
+            raise cannot_be_fitted("XGBClassifier", error) from None
 
         def scores(features: FeatureMatrix) -> NDArray[np.float64]:
             return np.asarray(classifier.predict_proba(features), dtype=np.float64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,6 +86,53 @@ def fit_and_score(
     answer = fit(data)
     scores[:, data.positions] = answer(features_of(asked, encoding, precision))
     return scores
+
+
+def chosen_parameters(
+    learner: Learner, trained: Mapping[str, Collection[str]], computed: Collection[str]
+) -> dict[str, Any]:
+    """The parameters that an estimator is to be fitted with, by name.
+
+    Args:
+        learner: the estimator and its parameters.
+        trained: the classes that the library's reader fits, by their names without the module, and the parameters of
+            each that are part of a model.
+        computed: further parameters, which say how a model is computed; they are left out.
+
+    Raises:
+        InconclusiveError: the class is none of these, or has a parameter that is none of these.
+    """
+    kind = learner.estimator.rpartition(".")[2]
+    if kind not in trained:
+        raise InconclusiveError(
+            f"the estimator {kind} is not trained here",
+            place="build.trained_by.estimator",
+            remedy=f"of its library these are: {', '.join(trained)}",
+        )
+    unknown = sorted(learner.parameters.keys() - set(trained[kind]) - set(computed))
+    if unknown:
+        raise InconclusiveError(
+            f"{kind} has no parameter {unknown[0]!r}, or none that is set here",
+            place="build.trained_by.parameters",
+            remedy=f"these are: {', '.join(sorted(trained[kind]))}",
+        )
+    return {name: value for name, value in learner.parameters.items() if name not in computed}
+
+
+def cannot_be_fitted(kind: str, error: Exception) -> InconclusiveError:
+    """That a class refused its parameters, or the people; of the error only its type, for its text may hold cells."""
+    return InconclusiveError(
+        f"{kind} cannot be fitted on these people with these parameters ({type(error).__name__})",
+        place="build.trained_by.parameters",
+        remedy="check the parameters, and whether it takes missing numbers and so few people",
+    )
+
+
+def not_installed(library: str, extra: str) -> InconclusiveError:
+    """That a library is missing, and how to install it."""
+    return InconclusiveError(
+        f"{library}, which fits such models, is not installed", remedy=f'pip install "leafgate[{extra}]"'
+    )
 
 
 def default_encoding(schema: Schema) -> dict[str, FeatureEncoding]:
