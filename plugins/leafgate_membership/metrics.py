@@ -436,7 +436,11 @@ class MembershipExcluded(MembershipRate):
         return 0.0
 
     def score(self, case: ScoringContext) -> Score:
-        if case.require_belief(MembershipBelief).excluded is None:
+        belief = case.require_belief(MembershipBelief)
+        if belief.exclusion_p_values is not None and belief.excluded is None:
+            remedy = "limit `membership_auc`, by an attack on scores too"
+            raise InconclusiveError("bootstraps exclude people by chance and nobody for certain", remedy=remedy)
+        if belief.excluded is None:
             raise UnreadableError("the attack excludes nobody for certain")
         score = super().score(case)
         if score.interval is None or not score.insufficient:

@@ -105,6 +105,7 @@ def template_context(report: JsonObject) -> JsonDocument:
         "more": max(len(findings) - MAX_LISTED, 0),
         "tree": tree,
         "picture": tree_picture(nodes) if nodes else None,
+        "of_release": any(state(each) != "passed" and each["beyond"] is None for each in findings),
         "larger_classes": any("equivalence_class" in node for node in nodes),
         "cards": [_card(nodes, i) for i in range(len(nodes))][:MAX_CARDS],
         "histograms": [histogram(finding) for finding in drawn[:MAX_FIGURES]],

@@ -232,6 +232,12 @@ def test_a_proof_that_excludes_a_member_is_none() -> None:
     assert "does not hold" in score.insufficient
 
 
+def test_exclusion_by_bootstraps_is_not_judged_and_says_why() -> None:
+    case = guessed(np.zeros(40), candidates(40), exclusion_p_values=np.ones(40))
+    with pytest.raises(InconclusiveError, match="bootstraps"):
+        MembershipExcluded(at_most=0.5).score(case)
+
+
 def test_metrics_of_what_an_attack_does_not_state_skip_it() -> None:
     inside = candidates(40)
     case = guessed(np.zeros(40), inside)

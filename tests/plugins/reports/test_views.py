@@ -430,6 +430,15 @@ def test_a_page_draws_the_curve_of_each_attack_once(tmp_path: Path) -> None:
     assert "Whom the attacks find in the table" in page
 
 
+def test_a_page_says_that_findings_on_the_whole_release_mark_no_leaf(tmp_path: Path) -> None:
+    says = "Findings on the release as a whole mark no leaf."
+    marked = audited(tmp_path, CHANGES["fail"], audience="auditor")
+    assert marked["tree"]["coloured"]
+    assert says not in Seen(view(marked, "html")).text
+    unmarked = marked | {"findings": [each | {"beyond": None} for each in marked["findings"]]}
+    assert says in Seen(view(unmarked, "html")).text
+
+
 def test_a_page_without_curves_has_no_section_of_them(tmp_path: Path) -> None:
     assert "Whom the attacks find" not in view(audited(tmp_path, {}), "html").decode()
 
