@@ -125,7 +125,14 @@ def finding_of(metric: Metric, case: ScoringContext) -> Finding:
     plugins = Plugins((Plugin("spies", "acme-spies", "1.2", (type(metric), nosy)),))
     consistency = Consistency(case.table, case.release)
     state = AuditState(
-        case.table, None, case.release, case.known, [result], plugins, consistency, comparisons=case.comparisons
+        case.table,
+        None,
+        case.release,
+        case.known,
+        [result],
+        plugins,
+        consistency,
+        comparisons={MembershipBelief: case.comparisons},
     )
     (found,) = score_beliefs(metric, state, result)
     return found

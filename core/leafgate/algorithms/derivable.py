@@ -18,7 +18,7 @@ from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.api.context import Observation, ScoringContext
 from leafgate.errors import InconclusiveError
 from leafgate.types.arrays import Ids
-from leafgate.types.belief import MembershipBelief, SecretBelief, classes_of, secret_of
+from leafgate.types.belief import AttributeBelief, MembershipBelief, SecretBelief, classes_of, secret_of
 from leafgate.types.release import Release
 from leafgate.types.schema import Column
 from leafgate.types.table import Table
@@ -154,7 +154,7 @@ def uses_background_knowledge(case: ScoringContext, result: RanAttack | None) ->
     known, belief = case.known, case.belief
     shares = bool(known.distribution) and not (secret_of(belief) is not None and overall_shares_derivable(case))
     granted = {"distribution": shares, "people": known.people is not None, "facts": bool(known.facts)}
-    granted["candidates"] = known.candidates is not None
+    granted |= {"candidates": known.candidates is not None, "targets": bool(known.targets)}
     granted["label_accuracies"] = known.label_accuracies is not None and _may_use_label_accuracies(case)
     items = {name for name, what in granted.items() if what}
     return result is not None and bool(items & result.attack.needs)
@@ -174,7 +174,7 @@ def must_hide(metric: Metric, case: ScoringContext, result: RanAttack | None, se
     """Would the numbers of a score disclose what follows neither from the release nor from the public columns?
 
     These and the record of what the metric has read decide, and nobody's secrets. Asking adds nothing to the record. A
-    score of candidates with a `sensitivity` is a rate that public reports round, so it need not be hidden.
+    score of candidates or targets with a `sensitivity` is a rate that public reports round, so it need not be hidden.
 
     Args:
         metric: its class variables and its own `must_hide` are asked.
@@ -189,7 +189,8 @@ def must_hide(metric: Metric, case: ScoringContext, result: RanAttack | None, se
     if not isinstance(own, bool | np.bool_):
         raise InconclusiveError(f"`must_hide` of {metric.use} answers neither yes nor no")
     read = case.observed & {Observation.POSTERIOR, Observation.PRIOR}
-    of_candidates, undisclosed = isinstance(case.belief, MembershipBelief), undisclosed_reads(case)
+    of_candidates = isinstance(case.belief, MembershipBelief | AttributeBelief)
+    undisclosed = undisclosed_reads(case)
     if of_candidates and not read and sensitivity > 0:
         undisclosed -= {Observation.MEMBERSHIP}  # a rate of many candidates, rounded so that few of them cannot move it
         return bool(metric.private) or bool(own) or bool(undisclosed)

@@ -4,7 +4,7 @@ Components  TreeBuilder, AttackModel; metrics of people (AtLeast, AtMost) and of
             AuditCheck; DataSource, which reads files of data
 Hooks       hookimpl marks the functions of a plugin; lazy("numpy") imports a heavy module on its first use
 Values      Table, Schema, Release and its trees, AdversaryKnowledge, ScoringContext, what evidence is made of
-Beliefs     GroupBelief, SecretBelief, CellBelief, MembershipBelief, MechanismBelief
+Beliefs     GroupBelief, SecretBelief, CellBelief, MembershipBelief, AttributeBelief, MechanismBelief
 Models      ModelReader, ModelIR and its trees, JSON, zip and XML within bounds: for readers of model files
 Errors      InconclusiveError ("could not tell", never a pass), PolicyError, DataError, NoReleaseError, ...
 
@@ -146,11 +146,13 @@ if TYPE_CHECKING:
     from leafgate.types.adversary import Mechanism as Mechanism
     from leafgate.types.adversary import Membership as Membership
     from leafgate.types.adversary import PredictionOracle as PredictionOracle
+    from leafgate.types.adversary import Targets as Targets
     from leafgate.types.arrays import Codes as Codes
     from leafgate.types.arrays import Floats as Floats
     from leafgate.types.arrays import Ids as Ids
     from leafgate.types.arrays import Mask as Mask
     from leafgate.types.arrays import Rows as Rows
+    from leafgate.types.belief import AttributeBelief as AttributeBelief
     from leafgate.types.belief import Belief as Belief
     from leafgate.types.belief import CellBelief as CellBelief
     from leafgate.types.belief import Certainty as Certainty
@@ -236,10 +238,10 @@ __getattr__ = lazy_exports(
         "MANY_NUMBERS number_array text_size UnreadTracker",
         "leafgate.ir.validate": "MAX_FEATURES",
         "leafgate.processes": "worker_pool",
-        "leafgate.types.adversary": "AdversaryKnowledge Between Candidates Fact Membership PredictionOracle",
+        "leafgate.types.adversary": "AdversaryKnowledge Between Candidates Fact Membership PredictionOracle Targets",
         "leafgate.types.arrays": "Codes Floats Ids Mask Rows",
-        "leafgate.types.belief": "Belief CellBelief Certainty GroupBelief MechanismBelief MembershipBelief "
-        "PlantedLeak SecretBelief",
+        "leafgate.types.belief": "AttributeBelief Belief CellBelief Certainty GroupBelief MechanismBelief "
+        "MembershipBelief PlantedLeak SecretBelief",
         "leafgate.types.evidence": "AuditorOnly PeopleCount ReleaseOnly",
         "leafgate.types.noise": "Coins Law Noise noise_with",
         "leafgate.types.release": "BuildResult Claim Combine Counted FileDisclosure Learner Level NaiveBayes "

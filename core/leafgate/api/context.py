@@ -34,7 +34,7 @@ class Observation(Enum):
     COMPOSITION = "each equivalence class's true distribution of the secret"
     OVERALL = "the secret's distribution in the whole table"
     TRUTH = "true secrets of single people"
-    MEMBERSHIP = "who of the candidates is in the table"
+    MEMBERSHIP = "who of the candidates or targets is in the table, and the secrets of targets"
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class ScoringContext:
     these records, one row for each. `origins` gives, where the builder returned it, for each published record its row
     in `table.without_key`. `inconsistency`: the release claims to count the table's people, and does not. `built`:
     this audit ran the builder, so all random numbers of the build were drawn. `comparisons`: how many findings the
-    policy's metrics of MembershipBelief give together, at least 1: intervals that are to hold together divide their
-    error by it.
+    policy's metrics of this kind of belief (MembershipBelief or AttributeBelief) give together, at least 1: intervals
+    that are to hold together divide their error by it.
 
     `observed` is the record of what was read. Every property that reads the table's secrets enters an `Observation`
     before it returns, and `leafgate.algorithms.derivable.must_hide` decides by this record whether the public sees a
@@ -215,9 +215,9 @@ class ScoringContext:
 
     @property
     def membership(self) -> Membership:
-        """Who of the candidates that the attack was granted is in the table."""
+        """Who of the candidates or targets that the attack was granted is in the table; the secrets of targets."""
         if self._membership is None:
-            raise UnreadableError("the attack was granted no candidates")
+            raise UnreadableError("the attack was granted no candidates and no targets")
         self.observed.add(Observation.MEMBERSHIP)
         return self._membership
 

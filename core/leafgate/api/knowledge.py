@@ -111,6 +111,12 @@ MAX_CANDIDATES = 10_000
 """At most so many people of the table, and so many of the control, are candidates unless a policy says otherwise."""
 
 
+MAX_AUXILIARY = 2_000
+"""At most so many people of the control are known with all their columns unless a policy says otherwise."""
+ADDED = frozenset({"candidates", "class", "class_known", "auxiliary", "columns"})
+"""Options of `knows` that later versions added."""
+
+
 class Knows(BaseModel):
     """What the adversary has besides the public columns."""
 
@@ -130,15 +136,28 @@ class Knows(BaseModel):
 
     candidates: PositiveInt | None = Field(
         None,
-        description="For attacks that infer who is in the table: at most how many people of the table, and how many of "
-        f"`data.control`, are candidates; {MAX_CANDIDATES:,} when left out.",
+        description="For attacks that infer who is in the table, or an input of the model: at most how many people of "
+        f"the table, and how many of `data.control`, these are; {MAX_CANDIDATES:,} when left out.",
+    )
+    class_known: bool = Field(
+        False, alias="class", description="For attacks that infer an input of the model: the class of each person."
+    )
+    auxiliary: PositiveInt | None = Field(
+        None,
+        description="For attacks that infer an input of the model: at most how many people of `data.control` the "
+        f"adversary knows all columns of; {MAX_AUXILIARY:,} when left out.",
+    )
+    columns: tuple[str, ...] | None = Field(
+        None,
+        description="For attacks that infer an input of the model: the columns that the adversary knows of each "
+        "person, besides the public ones; all but the secret when left out.",
     )
 
     @model_serializer(mode="wrap")
     def _without_default(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out `candidates` where it is None: digests of policies without it stay what they were."""
+        """Leave out what later versions added where it has its default: digests of older policies stay the same."""
         document: dict[str, Any] = serialize(self)
-        return {key: value for key, value in document.items() if key != "candidates" or value is not None}
+        return {key: value for key, value in document.items() if key not in ADDED or value not in (None, False)}
 
     @field_validator("sample")
     @classmethod

@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leafgate.api.knowledge import MAX_CANDIDATES
+from leafgate.api.knowledge import MAX_AUXILIARY, MAX_CANDIDATES
 from leafgate.types.paths import DocumentPath
 
 if TYPE_CHECKING:
@@ -49,7 +49,10 @@ class Grants:
         fact_count: how many facts about people are known.
         population: the public columns of the population that the people come from.
         candidates: at most so many people of the table, and of the control, are candidates for attacks that infer who
-            is in the table.
+            is in the table, or targets for attacks that infer an input of the model.
+        class_known: whether the adversary knows the class of targets.
+        auxiliary: of at most so many people of the control the adversary knows all columns.
+        columns: those columns that are known of targets, besides the public ones; None for all but the secret.
     """
 
     distribution: bool = False
@@ -58,6 +61,9 @@ class Grants:
     fact_count: int = 0
     population: bool = False
     candidates: int = MAX_CANDIDATES
+    class_known: bool = False
+    auxiliary: int = MAX_AUXILIARY
+    columns: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -428,8 +428,11 @@ def _check_attack(attack: type[AttackModel]) -> None:
         )
     if not attack.access_levels or not set(attack.access_levels) <= set(adversary.ACCESS_LEVELS):
         raise TypeError(f"{attack.__name__} needs `access_levels`: one or more of {', '.join(adversary.ACCESS_LEVELS)}")
-    if {"candidates", "people"} <= set(attack.needs):
-        raise TypeError(f"{attack.__name__} needs `candidates`, so it cannot need `people`, who are in the table")
+    for drawn in {"candidates", "targets"} & set(attack.needs):
+        if "people" in attack.needs:
+            raise TypeError(f"{attack.__name__} needs `{drawn}`, so it cannot need `people`, who are in the table")
+    if {"candidates", "targets"} <= set(attack.needs):
+        raise TypeError(f"{attack.__name__} needs `candidates` and `targets`, and an attack has one of both")
 
 
 def _check_audit_check(check: type[AuditCheck]) -> None:

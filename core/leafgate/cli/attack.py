@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from pydantic import ValidationError
 
@@ -21,6 +22,7 @@ from leafgate.policy.validation import nearest_name
 from leafgate.session.run import Session, granted_knowledge
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.belief import (
+    AttributeBelief,
     Belief,
     CellBelief,
     GroupBelief,
@@ -120,6 +122,13 @@ def _described_rows(belief: Belief, known: AdversaryKnowledge) -> Iterator[pd.Da
             yield pd.DataFrame({"weight": known.weight})
         if belief.equivalence_class is not None:
             yield pd.DataFrame({"group": belief.equivalence_class})
+    elif isinstance(belief, AttributeBelief):
+        targets = known.targets[belief.secret]
+        yield pd.concat([group.frame for group in targets.groups], ignore_index=True)
+        yield pd.DataFrame(belief.posterior, columns=[f"p({value})" for value in targets.secret.domain])
+        if belief.certain is not None:
+            proven = np.array([*map(str, targets.secret.domain), ""], dtype=object)[belief.certain]
+            yield pd.DataFrame({"certain": proven})
     elif isinstance(belief, MembershipBelief) and known.candidates is not None:
         yield known.candidates.frame.reset_index(drop=True)
         about = {"score": belief.scores, "p_value": belief.p_values, "excluded": belief.excluded}

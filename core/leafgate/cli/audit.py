@@ -149,11 +149,12 @@ def attack(
     """Write what one attack believes of everybody, as CSV. Of an attack on the mechanism: its evidence as JSON."""
     make_folder(out.parent)
     from leafgate.cli.attack import belief_file, run_single_attack
-    from leafgate.types.belief import MembershipBelief, secret_of
+    from leafgate.types.belief import AttributeBelief, MembershipBelief, secret_of
 
     run = sessions.open_session(policy, data, root)
     belief, known = run_single_attack(run, release, use, secret)
     write_file(out, belief_file(belief, known), OWNER_ONLY)
-    about = "of candidates" if isinstance(belief, MembershipBelief) else f"of {secret_of(belief) or 'nobody'}"
+    people = {MembershipBelief: "of candidates", AttributeBelief: f"of {secret_of(belief)} of targets"}
+    about = people.get(type(belief), f"of {secret_of(belief) or 'nobody'}")
     say(f"{out}: what {use} believes {about}, for its owner's eyes only")
     return 0

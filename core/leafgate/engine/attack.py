@@ -164,8 +164,10 @@ def run_attack(
 def _validated(belief: object, known: AdversaryKnowledge, release: Release | None) -> Belief:
     """The belief, validated; one about people of the table only from an attack that is told who they are."""
     valid = validate_belief(belief, known, release)
-    if known.candidates is not None and isinstance(valid, GroupBelief | SecretBelief | CellBelief):
-        raise InconclusiveError("its belief is about people of the table, whom an attack with `candidates` cannot know")
+    told_nobody = known.candidates is not None or known.targets
+    if told_nobody and isinstance(valid, GroupBelief | SecretBelief | CellBelief):
+        needs = "candidates" if known.candidates is not None else "targets"
+        raise InconclusiveError(f"its belief is about people of the table, whom an attack with `{needs}` cannot know")
     return valid
 
 

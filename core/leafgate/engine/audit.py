@@ -17,7 +17,7 @@ from leafgate.engine.attack import AttackResult, announce_attack, run_attack
 from leafgate.engine.build import build
 from leafgate.engine.checks import check_claims, plugin_checks, soundness_checks, verified
 from leafgate.engine.figures import guesses, tree_view
-from leafgate.engine.knowledge import Adversaries
+from leafgate.engine.knowledge import Adversaries, secret_inputs
 from leafgate.engine.report_facts import files_about_people, files_of, report_of
 from leafgate.engine.score import AuditState, comparisons, judge
 from leafgate.engine.waivers import SourceLocations, apply_waivers, never, passes
@@ -102,7 +102,7 @@ def audit(
             Consistency(table, artifact.release, artifact.node_numbers),
             artifact.origins,
             built=artifact.built,
-            comparisons=comparisons(plan),
+            comparisons=comparisons(plan, len(secret_inputs(artifact.release, table.schema))),
         )
         doubts = locations.of_build(soundness_checks(plan, plugins, state))
         claims = locations.of_build(check_claims(state, run_for_claim))

@@ -1,6 +1,7 @@
 """What adversaries know: each attack gets what the policy grants it, limited to what the attack declares in `needs`.
 
-Who of the candidates is in the table is drawn here too, and goes to the engine and to metrics alone (`Membership`).
+Who of the candidates and targets is in the table is drawn here too, and goes to the engine and to metrics alone
+(`Membership`).
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from leafgate.algorithms.publication import published
 from leafgate.algorithms.sampling import MAX_PEOPLE, nested_sample, sampled
 from leafgate.api.components import AttackModel
 from leafgate.api.options import UNREAD
-from leafgate.api.plan import AuditPlan, KnowledgeGrant
+from leafgate.api.plan import AuditPlan, Grants, KnowledgeGrant
 from leafgate.errors import DataError, InconclusiveError
 from leafgate.io.release_codec import ReleaseArtifact
-from leafgate.types.adversary import AdversaryKnowledge, Candidates, Membership, limit_knowledge
+from leafgate.types.adversary import AdversaryKnowledge, Candidates, Membership, Targets, limit_knowledge
 from leafgate.types.release import BuildResult, Release
+from leafgate.types.schema import Schema
 from leafgate.types.table import Table, distinct_rows
+from leafgate.types.tree import columns_asked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,11 +94,12 @@ class Adversaries:
     test: Table | None = None
     readers: Sequence[ModelReader] = ()
     _drawn: dict[int, tuple[Candidates, Membership]] = field(default_factory=dict, repr=False, compare=False)
+    _asked: dict[Grants, tuple[dict[str, Targets], Membership]] = field(default_factory=dict, repr=False, compare=False)
 
     def knowledge_of(self, attack: AttackModel) -> AdversaryKnowledge:
         """What an attack of the policy gets: by its own `knows` if it has one, else by the policy's.
 
-        Raises InconclusiveError where it needs candidates, and nobody is known who is not in the table.
+        Raises InconclusiveError where it needs candidates or targets, and nobody is known who is not in the table.
         """
         own = attack.called in self.plan.own_grants
         people = self.own_people.get(attack.called)
@@ -103,8 +107,8 @@ class Adversaries:
         return self._limited(known, attack, self.grant_of(attack))
 
     def membership_of(self, attack: AttackModel) -> Membership | None:
-        """Who of the candidates of an attack of the policy is in the table; None where it needs no candidates."""
-        return self._draw(self.grant_of(attack))[1] if "candidates" in attack.needs else None
+        """Who of the candidates or targets of an attack of the policy is in the table; None where it needs neither."""
+        return self._membership(attack, self.grant_of(attack))
 
     def grant_of(self, attack: AttackModel) -> KnowledgeGrant:
         """What the policy grants an attack of it."""
@@ -119,11 +123,17 @@ class Adversaries:
 
     def default_membership_of(self, attack: AttackModel) -> Membership | None:
         """The same of `membership_of`."""
-        return self._draw(self.plan.default_grant)[1] if "candidates" in attack.needs else None
+        return self._membership(attack, self.plan.default_grant)
+
+    def _membership(self, attack: AttackModel, grant: KnowledgeGrant) -> Membership | None:
+        if "targets" in attack.needs:
+            return self._draw_targets(grant)[1]
+        return self._draw(grant)[1] if "candidates" in attack.needs else None
 
     def _limited(self, known: AdversaryKnowledge, attack: AttackModel, grant: KnowledgeGrant) -> AdversaryKnowledge:
         candidates = self._draw(grant)[0] if "candidates" in attack.needs else None
-        return limit_knowledge(replace(known, candidates=candidates), attack.needs)
+        targets = self._draw_targets(grant)[0] if "targets" in attack.needs else {}
+        return limit_knowledge(replace(known, candidates=candidates, targets=targets), attack.needs)
 
     def _draw(self, grant: KnowledgeGrant) -> tuple[Candidates, Membership]:
         """The candidates that a grant allows; they are the same for every attack that is granted as many."""
@@ -131,6 +141,14 @@ class Adversaries:
         if most not in self._drawn:
             self._drawn[most] = draw_candidates(self.table, self._people_outside(), most, self.plan.seed)
         return self._drawn[most]
+
+    def _draw_targets(self, grant: KnowledgeGrant) -> tuple[dict[str, Targets], Membership]:
+        """The targets that a grant allows; they are the same for every attack that is granted the same."""
+        if grant.grants not in self._asked:
+            secrets = secret_inputs(self.artifact.release, self.table.schema)
+            drawn = draw_targets(self.table, self._people_outside(), grant.grants, secrets, self.plan.seed)
+            self._asked[grant.grants] = drawn
+        return self._asked[grant.grants]
 
     def _people_outside(self) -> Table:
         """The people of the control, or of the test table in its place."""
@@ -226,14 +244,7 @@ def draw_candidates(table: Table, control: Table, most: int, seed: int) -> tuple
     Raises:
         InconclusiveError: nobody of the control is left, or there are too many people to draw from.
     """
-    outside, removed = _without_keys_of(control, table)
-    inside, others = table.without_key, outside.without_key
-    for people in (inside, others):
-        if int(people.persons.sum()) >= MAX_PEOPLE:
-            raise InconclusiveError(f"candidates are drawn from fewer than {MAX_PEOPLE:,} people", place=CONTROL)
-    if not len(others):
-        hint = "name a file of people who are not in the table"
-        raise InconclusiveError("everybody in it is in the table, by their keys", place=CONTROL, remedy=hint)
+    inside, others, removed = _inside_and_others(table, control)
     seeds = np.random.SeedSequence([seed, *_content_words(inside, others)], spawn_key=(2,)).generate_state(3).tolist()
     drawn = [_drawn_rows(people.persons, most, own) for people, own in zip((inside, others), seeds, strict=False)]
     order = np.random.default_rng(seeds[2]).permutation(sum(map(len, drawn)))
@@ -249,6 +260,115 @@ def draw_candidates(table: Table, control: Table, most: int, seed: int) -> tuple
     weighted = table.rows is not None and not table.counts_people
     candidates = Candidates(people, len(drawn[0]), len(drawn[1]), weighted, int(inside.persons.sum()))
     return candidates, Membership(in_table, ~in_table & _also_in(inside, people), removed)
+
+
+def _inside_and_others(table: Table, control: Table) -> tuple[Table, Table, int]:
+    """The people of the table, those of the control who are not in it, without keys, and how many were left out."""
+    outside, removed = _without_keys_of(control, table)
+    inside, others = table.without_key, outside.without_key
+    for people in (inside, others):
+        if int(people.persons.sum()) >= MAX_PEOPLE:
+            raise InconclusiveError(f"candidates are drawn from fewer than {MAX_PEOPLE:,} people", place=CONTROL)
+    if not len(others):
+        hint = "name a file of people who are not in the table"
+        raise InconclusiveError("everybody in it is in the table, by their keys", place=CONTROL, remedy=hint)
+    return inside, others, removed
+
+
+def secret_inputs(release: Release, schema: Schema) -> list[str]:
+    """The columns that trees of the release test and that are not public, nor the class, in the schema's order."""
+    asked = frozenset[str]().union(*map(columns_asked, (*release.trees, *release.alternatives.values())))
+    return [column.name for column in schema.features if not column.public and column.name in asked]
+
+
+def draw_targets(
+    table: Table, control: Table, grants: Grants, secrets: Sequence[str], seed: int
+) -> tuple[dict[str, Targets], Membership]:
+    """People of the table and of the control of whom secrets are asked, and who of them is in the table.
+
+    The people are the same for each secret. Some people of the control are set apart before, the auxiliary people; they
+    are a third of the control at most. Which group is the table, and the order within the groups, follow from `seed`
+    and from all cells of both tables, so that nobody who knows the seed and the targets can compute it.
+
+    Args:
+        table: the people whom the release was learned from.
+        control: people with the columns of the same schema.
+        grants: how many people, and which columns are known of them.
+        secrets: the columns that are asked.
+        seed: the policy's seed.
+
+    Raises:
+        InconclusiveError: fewer than three people of the control are not in the table, or there are too many people.
+    """
+    inside, others, removed = _inside_and_others(table, control)
+    outside = int(others.persons.sum())
+    if outside < FEWEST_OUTSIDE:
+        hint = "name a file of more people who are not in the table"
+        message = f"fewer than {FEWEST_OUTSIDE} people in it are not in the table"
+        raise InconclusiveError(message, place=CONTROL, remedy=hint)
+    words = np.random.SeedSequence([seed, *_content_words(inside, others)], spawn_key=(3,)).generate_state(4).tolist()
+    known_in_full = nested_sample(others.persons, min(grants.auxiliary, outside // FEWEST_OUTSIDE), words[0])
+    rng = np.random.default_rng(words[3])
+    drawn = [
+        rng.permutation(_drawn_rows(persons, grants.candidates, word))
+        for persons, word in ((inside.persons, words[1]), (others.persons - known_in_full, words[2]))
+    ]
+    parts = [_people_at(people, rows) for people, rows in zip((inside, others), drawn, strict=True)]
+    identical = [np.zeros(len(drawn[0]), dtype=bool), _also_in(inside, parts[1])]
+    order = rng.permutation(2)
+    auxiliary = _people_at(others, rng.permutation(np.repeat(np.arange(len(others)), known_in_full)))
+    names = _columns_known(inside.schema, grants)
+    size = int(inside.persons.sum())
+
+    def asked(secret: str) -> Targets:
+        first, second = (_with_columns(parts[i], [name for name in names if name != secret]) for i in order)
+        return Targets(
+            inside.schema[secret],
+            (first, second),
+            auxiliary,
+            complete=len(drawn[0]) == size,
+            training_weighted=table.rows is not None and not table.counts_people,
+            table_size=size,
+        )
+
+    membership = Membership(
+        np.concatenate([np.full(len(parts[i]), i == 0) for i in order]),
+        np.concatenate([identical[i] for i in order]),
+        removed,
+        {
+            name: np.concatenate([parts[i].codes(name) for i in order])
+            for name in secrets
+            if inside.schema[name].countable
+        },
+    )
+    return {secret: asked(secret) for secret in secrets}, membership
+
+
+FEWEST_OUTSIDE = 3
+"""Of so many people of the control one is an auxiliary person."""
+
+
+def _columns_known(schema: Schema, grants: Grants) -> list[str]:
+    """The columns that are known of targets, but for the secret."""
+    known = grants.columns
+    return [
+        column.name
+        for column in schema.columns
+        if (grants.class_known or column.public if "class" in column.roles else column.public or known is None)
+        or (known is not None and column.name in known)
+    ]
+
+
+def _people_at(people: Table, rows: NDArray[np.int64]) -> Table:
+    """A row for each of the people at these positions, in this order, each with weight 1."""
+    frame = people.frame.iloc[rows].reset_index(drop=True)
+    return Table(people.schema, frame, np.ones(len(frame), dtype=np.int64))
+
+
+def _with_columns(people: Table, names: list[str]) -> Table:
+    """The same people, in the same order, with these columns alone."""
+    schema = Schema(tuple(people.schema[name] for name in names), dropped=people.schema.dropped)
+    return Table(schema, people.frame.loc[:, names], people.weight)
 
 
 def _without_keys_of(control: Table, table: Table) -> tuple[Table, int]:
@@ -322,6 +442,6 @@ def _distribution(table: Table) -> dict[str, dict[str, float]]:
 def _own_seed(seed: int, use: int) -> int:
     """Coins that repeat with the policy's seed: for attacks (0), for drawing known people (1); never the builder's.
 
-    Candidates are drawn with (2), in `draw_candidates`.
+    Candidates are drawn with (2), targets with (3), in `draw_candidates` and `draw_targets`.
     """
     return int(np.random.SeedSequence(seed, spawn_key=(use,)).generate_state(1)[0])

@@ -136,8 +136,8 @@ def describe_threat_model(plan: AuditPlan, release: Release | None, schema: Sche
     """The columns by what the adversary knows of them, what else it is granted, its attacks, and what is published.
 
     An attack with a `knows` of its own that differs from the policy's has what that grants, in place of the policy's.
-    One that is not handed the release has its `access`. One that infers who is in the table has `candidates`: at most
-    how many people of the table, and how many who are not in it, it is to tell apart.
+    One that is not handed the release has its `access`. One that infers who is in the table, or an input of the model,
+    has `candidates`: at most of how many people of the table, and of how many who are not in it, it does so.
 
     Nothing in it comes from the data: it follows from the policy, its plugins and what the release claims.
     """
@@ -163,7 +163,7 @@ def _describe_attack(plan: AuditPlan, attack: AttackModel) -> dict[str, Any]:
     granted = {} if own is None else {"granted": list(_granted(own.grants))}
     handed = {} if attack.chosen_access == "file" else {"access": attack.chosen_access}
     most = (plan.grants if own is None else own.grants).candidates
-    guessed = {"candidates": most} if "candidates" in attack.needs else {}
+    guessed = {} if {"candidates", "targets"}.isdisjoint(attack.needs) else {"candidates": most}
     return {"name": attack.called, "assumes": attack.threat_model, **granted, **handed, **guessed}
 
 

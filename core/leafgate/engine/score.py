@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -39,7 +39,15 @@ from leafgate.engine.scores import (
 from leafgate.engine.validation import align_to_records
 from leafgate.errors import LeafgateError, UnreadableError
 from leafgate.types.adversary import AdversaryKnowledge, defensive_copy
-from leafgate.types.belief import Belief, CellBelief, MembershipBelief, PosteriorBelief, classes_of, secret_of
+from leafgate.types.belief import (
+    AttributeBelief,
+    Belief,
+    CellBelief,
+    MembershipBelief,
+    PosteriorBelief,
+    classes_of,
+    secret_of,
+)
 from leafgate.types.evidence import AuditorOnly
 from leafgate.types.release import Release, covers_data
 from leafgate.types.report import (
@@ -63,7 +71,7 @@ class AuditState:
 
     `known` is what the policy's `knows` grants, by which metrics of the release are scored; each of `attack_results`
     has what its attack was granted. `verified_claims` names the claims that this audit has verified. `comparisons` is
-    how many limits on the membership of candidates are judged by samples, each for one attack.
+    how many limits on beliefs of each kind are judged by samples of people, each for one attack.
     """
 
     table: Table
@@ -76,7 +84,7 @@ class AuditState:
     origins: Sequence[int] | None = None
     verified_claims: frozenset[str] = frozenset()
     built: bool = False
-    comparisons: int = 1
+    comparisons: Mapping[type[Belief], int] = field(default_factory=dict)
 
     def case(
         self, result: AttackResult | None, belief: Belief | None, scored: Distribution = "derived"
@@ -106,7 +114,7 @@ class AuditState:
             self.origins,
             bool(self.inconsistency),
             self.built,
-            comparisons=self.comparisons,
+            comparisons=1 if belief is None else self.comparisons.get(type(belief), 1),
             _membership=None if result is None else result.membership,
         )
 
@@ -328,12 +336,28 @@ def _renamed(metric: Metric) -> str:
     return metric.use if metric.called != metric.use else ""
 
 
-def comparisons(plan: AuditPlan) -> int:
-    """How many findings the plan's metrics of candidates' membership give together; 1 where they give none."""
-    attacks = [attack.called for attack in plan.attacks if "candidates" in attack.needs]
-    judging = [metric for metric in plan.metrics if MembershipBelief in metric.judges]
-    of = [metric.of if isinstance(metric, PersonMetric | ReleaseMetric) else None for metric in judging]
-    return max(1, sum(name is None or name == called for name in of for called in attacks))
+def comparisons(plan: AuditPlan, secrets: int) -> dict[type[Belief], int]:
+    """How many findings the plan's metrics give that are judged by samples of people, by kinds of belief.
+
+    Args:
+        plan: with the metrics and the attacks.
+        secrets: of how many columns attacks with targets return a belief, at most.
+
+    Returns:
+        From 1, for MembershipBelief and AttributeBelief.
+    """
+
+    def count(kind: type[Belief], beliefs: int) -> int:
+        attacks = [attack.called for attack in plan.attacks if DRAWN[kind] in attack.needs]
+        judging = [metric for metric in plan.metrics if kind in metric.judges]
+        of = [metric.of if isinstance(metric, PersonMetric | ReleaseMetric) else None for metric in judging]
+        return max(1, beliefs * sum(name is None or name == called for name in of for called in attacks))
+
+    return {MembershipBelief: count(MembershipBelief, 1), AttributeBelief: count(AttributeBelief, secrets)}
+
+
+DRAWN: dict[type[Belief], str] = {MembershipBelief: "candidates", AttributeBelief: "targets"}
+"""The kinds of belief that are judged by samples of people, and what attacks that return them declare in `needs`."""
 
 
 ATTACK_FAILED = "an attack that must be tried gets at anybody"

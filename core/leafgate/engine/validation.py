@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from leafgate.errors import InconclusiveError, UnreadableError
 from leafgate.types.belief import (
     BELIEF_TYPES,
+    AttributeBelief,
     Belief,
     CellBelief,
     Certainty,
@@ -53,6 +54,8 @@ def validate_belief(belief: object, known: AdversaryKnowledge, release: Release 
             return replace(belief, **_validated_classes(belief, known))
         case MembershipBelief():
             return _validated_membership(belief, known)
+        case AttributeBelief():
+            return _validated_attribute(belief, known)
         case MechanismBelief():
             return replace(belief, tries=_claims(belief.tries, "tries"), refutes=_claims(belief.refutes, "refutes"))
     raise AssertionError  # every type of BELIEF_TYPES has a case
@@ -118,6 +121,44 @@ def _validated_membership(belief: MembershipBelief, known: AdversaryKnowledge) -
         exclusion_p_values=exclusion_p_values,
         odds=odds,
     )
+
+
+def _validated_attribute(belief: AttributeBelief, known: AdversaryKnowledge) -> AttributeBelief:
+    """The belief about an input of the model, of each target."""
+    import numpy as np
+
+    if belief.secret not in known.targets:
+        raise InconclusiveError("its belief is about a column of which no targets are granted", remedy=WITHOUT_TARGETS)
+    targets = known.targets[belief.secret]
+    posterior = valid_posterior(belief.posterior, (len(targets), len(targets.secret.domain)))
+    certain = None if belief.certain is None else np.array(belief.certain)
+    if certain is not None and (
+        certain.dtype.kind not in "iu"
+        or certain.shape != (len(targets),)
+        or ((certain < -1) | (certain >= posterior.shape[1])).any()
+    ):
+        raise InconclusiveError("its belief needs the position of a value, or -1, for each target in `certain`")
+    if belief.planted is not None and not callable(belief.planted):
+        raise InconclusiveError("its belief has a `planted` that is no function of values, people and a repetition")
+    for array in (posterior, *(() if certain is None else (certain,))):
+        array.setflags(write=False)
+    return replace(belief, posterior=posterior, certain=certain)
+
+
+WITHOUT_TARGETS = "speak of the columns in `known.targets`"
+
+
+def valid_posterior(numbers: object, wanted: tuple[int, int]) -> NDArray[Any]:
+    """A copy of a posterior of targets as floats; InconclusiveError unless it has this shape and its rows sum to 1."""
+    import numpy as np
+
+    if not are_real_numbers(numbers) or np.shape(np.asarray(numbers)) != wanted:
+        raise InconclusiveError(f"its belief needs {wanted[1]} numbers for each of {wanted[0]} targets in `posterior`")
+    posterior = np.array(numbers, dtype=float)
+    proper = np.isfinite(posterior).all() and (posterior >= 0).all()
+    if not proper or (np.abs(posterior.sum(axis=1) - 1) > POSTERIOR_TOLERANCE).any():
+        raise InconclusiveError("its belief has a `posterior` that is not a distribution of each target's value")
+    return posterior
 
 
 def _p_values(numbers: object, wanted: tuple[int], name: str) -> NDArray[Any] | None:

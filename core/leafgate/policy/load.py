@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 from pydantic import AfterValidator, Field, ValidationError, create_model, field_validator
 
 from leafgate.api.components import AttackModel, Component, DataSource
-from leafgate.api.knowledge import MAX_CANDIDATES, Knows
+from leafgate.api.knowledge import MAX_AUXILIARY, MAX_CANDIDATES, Knows
 from leafgate.api.metrics import Metric
 from leafgate.api.options import UNREAD
 from leafgate.api.plan import (
@@ -48,8 +48,14 @@ if TYPE_CHECKING:
     from leafgate.types.table import Table
 
 KNOWLEDGE = {
-    **{"distribution": "distribution", "people": "people", "sample": "people", "facts": "facts"},
-    "candidates": "candidates",
+    "distribution": frozenset({"distribution"}),
+    "people": frozenset({"people"}),
+    "sample": frozenset({"people"}),
+    "facts": frozenset({"facts"}),
+    "candidates": frozenset({"candidates", "targets"}),
+    "class_known": frozenset({"targets"}),
+    "auxiliary": frozenset({"targets"}),
+    "columns": frozenset({"targets"}),
 }
 """What a policy may grant, and what attacks that take it into account list in `needs`."""
 
@@ -237,6 +243,9 @@ def _grants(knows: Knows, policy: Policy) -> Grants:
         fact_count=len(knows.facts) if knows.facts_known is None else knows.facts_known,
         population=policy.data.population is not None,
         candidates=knows.candidates or MAX_CANDIDATES,
+        class_known=knows.class_known,
+        auxiliary=knows.auxiliary or MAX_AUXILIARY,
+        columns=knows.columns,
     )
 
 
@@ -328,14 +337,23 @@ def _unused(policy: Policy) -> Iterator[Problem]:
     """Knowledge that is granted though no attack that gets it takes it into account."""
     by_default = frozenset[str]().union(*(attack.needs for attack in policy.attacks if attack.knows is None))
     for key in _granted(policy.knows):
-        if KNOWLEDGE[key] not in by_default:
-            yield Problem(f"knows.{key}", "no attack of the policy uses it", "leave it out, or try an attack that does")
+        if not by_default.intersection(KNOWLEDGE[key]):
+            yield Problem(
+                f"knows.{_written(key)}", "no attack of the policy uses it", "leave it out, or try an attack that does"
+            )
     for i, attack in enumerate(policy.attacks):
         for key in () if attack.knows is None else _granted(attack.knows):
-            if KNOWLEDGE[key] not in attack.needs:
-                used = ", ".join(each for each, need in KNOWLEDGE.items() if need in attack.needs) or "nothing"
+            if not attack.needs & KNOWLEDGE[key]:
+                used = (
+                    ", ".join(_written(each) for each, needs in KNOWLEDGE.items() if attack.needs & needs) or "nothing"
+                )
                 problem = f"the attack {attack.use} does not use it"
-                yield Problem(f"attacks[{i}].knows.{key}", problem, f"leave it out; this attack uses {used}")
+                yield Problem(f"attacks[{i}].knows.{_written(key)}", problem, f"leave it out; this attack uses {used}")
+
+
+def _written(key: str) -> str:
+    """The key of `knows` as a policy has it."""
+    return Knows.model_fields[key].alias or key
 
 
 def _granted(knows: Knows) -> list[str]:

@@ -26,6 +26,8 @@ from leafgate.types.paths import DocumentPath, format_path, locate
 from leafgate.types.release import LEVELS
 
 Kind = Literal["tighter", "looser", "different"]
+MORE_KNOWLEDGE = (("distribution", False), ("sample", 0), ("candidates", MAX_CANDIDATES), ("class", False))
+"""Options of `knows` of which more is tighter, with their defaults."""
 KNOWLEDGE_ROLES = {"quasi_identifier", "sensitive"}
 
 
@@ -127,6 +129,7 @@ ORDERED: list[tuple[DocumentPath, Any, Callable[[Any, Any], Kind]]] = [
     (("knows", "distribution"), False, _more),
     (("knows", "sample"), 0, _more),
     (("knows", "candidates"), MAX_CANDIDATES, _more),
+    (("knows", "class"), False, _more),
     (("report", "smallest_cell"), 10, _more),
     (("max_waiver_days",), MAX_DAYS, _less),
     (("approvals", "reviewers"), None, _fewer_reviewers),
@@ -366,7 +369,7 @@ class _Comparing:
             dict_or_empty(locate(written.document, path))
             for written, path in ((self.older, section), (self.newer, now))
         )
-        for key, default in (("distribution", False), ("sample", 0), ("candidates", MAX_CANDIDATES)):
+        for key, default in MORE_KNOWLEDGE:
             old, new = (default if granted.get(key) is None else granted[key] for granted in (before, after))
             if old != new:
                 yield (key,), self._change(_more(old, new), (*section, key), old, new, (*now, key))

@@ -96,7 +96,9 @@ def _words(wanted: tuple[Value, ...] | Between) -> str:
     return " or ".join("missing" if value is None else repr(value) for value in wanted)
 
 
-Need = Literal["distribution", "people", "facts", "label_accuracies", "population", "mechanism", "candidates"]
+Need = Literal[
+    "distribution", "people", "facts", "label_accuracies", "population", "mechanism", "candidates", "targets"
+]
 """The optional parts of an adversary's knowledge, as attacks declare them in `needs`."""
 NEEDS: frozenset[str] = frozenset(get_args(Need))
 
@@ -268,23 +270,56 @@ class Candidates:
 
 
 @dataclass(frozen=True)
-class Membership:
-    """Who of the candidates is in the table: the engine and metrics know it, and no attack.
+class Targets:
+    """People of whom the adversary wants to know one column, the secret, and of whom it knows others.
+
+    The adversary believes that all of them are in the table. That is true of one of the two groups; the other are
+    people of the control. Nothing here depends on which is which, neither the order of the groups nor that of the
+    people in them. `groups` and `auxiliary` have the same order of columns as the schema.
 
     Attributes:
-        in_table: shape (n_candidates,), whether this candidate is in the table.
-        identical: shape (n_candidates,), whether this candidate is not in the table and has, in every column that
-            candidates have, the cells of somebody who is.
-        removed: people of the control who are no candidates, because their key is that of somebody in the table.
+        secret: the column that the adversary wants to know.
+        groups: two tables with a row for each person, each with weight 1, and the columns that the adversary knows of
+            them: never the secret, and the class only where it is granted.
+        auxiliary: other people, none of them among the groups, a row for each, with every column of the schema.
+        complete: whether everybody in the table is among the targets; the adversary then believes it of both groups.
+        training_weighted: whether the policy has a column of weights that do not count people.
+        table_size: how many people are in the table, as its publisher usually states; None where that is not known.
+    """
+
+    secret: Column
+    groups: tuple[Table, Table]
+    auxiliary: Table
+    complete: bool = False
+    training_weighted: bool = False
+    table_size: int | None = None
+
+    def __len__(self) -> int:
+        """How many people there are in both groups."""
+        return sum(map(len, self.groups))
+
+
+@dataclass(frozen=True)
+class Membership:
+    """Who of the candidates or targets is in the table: the engine and metrics know it, and no attack.
+
+    Attributes:
+        in_table: shape (n_people,), whether this person is in the table; targets stand in the order of their groups.
+        identical: shape (n_people,), whether this person is not in the table and has, in every column that candidates
+            have, the cells of somebody who is.
+        removed: people of the control who are left out, because their key is that of somebody in the table.
+        secrets: for each secret that is asked of targets the position of each one's value in its domain, shape
+            (n_people,); empty for candidates.
     """
 
     in_table: NDArray[np.bool_]
     identical: NDArray[np.bool_]
     removed: int = 0
+    secrets: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.in_table.setflags(write=False)
-        self.identical.setflags(write=False)
+        for array in (self.in_table, self.identical, *self.secrets.values()):
+            array.setflags(write=False)
 
 
 @dataclass(frozen=True)
@@ -313,6 +348,8 @@ class AdversaryKnowledge:
             somebody with test data would know it; None unless a release's labels are worth more than its numbers say.
         vote_accuracies: the same for the class that most trees of a forest predict, where the forest adds up numbers.
         candidates: people in the table and people who are not, for attacks that infer who is in it.
+        targets: for attacks that infer an input of the model: for each column that is not public and that the model's
+            trees test, the people of whom it is asked. Empty where the release has no such column.
         reader: reads a file about people that an option of the policy's components names; None outside an audit.
     """
 
@@ -329,6 +366,7 @@ class AdversaryKnowledge:
     label_accuracies: Mapping[str, float] | None = None
     vote_accuracies: Mapping[str, float] | None = None
     candidates: Candidates | None = None
+    targets: Mapping[str, Targets] = field(default_factory=dict, kw_only=True)
     reader: Callable[[Path], Table] | None = field(default=None, repr=False)
 
     def read(self, path: Path) -> Table:
@@ -359,14 +397,15 @@ class AdversaryKnowledge:
 def limit_knowledge(known: AdversaryKnowledge, needs: Collection[str]) -> AdversaryKnowledge:
     """The knowledge without the optional parts that are not among `needs`.
 
-    `vote_accuracies` belong to the `label_accuracies`. Knowledge with `candidates` says of nobody that they are in the
-    table: it has no public records and no known people.
+    `vote_accuracies` belong to the `label_accuracies`. Knowledge with `candidates` or `targets` says of nobody that
+    they are in the table: it has no public records and no known people.
     """
-    guesses_members = "candidates" in needs
+    guesses_members = not {"candidates", "targets"}.isdisjoint(needs)
     return replace(
         known,
         public=known.public.without_rows if guesses_members else known.public,
-        candidates=known.candidates if guesses_members else None,
+        candidates=known.candidates if "candidates" in needs else None,
+        targets=known.targets if "targets" in needs else {},
         distribution=known.distribution if "distribution" in needs else {},
         mechanism=known.mechanism if "mechanism" in needs else None,
         retrain=known.retrain if "mechanism" in needs else None,
@@ -387,6 +426,18 @@ def defensive_copy(known: AdversaryKnowledge) -> AdversaryKnowledge:
     candidates = known.candidates
     if candidates is not None:
         candidates = replace(candidates, table=candidates.table.defensive_copy())
+    targets = {secret: _copy_of_targets(each) for secret, each in known.targets.items()}
     return replace(
-        known, public=known.public.defensive_copy(), population=population, people=people, candidates=candidates
+        known,
+        public=known.public.defensive_copy(),
+        population=population,
+        people=people,
+        candidates=candidates,
+        targets=targets,
     )
+
+
+def _copy_of_targets(targets: Targets) -> Targets:
+    first, second = targets.groups
+    groups = first.defensive_copy(), second.defensive_copy()
+    return replace(targets, groups=groups, auxiliary=targets.auxiliary.defensive_copy())

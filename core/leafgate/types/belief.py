@@ -1,9 +1,10 @@
-"""Beliefs: what an attack concludes. There are five types, and a metric declares which of them it judges.
+"""Beliefs: what an attack concludes. There are six types, and a metric declares which of them it judges.
 
 GroupBelief         which people it cannot distinguish
 SecretBelief        a posterior of one secret for each record of people
 CellBelief          a posterior of hidden cells of published records
 MembershipBelief    a score for each candidate: is this person in the table?
+AttributeBelief     a posterior of an input of the model for each target
 MechanismBelief     evidence about what the release claims of the mechanism that made it
 """
 
@@ -28,7 +29,7 @@ Certainty = Literal["guess", "certain", "shares"]
 
 @dataclass(frozen=True, kw_only=True)
 class Belief:
-    """What beliefs of all five types have in common; an attack returns beliefs of those types, and never this one.
+    """What beliefs of all six types have in common; an attack returns beliefs of those types, and never this one.
 
     Attributes:
         evidence: JSON for the finding: bounds, gaps, counts of constraints.
@@ -159,6 +160,33 @@ class PlantedLeak:
 
 
 @dataclass(frozen=True)
+class AttributeBelief(Belief):
+    """A posterior of one column, an input of the model, for each of `AdversaryKnowledge.targets` of that column.
+
+    People stand in the order of the targets' groups, the first group first.
+
+    Attributes:
+        secret: the column that the belief is about.
+        posterior: shape (n_targets, n_values), a column for each value in the order of the column's domain; rows sum to
+            1.
+        certain: shape (n_targets,), the position of the value that the release proves, if the target is in the table;
+            -1 where it proves none. None where the attack proves nothing of anybody.
+        planted: repeats the attack on a leak of known size, so that a metric can tell whether the attack would have
+            seen one: a posterior of the same shape. The arguments are the position of the value that each target is to
+            have, shape (n_targets,); whose answers depend on their value, shape (n_targets,), while those of all
+            others depend on nothing that is asked; and the number of the repetition, from 0. None where the attack
+            cannot do that; no limit on it is then kept for certain.
+    """
+
+    secret: str
+    posterior: NDArray[Any]
+    certain: NDArray[Any] | None = field(default=None, kw_only=True)
+    planted: Callable[[NDArray[Any], NDArray[Any], int], NDArray[Any]] | None = field(
+        default=None, kw_only=True, repr=False
+    )
+
+
+@dataclass(frozen=True)
 class MechanismBelief(Belief):
     """Evidence about claims of the release, by an attack on the mechanism that made it.
 
@@ -177,13 +205,20 @@ class MechanismBelief(Belief):
         return {**tried, **self.evidence, **({"refutes": list(self.refutes)} if self.refutes else {})}
 
 
-BELIEF_TYPES: tuple[type[Belief], ...] = (GroupBelief, SecretBelief, CellBelief, MembershipBelief, MechanismBelief)
+BELIEF_TYPES: tuple[type[Belief], ...] = (
+    GroupBelief,
+    SecretBelief,
+    CellBelief,
+    MembershipBelief,
+    AttributeBelief,
+    MechanismBelief,
+)
 """The types of belief that an attack may return."""
 
 
 def secret_of(belief: Belief | None) -> str | None:
     """The column whose values the belief is about; None for beliefs of groups, of membership and of the mechanism."""
-    return belief.secret if isinstance(belief, PosteriorBelief) else None
+    return belief.secret if isinstance(belief, PosteriorBelief | AttributeBelief) else None
 
 
 def classes_of(belief: Belief | None) -> NDArray[Any] | None:
