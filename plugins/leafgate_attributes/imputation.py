@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from leafgate.api import Column, InconclusiveError, Table, Targets, lazy
+from leafgate.api import Column, InconclusiveError, Schema, Table, Targets, lazy
 
 if TYPE_CHECKING:
     import numpy as np
@@ -205,7 +205,11 @@ def _people_of(targets: Targets, columns: Sequence[Column]) -> _People:
     from leafgate.algorithms.sampling import record_hashes
 
     auxiliary = targets.auxiliary
-    order = np.argsort(record_hashes(auxiliary), kind="stable")
+    read = (*columns, auxiliary.schema[targets.secret.name])
+    order = np.argsort(
+        record_hashes(Table(Schema(read), auxiliary.frame[[column.name for column in read]], auxiliary.weight)),
+        kind="stable",
+    )
     parts = [_cells(column, auxiliary, order, targets.groups) for column in columns]
     levels = np.array([levels for _, levels in parts], dtype=np.int64)
     unordered = np.array([not column.numeric and not column.ordered for column in columns], dtype=bool)
@@ -246,7 +250,7 @@ def _cells(
 
 
 def _imputed(people: _People, seed: int) -> Imputation:
-    """What the model teaches that is best in cross-validation."""
+    """The posteriors by the model that is best in cross-validation."""
     folds = _folds(people.codes, seed)
     choices = [_prior(people, folds)]
     present = len(np.unique(people.codes))
@@ -263,10 +267,9 @@ def _imputed(people: _People, seed: int) -> Imputation:
     else:
         best = choices[0]
         posterior = best.impute()
-    place = people.place
     right = best.auxiliary.argmax(axis=1) == people.codes
     accuracy = float(right.mean()) if len(right) else 1 / people.values
-    return Imputation(posterior, best.auxiliary[place], accuracy, best.model)
+    return Imputation(posterior, best.auxiliary[people.place], accuracy, best.model)
 
 
 @dataclass(frozen=True)
@@ -514,24 +517,24 @@ def determining_columns(tables: Sequence[Table], secret: str) -> tuple[str, ...]
     and mean nothing, so that there have to be five people for each combination of cells that occurs, on average.
 
     Args:
-        tables: people with the secret and what else is known of them; columns that one of the tables lacks are not
-            looked at. Each row counts as many people as share it.
+        tables: one or more: people with the secret and what else is known of them. Columns that one of the tables lacks
+            are not looked at. Each row counts as many people as share it.
         secret: the name of a column of all tables.
 
     Returns:
         The shortest such columns, the first ones in the order of the first table's schema; () where there are none.
     """
+    shared = [c.name for c in tables[0].schema.columns if all(c.name in table.schema for table in tables)]
     tables = [table for table in tables if len(table)]
     if not tables:
         return ()
     people = int(sum(table.persons.sum() for table in tables))
-    names = [c.name for c in tables[0].schema.columns if all(c.name in table.schema for table in tables)]
     if tables[0].schema[secret].bins is None:
         value = _numbered(tables, secret)[0]
     else:
         value = np.concatenate([table.codes(secret) for table in tables])
     most = people // PEOPLE_PER_COMBINATION
-    known = {name: _numbered(tables, name) for name in names if name != secret}
+    known = {name: _numbered(tables, name) for name in shared if name != secret}
     known = {name: (codes, size) for name, (codes, size) in known.items() if size <= most}
     for name, (codes, size) in known.items():
         if _is_function(value, codes, size):

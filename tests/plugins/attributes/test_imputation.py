@@ -180,7 +180,8 @@ def test_class_is_read_when_it_is_known_and_not_excluded() -> None:
     excluded = impute(targets, 1, with_class=False)
     assert excluded.accuracy < 0.7
     first, second = (without(group, "income") for group in targets.groups)
-    unknown = replace(targets, groups=(first, second))
+    whatever = auxiliary.frame.assign(income=auxiliary.frame["income"].array[::-1])
+    unknown = replace(targets, groups=(first, second), auxiliary=replace(auxiliary, frame=whatever, _codes={}))
     for with_class in (None, True, False):
         assert np.array_equal(impute(unknown, 1, with_class).posterior, excluded.posterior)
 
