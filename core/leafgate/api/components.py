@@ -145,8 +145,8 @@ class AttackModel(Component):
     `alternatives`, `records`. Where no attack of a policy takes a part into account the audit is inconclusive.
     `needs`: the optional knowledge that it takes into account: `distribution`, `people`, `facts`, `label_accuracies`,
     `population`, `mechanism`, `candidates`, `targets`. Whatever a policy grants, an attack gets nothing that it does
-    not declare. One that declares `candidates` or `targets` is told nobody who is in the table: no public records and no
-    known people.
+    not declare. One that declares `candidates` or `targets` does not learn who is in the table: no public records and
+    no known people.
     `access_levels`: what it can use of the model: `labels` or `scores` that a PredictionOracle answers, or the `file`,
     which is the release. The policy chooses one of them by `access`.
 

@@ -150,7 +150,7 @@ def run_attack(
     try:
         with isolate_plugin_errors(attack, plugins):
             items = call_infer(attack, release, defensive_copy(known), log)
-            beliefs = tuple(_validated(belief, known, release if log is None else None) for belief in items)
+            beliefs = tuple(_validated(belief, attack, known, release if log is None else None) for belief in items)
     except LeafgateError as error:
         located = (replace(each, location=_in_section(each.location, section)) for each in error.problems)
         return replace(result, problem="\n".join(map(str, located)))
@@ -161,13 +161,13 @@ def run_attack(
     return replace(result, beliefs=beliefs)
 
 
-def _validated(belief: object, known: AdversaryKnowledge, release: Release | None) -> Belief:
-    """The belief, validated; one about people of the table only from an attack that is told who they are."""
+def _validated(belief: object, attack: AttackModel, known: AdversaryKnowledge, release: Release | None) -> Belief:
+    """The belief, validated; one about people of the table only from an attack that knows who they are."""
     valid = validate_belief(belief, known, release)
-    told_nobody = known.candidates is not None or known.targets
-    if told_nobody and isinstance(valid, GroupBelief | SecretBelief | CellBelief):
-        needs = "candidates" if known.candidates is not None else "targets"
-        raise InconclusiveError(f"its belief is about people of the table, whom an attack with `{needs}` cannot know")
+    drawn = {"candidates", "targets"} & attack.needs
+    if drawn and isinstance(valid, GroupBelief | SecretBelief | CellBelief):
+        problem = f"its belief is about people of the table, whom an attack with `{min(drawn)}` cannot know"
+        raise InconclusiveError(problem)
     return valid
 
 

@@ -308,40 +308,56 @@ def draw_targets(
         raise InconclusiveError(message, place=CONTROL, remedy=hint)
     words = np.random.SeedSequence([seed, *_content_words(inside, others)], spawn_key=(3,)).generate_state(4).tolist()
     known_in_full = nested_sample(others.persons, min(grants.auxiliary, outside // FEWEST_OUTSIDE), words[0])
+    rest = others.persons - known_in_full
     rng = np.random.default_rng(words[3])
     drawn = [
-        rng.permutation(_drawn_rows(persons, grants.candidates, word))
-        for persons, word in ((inside.persons, words[1]), (others.persons - known_in_full, words[2]))
+        people_at(people, rng.permutation(_drawn_rows(persons, grants.candidates, word)))
+        for people, persons, word in ((inside, inside.persons, words[1]), (others, rest, words[2]))
     ]
-    parts = [_people_at(people, rows) for people, rows in zip((inside, others), drawn, strict=True)]
-    identical = [np.zeros(len(drawn[0]), dtype=bool), _also_in(inside, parts[1])]
-    order = rng.permutation(2)
-    auxiliary = _people_at(others, rng.permutation(np.repeat(np.arange(len(others)), known_in_full)))
-    names = _columns_known(inside.schema, grants)
-    size = int(inside.persons.sum())
+    auxiliary = people_at(others, rng.permutation(np.repeat(np.arange(len(others)), known_in_full)))
+    targets, membership = targets_of(inside, drawn[0], drawn[1], auxiliary, grants, secrets, swapped=rng.random() < 0.5)
+    weighted = table.rows is not None and not table.counts_people
+    marked = {name: replace(each, training_weighted=weighted) for name, each in targets.items()}
+    return marked, replace(membership, removed=removed)
 
-    def asked(secret: str) -> Targets:
-        first, second = (_with_columns(parts[i], [name for name in names if name != secret]) for i in order)
-        return Targets(
-            inside.schema[secret],
-            (first, second),
-            auxiliary,
-            complete=len(drawn[0]) == size,
-            training_weighted=table.rows is not None and not table.counts_people,
-            table_size=size,
-        )
 
+def targets_of(
+    table: Table,
+    asked: Table,
+    control: Table,
+    auxiliary: Table,
+    grants: Grants,
+    secrets: Sequence[str],
+    *,
+    swapped: bool,
+) -> tuple[dict[str, Targets], Membership]:
+    """Targets of each secret, and who of them is in the table.
+
+    Args:
+        table: everybody whom the release was learned from.
+        asked: the people of the table who are targets, a row for each.
+        control: the other targets, a row for each.
+        auxiliary: people who are no targets, a row for each.
+        grants: which columns are known of targets.
+        secrets: the columns that are asked.
+        swapped: whether the control is the first group.
+    """
+    parts = [control, asked] if swapped else [asked, control]
+    names, size = _columns_known(table.schema, grants), int(table.persons.sum())
+    targets = {}
+    for secret in secrets:
+        first, second = (_with_columns(part, [name for name in names if name != secret]) for part in parts)
+        complete = len(asked) == size
+        targets[secret] = Targets(table.schema[secret], (first, second), auxiliary, complete, table_size=size)
+    codes = {
+        name: np.concatenate([part.codes(name) for part in parts]) for name in secrets if table.schema[name].countable
+    }
     membership = Membership(
-        np.concatenate([np.full(len(parts[i]), i == 0) for i in order]),
-        np.concatenate([identical[i] for i in order]),
-        removed,
-        {
-            name: np.concatenate([parts[i].codes(name) for i in order])
-            for name in secrets
-            if inside.schema[name].countable
-        },
+        np.repeat([part is asked for part in parts], [len(part) for part in parts]),
+        np.concatenate([_also_in(table, part) & (part is control) for part in parts]),
+        secrets=codes,
     )
-    return {secret: asked(secret) for secret in secrets}, membership
+    return targets, membership
 
 
 FEWEST_OUTSIDE = 3
@@ -359,7 +375,7 @@ def _columns_known(schema: Schema, grants: Grants) -> list[str]:
     ]
 
 
-def _people_at(people: Table, rows: NDArray[np.int64]) -> Table:
+def people_at(people: Table, rows: NDArray[np.int64]) -> Table:
     """A row for each of the people at these positions, in this order, each with weight 1."""
     frame = people.frame.iloc[rows].reset_index(drop=True)
     return Table(people.schema, frame, np.ones(len(frame), dtype=np.int64))

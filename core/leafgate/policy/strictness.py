@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
 from leafgate.api.components import AttackModel, Component
-from leafgate.api.knowledge import MAX_CANDIDATES
+from leafgate.api.knowledge import MAX_AUXILIARY, MAX_CANDIDATES
 from leafgate.api.metrics import PersonMetric
 from leafgate.api.plan import SourceLine
 from leafgate.api.registry import Plugins
@@ -26,8 +26,6 @@ from leafgate.types.paths import DocumentPath, format_path, locate
 from leafgate.types.release import LEVELS
 
 Kind = Literal["tighter", "looser", "different"]
-MORE_KNOWLEDGE = (("distribution", False), ("sample", 0), ("candidates", MAX_CANDIDATES), ("class", False))
-"""Options of `knows` of which more is tighter, with their defaults."""
 KNOWLEDGE_ROLES = {"quasi_identifier", "sensitive"}
 
 
@@ -123,13 +121,33 @@ def counts_change(old: Any, new: Any) -> Kind:
     return "different"
 
 
+def _columns_known(old: Any, new: Any) -> Kind:
+    """Knowing more columns of people is tighter; None is all of them."""
+    before, after = ({*map(str, result)} if isinstance(result, list) else None for result in (old, new))
+    if before is None or after is None:
+        return "looser" if before is None else "tighter"
+    return "tighter" if before <= after else "looser" if after < before else "different"
+
+
+def _other_sample(old: Any, new: Any) -> Kind:
+    """Auxiliary people help imputation as much as attacks, so neither more nor fewer are tighter."""
+    return "different"
+
+
+KNOWLEDGE: list[tuple[str, Any, Callable[[Any, Any], Kind]]] = [
+    ("distribution", False, _more),
+    ("sample", 0, _more),
+    ("candidates", MAX_CANDIDATES, _more),
+    ("class", False, _more),
+    ("auxiliary", MAX_AUXILIARY, _other_sample),
+    ("columns", None, _columns_known),
+]
+"""Options of `knows`, the default where the policy has nothing there, and the function that compares two values."""
+
 ORDERED: list[tuple[DocumentPath, Any, Callable[[Any, Any], Kind]]] = [
     (("publish", "leaves"), "counts", _level),
     (("publish", "measure"), True, _less),
-    (("knows", "distribution"), False, _more),
-    (("knows", "sample"), 0, _more),
-    (("knows", "candidates"), MAX_CANDIDATES, _more),
-    (("knows", "class"), False, _more),
+    *((("knows", key), default, order) for key, default, order in KNOWLEDGE),
     (("report", "smallest_cell"), 10, _more),
     (("max_waiver_days",), MAX_DAYS, _less),
     (("approvals", "reviewers"), None, _fewer_reviewers),
@@ -369,10 +387,10 @@ class _Comparing:
             dict_or_empty(locate(written.document, path))
             for written, path in ((self.older, section), (self.newer, now))
         )
-        for key, default in MORE_KNOWLEDGE:
+        for key, default, order in KNOWLEDGE:
             old, new = (default if granted.get(key) is None else granted[key] for granted in (before, after))
             if old != new:
-                yield (key,), self._change(_more(old, new), (*section, key), old, new, (*now, key))
+                yield (key,), self._change(order(old, new), (*section, key), old, new, (*now, key))
         old, new = (_file_of(self.older, (*section, "people")), _file_of(self.newer, (*now, "people")))
         if old != new:
             kind: Kind = "different" if old and new else "tighter" if new else "looser"

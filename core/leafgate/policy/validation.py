@@ -99,6 +99,11 @@ def _knowledge(document: dict[str, Any], secrets: list[str]) -> Iterator[Problem
     result = dict_or_empty(data.get("columns"))
     columns = {name: _column(name, dict_or_empty(spec), data.get("on_missing")) for name, spec in result.items()}
     for section, knows in granting:
+        listed = knows.get("columns")
+        for i, name in enumerate(listed if isinstance(listed, list) else []):
+            if name not in columns:
+                known = nearest_name(str(name), columns, "")
+                yield Problem(f"{section}.columns[{i}]", "is not a column of the policy", known)
         for i, fact in _dicts(knows.get("facts")):
             yield from fact_problems(fact, columns, place_of(i, section))
     for i, rule in _dicts(data.get("protect")):

@@ -21,6 +21,7 @@ from leafgate.testing.scenarios.tables import Key, relabelled, reordered, shuffl
 from leafgate.testing.subjects import AttackSubject, groups_of, laid_out, posterior_of
 from leafgate.types.adversary import NEEDS, AdversaryKnowledge
 from leafgate.types.belief import (
+    AttributeBelief,
     Belief,
     CellBelief,
     GroupBelief,
@@ -64,6 +65,9 @@ def detects_disclosure(subject: AttackSubject) -> None:
         if isinstance(belief, MembershipBelief):
             _separates(setting, world, belief, expected=True)
             continue
+        if isinstance(belief, AttributeBelief):
+            _infers(setting, world, belief)
+            continue
         believed = _believed(setting, world, belief)
         if believed < (MIN_TRUTH_IN_NOISE if world.release.noise else MIN_TRUTH):
             raise NonConformance(
@@ -94,7 +98,7 @@ NOT_TRUE: tuple[Counted, ...] = ("noisy", "perturbed")
 def respects_noise(subject: AttackSubject) -> None:
     """Numbers that are declared noisy, or of changed cells, make it certain of nobody and exclude no candidate."""
     counted = [each for each in NOT_TRUE if each in subject.component.reads]
-    settings = (*SETTINGS, MEMBERS) if subject.has_candidates else SETTINGS
+    settings = (*SETTINGS, MEMBERS) if subject.has_candidates or subject.has_targets else SETTINGS
     trees = [setting for setting in settings if setting.mechanism is None and not setting.cells]
     tried = 0
     for setting in (setting.counting(counted[0]) for setting in trees if counted):
@@ -102,10 +106,14 @@ def respects_noise(subject: AttackSubject) -> None:
             beliefs = subject.run(setting.world())
         except LeafgateError:
             continue
-        for belief in (belief for belief in beliefs if isinstance(belief, SecretBelief | MembershipBelief)):
+        for belief in beliefs:
+            if not isinstance(belief, SecretBelief | MembershipBelief | AttributeBelief):
+                continue
             tried += 1
             if isinstance(belief, MembershipBelief):
                 certain = belief.excluded is not None and bool(belief.excluded.any())
+            elif isinstance(belief, AttributeBelief):
+                certain = belief.certain is not None and bool((belief.certain >= 0).any())
             else:
                 certain = _believed(setting, setting.world(), belief) >= CERTAIN
             if certain:
@@ -144,7 +152,7 @@ def _about(setting: Scenario, belief: Belief) -> bool:
     if setting.mechanism is not None:
         return isinstance(belief, MechanismBelief)
     if setting.members:
-        return isinstance(belief, MembershipBelief)
+        return isinstance(belief, MembershipBelief | AttributeBelief)
     return isinstance(belief, CellBelief if setting.cells else SecretBelief)
 
 
@@ -172,6 +180,27 @@ def _separates(setting: Scenario, world: Instance, belief: MembershipBelief, *, 
         )
 
 
+MIN_RIGHT = 0.75
+"""The least share of people of the table whose value an attack guesses where it follows from a release."""
+
+
+def _infers(setting: Scenario, world: Instance, belief: AttributeBelief) -> None:
+    """It guesses people's values where they follow from the release, and proves none that is wrong."""
+    membership = world.asked[1]
+    inside, values = membership.in_table, membership.secrets[belief.secret]
+    right = float((belief.posterior.argmax(axis=1) == values)[inside].mean())
+    if right < MIN_RIGHT:
+        raise NonConformance(
+            f"{setting.name} gives the column away, and it guesses {right:.3g} of people's values only",
+            "give each target's value the probability that follows if the target is in the table",
+        )
+    if belief.certain is not None and ((belief.certain >= 0) & (belief.certain != values))[inside].any():
+        raise NonConformance(
+            f"of {setting.name} it proves a value that somebody of the table does not have",
+            "let `certain` have a value only where no table with another one could have such a release",
+        )
+
+
 PLANTED_REPEATS = 5
 """A leak of one size is planted so many times, and the mean area under the ROC curve is looked at."""
 
@@ -184,6 +213,9 @@ def plants_what_it_says(subject: AttackSubject) -> None:
     tried = 0
     for setting, beliefs in subject.beliefs:
         for belief in beliefs:
+            if isinstance(belief, AttributeBelief) and belief.planted is not None:
+                tried += 1
+                _plants_values(belief, belief.planted)
             if isinstance(belief, MembershipBelief) and belief.planted is not None:
                 tried += 1
                 _planted_area(setting, belief.planted, 1.0)
@@ -194,7 +226,23 @@ def plants_what_it_says(subject: AttackSubject) -> None:
                         "plant a leak of the membership of this share of members, and none besides",
                     )
     if not tried:
-        raise DoesNotApply("it gives no belief of candidates that repeats on planted leaks")
+        raise DoesNotApply("it gives no belief of candidates or targets that repeats on planted leaks")
+
+
+def _plants_values(belief: AttributeBelief, planted: Callable[[Any, Any, int], Any]) -> None:
+    """A repetition on planted values gives a posterior of all targets, the same each time."""
+    people = np.arange(len(belief.posterior))
+    values, leaking = people % belief.posterior.shape[1], people % 2 == 0
+    first, again = planted(values, leaking, 0), planted(values, leaking, 0)
+    if np.shape(first) != belief.posterior.shape or not np.allclose(np.sum(first, axis=1), 1):
+        raise NonConformance(
+            "`planted` returns no posterior of every target", "return an array of the shape of `posterior`"
+        )
+    if canonical_text(first) != canonical_text(again):
+        raise NonConformance(
+            "`planted` returns something else the second time",
+            "draw its random numbers from `known.seed` and the number of the repetition",
+        )
 
 
 def _planted_area(setting: Scenario, planted: Callable[[float, int], PlantedLeak], share: float) -> float:
@@ -402,8 +450,8 @@ def _words_of(subject: AttackSubject, explain: Callable[[int], str] | None, grou
 
 def respects_weights(subject: AttackSubject) -> None:
     """People who share a record are believed the same as if each had a record alone."""
-    if subject.has_candidates:
-        raise DoesNotApply("each of its candidates is one person")
+    if subject.has_candidates or subject.has_targets:
+        raise DoesNotApply("each of its candidates and targets is one person")
     pairs = subject.pairs(apart, "it reads no records that several people share")
     same_beliefs(pairs, "when people stand in a row each", "weight")
 

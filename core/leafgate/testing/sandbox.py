@@ -22,7 +22,7 @@ from leafgate.io.json import readable
 from leafgate.io.release_codec import document
 from leafgate.testing.check import NonConformance
 from leafgate.types.adversary import AdversaryKnowledge
-from leafgate.types.belief import Belief, MembershipBelief, PlantedLeak
+from leafgate.types.belief import AttributeBelief, Belief, MembershipBelief, PlantedLeak
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.release import BuildResult, Release
 from leafgate.types.table import Table
@@ -72,6 +72,9 @@ def _belief_text(thing: Belief | PlantedLeak) -> str:
     parts = {part.name: getattr(thing, part.name) for part in fields(thing) if part.name != "explain"}
     if isinstance(thing, MembershipBelief) and thing.planted is not None:
         parts["planted"] = thing.planted(PLANTED_SHARE, 0)
+    if isinstance(thing, AttributeBelief) and thing.planted is not None:
+        people = np.arange(len(thing.posterior))
+        parts["planted"] = thing.planted(people % np.shape(thing.posterior)[1], people % 2 == 0, 0)
     texts = (f"{name} {canonical_text(part)}" for name, part in parts.items())
     return f"{type(thing).__name__} {' '.join(texts)}"
 

@@ -33,6 +33,7 @@ from leafgate.testing.scenarios.contexts import SHOWN_CASES, CaseKind, Change, L
 from leafgate.testing.scenarios.tables import Key, copied, keys_in, keys_of, marked, salaries, survey
 from leafgate.types.adversary import AdversaryKnowledge, limit_knowledge
 from leafgate.types.belief import (
+    AttributeBelief,
     Belief,
     CellBelief,
     GroupBelief,
@@ -126,7 +127,7 @@ class AttackSubject(Subject[Scenario, Instance, list[Belief]]):
     remedy = "declare what it reads in `reads` and `models`; if it needs another release, give a Scenario in `on`"
 
     def instances(self) -> Iterator[tuple[str, Scenario]]:
-        for scenario in (*SETTINGS, *([MEMBERS] if self.has_candidates else []), *self.more):
+        for scenario in (*SETTINGS, *([MEMBERS] if self.has_candidates or self.has_targets else []), *self.more):
             readable = self.readable(scenario)
             if readable is not None:
                 yield readable.name, readable
@@ -136,12 +137,18 @@ class AttackSubject(Subject[Scenario, Instance, list[Belief]]):
 
     def snapshot(self, opened: Instance) -> str:
         candidates = opened.drawn[0].table if self.has_candidates else None
-        return canonical_text([opened.release, opened.known, candidates])
+        targets = [each.groups for each in opened.asked[0].values()] if self.has_targets else None
+        return canonical_text([opened.release, opened.known, candidates, targets])
 
     @property
     def has_candidates(self) -> bool:
         """Does it infer who is in the table?"""
         return "candidates" in self.component.needs
+
+    @property
+    def has_targets(self) -> bool:
+        """Does it infer an input of the model?"""
+        return "targets" in self.component.needs
 
     @property
     def beliefs(self) -> list[tuple[Scenario, list[Belief]]]:
@@ -161,8 +168,9 @@ class AttackSubject(Subject[Scenario, Instance, list[Belief]]):
         return self.run_knowing(opened.release, limit_knowledge(self.granted(opened), self.component.needs))
 
     def granted(self, opened: Instance) -> AdversaryKnowledge:
-        """What is known of an instance, with candidates for an attack that needs them."""
-        return replace(opened.known, candidates=opened.drawn[0]) if self.has_candidates else opened.known
+        """What is known of an instance, with candidates or targets for an attack that needs them."""
+        known = replace(opened.known, candidates=opened.drawn[0]) if self.has_candidates else opened.known
+        return replace(known, targets=opened.asked[0]) if self.has_targets else known
 
     def run_knowing(self, release: Release, known: AdversaryKnowledge) -> list[Belief]:
         """The attack's beliefs with exactly this knowledge, what it does not declare included."""
@@ -192,9 +200,15 @@ def laid_out(world: Instance, beliefs: list[Belief]) -> dict[str, tuple[Instance
 
 
 def keys_of_belief(belief: Belief, world: Instance) -> list[Key]:
-    """The cells that say what the rows of a belief are about: public ones, those of records, those of candidates."""
+    """The cells that say what the rows of a belief are about.
+
+    They are public ones, those of records, those of candidates, or those that are known of targets.
+    """
     if isinstance(belief, MembershipBelief):
         return keys_in(world.drawn[0].frame)
+    if isinstance(belief, AttributeBelief):
+        groups = world.asked[0][belief.secret].groups
+        return keys_in(pd.concat([group.frame for group in groups], ignore_index=True))
     if not isinstance(belief, CellBelief):
         return keys_of(world.known.public, without="number")
     records = world.release.records
@@ -210,7 +224,9 @@ def groups_of(belief: Belief, world: Instance) -> np.ndarray | None:
 
 
 def posterior_of(belief: Belief, world: Instance) -> np.ndarray | None:
-    """The posterior of each row of the adversary's table, or of each cell; None if the belief is of no secret."""
+    """The posterior of each row of the adversary's table, of each cell or target; None if the belief has none."""
+    if isinstance(belief, AttributeBelief):
+        return belief.posterior
     if not isinstance(belief, PosteriorBelief):
         return None
     return belief.posterior.to_numpy(dtype=float)[_rows_of(belief, world)]

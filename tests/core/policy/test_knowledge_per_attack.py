@@ -137,6 +137,7 @@ EMPTY: dict[str, Any] = {
     "population": None,
     "mechanism": None,
     "candidates": None,
+    "targets": {},
 }
 
 
@@ -156,7 +157,7 @@ def heard_by(needs: frozenset[str], **said: Any) -> AdversaryKnowledge:
 
 
 @pytest.mark.parametrize("said", [{}, {"knows": GRANTED}], ids=["the policy's", "its own"])
-@pytest.mark.parametrize("need", [None, *sorted(NEEDS)])
+@pytest.mark.parametrize("need", [None, *sorted(NEEDS - {"targets"})])
 def test_an_attack_gets_what_it_declares_and_nothing_else(need: str | None, said: dict[str, Any]) -> None:
     known = heard_by(frozenset() if need is None else frozenset({need}), **said)
     assert EMPTY.keys() == NEEDS
@@ -171,7 +172,7 @@ def test_an_attack_gets_what_it_declares_and_nothing_else(need: str | None, said
 
 
 def test_the_accuracies_of_votes_are_granted_with_those_of_labels() -> None:
-    known = replace(heard_by(NEEDS - {"candidates"}), vote_accuracies={"flu": 1.0})
+    known = replace(heard_by(NEEDS - {"candidates", "targets"}), vote_accuracies={"flu": 1.0})
     both = limit_knowledge(known, {"label_accuracies"})
     neither = limit_knowledge(known, NEEDS - {"label_accuracies"})
     assert both.vote_accuracies == {"flu": 1.0}

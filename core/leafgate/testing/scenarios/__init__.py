@@ -16,7 +16,8 @@ from leafgate.algorithms.prediction import class_scores
 from leafgate.algorithms.publication import published
 from leafgate.algorithms.sampling import sampled
 from leafgate.api.knowledge import MAX_CANDIDATES
-from leafgate.engine.knowledge import draw_candidates, grant_knowledge
+from leafgate.api.plan import Grants
+from leafgate.engine.knowledge import draw_candidates, grant_knowledge, people_at, secret_inputs, targets_of
 from leafgate.io.release_codec import serialize
 from leafgate.testing.scenarios.releases import (
     DisclosureLevel,
@@ -39,7 +40,7 @@ from leafgate.testing.scenarios.tables import (
     survey,
     twins,
 )
-from leafgate.types.adversary import AdversaryKnowledge, Candidates, Fact, Membership
+from leafgate.types.adversary import AdversaryKnowledge, Candidates, Fact, Membership, Targets
 from leafgate.types.release import BuildResult, Counted, Level, Publish, Records, Release
 from leafgate.types.table import Table
 
@@ -63,6 +64,25 @@ class Instance:
         """The candidates of attacks that infer who is in the table, and who of them is."""
         outside = strangers(self.table) if self.outside is None else self.outside()
         return draw_candidates(self.table, outside, MAX_CANDIDATES, self.seed_of_candidates)
+
+    @cached_property
+    def asked(self) -> tuple[dict[str, Targets], Membership]:
+        """The targets of attacks that infer an input of the model, and who of them is in the table.
+
+        They are all people of the table and of the control, of whom the class is known; the people of the control are
+        the auxiliary people too, so that nothing is drawn.
+        """
+        inside = self.table.without_key
+        outside = (strangers(self.table) if self.outside is None else self.outside()).without_key
+        secrets = secret_inputs(self.release, inside.schema)
+        people, others = (people_at(each, self._arranged(each)) for each in (inside, outside))
+        grants = Grants(class_known=True)
+        return targets_of(inside, people, others, others, grants, secrets, swapped=bool(self.seed_of_candidates))
+
+    def _arranged(self, people: Table) -> NDArray[np.int64]:
+        """The row of each person, in an order that depends on the seed of candidates."""
+        rows = np.repeat(np.arange(len(people)), people.persons)
+        return np.random.default_rng(self.seed_of_candidates).permutation(rows) if self.seed_of_candidates else rows
 
 
 def unchanged(table: Table) -> Table:
@@ -159,7 +179,7 @@ def well_informed(instance: Instance) -> AdversaryKnowledge:
         people=sampled(table, 0.5, 0),
         facts=facts,
     )
-    known = replace(known, candidates=instance.drawn[0], retrain=instance.known.retrain)
+    known = replace(known, candidates=instance.drawn[0], targets=instance.asked[0], retrain=instance.known.retrain)
     return replace(known, label_accuracies=accuracies, vote_accuracies=accuracies)
 
 
@@ -207,7 +227,10 @@ MEMBERS = Scenario(
     control=lambda table: half_survey(others=True),
     members=True,
 )
-"""For attacks that infer who is in the table: no leaf counts anybody of the class of somebody who is not."""
+"""For attacks that infer who is in the table: no leaf counts anybody of the class of somebody who is not.
+
+For attacks that infer an input: whether somebody smokes follows from the class and the public columns.
+"""
 
 
 def truth_of(table: Table, secret: str) -> pd.Series[Any]:

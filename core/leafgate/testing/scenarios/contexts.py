@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from leafgate.api.context import ScoringContext
 from leafgate.api.metrics import Example
@@ -17,6 +18,7 @@ from leafgate.testing.scenarios import MEMBERS, SETTINGS, Instance, Scenario, un
 from leafgate.testing.scenarios.tables import OLDEST, written_out
 from leafgate.types.adversary import AdversaryKnowledge, limit_knowledge
 from leafgate.types.belief import (
+    AttributeBelief,
     Belief,
     CellBelief,
     GroupBelief,
@@ -149,6 +151,24 @@ def candidates_case(learned: Learned, change: Change = unchanged) -> ScoringCont
     return ScoringContext(world.table, world.table, world.release, known, belief, _membership=membership)
 
 
+def targets_case(learned: Learned, change: Change = unchanged) -> ScoringContext:
+    """Of who smokes: nothing beyond the other columns; half of it; or all, with proofs; planted leaks are seen."""
+    world = MEMBERS.world(change)
+    targets, membership = world.asked
+    asked = "smoker"
+    known = limit_knowledge(replace(world.known, targets=targets), frozenset({"targets"}))
+    truth = np.eye(len(targets[asked].secret.domain))[membership.secrets[asked]]
+    share = SHARE[learned] * membership.in_table[:, None]
+    even = np.full_like(truth, 1 / truth.shape[1])
+    proven = np.where(membership.in_table & (SHARE[learned] == 1), membership.secrets[asked], -1)
+
+    def planted(values: NDArray[np.int64], leaking: NDArray[np.bool_], repeat: int) -> NDArray[np.float64]:
+        return np.where(leaking[:, None], np.eye(truth.shape[1])[values], even)
+
+    belief = AttributeBelief(asked, share * truth + (1 - share) * even, certain=proven, planted=planted)
+    return ScoringContext(world.table, world.table, world.release, known, belief, _membership=membership)
+
+
 def mechanism_case(learned: Learned, change: Change = unchanged) -> ScoringContext:
     """Of a claim of epsilon: that runs show nothing against it; or that they refute it, by so much."""
     world = MECHANISM.world(change)
@@ -168,6 +188,7 @@ SHOWN_CASES = (
     CaseKind("hidden cells", cells_case, labels=False, belief=CellBelief),
     CaseKind("groups of people", groups_case, belief=GroupBelief),
     CaseKind("candidates", candidates_case, belief=MembershipBelief),
+    CaseKind("targets", targets_case, belief=AttributeBelief),
     CaseKind("a mechanism", mechanism_case, belief=MechanismBelief),
 )
 
@@ -202,10 +223,13 @@ def _moved(case: ScoringContext, origins: object) -> tuple[int, ...]:
 def edge_case_contexts() -> list[ScoringContext]:
     """Beliefs of groups only; nothing of baseline, population, test table, trees or whose the cells are; one person.
 
-    Of candidates nothing but scores; of a mechanism no claim, no attempt and no evidence.
+    Of candidates nothing but scores; of targets nothing but posteriors; of a mechanism no claim, no attempt and no
+    evidence.
     """
     whole, cells = people_case("everything"), cells_case("everything")
     candidates, mechanism = candidates_case("everything"), mechanism_case("everything")
+    targets = targets_case("everything")
+    assert isinstance(targets.belief, AttributeBelief)
     assert isinstance(candidates.belief, MembershipBelief)
     belief, other = whole.belief, cells.belief
     assert isinstance(belief, SecretBelief)
@@ -225,6 +249,7 @@ def edge_case_contexts() -> list[ScoringContext]:
         replace(cells, belief=replace(other, estimates=None, prior=None)),
         replace(cells, origins=None),
         replace(candidates, belief=MembershipBelief(candidates.belief.scores)),
+        replace(targets, belief=AttributeBelief("smoker", targets.belief.posterior)),
         replace(mechanism, belief=MechanismBelief(), release=replace(mechanism.release, guarantee={})),
         ScoringContext(lone, lone, whole.release, known, certain),
     ]

@@ -1,0 +1,284 @@
+"""The game of attribute inference: what the adversary knows of each target, and what the model answers about them.
+
+The adversary knows columns of a target, but not the secret. It asks the model about each target once for each value
+that the secret may have, by the policy's `access`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from leafgate.api import (
+    AdversaryKnowledge,
+    AttackModel,
+    AttributeBelief,
+    Belief,
+    InconclusiveError,
+    PredictionOracle,
+    Release,
+    Table,
+    Targets,
+    lazy,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from leafgate.api import Column, Schema
+else:
+    np, pd = lazy("numpy"), lazy("pandas")
+
+TABLES = 5
+"""A bin of a secret number is asked about by so many numbers, and cells that are not known by so many people's."""
+PLANTED_SCORE = 0.99
+"""The score of the own class at the planted value, where a leak is planted; at all other values it is one less this."""
+
+
+class InputAttack(AttackModel):
+    """What attacks on inputs of the model have in common: one belief for each secret input that they are to infer."""
+
+    secret: str | None = Field(
+        default=None,
+        description="The column to infer: one that is not public and that the model's trees test; each such column "
+        "when left out.",
+    )
+
+    needs = frozenset({"targets"})
+    access_levels = frozenset({"scores", "file"})
+    parts = frozenset({"trees"})
+    threat_model = (
+        "The adversary believes of each target that this person is in the table, knows all columns but the secret (or "
+        "those that the policy says, and the class where it says so), all columns of some other people, and has the "
+        "release file or its answers."
+    )
+
+    def infer(self, source: Release | PredictionOracle, known: AdversaryKnowledge) -> list[Belief]:
+        return [self.conclude(source, known, targets) for targets in chosen_secrets(known, self.secret)]
+
+    @abstractmethod
+    def conclude(
+        self, source: Release | PredictionOracle, known: AdversaryKnowledge, targets: Targets
+    ) -> AttributeBelief:
+        """What the attack believes of one secret."""
+
+
+def chosen_secrets(known: AdversaryKnowledge, secret: str | None) -> list[Targets]:
+    """The targets of the secret that the policy names, or of each secret input.
+
+    Raises:
+        InconclusiveError: there is no such column, or it has neither values nor bins.
+    """
+    inputs = known.targets
+    if not inputs:
+        raise InconclusiveError(
+            "the model's trees test no column that is not public, so there is no input to infer",
+            remedy="leave this attack out, or give a column the role `private` or `sensitive`",
+        )
+    if secret is not None and secret not in inputs:
+        is_class = secret in known.schema and "class" in known.schema[secret].roles
+        reason = "it is the class, which attacks on secrets infer" if is_class else "the trees do not test it"
+        raise InconclusiveError(
+            f"{secret!r} is no input to infer: {reason}, or it is public",
+            remedy=f"name one of {', '.join(map(repr, inputs))}",
+        )
+    chosen = [each for name, each in inputs.items() if secret in {None, name}]
+    for targets in chosen:
+        if not targets.secret.countable:
+            name = targets.secret.name
+            raise InconclusiveError(
+                f"the column {name!r} is a number without bins, so its values cannot be listed",
+                remedy=f"give data.columns.{name} `bins`, or name another column in `secret`",
+            )
+    return chosen
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a model answers about people for each value that the secret may have.
+
+    Attributes:
+        scores: shape (n_people, n_values, n_classes), from 0 to 1: the score of each class if the secret had this
+            value. They sum to 1 over the classes; where the model has no score, all are 0. Labels are scores of 1.
+        own: shape (n_people,), the position of each person's class; n_classes where the adversary does not know it.
+    """
+
+    scores: NDArray[np.float64]
+    own: NDArray[np.int64]
+
+    @property
+    def of_own_class(self) -> NDArray[np.float64]:
+        """The score of each person's own class at each value: shape (n_people, n_values); 0 where it is not known."""
+        padded = np.pad(self.scores, ((0, 0), (0, 0), (0, 1)))
+        result: NDArray[np.float64] = padded[np.arange(len(self.own)), :, self.own]
+        return result
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """The position of the class with the highest score: shape (n_people, n_values); -1 where there is none."""
+        return np.where(self.scores.any(axis=2), self.scores.argmax(axis=2), -1)
+
+
+def own_classes(people: Table, schema: Schema) -> NDArray[np.int64]:
+    """The position of each person's class in its domain; the number of classes where it is missing or not known.
+
+    Args:
+        people: with the class among the columns or without it.
+        schema: of the policy's table.
+    """
+    classes = len(schema.classes)
+    if schema.target.name not in people.schema:
+        return np.full(len(people), classes, dtype=np.int64)
+    return np.minimum(people.codes(schema.target.name), classes)
+
+
+def class_is_known(targets: Targets, schema: Schema) -> bool:
+    """Whether the adversary knows the class of the targets."""
+    return schema.target.name in targets.groups[0].schema
+
+
+def require_class(targets: Targets, schema: Schema) -> None:
+    """Raise InconclusiveError where the adversary does not know the class of the targets."""
+    if not class_is_known(targets, schema):
+        raise InconclusiveError(
+            "the attack compares what the model answers with each person's class, and that is not known",
+            remedy="grant it by `knows: {class: true}`",
+        )
+
+
+def answers_by_value(source: Release | PredictionOracle, targets: Targets, schema: Schema, seed: int) -> Answers:
+    """What the model answers about each target, of the first group and then of the second, at each value.
+
+    Cells that the adversary does not know besides the secret are those of auxiliary people; answers are averaged. So
+    are they over several numbers of a bin.
+
+    Args:
+        source: the release, or an oracle that answers about it.
+        targets: the people, and the column to infer.
+        schema: every column that the model may ask for.
+        seed: of the random numbers that choose auxiliary people, from 0.
+    """
+    parts = [_answers(source, group, targets, schema, seed) for group in targets.groups]
+    return Answers(np.concatenate([part.scores for part in parts]), np.concatenate([part.own for part in parts]))
+
+
+def auxiliary_answers(source: Release | PredictionOracle, targets: Targets, schema: Schema, seed: int) -> Answers:
+    """The same about the auxiliary people, of whom the class is known. The arguments are as of `answers_by_value`."""
+    names = [column.name for column in targets.groups[0].schema.columns]
+    known = Table(targets.groups[0].schema, targets.auxiliary.frame.loc[:, names], targets.auxiliary.weight)
+    answered = _answers(source, known, targets, schema, seed)
+    return Answers(answered.scores, own_classes(targets.auxiliary, schema))
+
+
+def _answers(source: Release | PredictionOracle, people: Table, targets: Targets, schema: Schema, seed: int) -> Answers:
+    values = range(len(targets.secret.domain))
+    by_value = []
+    for value in values:
+        completed = [_scores_of(source, table) for table in completions(people, targets, schema, value, seed)]
+        by_value.append(np.mean(completed, axis=0))
+    return Answers(np.stack(by_value, axis=1), own_classes(people, schema))
+
+
+def completions(people: Table, targets: Targets, schema: Schema, value: int, seed: int) -> Iterator[Table]:
+    """Tables of the same people with all columns of the schema, in which the secret has one value.
+
+    There is one, unless the secret is a number (one table for each of some numbers in the bin) or the adversary does
+    not know other columns (one for each of some auxiliary people whose cells stand in for them).
+
+    Args:
+        people: some targets, or auxiliary people, with the columns that are known of targets.
+        targets: the column to infer, and the auxiliary people.
+        schema: the columns of the tables.
+        value: the position of the secret's value in its domain.
+        seed: of the random numbers that choose auxiliary people, from 0.
+    """
+    class_name = schema.target.name
+    apart = {class_name, targets.secret.name}
+    hidden = [column.name for column in schema.columns if column.name not in people.schema and column.name not in apart]
+    rng = np.random.default_rng([seed, 5])
+    donors = targets.auxiliary.frame
+    for cell in _cells_for(targets, value, repeated=bool(hidden)):
+        chosen = rng.integers(len(donors), size=len(people))
+        cells = {}
+        for column in schema.columns:
+            if column.name == targets.secret.name:
+                cells[column.name] = _constant(column, cell, len(people))
+            elif column.name in people.schema:
+                cells[column.name] = people.frame[column.name].reset_index(drop=True)
+            elif column.name == class_name:
+                cells[column.name] = _constant(column, None, len(people))
+            else:
+                cells[column.name] = donors[column.name].iloc[chosen].reset_index(drop=True)
+        yield Table(schema, pd.DataFrame(cells), np.ones(len(people), dtype=np.int64))
+
+
+def _cells_for(targets: Targets, value: int, *, repeated: bool) -> list[str | float | None]:
+    """The cells of the secret by which the model is asked about one value.
+
+    Of a bin they are quantiles of the auxiliary people's numbers in it, or its middle where there is none.
+    """
+    column = targets.secret
+    if column.bins is None:
+        return [column.domain[value]] * (TABLES if repeated else 1)
+    numbers = targets.auxiliary.numbers(column.name)[targets.auxiliary.codes(column.name) == value]
+    if not len(numbers):
+        numbers = np.array([(column.bins[value] + column.bins[value + 1]) / 2])
+    return [float(each) for each in np.quantile(numbers, (np.arange(TABLES) + 0.5) / TABLES, method="nearest")]
+
+
+def _constant(column: Column, cell: str | float | None, rows: int) -> pd.Series:
+    """A column with the same cell in each row, as a Table holds it; None for a missing one."""
+    if column.values is None:
+        return pd.Series(np.full(rows, np.nan if cell is None else cell, dtype=np.float64))
+    code = -1 if cell is None else column.values.index(str(cell))
+    return pd.Series(pd.Categorical.from_codes(np.full(rows, code), categories=pd.Index(column.values)))
+
+
+def _scores_of(source: Release | PredictionOracle, people: Table) -> NDArray[np.float64]:
+    """The score of each class for each row; 1 for the label where there are labels alone, all 0 where there is none."""
+    from leafgate.algorithms.prediction import class_scores, predict
+
+    scores: NDArray[np.float64]
+    if isinstance(source, PredictionOracle):
+        if source.access == "labels":
+            return _one_hot(source.labels(people.frame).cat.codes.to_numpy(), len(source.classes))
+        scores = source.scores(people.frame).to_numpy(dtype=np.float64)
+    else:
+        try:
+            scores = class_scores(source, people)
+        except InconclusiveError:
+            return _one_hot(predict(source, people), len(source.classes))
+    return np.asarray(np.nan_to_num(scores), dtype=np.float64)
+
+
+def _one_hot(labels: NDArray[np.integer[Any]], classes: int) -> NDArray[np.float64]:
+    return np.where(labels[:, None] == np.arange(classes), 1.0, 0.0)
+
+
+def planted_answers(answers: Answers, values: NDArray[np.int64], leaking: NDArray[np.bool_], seed: int) -> Answers:
+    """Answers that depend on the secret of those who leak, and on nobody else's.
+
+    The own class of somebody who leaks has the score PLANTED_SCORE at the planted value, and one less that at all
+    others; the rest goes to the other classes alike. Of everybody else the model answers at every value what it answers
+    at one of them, chosen at random.
+
+    Args:
+        answers: of the audited model; where a class is not known, or there is but one, nothing can be planted.
+        values: shape (n_people,), the position of the value that is planted.
+        leaking: shape (n_people,), who leaks.
+        seed: of the random numbers, from 0.
+    """
+    n, n_values, classes = answers.scores.shape
+    rng = np.random.default_rng([seed, 6])
+    scores = np.repeat(answers.scores[np.arange(n), rng.integers(n_values, size=n)][:, None], n_values, axis=1)
+    who = np.flatnonzero(leaking & (answers.own < classes) & (classes > 1))
+    own_score = np.where(np.arange(n_values) == values[who, None], PLANTED_SCORE, 1 - PLANTED_SCORE)
+    scores[who] = ((1 - own_score) / max(1, classes - 1))[:, :, None]
+    scores[who, :, answers.own[who]] = own_score
+    return Answers(scores, answers.own)

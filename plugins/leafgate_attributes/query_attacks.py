@@ -1,0 +1,492 @@
+"""Attacks that ask the model about a target once for each value of the secret: csmia, lomia and likelihood.
+
+`csmia` and `lomia` decide by the labels that the model answers, and need to know nothing of other people's secrets.
+`likelihood` starts from the imputation and multiplies it by what the model answers, as far as that is worth something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from leafgate.api import (
+    AdversaryKnowledge,
+    AttributeBelief,
+    InconclusiveError,
+    PositiveInt,
+    PredictionOracle,
+    Release,
+    Schema,
+    Table,
+    Targets,
+    lazy,
+)
+from leafgate_attributes.game import (
+    Answers,
+    InputAttack,
+    answers_by_value,
+    auxiliary_answers,
+    completions,
+    own_classes,
+    planted_answers,
+    require_class,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    Planted = Callable[[NDArray[Any], NDArray[Any], int], NDArray[Any]]
+else:
+    np, pd = lazy("numpy"), lazy("pandas")
+
+DECIMALS = 12
+"""Confidences that are equal to so many decimals are equal: means over trees are rounded in different ways."""
+TIED_STRENGTH = 1e-3
+"""What csmia adds to the probability of a value that it chooses at random among equal ones, as a share of what it can
+add."""
+OWN_DECISION = 2 / 3
+"""Lomia's probability of the value of somebody of case 1; the rest is what its classifier believes."""
+SMALLEST_SCORE = 1e-3
+"""The likelihood attack counts scores of the own class below this as this: a score of 0 is no proof."""
+SMALLEST_PROBABILITY = 1e-12
+"""The likelihood attack counts imputed probabilities below this as this."""
+BAND_EDGES = (0.1, 0.5, 1.0, 2.0, 4.0)
+"""Where the bands of the likelihood attack begin, by how far a person's log scores differ over the values."""
+PRIOR_PRECISION = 1.0
+"""The precision of the prior of an exponent, around 1: as much as about one person of the last band tells."""
+BISECTIONS = 50
+"""The number of halvings that find an exponent, far below the error of any number of people."""
+MEMBERS_PER_MODEL = 2
+"""The auxiliary people are divided into so many parts, of which each trains a model where `calibration: members`."""
+CSMIA_STREAM = 11
+"""The stream of random numbers, among those that the audit's seed allows, that breaks ties of csmia."""
+LOMIA_STREAM = 12
+"""The stream of lomia's classifier."""
+LIKELIHOOD_STREAM = 13
+"""The stream of the models that the likelihood attack trains."""
+
+
+class QueryAttack(InputAttack):
+    """What the attacks on answers have in common: they compare answers with the class, which must be known."""
+
+    models = frozenset({"trees", "naive_bayes"})
+
+
+class Csmia(QueryAttack):
+    """Infer the value with which the model gives the person's class, by its confidence where several do or none."""
+
+    use: Literal["csmia"] = "csmia"
+
+    formula = (
+        "value = the one with which the label is the person's class; of several the one with the highest confidence; "
+        "if there is none, the one with the lowest confidence"
+    )
+    source = "Mehnaz and others, USENIX Security 2022, arXiv:2201.09370, section 4.1"
+
+    def conclude(
+        self, source: Release | PredictionOracle, known: AdversaryKnowledge, targets: Targets
+    ) -> AttributeBelief:
+        require_class(targets, known.schema)
+        answers = answers_by_value(source, targets, known.schema, known.seed)
+        decisions = csmia_decisions(answers, coins(known.seed, CSMIA_STREAM))
+
+        def planted(values: NDArray[Any], leaking: NDArray[Any], repetition: int) -> NDArray[Any]:
+            made = planted_answers(answers, values, leaking, planted_seed(known.seed, repetition))
+            return csmia_posterior(csmia_decisions(made, coins(known.seed, CSMIA_STREAM, repetition)), answers)
+
+        return AttributeBelief(
+            targets.secret.name,
+            csmia_posterior(decisions, answers),
+            planted=planted,
+            evidence={"cases": cases_counted(decisions.case)},
+        )
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """What the confidence-score-based attack decides about each person.
+
+    Attributes:
+        case: shape (n,), 1 where one value gives the person's class, 2 where several do, 3 where none does.
+        value: shape (n,), the position of the value that is inferred.
+        lead: shape (n,), from 0 to 1, by how much the deciding confidence is ahead of that of the next value; 0 where
+            values are tied, so that the decision was a random one.
+    """
+
+    case: NDArray[np.int64]
+    value: NDArray[np.int64]
+    lead: NDArray[np.float64]
+
+
+def csmia_decisions(answers: Answers, rng: np.random.Generator) -> Decisions:
+    """The value that the confidence-score-based attack infers for each person.
+
+    Args:
+        answers: about n people, of V values and C classes. A value with which the model answers nothing gives no class;
+            somebody whose class is not known, or to whom the model answers nothing, is of case 3.
+        rng: breaks ties.
+
+    Returns:
+        The case, the value and its lead for each person. In case 1 the lead is that of the own class's score, which may
+        be 0 with more than two classes.
+
+    Source: Mehnaz, Dibbo, De Viti, Kabir, Brandenburg, Mangard, Li, Bertino, Backes, De Cristofaro, Fritz, USENIX
+        Security 2022, arXiv:2201.09370, section 4.1. The confidence is that of the predicted label, and ties are broken
+        at random, as in the authors' code.
+    """
+    scores = np.round(answers.scores, DECIMALS)
+    labels = answers.labels
+    answered = labels >= 0
+    right = answered & (labels == answers.own[:, None])
+    case = np.where(right.sum(axis=1) == 1, 1, np.where(right.any(axis=1), 2, 3))
+    confidence = scores.max(axis=2)
+    wrong = np.where(answered | ~answered.any(axis=1, keepdims=True), -confidence, -np.inf)
+    deciding = np.where((case == 3)[:, None], wrong, np.where(right, confidence, -np.inf))
+    best = deciding.max(axis=1)
+    tied = deciding == best[:, None]
+    value = np.where(tied, rng.random(tied.shape), -1.0).argmax(axis=1)
+    own_scores = np.round(answers.of_own_class, DECIMALS)
+    ranked = np.where((case == 1)[:, None], own_scores, deciding)
+    chosen = np.zeros_like(right)
+    chosen[np.arange(len(value)), value] = True
+    ahead = np.where(chosen, -np.inf, ranked).max(axis=1, initial=-np.inf)
+    lead = np.clip(ranked[chosen] - np.where(np.isinf(ahead), ranked[chosen] - 1, ahead), 0, 1)
+    return Decisions(case, value, lead)
+
+
+def csmia_posterior(decisions: Decisions, answers: Answers) -> NDArray[np.float64]:
+    """A posterior in which the inferred value is the most probable one.
+
+    Its probability orders people by the case, case 1 first, and within a case by the lead of the deciding confidence;
+    people whose value was chosen at random among equal ones come last. The rest is divided alike.
+
+    Returns:
+        Shape (n, V); rows sum to 1.
+
+    Departure: the paper infers a value and states no probability. The order is of use for PPV at k; the numbers are
+        not calibrated.
+    """
+    n_values = answers.scores.shape[1]
+    random = (decisions.lead == 0) & (decisions.case > 1)
+    strength = np.where(random, TIED_STRENGTH, (3 - decisions.case + decisions.lead) / 3)
+    mass = 1 / n_values + (1 - 1 / n_values) * strength
+    posterior = np.repeat(((1 - mass) / max(1, n_values - 1))[:, None], n_values, axis=1)
+    posterior[np.arange(len(mass)), decisions.value] = mass
+    return posterior
+
+
+def cases_counted(case: NDArray[np.int64]) -> dict[str, int]:
+    """How many targets are of each of the three cases."""
+    return {str(number): int((case == number).sum()) for number in (1, 2, 3)}
+
+
+class Lomia(QueryAttack):
+    """Infer the one value with which the label is right; a classifier learns from these people about all others."""
+
+    use: Literal["lomia"] = "lomia"
+    trees: PositiveInt = Field(10, description="How many trees the random forest has that learns from case 1.")
+    everybody: bool = Field(
+        default=False,
+        description="Whether the classifier is asked about everybody, as the authors' code does; otherwise people of "
+        "case 1 keep the value that the labels give.",
+    )
+
+    access_levels = frozenset({"labels", "scores", "file"})
+    formula = (
+        "value = the one with which the label is the person's class; if there is no such value or several, what a "
+        "random forest predicts that learned those values from the known columns"
+    )
+    source = "Mehnaz and others, USENIX Security 2022, arXiv:2201.09370, section 4.2"
+
+    def conclude(
+        self, source: Release | PredictionOracle, known: AdversaryKnowledge, targets: Targets
+    ) -> AttributeBelief:
+        require_class(targets, known.schema)
+        require_sklearn("lomia")
+        answers = answers_by_value(source, targets, known.schema, known.seed)
+        columns = np.concatenate([known_cells(group) for group in targets.groups])
+        shares = value_shares(targets)
+
+        def posterior(about: Answers, repetition: int) -> NDArray[np.float64]:
+            rng = coins(known.seed, LOMIA_STREAM, repetition)
+            decided = lomia_decisions(about)
+            return lomia_posterior(decided, columns, shares, rng, trees=self.trees, everybody=self.everybody)
+
+        def planted(values: NDArray[Any], leaking: NDArray[Any], repetition: int) -> NDArray[Any]:
+            made = planted_answers(answers, values, leaking, planted_seed(known.seed, repetition))
+            return posterior(made, 1 + repetition)
+
+        decided = lomia_decisions(answers)
+        return AttributeBelief(
+            targets.secret.name,
+            posterior(answers, 0),
+            planted=planted,
+            evidence={"decided_by_labels": int((decided >= 0).sum())},
+        )
+
+
+def lomia_decisions(answers: Answers) -> NDArray[np.int64]:
+    """The one value with which the label is the person's class, shape (n,); -1 where there is none, or several.
+
+    Source: Mehnaz and others, USENIX Security 2022, arXiv:2201.09370, section 4.2: case 1.
+    """
+    right = (answers.labels == answers.own[:, None]) & (answers.labels >= 0)
+    return np.where(right.sum(axis=1) == 1, right.argmax(axis=1), -1)
+
+
+def lomia_posterior(
+    decided: NDArray[np.int64],
+    columns: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    rng: np.random.Generator,
+    *,
+    trees: int = 10,
+    everybody: bool = False,
+) -> NDArray[np.float64]:
+    """What the label-only attack believes of each person.
+
+    Args:
+        decided: shape (n,), the value that the labels give, -1 where they give none: `lomia_decisions`.
+        columns: shape (n, k), the known columns, the class among them, as numbers; NaN where missing.
+        shares: shape (V,), the shares of the values among other people, which are believed of everybody where the
+            labels decide about nobody.
+        rng: of the random forest.
+        trees: of the random forest.
+        everybody: whether the forest is asked about people of case 1, too.
+
+    Returns:
+        Shape (n, V), rows sum to 1: what the forest believes; for people of case 1, unless `everybody`, a third of
+        that and two thirds for their value.
+
+    Source: Mehnaz and others, USENIX Security 2022, arXiv:2201.09370, section 4.2. The authors' code trains an ensemble
+        of decision trees at BigML.
+    Departure: people of case 1 keep the value that the labels give unless `everybody`, where the authors' code asks the
+        ensemble about all people. Where the labels decide about nobody the paper has no attack.
+    """
+    case_1 = decided >= 0
+    if not case_1.any():
+        return np.repeat(shares[None], len(decided), axis=0)
+    from sklearn.ensemble import RandomForestClassifier
+    from threadpoolctl import threadpool_limits
+
+    forest = RandomForestClassifier(n_estimators=trees, random_state=int(rng.integers(2**31)))
+    with threadpool_limits(1):
+        forest.fit(columns[case_1], decided[case_1])
+        believed = np.zeros((len(decided), len(shares)))
+        believed[:, forest.classes_] = forest.predict_proba(columns)
+    if everybody:
+        return believed
+    kept = case_1[:, None] & (decided[:, None] == np.arange(len(shares)))
+    return np.where(case_1[:, None], OWN_DECISION * kept + (1 - OWN_DECISION) * believed, believed)
+
+
+class Likelihood(QueryAttack):
+    """Multiply the imputation's posterior by a power of the model's score of the person's class at each value."""
+
+    use: Literal["likelihood"] = "likelihood"
+    calibration: Literal["others", "members"] = Field(
+        "others",
+        description="What the power is fitted on. others: what the model answers about the auxiliary people, who are "
+        "not in the table; the attack is then no worse than imputation on people outside. members: what models of the "
+        "same kind answer about those auxiliary people on whom they were trained; the attack then trusts the model as "
+        "far as is right for people of the table, and is worse than imputation on others.",
+    )
+
+    needs = frozenset({"targets", "mechanism"})
+    access_levels = frozenset({"labels", "scores", "file"})
+    formula = (
+        "posterior(v) is proportional to imputation(v) * max(p(class | columns, v), 0.001)^b; b, from 0 to 1, depends "
+        "on how much the answers differ over the values, and is the lower end of what auxiliary people show"
+    )
+    source = (
+        "Bayes' rule from the imputation of Jayaraman and Evans, CCS 2022, arXiv:2209.01292; the exponents are "
+        "leafgate's own"
+    )
+
+    def conclude(
+        self, source: Release | PredictionOracle, known: AdversaryKnowledge, targets: Targets
+    ) -> AttributeBelief:
+        from leafgate_attributes.imputation import impute
+
+        require_class(targets, known.schema)
+        imputed = impute(targets, known.seed)
+        answers = answers_by_value(source, targets, known.schema, known.seed)
+        if self.calibration == "members":
+            calibrating = member_answers(known, targets)
+        else:
+            calibrating = auxiliary_answers(source, targets, known.schema, known.seed)
+        truth = targets.auxiliary.codes(targets.secret.name)
+        exponents = fit_exponents(imputed.auxiliary, log_scores(calibrating), truth)
+
+        def planted(values: NDArray[Any], leaking: NDArray[Any], repetition: int) -> NDArray[Any]:
+            made = planted_answers(answers, values, leaking, planted_seed(known.seed, repetition))
+            return likelihood_posterior(imputed.posterior, log_scores(made), exponents)
+
+        return AttributeBelief(
+            targets.secret.name,
+            likelihood_posterior(imputed.posterior, log_scores(answers), exponents),
+            planted=planted,
+            evidence={"calibration": self.calibration, "exponents": np.round(exponents, 3).tolist()},
+        )
+
+
+def log_scores(answers: Answers) -> NDArray[np.float64]:
+    """The logarithm of the score of each person's own class at each value, at least that of 0.001: shape (n, V).
+
+    It is 0 for somebody whose class is missing, and where the model has no answer at any value.
+    """
+    own = answers.of_own_class
+    silent = (answers.own >= answers.scores.shape[2]) | ~answers.scores.any(axis=(1, 2))
+    return np.where(silent[:, None], 0.0, np.log(np.clip(own, SMALLEST_SCORE, 1)))
+
+
+def bands(logs: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The band of each person by how far the log scores differ over the values: shape (n,), from 0 to 5."""
+    spread = logs.max(axis=1) - logs.min(axis=1)
+    return np.asarray(np.searchsorted(np.array(BAND_EDGES), spread, side="right"), dtype=np.int64)
+
+
+def likelihood_posterior(
+    imputed: NDArray[np.float64], logs: NDArray[np.float64], exponents: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The imputed posterior, multiplied by the scores to the power of the exponent of the person's band.
+
+    Args:
+        imputed: shape (n, V), rows sum to 1.
+        logs: shape (n, V), logarithms of the scores of the own class: `log_scores`.
+        exponents: shape (6,), from 0 to 1, one for each band: `fit_exponents`.
+
+    Returns:
+        Shape (n, V), rows sum to 1. Where the scores are the same at all values it is `imputed`.
+    """
+    band = bands(logs)
+    relative = exponents[band][:, None] * (logs - logs.max(axis=1, keepdims=True))
+    posterior = np.maximum(imputed, SMALLEST_PROBABILITY) * np.exp(relative)
+    same = ~(logs != logs[:, :1]).any(axis=1) | (exponents[band] == 0)
+    return np.where(same[:, None], imputed, posterior / posterior.sum(axis=1, keepdims=True))
+
+
+def fit_exponents(
+    imputed: NDArray[np.float64], logs: NDArray[np.float64], truth: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """How far a model's scores can be trusted on top of the imputation, by bands of how much they differ.
+
+    In each band the exponent b maximises the likelihood of the true values under imputed(v) * score(v)^b, with a normal
+    prior of precision 1 around 1, which is Bayes' rule; from that one standard error is subtracted. A band in which
+    nobody is keeps 1. So what the model says that people who are known do not bear out changes nothing, and what it
+    says as it never does of them is believed.
+
+    Args:
+        imputed: shape (n, V), each person's posterior, learned from others.
+        logs: shape (n, V), `log_scores` of the answers about them.
+        truth: shape (n,), the position of each one's true value.
+
+    Returns:
+        Shape (6,), from 0 to 1.
+
+    Departure: a power of the likelihood, rather than weights of all terms: imputation has learned from the class
+        already, so that b = 1 would count it twice; and with b = 0 the posterior is the imputation itself, so that no
+        gain comes from calibrating the imputation anew.
+    """
+    base = np.log(np.maximum(imputed, SMALLEST_PROBABILITY))
+    band = bands(logs)
+    exponents = np.ones(len(BAND_EDGES) + 1)
+    for number in np.unique(band):
+        here = band == number
+        exponents[number] = _lower_exponent(base[here], logs[here], truth[here])
+    return exponents
+
+
+def _lower_exponent(base: NDArray[np.float64], logs: NDArray[np.float64], truth: NDArray[np.int64]) -> float:
+    """The exponent of one band, from 0 to 1: the posterior mode less a standard error, by bisection of the slope."""
+    of_truth = logs[np.arange(len(truth)), truth].sum()
+
+    def moments(b: float) -> tuple[float, float]:
+        weights = np.exp(base + b * logs - (base + b * logs).max(axis=1, keepdims=True))
+        weights /= weights.sum(axis=1, keepdims=True)
+        mean = (weights * logs).sum(axis=1)
+        return float(mean.sum()), float((weights * (logs - mean[:, None]) ** 2).sum())
+
+    low, high = 0.0, 1.0
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        if moments(middle)[0] - of_truth + PRIOR_PRECISION * (middle - 1) > 0:
+            high = middle
+        else:
+            low = middle
+    information = moments(low)[1]
+    return max(0.0, high - float(np.sqrt(information)) / (information + PRIOR_PRECISION))
+
+
+def member_answers(known: AdversaryKnowledge, targets: Targets) -> Answers:
+    """What models of the same kind answer about the auxiliary people on whom they were trained.
+
+    The people are divided into two halves, of which each trains a model.
+
+    Raises:
+        InconclusiveError: nobody knows how to train a model of the same kind.
+    """
+    if known.retrain is None:
+        raise InconclusiveError(
+            "calibration on members needs to train models of the same kind, and how that is done is not known",
+            remedy="choose `calibration: others`, or name the estimator in `build: {trained_by: ...}`",
+        )
+    auxiliary, schema, n_values = targets.auxiliary, known.schema, len(targets.secret.domain)
+    rng = coins(known.seed, LIKELIHOOD_STREAM)
+    scores = np.zeros((len(auxiliary), n_values, len(schema.classes)))
+    for part in np.array_split(rng.permutation(len(auxiliary)), MEMBERS_PER_MODEL):
+        if not len(part):
+            continue
+        people = _known_of(auxiliary, targets, part)
+        asked = [list(completions(people, targets, schema, value, known.seed)) for value in range(n_values)]
+        frame = pd.concat([table.frame for tables in asked for table in tables], ignore_index=True)
+        query = Table(schema, frame, np.ones(len(frame), dtype=np.int64))
+        answered = np.nan_to_num(known.retrain(auxiliary.people_at(part), query, int(rng.integers(2**31))))
+        scores[part] = answered.reshape(n_values, len(asked[0]), len(part), -1).mean(axis=1).transpose(1, 0, 2)
+    return Answers(scores, own_classes(auxiliary, schema))
+
+
+def _known_of(people: Table, targets: Targets, rows: NDArray[np.int64]) -> Table:
+    """People at these positions with the columns that the adversary knows of targets."""
+    schema: Schema = targets.groups[0].schema
+    frame = people.frame.loc[:, [column.name for column in schema.columns]].iloc[rows].reset_index(drop=True)
+    return Table(schema, frame, np.ones(len(rows), dtype=np.int64))
+
+
+def known_cells(people: Table) -> NDArray[np.float64]:
+    """All columns of a table as numbers, categories by their positions: shape (n, k), NaN where a number is missing."""
+    cells = [
+        people.numbers(column.name) if column.values is None else people.codes(column.name).astype(np.float64)
+        for column in people.schema.columns
+    ]
+    return np.column_stack(cells)
+
+
+def value_shares(targets: Targets) -> NDArray[np.float64]:
+    """The shares of the secret's values among the auxiliary people and one more of each value: shape (V,), above 0."""
+    counts = np.bincount(targets.auxiliary.codes(targets.secret.name), minlength=len(targets.secret.domain)) + 1.0
+    return np.asarray(counts / counts.sum())
+
+
+def coins(seed: int, stream: int, repetition: int = 0) -> np.random.Generator:
+    """Random numbers of one attack, and of one repetition of it, that follow from the audit's seed."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stream, repetition)))
+
+
+def planted_seed(seed: int, repetition: int) -> int:
+    """The seed of what is planted in a repetition, which is the same for all attacks."""
+    return int(np.random.SeedSequence([seed, repetition]).generate_state(1)[0])
+
+
+def require_sklearn(attack: str) -> None:
+    """Raise InconclusiveError where scikit-learn is not installed."""
+    if find_spec("sklearn") is None:
+        raise InconclusiveError(
+            f"{attack} needs scikit-learn, which is not installed", remedy='pip install "leafgate[sklearn]"'
+        )
