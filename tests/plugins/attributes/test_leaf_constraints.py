@@ -24,16 +24,16 @@ from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import read_foreign
 from leafgate.types.adversary import AdversaryKnowledge, Targets
 from leafgate.types.belief import AttributeBelief
-from leafgate.types.release import Level, Publish, Release
+from leafgate.types.release import BuildResult, Level, Publish, Release
 from leafgate.types.schema import Column, Schema, bin_of
 from leafgate.types.table import Table
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit, columns_asked
+from leafgate_attributes.counting import occurring_bins
 from leafgate_attributes.imputation import impute
 from leafgate_attributes.leaf_constraints import (
     LeafConstraints,
     bootstrap_ratios,
     excluding_by_value,
-    occurring_bins,
     possible_values,
     reachable_leaves,
     restricted,
@@ -176,7 +176,7 @@ def small_world(seed: int, people: int = 6) -> tuple[Table, Table, Schema]:
 def tree_of(table: Table, seed: int) -> Release:
     """An unprotected tree of the table."""
     builder = [Id3(), Id3(min_leaf=2, measure="gini"), C45(prune=False, average_gain=False)][seed // 3 % 3]
-    return builder.build(table, np.random.default_rng(0))
+    return BuildResult.of(builder.build(table, np.random.default_rng(0))).release
 
 
 def leaf_counts(tree: Node, people: Sequence[Person], target: str) -> Counter[tuple[Any, Cell]]:
@@ -185,7 +185,7 @@ def leaf_counts(tree: Node, people: Sequence[Person], target: str) -> Counter[tu
 
 
 def literal_joint(release: Release, inside: Table, targets: Targets) -> NDArray[np.bool_]:
-    """The values of each person in every completion of all people with which the trees have the counts that they have."""
+    """The values of each person in every completion of all people that gives the trees their counts."""
     target, secret = inside.schema.target.name, targets.secret
     wanted = [leaf_counts(tree, persons(everybody(inside).frame), target) for tree in release.trees]
     people = persons(targets.groups[0].frame)
@@ -196,7 +196,9 @@ def literal_joint(release: Release, inside: Table, targets: Targets) -> NDArray[
         completed = [
             {**person, secret.name: value, target: y} for person, (value, y) in zip(people, chosen, strict=True)
         ]
-        if all(leaf_counts(tree, completed, target) == counts for tree, counts in zip(release.trees, wanted)):
+        if all(
+            leaf_counts(tree, completed, target) == counts for tree, counts in zip(release.trees, wanted, strict=True)
+        ):
             for i, (value, _) in enumerate(chosen):
                 result[i, secret.domain.index(value)] = True
     return result
@@ -269,7 +271,7 @@ def test_several_trees_never_exclude_the_true_value_and_exclude_more_than_each_o
         release = Release({"use": "many"}, schema, tuple(grown), combine="vote")
         targets = targets_of(inside, outside, "s", class_known=bool(seed % 4))
         n, true = inside.people, everybody(inside).codes("s")
-        by_leaves, by_counts = possible_values(release, schema, targets)
+        by_counts = possible_values(release, schema, targets)[1]
         assert by_counts[np.arange(n), true].all()
         alone = [possible_values(replace(release, trees=(tree,)), schema, targets)[1] for tree in grown]
         assert all((by_counts[:n] <= each[:n]).all() for each in alone)
@@ -301,7 +303,7 @@ def test_the_attack_is_certain_of_the_true_value_and_keeps_to_values_that_remain
         assert belief.certain is not None
         sure = belief.certain[:n] >= 0
         assert (belief.certain[:n] == true)[sure].all()
-        contradicted = ~possible.any(axis=1)
+        contradicted = np.asarray(~possible.any(axis=1))
         assert not contradicted[:n].any()
         assert (belief.certain[contradicted] == -1).all()
         assert (belief.posterior[~contradicted][~possible[~contradicted]] == 0).all()
