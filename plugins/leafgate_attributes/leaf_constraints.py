@@ -273,32 +273,28 @@ def reachable_leaves(tree: Node, people: Table, schema: Schema, secret: Column) 
     Raises:
         InconclusiveError: there are more than MAX_REACHED combinations.
     """
-    n_values = len(secret.domain)
     tree_leaves: list[Leaf] = []
-    parts: list[tuple[NDArray[np.int32], NDArray[np.int32], int]] = []
+    rows_of: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
+    values_of: list[NDArray[np.bool_]] = [np.zeros(len(secret.domain), dtype=bool)]
+    places = [0]
     listed = 0
     for leaf, rows, values in _regions(tree, people, schema, secret):
-        place = -1
-        if leaf is not None:
-            place = len(tree_leaves)
-            tree_leaves.append(leaf)
-        listed += len(rows) * int(values.sum())
+        rows_of.append(rows)
+        values_of.append(values)
+        places.append(-1 if leaf is None else len(tree_leaves))
+        tree_leaves += () if leaf is None else (leaf,)
+        listed += len(rows) * len(values)
         if listed > MAX_REACHED:
             raise InconclusiveError(
                 f"people can reach the leaves of one tree in more than {MAX_REACHED:,} ways",
                 remedy="state fewer people in `knows: {candidates: ...}`, or that the adversary knows more columns",
             )
-        if len(rows) and values.any():
-            parts.append((rows.astype(np.int32), np.flatnonzero(values).astype(np.int32), place))
-    if not parts:
-        empty = np.zeros(0, dtype=np.int32)
-        return Reached(empty, empty, empty, tuple(tree_leaves))
-    person = np.concatenate([np.repeat(rows, len(values)) for rows, values, _ in parts])
-    value = np.concatenate([np.tile(values, len(rows)) for rows, values, _ in parts])
-    sizes = [len(rows) * len(values) for rows, values, _ in parts]
-    leaf_of = np.repeat(np.array([place for _, _, place in parts], dtype=np.int32), sizes)
-    reached = Reached(person, value, leaf_of, tuple(tree_leaves))
-    return _without_repetitions(reached, n_values) if any(place < 0 for _, _, place in parts) else reached
+    person = np.concatenate(rows_of).astype(np.int32)
+    region = np.repeat(np.arange(len(places)), [len(rows) for rows in rows_of])
+    combination, value = np.nonzero(np.array(values_of)[region])
+    leaf_of = np.array(places, dtype=np.int32)[region[combination]]
+    reached = Reached(person[combination], value.astype(np.int32), leaf_of, tuple(tree_leaves))
+    return _without_repetitions(reached, len(secret.domain)) if -1 in places else reached
 
 
 def _without_repetitions(reached: Reached, n_values: int) -> Reached:
@@ -317,24 +313,32 @@ def _regions(
     from leafgate.api import Leaf
 
     cells: dict[tuple[str, bool], NDArray[np.float64]] = {}
+    known_values: dict[Domain | None, NDArray[np.bool_]] = {}
+
+    def values_within(remaining: Mapping[str, Domain]) -> NDArray[np.bool_]:
+        rest = remaining.get(secret.name)
+        if rest not in known_values:
+            known_values[rest] = _values_within(secret, remaining)
+        return known_values[rest]
+
     waiting: list[tuple[Node, NDArray[np.int64], Mapping[str, Domain]]] = [(tree, np.arange(len(people)), {})]
     while waiting:
         node, rows, remaining = waiting.pop()
         if isinstance(node, Leaf):
-            yield node, rows, _values_within(secret, remaining)
+            yield node, rows, values_within(remaining)
         elif node.column in people.schema:
             below = list(split_rows(node, people, rows, cells))
             waiting.extend((child, part, remaining) for child, part in below if len(part))
             if sum(len(part) for _, part in below) < len(rows):
                 lost = np.setdiff1d(rows, np.concatenate([part for _, part in below]), assume_unique=True)
-                yield None, lost, _values_within(secret, remaining)
+                yield None, lost, values_within(remaining)
         else:
             for child, rest in branch_domains(node, remaining, schema):
                 if rest:
                     waiting.append((child, rows, {**remaining, node.column: rest}))
             lost_values = unrouted_values(node, remaining, schema)
             if lost_values:
-                yield None, rows, _values_within(secret, {**remaining, node.column: lost_values})
+                yield None, rows, values_within({**remaining, node.column: lost_values})
 
 
 def _values_within(secret: Column, remaining: Mapping[str, Domain]) -> NDArray[np.bool_]:
