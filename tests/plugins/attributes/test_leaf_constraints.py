@@ -19,6 +19,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from leafgate.algorithms.exclusion import absence_probability, exclusion_p_values
 from leafgate.algorithms.publication import published
 from leafgate.api.registry import load_plugins
+from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError, NoReleaseError
 from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import read_foreign
@@ -287,6 +288,7 @@ def attack(release: Release, schema: Schema, targets: Targets, **options: Any) -
     nobody = targets.auxiliary.without_rows
     known = AdversaryKnowledge(schema, nobody, targets={targets.secret.name: targets})
     (belief,) = LeafConstraints(**options).infer(release, known)
+    belief = validate_belief(belief, known, release)
     assert isinstance(belief, AttributeBelief)
     return belief
 
