@@ -23,7 +23,7 @@ else:
 
 TIE_DECIMALS = 9
 """Probabilities that are equal to so many decimals are ties, as floating point makes small differences."""
-BOOTSTRAP_DRAWS = 2000
+BOOTSTRAP_DRAWS = 1000
 """How many laws of the cells the interval of a Matthews correlation draws."""
 CELL_PRIOR = 0.5
 """What is added to the count of each cell: Jeffreys's prior of a share."""

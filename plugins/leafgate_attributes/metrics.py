@@ -253,12 +253,12 @@ class Asked:
         return self.everybody.where(self.in_table), self.everybody.where(~self.in_table)
 
     @cached_property
-    def prior(self) -> Posterior:
-        """The shares of the values among the auxiliary people: shape (n_values,)."""
+    def commonest_value(self) -> int:
+        """The position of the commonest value among the auxiliary people; one of those that tie is drawn."""
         people = self.targets.auxiliary
         codes = people.codes(self.belief.secret)
-        shares = np.bincount(codes, weights=people.weight, minlength=self.imputation.shape[1])
-        return np.asarray(shares / max(1, shares.sum()))
+        counts = np.bincount(codes, weights=people.weight, minlength=self.imputation.shape[1])
+        return int(best_guess(counts[None].astype(np.float64), _rng())[0])
 
     @cached_property
     def determined_by(self) -> tuple[str, ...]:
@@ -318,7 +318,7 @@ class AttributeLeak(ReleaseAtMost):
         evidence = {
             "columns": AuditorOnly(columns),
             "leaks": AuditorOnly({name: _document(leak) for name, leak in leaks._asdict().items()}),
-            "people": AuditorOnly({"table": len(table), "control": len(control)}),
+            "people_asked": AuditorOnly({"table": len(table), "control": len(control)}),
             "measure": self.measure,
             **({"top": self.top} if self.measure == "ppv" else {}),
             "determined_by": AuditorOnly(list(asked.determined_by)),
@@ -349,7 +349,7 @@ class AttributeLeak(ReleaseAtMost):
         """Each measure of the prior, the imputation and the attack for people of the table, and of both for others."""
         table, control = asked.groups
         top = min(self.top, len(table), len(control))
-        prior = measured("accuracy", table.truth, np.tile(asked.prior, (len(table), 1)), top)
+        prior = float((table.truth == asked.commonest_value).mean())
         columns = {
             "imputation": (table.truth, table.imputation),
             "attack": (table.truth, table.attack),
@@ -602,7 +602,7 @@ class AttributeCertain(ReleaseAtMost):
                     "right": int((on_control & right).sum()),
                 }
             ),
-            "people": AuditorOnly(members),
+            "people_asked": AuditorOnly(members),
             "says": AuditorOnly(_certain_words(asked, proved, right)),
         }
         return Score(
