@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
@@ -31,22 +31,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from leafgate.api import Leaf, Node, Table
+    from leafgate.api import Node, Table
 else:
     np = lazy("numpy")
-
-POSITIVE_CLASS_WEIGHTS = frozenset({"balanced", "balanced_subsample"})
-"""The values of `class_weight` by which every class that has rows has a positive weight."""
-
-UNIFORM_CLASS_WEIGHTS = "balanced_subsample"
-"""The value of `class_weight` by which weights never decide which rows are drawn."""
 
 
 class LeafExclusion(AttackModel):
     """Exclude those whose leaf counts nobody of their class: needs no shadow models and no threshold.
 
     Trees of all rows exclude for certain (`MembershipBelief.excluded`); how often bootstraps do so is a test of the
-    hypothesis that the candidate is in the table (`exclusion_p_values`). `exclusion_p_values` below proves its level.
+    hypothesis that the candidate is in the table; `leafgate.algorithms.exclusion.exclusion_p_values` proves its level.
     """
 
     use: Literal["leaf_exclusion"] = "leaf_exclusion"
@@ -85,7 +79,7 @@ class LeafExclusion(AttackModel):
     def _count_trees(self, release: Release, candidates: Candidates) -> ExcludingTrees | None:
         """The trees that exclude each candidate; None where they cannot, but wrong labels can."""
         try:
-            out_of_bag = absence_probability(release, candidates)
+            out_of_bag = candidate_absence(release, candidates)
         except InconclusiveError:
             if self.zero_training_error:
                 return None
@@ -133,6 +127,8 @@ def _belief(trees: ExcludingTrees, wrong: NDArray[np.bool_] | None) -> Membershi
 
     Bootstraps prove nothing of anybody, so that `excluded` is None there; not a proof that nobody is excluded.
     """
+    from leafgate.algorithms.exclusion import exclusion_p_values
+
     by_labels = np.zeros(len(trees.excluding), dtype=bool) if wrong is None else wrong
     scores = -trees.excluding - by_labels * (trees.trees + 1)
     if not trees.out_of_bag:
@@ -147,175 +143,23 @@ def _belief(trees: ExcludingTrees, wrong: NDArray[np.bool_] | None) -> Membershi
     )
 
 
-def exclusion_p_values(excluding: NDArray[np.int64], trees: int, out_of_bag: float) -> NDArray[np.float64]:
-    """The p-value of the hypothesis that a candidate is in the table, by the trees whose bags then lack this person.
-
-    Theorem. Let n people be in the table, x be one of them, and let each of T trees be trained on m draws with
-    replacement in which everybody has the probability 1/n, independently of all other draws, every person drawn having
-    a positive weight. Let S be the number of trees whose leaf for x counts nobody of x's class, and q at least
-    (1 - 1/n)^m. Then for the p-value p(S) = P(Binomial(T, q) >= S) and each level a from 0 to 1, P(p(S) <= a) <= a.
-
-    Proof. Let B_t be the event that no draw of tree t is x. If tree t has drawn x, x was counted, with x's class, in
-    the leaf that x reaches, for a tree routes the rows it is trained on as it routes any other. So if tree t excludes
-    x, B_t holds, whatever the tree looks like: how tests are chosen may depend on the draws in any way, as with
-    `max_features`, `splitter`, `min_samples_leaf` or pruning, and on coins of its own. Hence S is at most the number N
-    of the events B_t that hold. These are independent of one another, because B_t depends on the draws of tree t alone,
-    and each has the probability (1 - 1/n)^m. So N has the law Binomial(T, (1 - 1/n)^m), which is stochastically at most
-    Binomial(T, q), and p(S) >= p(N). With F(k) = P(Binomial(T, q) >= k), which falls as k rises, P(F(N) <= a) is at
-    most a: it is P(N >= k) for the least k with F(k) <= a, and P(N >= k) <= F(k) <= a. QED
-
-    The level is that of one person who was chosen before the trees were seen; among M members about a M are below a.
-    Nothing is assumed of other people, so twins of x make S smaller at most.
-
-    What breaks it: draws that depend on weights or classes (weighted draws, balanced bootstraps, as scikit-learn makes
-    them since 1.9 with sample weights and with `class_weight` other than `balanced_subsample`), weights of 0, bags that
-    trees share or that are drawn once for all, trees of a forest that was chosen among others by how well it excludes,
-    trees that were added later with other rows (`warm_start`), rows of the table that were never drawn from (held out),
-    and numbers of leaves that were changed after training (clipped, rounded, pruned by other people).
+def candidate_absence(release: Release, candidates: Candidates) -> float:
+    """The probability, at most, that a candidate who is in the table is not among the rows that a tree was trained on.
 
     Args:
-        excluding: any shape, from 0 to `trees`: how many trees exclude each candidate.
-        trees: T, from 0.
-        out_of_bag: q, in (0, 1).
+        release: the model.
+        candidates: how many people are in the table, and whether it has weights that do not count people.
 
     Returns:
-        The p-values, from 0 to 1, in the shape of `excluding`; 1 where no tree excludes the candidate.
-
-    Source: leafgate; P(Binomial(T, q) >= k) is the regularised incomplete beta function I_q(k, T - k + 1), Abramowitz,
-    Stegun, "Handbook of Mathematical Functions", 1964, 26.5.24.
-
-    >>> exclusion_p_values(np.array([0, 1, 2]), 2, 0.25).tolist()
-    [1.0, 0.4375, 0.0625]
-    """
-    from scipy.special import betainc
-
-    counts = np.arange(1, trees + 1)
-    tails = np.concatenate([[1.0], betainc(counts, trees - counts + 1, out_of_bag)])
-    return np.asarray(tails[excluding], dtype=np.float64)
-
-
-def absence_probability(release: Release, candidates: Candidates) -> float:
-    """The probability, at most, that somebody in the table is not among the rows that a tree was trained on.
-
-    Returns:
-        0 where every tree was trained on all rows; else (1 - 1/n)^m for m draws from n people, below 1.
+        0 where every tree was trained on all rows; else below 1.
 
     Raises:
-        InconclusiveError: it does not follow from the release, or its leaves do not tell which classes they count.
+        InconclusiveError: as `leafgate.algorithms.exclusion.absence_probability`.
     """
-    _require_classes_on_leaves(release)
-    if candidates.training_weighted:
-        raise _inapplicable("the table has weights that do not count people, and some may be 0")
-    settings = _settings(release)
-    if settings.get("monotonic_cst") is not None:
-        raise _inapplicable("monotonic constraints may clip what a leaf says of its classes to 0")
-    if release.count_semantics == "exact":
-        _require_everybody(release, candidates)
-        return 0.0
-    if release.count_semantics == "bootstrap":
-        return _of_draws(_draws_counted(release), settings, candidates)
-    return _of_class_weights(release, settings, candidates)
+    from leafgate.algorithms.exclusion import absence_probability
 
-
-def _inapplicable(reason: str) -> InconclusiveError:
-    return InconclusiveError(
-        f"a leaf that counts nobody of a class excludes nobody: {reason}",
-        remedy="use attacks on scores, such as `loss_threshold`",
-    )
-
-
-def _settings(release: Release) -> dict[str, Any]:
-    """The settings of the learner that the release states."""
-    settings = release.builder.get("settings")
-    return dict(settings) if isinstance(settings, dict) else {}
-
-
-def _require_classes_on_leaves(release: Release) -> None:
-    """Raise InconclusiveError unless leaves state which classes are there, and no small share is rounded to 0."""
-    from leafgate.algorithms.consistency import decimal_places
-
-    if release.combine == "boost":
-        raise _inapplicable("the leaves of boosting have scores to add up, and count nobody")
-    if release.predicts_numbers:
-        raise _inapplicable("its leaves predict numbers, and count no classes")
-    if release.publish.leaves == "labels":
-        raise _inapplicable("its leaves publish labels alone")
-    if release.file is None or release.publish.leaves != "shares":
-        return
-    shares = [list((leaf.shares or {}).values()) for tree in release.trees for leaf in _leaves(tree)]
-    every = np.array([share for row in shares for share in row])
-    mixed = every[(every > 0) & (every < 1)]
-    if mixed.size and decimal_places(mixed) is not None:
-        raise _inapplicable("the shares of its leaves may be rounded, a small one to 0")
-
-
-def _require_everybody(release: Release, candidates: Candidates) -> None:
-    """Raise InconclusiveError if some tree counts fewer people than the table has."""
-    people = candidates.in_table if candidates.table_size is None else candidates.table_size
-    if release.publish.leaves == "counts" and any(_total(tree) < people for tree in release.fitted_trees):
-        raise _inapplicable("a tree counts fewer people than the table has, so some were left out of its training")
-
-
-def _draws_counted(release: Release) -> int:
-    """How many draws each tree counts; InconclusiveError unless all count as many, or where they do not count."""
-    if release.publish.leaves != "counts":
-        raise _inapplicable("its trees do not tell how many rows each of them draws")
-    totals = {_total(tree) for tree in release.trees}
-    if len(totals) != 1 or not (total := totals.pop()).is_integer() or total < 1:
-        raise _inapplicable("its trees do not count the same number of draws each: were rows weighed?")
-    return int(total)
-
-
-def _of_draws(draws: int, settings: dict[str, Any], candidates: Candidates) -> float:
-    """(1 - 1/n)^m for m draws from the n people of the table, no less than any one of them is drawn."""
-    n = candidates.table_size
-    if n is None:
-        raise _inapplicable("how many people the bootstraps were drawn from is not known")
-    most = settings.get("max_samples", draws)
-    expected = n if most is None else most * n if isinstance(most, float) else draws
-    if abs(draws - expected) > 1:
-        raise _inapplicable(
-            "by the number of rows its trees draw it was trained on more people than the table, or fewer"
-        )
-    if n == 1:
-        raise _inapplicable("its bootstraps are drawn from one person")
-    return float(np.exp(draws * np.log1p(-1 / n)))
-
-
-def _of_class_weights(release: Release, settings: dict[str, Any], candidates: Candidates) -> float:
-    """The same of a model of weighted rows: only where weights are those of classes, and draw no row."""
-    weights = settings.get("class_weight")
-    if weights not in POSITIVE_CLASS_WEIGHTS:
-        raise _inapplicable("its rows had weights that the file does not tell, and some may be 0")
-    drawn = settings.get("bootstrap")
-    if drawn is False or (drawn is None and "bootstrap" not in settings and len(release.trees) == 1):
-        return 0.0
-    if drawn is not True or weights != UNIFORM_CLASS_WEIGHTS or "max_samples" not in settings:
-        raise _inapplicable("the weights of classes may decide which rows its trees draw")
-    return _of_draws(_draws_set(settings["max_samples"], candidates), settings, candidates)
-
-
-def _draws_set(max_samples: object, candidates: Candidates) -> int:
-    """How many rows each tree draws by the setting `max_samples`: all, so many, or, as a float, a share of them."""
-    people = candidates.table_size
-    if max_samples is None and people is not None:
-        return people
-    if isinstance(max_samples, int) and not isinstance(max_samples, bool) and max_samples >= 1:
-        return max_samples
-    if isinstance(max_samples, float) and people is not None and 0 < max_samples * people < np.inf:
-        return max(1, int(max_samples * people))
-    raise _inapplicable("how many rows its trees draw is not known")
-
-
-def _leaves(tree: Node) -> list[Leaf]:
-    from leafgate.api import leaves
-
-    return list(leaves(tree))
-
-
-def _total(tree: Node) -> float:
-    """How many people or draws the leaves of a tree count."""
-    return float(sum(sum((leaf.counts or {}).values()) for leaf in _leaves(tree)))
+    size, fewest, weighted = candidates.table_size, candidates.in_table, candidates.training_weighted
+    return absence_probability(release, people=size, at_least=fewest, weighted=weighted)
 
 
 def excluding_trees(release: Release, trees: Sequence[Node], people: Table) -> NDArray[np.int64]:
@@ -329,6 +173,7 @@ def excluding_trees(release: Release, trees: Sequence[Node], people: Table) -> N
     Returns:
         Shape (n_people,), from 0 to the number of trees.
     """
+    from leafgate.algorithms.exclusion import absent_classes
     from leafgate.algorithms.routing import route
 
     own = own_classes(people)
@@ -337,17 +182,6 @@ def excluding_trees(release: Release, trees: Sequence[Node], people: Table) -> N
     for tree in trees:
         routed = route(tree, people)
         nowhere = [False] * len(classes)
-        absent = np.array([*(_absent_classes(leaf, release, classes) for leaf in routed.leaves), nowhere])
+        absent = np.array([*(absent_classes(leaf, release, classes) for leaf in routed.leaves), nowhere])
         excluding += np.pad(absent, ((0, 0), (0, 1)))[routed.leaf, own]
     return excluding
-
-
-def _absent_classes(leaf: Leaf, release: Release, classes: Sequence[str]) -> list[bool]:
-    """Of which classes the leaf states that it counts nobody."""
-    numbers = leaf.counts if leaf.counts is not None else leaf.shares
-    if numbers is not None:
-        return [numbers.get(name) == 0 for name in classes]
-    if release.is_empty(leaf):
-        return [True] * len(classes)
-    pure = leaf.error_rate == 0 and leaf.label is not None
-    return [pure and name != leaf.label for name in classes]

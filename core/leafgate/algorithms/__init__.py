@@ -2,6 +2,7 @@
 
 `routing` sends rows down trees, `prediction` combines the leaves they reach, `publication` cuts leaves down to a level.
 `feasible` has the domains that remain on a path, from which `equivalence` computes equivalence classes. `consistency`
-and `node_counts` compare published numbers with the table, `derivable` states which numbers follow from a release.
-`sampling`, `deconvolution` and `induction` serve background knowledge, noisy data and builders.
+and `node_counts` compare published numbers with the table, `derivable` states which numbers follow from a release,
+`exclusion` what a leaf that counts nobody of a class says of people. `sampling`, `deconvolution` and `induction` serve
+background knowledge, noisy data and builders.
 """

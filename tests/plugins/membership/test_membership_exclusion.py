@@ -24,6 +24,7 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier
 
 from exclusion_worlds import World, schema_of, table_of, with_settings, world_of
+from leafgate.algorithms.exclusion import exclusion_p_values
 from leafgate.algorithms.node_counts import first_contradiction
 from leafgate.algorithms.prediction import predict
 from leafgate.algorithms.publication import published
@@ -38,7 +39,7 @@ from leafgate.types.adversary import AdversaryKnowledge, QueryLog
 from leafgate.types.belief import MembershipBelief
 from leafgate.types.release import Level, Publish, Release
 from leafgate.types.tree import Leaf, leaves, map_leaves
-from leafgate_membership.exclusion import LeafExclusion, absence_probability, excluding_trees, exclusion_p_values
+from leafgate_membership.exclusion import LeafExclusion, candidate_absence, excluding_trees
 from oracles import leaf_at, path_of, persons
 from random_tables import tables
 from random_trees import counted, trees
@@ -178,7 +179,7 @@ def test_members_are_below_each_level_no_more_often_than_it_says(name: str) -> N
     n, forests_grown, trees_grown = 30, 12, 25
     x, y = np.arange(2.0 * n)[:, None], np.tile(np.arange(n), 2)
     world = world_of(DRAWN[name].set_params(n_estimators=forests_grown * trees_grown, random_state=0), x, y, n)
-    out = absence_probability(world.release, world.candidates)
+    out = candidate_absence(world.release, world.candidates)
     assert out == pytest.approx(out_of_bag(name, n))
     excluding = [excluding_trees(world.release, [tree], world.candidates.table) for tree in world.release.trees]
     members = np.array(excluding)[:, world.membership.in_table]
@@ -405,7 +406,7 @@ def test_a_candidate_without_a_class_is_not_excluded() -> None:
 
 
 def test_of_trees_of_all_rows_nobody_is_absent() -> None:
-    assert absence_probability(tree_world().release, tree_world().candidates) == 0
+    assert candidate_absence(tree_world().release, tree_world().candidates) == 0
     assert sum(1 for tree in tree_world().release.trees for _ in leaves(tree)) > 3
 
 
