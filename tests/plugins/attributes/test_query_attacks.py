@@ -58,7 +58,8 @@ from leafgate_attributes.white_box import (
 )
 
 CLASSES = ("low", "high")
-SECRET = Column("ill", frozenset({"sensitive"}), values=("no", "flu", "ache"))
+VALUES = ("no", "flu", "ache")
+SECRET = Column("ill", frozenset({"sensitive"}), values=VALUES)
 SCHEMA = Schema(
     (
         Column("job", frozenset({"quasi_identifier"}), values=("baker", "smith", "judge"), missing=True),
@@ -205,7 +206,8 @@ def test_likelihood_is_no_worse_than_imputation_where_the_model_says_what_is_kno
     """The imputation is the true posterior, so that the model's answers would count the class twice."""
     rng = np.random.default_rng(2)
     for _ in range(10):
-        exponents = fit_exponents(*(lambda p, a, t: (p, log_scores(a), t))(*known_law(rng, 500)))
+        imputed, answers, truth = known_law(rng, 500)
+        exponents = fit_exponents(imputed, log_scores(answers), truth)
         imputed, answers, truth = known_law(rng, 2_000)
         posterior = likelihood_posterior(imputed, log_scores(answers), exponents)
         person = np.arange(len(truth))
@@ -295,7 +297,9 @@ def cells_table(people: list[tuple[str, ...]], names: list[str]) -> Table:
     columns = [SMALL[name] for name in names]
     frame = pd.DataFrame(
         {
-            column.name: pd.Categorical([person[i] for person in people], categories=pd.Index(column.values))
+            column.name: pd.Categorical(
+                [person[i] for person in people], categories=pd.Index(DOMAINS.get(column.name, CLASSES))
+            )
             for i, column in enumerate(columns)
         }
     )
@@ -357,7 +361,7 @@ def people_of(rng: np.random.Generator, number: int) -> Table:
         {
             "job": pd.Categorical.from_codes(job, categories=pd.Index(["baker", "smith", "judge"])),
             "age": rng.integers(20, 60, number).astype(float),
-            "ill": pd.Categorical.from_codes(ill, categories=pd.Index(SECRET.values)),
+            "ill": pd.Categorical.from_codes(ill, categories=pd.Index(VALUES)),
             "pay": pd.Categorical.from_codes(rng.integers(0, 2, number), categories=pd.Index(CLASSES)),
         }
     )
@@ -420,12 +424,12 @@ def ignoring() -> Game:
 
 
 def small_release(level: str = "counts") -> Release:
-    numbers: dict[str, Any] = {
-        "counts": {"counts": {"low": 30, "high": 70}},
-        "shares": {"shares": {"low": 0.3, "high": 0.7}},
-        "labels": {},
+    leaf = {
+        "counts": Leaf("high", counts={"low": 30, "high": 70}),
+        "shares": Leaf("high", shares={"low": 0.3, "high": 0.7}),
+        "labels": Leaf("high"),
     }[level]
-    tree = CategoricalSplit("ill", (Branch(("no",), Leaf("high", **numbers)),), default=Leaf("high", **numbers))
+    tree = CategoricalSplit("ill", (Branch(("no",), leaf),), default=leaf)
     return Release({}, SCHEMA, (tree,))
 
 
@@ -490,7 +494,8 @@ def test_each_sees_a_planted_leak_in_nine_of_ten(attack: InputAttack, ignoring: 
     assert sum(rate > 0.3 for rate in rates) >= 9
     values = np.zeros(2 * N, dtype=np.int64)
     assert belief.planted is not None
-    first, second = (belief.planted(values, values == 1, 4) for _ in range(2))
+    leaking = np.arange(2 * N) < N
+    first, second = (belief.planted(values, leaking, 4) for _ in range(2))
     np.testing.assert_array_equal(first, second)
 
 
