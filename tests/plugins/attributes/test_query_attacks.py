@@ -477,11 +477,11 @@ def test_no_attack_on_answers_prefers_a_value_by_a_model_that_ignores_the_secret
 def planted_rates(belief: AttributeBelief, seeds: range) -> list[float]:
     """How much more often the planted values are inferred of the 30 % who leak than of the others."""
     assert belief.planted is not None
-    n, n_values = np.asarray(belief.posterior).shape
+    n_values = np.asarray(belief.posterior).shape[1]
     rates = []
     for seed in seeds:
         rng = np.random.default_rng(seed)
-        values, leaking = rng.integers(n_values, size=n), rng.random(n) < 0.3
+        values, leaking = rng.integers(n_values, size=2 * N), rng.random(2 * N) < 0.3
         right = np.asarray(belief.planted(values, leaking, seed)).argmax(axis=1) == values
         rates.append(float(right[leaking].mean() - right[~leaking].mean()))
     return rates
