@@ -314,10 +314,11 @@ class AttributeLeak(ReleaseAtMost):
         value, low, high = leaks.larger
         if asked.determined_by:
             low = min(low, self.bound)  # imputation could know the value, so that no gain is claimed
-        columns, smallest = self._columns(asked), smallest_detectable(self, asked, error)
+        columns, smallest = self._columns(asked), smallest_detectable(self, asked, leaks.larger, error)
         evidence = {
             "columns": AuditorOnly(columns),
             "leaks": AuditorOnly({name: _document(leak) for name, leak in leaks._asdict().items()}),
+            "without_identical": AuditorOnly(self._without_identical(asked, error)),
             "people_asked": AuditorOnly({"table": len(table), "control": len(control)}),
             "measure": self.measure,
             **({"top": self.top} if self.measure == "ppv" else {}),
@@ -344,6 +345,17 @@ class AttributeLeak(ReleaseAtMost):
         sizes = [max(1, len(people) - 1) for people in asked.groups]
         sizes = [min([*sizes, self.top])] * 2 if self.measure == "ppv" else sizes
         return math.fsum(2 / size for size in sizes)
+
+    def _without_identical(self, asked: Asked, error: float) -> dict[str, float]:
+        """The leak over those people of the control who are identical to nobody in the table; it is not judged.
+
+        The model says of them what it says of people in the table. Empty where everybody in the control is identical.
+        """
+        others = asked.everybody.where(~asked.in_table & ~np.asarray(asked.case.membership.identical))
+        if not len(others):
+            return {}
+        leaks = leaks_of(self.measure, asked.groups[0], others, self.top, error)
+        return {**_document(leaks.over_control), "control": len(others)}
 
     def _columns(self, asked: Asked) -> dict[str, dict[str, float]]:
         """Each measure of the prior, the imputation and the attack for people of the table, and of both for others."""
@@ -530,12 +542,16 @@ def power_problem(metric: AttributeLeak, asked: Asked, error: float) -> str:
     return ""
 
 
-def smallest_detectable(metric: AttributeLeak, asked: Asked, error: float) -> float | None:
+def smallest_detectable(metric: AttributeLeak, asked: Asked, leak: Estimate, error: float) -> float | None:
     """The smallest of some sizes such that the attack sees that there is a leak; None where it sees none.
+
+    Where a leak is planted, nothing else makes the attack differ from imputation. What the audited model says of people
+    does so, too, so that a leak that is smaller than the lower part of its interval is not seen.
 
     Args:
         metric: by whose interval the leak is seen.
         asked: the attack's belief, the targets and their values.
+        leak: the larger leak of the audited model.
         error: of the intervals of both leaks together, in (0, 1).
     """
 
@@ -547,7 +563,7 @@ def smallest_detectable(metric: AttributeLeak, asked: Asked, error: float) -> fl
 
     if asked.belief.planted is None:
         return None
-    sizes = [size for size in LEAK_SIZES if has_leak(metric, asked, size)]
+    sizes = [size for size in LEAK_SIZES if size > leak.value - leak.low and has_leak(metric, asked, size)]
     try:
         first = bisect_left(range(len(sizes)), True, key=lambda index: is_seen(sizes[index]))
     except InconclusiveError:

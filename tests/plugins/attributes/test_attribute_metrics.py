@@ -319,6 +319,31 @@ def test_a_score_depends_on_no_order_of_people() -> None:
     assert evidence_of(leak(), first)["people_asked"] == {"table": inside.sum(), "control": (~inside).sum()}
 
 
+def test_people_of_the_control_who_are_identical_to_somebody_in_the_table_do_not_hide_a_leak() -> None:
+    truth = np.tile([0, 1], 400)
+    inside, identical = groups(400), np.arange(800) >= 600
+    wrong = np.where(inside | identical, truth, 1 - truth)
+    even = np.full((800, 2), 0.5)
+    case = asked(truth, inside, guess_of(wrong, 2), even, identical=identical)
+    evidence = evidence_of(leak(), case)
+    assert evidence["leaks"]["over_control"]["value"] == pytest.approx(0.5, abs=0.1)
+    assert evidence["without_identical"]["value"] == pytest.approx(1, abs=0.1)
+    assert evidence["without_identical"]["control"] == 200
+
+
+def test_no_leak_is_said_to_be_seen_that_is_smaller_than_the_noise_of_the_audited_model() -> None:
+    rng = np.random.default_rng(8)
+    truth, inside = rng.integers(0, 2, 1200), groups(600)
+    attack, imputation = (guess_of(mistaken(truth, 2, 0.4, rng), 2, 0.6) for _ in range(2))
+    case = asked(truth, inside, attack, imputation, planted=seeing(imputation))
+    score = case.score(leak())
+    assert score.interval is not None
+    assert score.value is not None
+    assert evidence_of(leak(), case)["smallest_detectable"] >= score.value - score.interval[0] > 0.05
+    calm = asked(truth, inside, imputation, imputation, planted=seeing(imputation))
+    assert evidence_of(leak(), calm)["smallest_detectable"] < 0.05
+
+
 def test_intervals_are_wider_where_more_limits_have_to_hold_together() -> None:
     one, many = (guesses((0.2, 0.3), (0.3, 0.3), comparisons=each).score(leak()).interval for each in (1, 10))
     assert one is not None
