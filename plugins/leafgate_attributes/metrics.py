@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
@@ -31,16 +31,8 @@ from leafgate.api import (
     UnreadableError,
     lazy,
 )
-from leafgate_attributes.intervals import (
-    Estimate,
-    accuracy_gain,
-    best_guess,
-    correlation_gain,
-    matthews_correlation,
-    predictive_value_gain,
-    surest_people,
-    upper_bound,
-)
+from leafgate_attributes.intervals import Estimate, best_guess, upper_bound
+from leafgate_attributes.leaks import MEASURES, Beliefs, Leaks, Measure, leaks_of, measured, tie_rng
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,8 +52,6 @@ QUICK_REPEATS = 3
 """How many times a leak is planted, and must be seen each time, while the smallest one that is seen is sought."""
 SEEN_PART = 0.9
 """The part of a planted leak that an attack must be able to see: no attack finds everybody whose value leaks."""
-SEED = 0
-"""Ties are broken, and intervals drawn, by random numbers from this seed, in the random order of the targets."""
 LEAK_SIZES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """The leaks among which the smallest one that the attack sees is sought."""
 ROUNDING = 1e-9
@@ -69,8 +59,6 @@ ROUNDING = 1e-9
 POSTERIOR_TOLERANCE = 1e-6
 """The rows of a planted posterior sum to 1 but for this."""
 
-Measure = Literal["accuracy", "ppv", "mcc"]
-MEASURES: tuple[Measure, ...] = get_args(Measure)
 MEASURE_WORDS: dict[Measure, str] = {
     "accuracy": "accuracy",
     "ppv": "positive predictive value of the {top} surest",
@@ -99,116 +87,7 @@ def determining_columns(case: ScoringContext, targets: Targets) -> tuple[str, ..
     return tuple(among([table.project(names)[0] for table in (case.table, targets.auxiliary)], secret))
 
 
-# --- People, and what is measured of them ---
-
-
-@dataclass(frozen=True)
-class Beliefs:
-    """What the attack and the imputation believe of some people, beside the truth.
-
-    Attributes:
-        truth: shape (n_people,), the position of each one's value.
-        attack: shape (n_people, n_values), the attack's posterior.
-        imputation: of the same shape, the posterior without the model.
-    """
-
-    truth: Codes
-    attack: Posterior
-    imputation: Posterior
-
-    def __len__(self) -> int:
-        """How many people there are."""
-        return len(self.truth)
-
-    def where(self, mask: Mask) -> Beliefs:
-        """Some of the people."""
-        return Beliefs(self.truth[mask], self.attack[mask], self.imputation[mask])
-
-    @cached_property
-    def attack_right(self) -> Mask:
-        """For whom the attack's best guess is right: shape (n_people,)."""
-        return np.asarray(best_guess(self.attack, _rng()) == self.truth)
-
-    @cached_property
-    def imputation_right(self) -> Mask:
-        """For whom the imputation's best guess is right: shape (n_people,)."""
-        return np.asarray(best_guess(self.imputation, _rng()) == self.truth)
-
-
-def _rng() -> np.random.Generator:
-    """Equal random numbers each time, so that equal posteriors have equal guesses."""
-    return np.random.default_rng(SEED)
-
-
-def measured(measure: Measure, truth: Codes, posterior: Posterior, top: int) -> float:
-    """How good a posterior is by one measure.
-
-    Args:
-        measure: which one.
-        truth: shape (n_people,), positions of values, from one person.
-        posterior: shape (n_people, n_values).
-        top: of how many people the positive predictive value is, from 1; all where there are fewer.
-
-    Returns:
-        Accuracy: the share of people whose most probable value is right. Positive predictive value: that share among
-        the people whose most probable value has the highest probability. Matthews correlation: from -1 to 1.
-    """
-    guess = best_guess(posterior, _rng())
-    if measure == "mcc":
-        return matthews_correlation(truth, guess)
-    right = guess == truth
-    return float(right[surest_people(posterior, top, _rng())].mean() if measure == "ppv" else right.mean())
-
-
-def gain(measure: Measure, people: Beliefs, top: int, error: float) -> Estimate:
-    """What the attack gains over the imputation by one measure, with an interval.
-
-    Args:
-        measure: which one.
-        people: from one.
-        top: as `measured` takes it.
-        error: the probability that the interval misses the true gain is at most this, for the Matthews correlation
-            approximately; in (0, 1).
-    """
-    if measure == "accuracy":
-        return accuracy_gain(people.attack_right, people.imputation_right, error)
-    if measure == "ppv":
-        attack, imputation = (surest_people(each, top, _rng()) for each in (people.attack, people.imputation))
-        return predictive_value_gain(people.attack_right[attack], people.imputation_right[imputation], error)
-    attacked, guessed = best_guess(people.attack, _rng()), best_guess(people.imputation, _rng())
-    return correlation_gain(people.truth, attacked, guessed, people.attack.shape[1], error, _rng())
-
-
-class Leaks(NamedTuple):
-    """Both leaks of a column.
-
-    Attributes:
-        over_imputation: the attack less the imputation, for people of the table.
-        over_control: the same less the attack less the imputation for people of the control.
-    """
-
-    over_imputation: Estimate
-    over_control: Estimate
-
-    @property
-    def larger(self) -> Estimate:
-        """The larger leak. Where both intervals hold, its true size is between these ends."""
-        return Estimate(*(max(numbers) for numbers in zip(self.over_imputation, self.over_control, strict=True)))
-
-
-def leaks_of(measure: Measure, table: Beliefs, control: Beliefs, top: int, error: float) -> Leaks:
-    """Both leaks, with intervals that hold together.
-
-    Args:
-        measure: by what both are measured.
-        table: people of the table, from one.
-        control: people of the control, from one.
-        top: as `measured` takes it.
-        error: the probability that one of both intervals misses is at most this; in (0, 1).
-    """
-    top = min(top, len(table), len(control))
-    of_table, of_control = (gain(measure, people, top, error / 2) for people in (table, control))
-    return Leaks(of_table, of_table.minus(of_control))
+# --- The leak ---
 
 
 @dataclass(frozen=True)
@@ -258,15 +137,12 @@ class Asked:
         people = self.targets.auxiliary
         codes = people.codes(self.belief.secret)
         counts = np.bincount(codes, weights=people.weight, minlength=self.imputation.shape[1])
-        return int(best_guess(counts[None].astype(np.float64), _rng())[0])
+        return int(best_guess(counts[None].astype(np.float64), tie_rng())[0])
 
     @cached_property
     def determined_by(self) -> tuple[str, ...]:
         """The known columns of which the secret is a function."""
         return determining_columns(self.case, self.targets)
-
-
-# --- The leak ---
 
 
 class AttributeLeak(ReleaseAtMost):
@@ -507,7 +383,7 @@ def has_leak(metric: AttributeLeak, asked: Asked, size: float) -> bool:
     """Whether an attack that knows everything could gain as much over the imputation for people of the table."""
     table, control = asked.groups
     top = min(metric.top, len(table), len(control))
-    return leaking_people(metric.measure, top, table, size, _rng()) is not None
+    return leaking_people(metric.measure, top, table, size, tie_rng()) is not None
 
 
 def power_problem(metric: AttributeLeak, asked: Asked, error: float) -> str:

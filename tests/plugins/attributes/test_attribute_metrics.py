@@ -27,6 +27,7 @@ from leafgate_attributes.intervals import (
     predictive_value_gain,
     surest_people,
 )
+from leafgate_attributes.leaks import Beliefs, Measure, leaks_of, measured
 from leafgate_attributes.metrics import (
     BELOW_CHANCE,
     LEAK_SIZES,
@@ -36,12 +37,8 @@ from leafgate_attributes.metrics import (
     WRONG_PROOF,
     AttributeCertain,
     AttributeLeak,
-    Beliefs,
-    Measure,
     determining_columns,
     leaking_people,
-    leaks_of,
-    measured,
 )
 
 ALL_MEASURES: tuple[Measure, ...] = ("accuracy", "ppv", "mcc")
