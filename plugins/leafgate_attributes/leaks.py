@@ -16,7 +16,9 @@ from leafgate_attributes.intervals import (
     best_guess,
     correlation_gain,
     matthews_correlation,
+    most_probable,
     predictive_value_gain,
+    sureness,
     surest_people,
 )
 
@@ -76,7 +78,7 @@ def tie_rng() -> np.random.Generator:
 
 
 def measured(measure: Measure, truth: Codes, posterior: Posterior, top: int) -> float:
-    """How good a posterior is by one measure.
+    """How good a posterior is by one measure: the mean of it over all ways to break ties.
 
     Args:
         measure: which one.
@@ -86,17 +88,30 @@ def measured(measure: Measure, truth: Codes, posterior: Posterior, top: int) -> 
 
     Returns:
         Accuracy: the share of people whose most probable value is right. Positive predictive value: that share among
-        the people whose most probable value has the highest probability. Matthews correlation: from -1 to 1.
+        the people whose most probable value has the highest probability. Matthews correlation, of the mean shares: from
+        -1 to 1.
     """
-    guess = best_guess(posterior, tie_rng())
+    ties = most_probable(posterior)
+    guesses = ties / ties.sum(axis=1, keepdims=True)
+    right = guesses[np.arange(len(truth)), truth]
     if measure == "mcc":
-        return matthews_correlation(truth, guess)
-    right = guess == truth
-    return float(right[surest_people(posterior, top, tie_rng())].mean() if measure == "ppv" else right.mean())
+        shares = np.bincount(truth, minlength=posterior.shape[1])[None] / len(truth)
+        return float(matthews_correlation(right.mean(keepdims=True), shares, guesses.mean(axis=0, keepdims=True))[0])
+    return _mean_of_surest(right, sureness(posterior), top) if measure == "ppv" else float(right.mean())
+
+
+def _mean_of_surest(right: Posterior, sure: Posterior, top: int) -> float:
+    """The mean of `right` among the `top` people of the highest `sure`; of those who tie there, in equal parts."""
+    top = min(top, len(sure))
+    threshold = np.partition(sure, len(sure) - top)[len(sure) - top]
+    surer, ties = sure > threshold, sure == threshold
+    return float((right[surer].sum() + (top - surer.sum()) * right[ties].mean()) / top)
 
 
 def gain(measure: Measure, people: Beliefs, top: int, error: float) -> Estimate:
     """What the attack gains over the imputation by one measure, with an interval.
+
+    The gain is the mean over all ways to break ties; the interval is of one of these ways, drawn at random.
 
     Args:
         measure: which one.
@@ -105,6 +120,15 @@ def gain(measure: Measure, people: Beliefs, top: int, error: float) -> Estimate:
         error: the probability that the interval misses the true gain is at most this, for the Matthews correlation
             approximately; in (0, 1).
     """
+    value = measured(measure, people.truth, people.attack, top) - measured(
+        measure, people.truth, people.imputation, top
+    )
+    interval = _with_ties_broken(measure, people, top, error)
+    return Estimate(value, min(interval.low, value), max(interval.high, value))
+
+
+def _with_ties_broken(measure: Measure, people: Beliefs, top: int, error: float) -> Estimate:
+    """The same with ties broken."""
     if measure == "accuracy":
         return accuracy_gain(people.attack_right, people.imputation_right, error)
     if measure == "ppv":

@@ -31,7 +31,7 @@ from leafgate.api import (
     UnreadableError,
     lazy,
 )
-from leafgate_attributes.intervals import Estimate, best_guess, upper_bound
+from leafgate_attributes.intervals import Estimate, most_probable, upper_bound
 from leafgate_attributes.leaks import MEASURES, Beliefs, Leaks, Measure, leaks_of, measured, tie_rng
 
 if TYPE_CHECKING:
@@ -132,12 +132,13 @@ class Asked:
         return self.everybody.where(self.in_table), self.everybody.where(~self.in_table)
 
     @cached_property
-    def commonest_value(self) -> int:
-        """The position of the commonest value among the auxiliary people; one of those that tie is drawn."""
+    def prior(self) -> Posterior:
+        """The shares of the values among the auxiliary people: shape (n_values,)."""
         people = self.targets.auxiliary
-        codes = people.codes(self.belief.secret)
-        counts = np.bincount(codes, weights=people.weight, minlength=self.imputation.shape[1])
-        return int(best_guess(counts[None].astype(np.float64), tie_rng())[0])
+        counts = np.bincount(
+            people.codes(self.belief.secret), weights=people.weight, minlength=self.imputation.shape[1]
+        )
+        return np.asarray(counts / max(1.0, counts.sum()))
 
     @cached_property
     def determined_by(self) -> tuple[str, ...]:
@@ -237,7 +238,7 @@ class AttributeLeak(ReleaseAtMost):
         """Each measure of the prior, the imputation and the attack for people of the table, and of both for others."""
         table, control = asked.groups
         top = min(self.top, len(table), len(control))
-        prior = float((table.truth == asked.commonest_value).mean())
+        prior = measured("accuracy", table.truth, np.tile(asked.prior, (len(table), 1)), top)
         columns = {
             "imputation": (table.truth, table.imputation),
             "attack": (table.truth, table.attack),
@@ -310,7 +311,9 @@ def leaking_people(measure: Measure, top: int, people: Beliefs, size: float, rng
     Returns:
         Shape (n_people,); None where an attack that knows all values gains less.
     """
-    order = rng.permutation(np.arange(len(people)) if measure == "ppv" else np.flatnonzero(~people.imputation_right))
+    guesses = most_probable(people.imputation)
+    known = guesses[np.arange(len(people)), people.truth] & (guesses.sum(axis=1) == 1)
+    order = rng.permutation(np.arange(len(people)) if measure == "ppv" else np.flatnonzero(~known))
     baseline = measured(measure, people.truth, people.imputation, top)
 
     def leaking(number: int) -> Mask:
@@ -319,9 +322,9 @@ def leaking_people(measure: Measure, top: int, people: Beliefs, size: float, rng
         return mask
 
     def gained(number: int) -> float:
-        known, mask = people.imputation.copy(), leaking(number)
-        known[mask] = np.eye(known.shape[1])[people.truth[mask]]
-        return measured(measure, people.truth, known, top) - baseline
+        posterior, mask = people.imputation.copy(), leaking(number)
+        posterior[mask] = np.eye(posterior.shape[1])[people.truth[mask]]
+        return measured(measure, people.truth, posterior, top) - baseline
 
     if gained(len(order)) < size - ROUNDING:
         return None

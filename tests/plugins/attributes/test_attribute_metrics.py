@@ -23,7 +23,6 @@ from leafgate_attributes.intervals import (
     accuracy_gain,
     best_guess,
     correlation_gain,
-    matthews_correlation,
     predictive_value_gain,
     surest_people,
 )
@@ -196,7 +195,8 @@ def test_an_interval_of_correlations_of_many_values_has_no_room_for_empty_cells_
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=40))
 def test_the_matthews_correlation_is_that_of_scikit_learn(pairs: list[tuple[int, int]]) -> None:
     truth, guess = np.array(pairs).T
-    assert matthews_correlation(truth, guess) == pytest.approx(matthews_corrcoef(truth, guess), abs=1e-12)
+    found = measured("mcc", truth, guess_of(guess, 4), 1)
+    assert found == pytest.approx(matthews_corrcoef(truth, guess), abs=1e-12)
 
 
 def test_the_predictive_value_is_the_share_of_right_guesses_among_the_surest() -> None:
@@ -217,6 +217,23 @@ def test_ties_are_broken_in_favour_of_no_value_and_of_no_person() -> None:
     nearly = even + np.array([1e-14, 0, -1e-14])
     first, second = (best_guess(each, np.random.default_rng(1)) for each in (even, nearly))
     assert np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("measure", ALL_MEASURES)
+def test_a_measure_is_the_mean_over_orders_of_ties(measure: Measure) -> None:
+    rng = np.random.default_rng(9)
+    posterior = rng.choice([0.0, 0.25, 0.5], (60, 3)) + 0.25
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    truth = rng.integers(0, 3, 60)
+    broken = []
+    for _ in range(400):
+        guess, top = best_guess(posterior, rng), surest_people(posterior, 20, rng)
+        right = guess == truth
+        mcc = matthews_corrcoef(truth, guess) if measure == "mcc" else 0.0
+        broken.append({"accuracy": right.mean(), "ppv": right[top].mean(), "mcc": mcc})
+    assert measured(measure, truth, posterior, 20) == pytest.approx(
+        np.mean([each[measure] for each in broken]), abs=0.01
+    )
 
 
 def test_an_attack_that_is_the_imputation_has_no_leak_at_all() -> None:
