@@ -229,7 +229,7 @@ def test_a_measure_is_the_mean_over_orders_of_ties(measure: Measure) -> None:
     for _ in range(400):
         guess, top = best_guess(posterior, rng), surest_people(posterior, 20, rng)
         right = guess == truth
-        mcc = matthews_corrcoef(truth, guess) if measure == "mcc" else 0.0
+        mcc = measured("mcc", truth, guess_of(guess, 3), 1)
         broken.append({"accuracy": right.mean(), "ppv": right[top].mean(), "mcc": mcc})
     assert measured(measure, truth, posterior, 20) == pytest.approx(
         np.mean([each[measure] for each in broken]), abs=0.01
@@ -532,6 +532,14 @@ def test_a_blunted_attack_keeps_no_limit(spoil: Callable[..., np.ndarray], measu
 
 def test_an_attack_that_sees_half_of_a_leak_keeps_no_limit_where_intervals_are_narrow() -> None:
     assert verdict(leak(POWER_LIMIT), harmless(planting=wrapped(half_of_the_leak))) == (None, UNSEEN)
+
+
+def test_noise_that_may_be_a_leak_of_the_limits_size_is_not_seen_as_one() -> None:
+    def noise(values: np.ndarray, leaking: np.ndarray, repetition: int) -> np.ndarray:
+        return guess_of(mistaken(values, 2, 0.35, np.random.default_rng(repetition)), 2)
+
+    assert verdict(leak(0.04), harmless()) == (True, "")
+    assert verdict(leak(0.04), harmless(noise)) == (None, UNSEEN)
 
 
 def test_an_attack_that_is_worse_than_imputation_on_everybody_still_sees_what_is_planted() -> None:
