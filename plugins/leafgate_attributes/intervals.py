@@ -23,6 +23,8 @@ else:
 
 TIE_DECIMALS = 9
 """Probabilities that are equal to so many decimals are ties, as floating point makes small differences."""
+SMALLEST_SPREAD = 1e-14
+"""Where the product of two variances is not above this, one of them is 0 but for floating point."""
 BOOTSTRAP_DRAWS = 1000
 """How many laws of the cells the interval of a Matthews correlation draws."""
 CELL_PRIOR = 0.5
@@ -76,6 +78,21 @@ def upper_bound(successes: int, trials: int, error: float) -> float:
 # --- Guesses ---
 
 
+def most_probable(posterior: Posterior) -> Mask:
+    """Which values of each person are the most probable ones, several where they tie: the shape of `posterior`.
+
+    >>> most_probable(np.array([[0.25, 0.5, 0.25], [0.4, 0.4, 0.2]])).tolist()
+    [[False, True, False], [True, True, False]]
+    """
+    rounded = np.round(posterior, TIE_DECIMALS)
+    return np.asarray(rounded == rounded.max(axis=1, keepdims=True))
+
+
+def sureness(posterior: Posterior) -> Posterior:
+    """The probability of each person's most probable value, rounded so that ties are equal: shape (n_people,)."""
+    return np.asarray(np.round(posterior.max(axis=1), TIE_DECIMALS))
+
+
 def best_guess(posterior: Posterior, rng: np.random.Generator) -> Codes:
     """The most probable value of each person; one of those that tie is drawn.
 
@@ -89,9 +106,7 @@ def best_guess(posterior: Posterior, rng: np.random.Generator) -> Codes:
     >>> best_guess(np.array([[0.1, 0.9], [0.8, 0.2]]), np.random.default_rng(0)).tolist()
     [1, 0]
     """
-    rounded = np.round(posterior, TIE_DECIMALS)
-    ties = rounded == rounded.max(axis=1, keepdims=True)
-    return np.asarray(np.where(ties, rng.random(posterior.shape), -1.0).argmax(axis=1), dtype=np.int64)
+    return np.asarray(np.where(most_probable(posterior), rng.random(posterior.shape), -1.0).argmax(axis=1), np.int64)
 
 
 def surest_people(posterior: Posterior, top: int, rng: np.random.Generator) -> Codes:
@@ -108,33 +123,29 @@ def surest_people(posterior: Posterior, top: int, rng: np.random.Generator) -> C
     >>> surest_people(np.array([[0.5, 0.5], [0.1, 0.9], [0.8, 0.2]]), 2, np.random.default_rng(0)).tolist()
     [1, 2]
     """
-    sureness = np.round(posterior.max(axis=1), TIE_DECIMALS)
-    return np.lexsort((rng.random(len(sureness)), -sureness))[:top].astype(np.int64)
+    return np.lexsort((rng.random(len(posterior)), -sureness(posterior)))[:top].astype(np.int64)
 
 
-def matthews_correlation(truth: Codes, guess: Codes) -> float:
+def matthews_correlation(right: Posterior, truth: Posterior, guess: Posterior) -> Posterior:
     """The Matthews correlation of guesses with the truth, for any number of values; 0 where one of both is constant.
 
     Args:
-        truth: shape (n_people,), positions of values, from one person.
-        guess: shape (n_people,).
+        right: shape (n,), for each of n groups of people the share of right guesses.
+        truth: shape (n, n_values), the share of each value.
+        guess: shape (n, n_values), the share of each guess.
+
+    Returns:
+        Shape (n,), from -1 to 1.
 
     Source: Gorodkin, Computational Biology and Chemistry 28, 2004, doi:10.1016/j.compbiolchem.2004.09.006 (R_K)
 
-    >>> matthews_correlation(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1])).__round__(6)
-    0.57735
+    >>> matthews_correlation(np.array([0.75]), np.array([[0.5, 0.5]]), np.array([[0.25, 0.75]])).round(6).tolist()
+    [0.57735]
     """
-    values, people = int(max(truth.max(), guess.max())) + 1, len(truth)
-    shares = [np.bincount(codes, minlength=values)[None] / people for codes in (truth, guess)]
-    return float(_correlation(np.array([(truth == guess).mean()]), *shares)[0])
-
-
-def _correlation(right: Posterior, truth: Posterior, guess: Posterior) -> Posterior:
-    """R_K by the share of right guesses, shape (n,), and the shares of values, each of shape (n, n_values)."""
     covariance = right - (truth * guess).sum(axis=1)
     spread = (1 - (truth**2).sum(axis=1)) * (1 - (guess**2).sum(axis=1))
-    defined = spread > 1e-15
-    return np.where(defined, covariance / np.sqrt(np.where(defined, spread, 1.0)), 0.0)
+    defined = spread > SMALLEST_SPREAD
+    return np.asarray(np.where(defined, covariance / np.sqrt(np.where(defined, spread, 1.0)), 0.0))
 
 
 # --- What one guess gains over another ---
@@ -205,7 +216,6 @@ def correlation_gain(
     Source: Rubin, Annals of Statistics 9, 1981, doi:10.1214/aos/1176345338 (the Bayesian bootstrap)
     Departure: of cells with a prior, so that a cell without people has a probability.
     """
-    value = matthews_correlation(truth, attack) - matthews_correlation(truth, baseline)
     cells, counts = np.unique((truth * values + attack) * values + baseline, return_counts=True)
     n_cells = values**3
     empty = np.setdiff1d(np.arange(n_cells), cells)
@@ -215,6 +225,7 @@ def correlation_gain(
     weights = rng.standard_gamma(parameters, (BOOTSTRAP_DRAWS, len(parameters)))
     weights /= weights.sum(axis=1, keepdims=True)
     differences = _gains(weights, np.concatenate([cells, drawn]), values)
+    value = float(_gains(counts[None] / len(truth), cells, values)[0])
     tail = error / 2
     spread = float(special.ndtri(1 - tail) * differences.std())
     centre = float(differences.mean())
@@ -227,4 +238,4 @@ def _gains(weights: Posterior, cells: Codes, values: int) -> Posterior:
     codes = (cells // values**2, cells // values % values, cells % values)
     truth, attack, baseline = (weights @ (code[:, None] == np.arange(values)) for code in codes)
     right = [weights @ (codes[0] == guess) for guess in codes[1:]]
-    return _correlation(right[0], truth, attack) - _correlation(right[1], truth, baseline)
+    return matthews_correlation(right[0], truth, attack) - matthews_correlation(right[1], truth, baseline)

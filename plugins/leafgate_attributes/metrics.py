@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
@@ -31,16 +31,8 @@ from leafgate.api import (
     UnreadableError,
     lazy,
 )
-from leafgate_attributes.intervals import (
-    Estimate,
-    accuracy_gain,
-    best_guess,
-    correlation_gain,
-    matthews_correlation,
-    predictive_value_gain,
-    surest_people,
-    upper_bound,
-)
+from leafgate_attributes.intervals import Estimate, most_probable, upper_bound
+from leafgate_attributes.leaks import MEASURES, Beliefs, Leaks, Measure, leaks_of, measured, tie_rng
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,8 +52,6 @@ QUICK_REPEATS = 3
 """How many times a leak is planted, and must be seen each time, while the smallest one that is seen is sought."""
 SEEN_PART = 0.9
 """The part of a planted leak that an attack must be able to see: no attack finds everybody whose value leaks."""
-SEED = 0
-"""Ties are broken, and intervals drawn, by random numbers from this seed, in the random order of the targets."""
 LEAK_SIZES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """The leaks among which the smallest one that the attack sees is sought."""
 ROUNDING = 1e-9
@@ -69,8 +59,6 @@ ROUNDING = 1e-9
 POSTERIOR_TOLERANCE = 1e-6
 """The rows of a planted posterior sum to 1 but for this."""
 
-Measure = Literal["accuracy", "ppv", "mcc"]
-MEASURES: tuple[Measure, ...] = get_args(Measure)
 MEASURE_WORDS: dict[Measure, str] = {
     "accuracy": "accuracy",
     "ppv": "positive predictive value of the {top} surest",
@@ -99,116 +87,7 @@ def determining_columns(case: ScoringContext, targets: Targets) -> tuple[str, ..
     return tuple(among([table.project(names)[0] for table in (case.table, targets.auxiliary)], secret))
 
 
-# --- People, and what is measured of them ---
-
-
-@dataclass(frozen=True)
-class Beliefs:
-    """What the attack and the imputation believe of some people, beside the truth.
-
-    Attributes:
-        truth: shape (n_people,), the position of each one's value.
-        attack: shape (n_people, n_values), the attack's posterior.
-        imputation: of the same shape, the posterior without the model.
-    """
-
-    truth: Codes
-    attack: Posterior
-    imputation: Posterior
-
-    def __len__(self) -> int:
-        """How many people there are."""
-        return len(self.truth)
-
-    def where(self, mask: Mask) -> Beliefs:
-        """Some of the people."""
-        return Beliefs(self.truth[mask], self.attack[mask], self.imputation[mask])
-
-    @cached_property
-    def attack_right(self) -> Mask:
-        """For whom the attack's best guess is right: shape (n_people,)."""
-        return np.asarray(best_guess(self.attack, _rng()) == self.truth)
-
-    @cached_property
-    def imputation_right(self) -> Mask:
-        """For whom the imputation's best guess is right: shape (n_people,)."""
-        return np.asarray(best_guess(self.imputation, _rng()) == self.truth)
-
-
-def _rng() -> np.random.Generator:
-    """Equal random numbers each time, so that equal posteriors have equal guesses."""
-    return np.random.default_rng(SEED)
-
-
-def measured(measure: Measure, truth: Codes, posterior: Posterior, top: int) -> float:
-    """How good a posterior is by one measure.
-
-    Args:
-        measure: which one.
-        truth: shape (n_people,), positions of values, from one person.
-        posterior: shape (n_people, n_values).
-        top: of how many people the positive predictive value is, from 1; all where there are fewer.
-
-    Returns:
-        Accuracy: the share of people whose most probable value is right. Positive predictive value: that share among
-        the people whose most probable value has the highest probability. Matthews correlation: from -1 to 1.
-    """
-    guess = best_guess(posterior, _rng())
-    if measure == "mcc":
-        return matthews_correlation(truth, guess)
-    right = guess == truth
-    return float(right[surest_people(posterior, top, _rng())].mean() if measure == "ppv" else right.mean())
-
-
-def gain(measure: Measure, people: Beliefs, top: int, error: float) -> Estimate:
-    """What the attack gains over the imputation by one measure, with an interval.
-
-    Args:
-        measure: which one.
-        people: from one.
-        top: as `measured` takes it.
-        error: the probability that the interval misses the true gain is at most this, for the Matthews correlation
-            approximately; in (0, 1).
-    """
-    if measure == "accuracy":
-        return accuracy_gain(people.attack_right, people.imputation_right, error)
-    if measure == "ppv":
-        attack, imputation = (surest_people(each, top, _rng()) for each in (people.attack, people.imputation))
-        return predictive_value_gain(people.attack_right[attack], people.imputation_right[imputation], error)
-    attacked, guessed = best_guess(people.attack, _rng()), best_guess(people.imputation, _rng())
-    return correlation_gain(people.truth, attacked, guessed, people.attack.shape[1], error, _rng())
-
-
-class Leaks(NamedTuple):
-    """Both leaks of a column.
-
-    Attributes:
-        over_imputation: the attack less the imputation, for people of the table.
-        over_control: the same less the attack less the imputation for people of the control.
-    """
-
-    over_imputation: Estimate
-    over_control: Estimate
-
-    @property
-    def larger(self) -> Estimate:
-        """The larger leak. Where both intervals hold, its true size is between these ends."""
-        return Estimate(*(max(numbers) for numbers in zip(self.over_imputation, self.over_control, strict=True)))
-
-
-def leaks_of(measure: Measure, table: Beliefs, control: Beliefs, top: int, error: float) -> Leaks:
-    """Both leaks, with intervals that hold together.
-
-    Args:
-        measure: by what both are measured.
-        table: people of the table, from one.
-        control: people of the control, from one.
-        top: as `measured` takes it.
-        error: the probability that one of both intervals misses is at most this; in (0, 1).
-    """
-    top = min(top, len(table), len(control))
-    of_table, of_control = (gain(measure, people, top, error / 2) for people in (table, control))
-    return Leaks(of_table, of_table.minus(of_control))
+# --- The leak ---
 
 
 @dataclass(frozen=True)
@@ -253,20 +132,18 @@ class Asked:
         return self.everybody.where(self.in_table), self.everybody.where(~self.in_table)
 
     @cached_property
-    def commonest_value(self) -> int:
-        """The position of the commonest value among the auxiliary people; one of those that tie is drawn."""
+    def prior(self) -> Posterior:
+        """The shares of the values among the auxiliary people: shape (n_values,)."""
         people = self.targets.auxiliary
-        codes = people.codes(self.belief.secret)
-        counts = np.bincount(codes, weights=people.weight, minlength=self.imputation.shape[1])
-        return int(best_guess(counts[None].astype(np.float64), _rng())[0])
+        counts = np.bincount(
+            people.codes(self.belief.secret), weights=people.weight, minlength=self.imputation.shape[1]
+        )
+        return np.asarray(counts / max(1.0, counts.sum()))
 
     @cached_property
     def determined_by(self) -> tuple[str, ...]:
         """The known columns of which the secret is a function."""
         return determining_columns(self.case, self.targets)
-
-
-# --- The leak ---
 
 
 class AttributeLeak(ReleaseAtMost):
@@ -314,10 +191,11 @@ class AttributeLeak(ReleaseAtMost):
         value, low, high = leaks.larger
         if asked.determined_by:
             low = min(low, self.bound)  # imputation could know the value, so that no gain is claimed
-        columns, smallest = self._columns(asked), smallest_detectable(self, asked, error)
+        columns, smallest = self._columns(asked), smallest_detectable(self, asked, leaks.larger, error)
         evidence = {
             "columns": AuditorOnly(columns),
             "leaks": AuditorOnly({name: _document(leak) for name, leak in leaks._asdict().items()}),
+            "without_identical": AuditorOnly(self._without_identical(asked, error)),
             "people_asked": AuditorOnly({"table": len(table), "control": len(control)}),
             "measure": self.measure,
             **({"top": self.top} if self.measure == "ppv" else {}),
@@ -345,11 +223,22 @@ class AttributeLeak(ReleaseAtMost):
         sizes = [min([*sizes, self.top])] * 2 if self.measure == "ppv" else sizes
         return math.fsum(2 / size for size in sizes)
 
+    def _without_identical(self, asked: Asked, error: float) -> dict[str, float]:
+        """The leak over those people of the control who are identical to nobody in the table; it is not judged.
+
+        The model says of them what it says of people in the table. Empty where everybody in the control is identical.
+        """
+        others = asked.everybody.where(~asked.in_table & ~np.asarray(asked.case.membership.identical))
+        if not len(others):
+            return {}
+        leaks = leaks_of(self.measure, asked.groups[0], others, self.top, error)
+        return {**_document(leaks.over_control), "control": len(others)}
+
     def _columns(self, asked: Asked) -> dict[str, dict[str, float]]:
         """Each measure of the prior, the imputation and the attack for people of the table, and of both for others."""
         table, control = asked.groups
         top = min(self.top, len(table), len(control))
-        prior = float((table.truth == asked.commonest_value).mean())
+        prior = measured("accuracy", table.truth, np.tile(asked.prior, (len(table), 1)), top)
         columns = {
             "imputation": (table.truth, table.imputation),
             "attack": (table.truth, table.attack),
@@ -422,7 +311,9 @@ def leaking_people(measure: Measure, top: int, people: Beliefs, size: float, rng
     Returns:
         Shape (n_people,); None where an attack that knows all values gains less.
     """
-    order = rng.permutation(np.arange(len(people)) if measure == "ppv" else np.flatnonzero(~people.imputation_right))
+    guesses = most_probable(people.imputation)
+    known = guesses[np.arange(len(people)), people.truth] & (guesses.sum(axis=1) == 1)
+    order = rng.permutation(np.arange(len(people)) if measure == "ppv" else np.flatnonzero(~known))
     baseline = measured(measure, people.truth, people.imputation, top)
 
     def leaking(number: int) -> Mask:
@@ -431,9 +322,9 @@ def leaking_people(measure: Measure, top: int, people: Beliefs, size: float, rng
         return mask
 
     def gained(number: int) -> float:
-        known, mask = people.imputation.copy(), leaking(number)
-        known[mask] = np.eye(known.shape[1])[people.truth[mask]]
-        return measured(measure, people.truth, known, top) - baseline
+        posterior, mask = people.imputation.copy(), leaking(number)
+        posterior[mask] = np.eye(posterior.shape[1])[people.truth[mask]]
+        return measured(measure, people.truth, posterior, top) - baseline
 
     if gained(len(order)) < size - ROUNDING:
         return None
@@ -495,7 +386,7 @@ def has_leak(metric: AttributeLeak, asked: Asked, size: float) -> bool:
     """Whether an attack that knows everything could gain as much over the imputation for people of the table."""
     table, control = asked.groups
     top = min(metric.top, len(table), len(control))
-    return leaking_people(metric.measure, top, table, size, _rng()) is not None
+    return leaking_people(metric.measure, top, table, size, tie_rng()) is not None
 
 
 def power_problem(metric: AttributeLeak, asked: Asked, error: float) -> str:
@@ -530,12 +421,16 @@ def power_problem(metric: AttributeLeak, asked: Asked, error: float) -> str:
     return ""
 
 
-def smallest_detectable(metric: AttributeLeak, asked: Asked, error: float) -> float | None:
+def smallest_detectable(metric: AttributeLeak, asked: Asked, leak: Estimate, error: float) -> float | None:
     """The smallest of some sizes such that the attack sees that there is a leak; None where it sees none.
+
+    Where a leak is planted, nothing else makes the attack differ from imputation. What the audited model says of people
+    does so, too, so that a leak that is smaller than the lower part of its interval is not seen.
 
     Args:
         metric: by whose interval the leak is seen.
         asked: the attack's belief, the targets and their values.
+        leak: the larger leak of the audited model.
         error: of the intervals of both leaks together, in (0, 1).
     """
 
@@ -547,7 +442,7 @@ def smallest_detectable(metric: AttributeLeak, asked: Asked, error: float) -> fl
 
     if asked.belief.planted is None:
         return None
-    sizes = [size for size in LEAK_SIZES if has_leak(metric, asked, size)]
+    sizes = [size for size in LEAK_SIZES if size > leak.value - leak.low and has_leak(metric, asked, size)]
     try:
         first = bisect_left(range(len(sizes)), True, key=lambda index: is_seen(sizes[index]))
     except InconclusiveError:

@@ -99,6 +99,7 @@ def asked(
     seed: int = 0,
     auxiliary: np.ndarray | None = None,
     determined_by: tuple[str, ...] = (),
+    identical: np.ndarray | None = None,
 ) -> AskedCase:
     """The case of a belief about targets.
 
@@ -114,6 +115,7 @@ def asked(
         seed: of the policy.
         auxiliary: shape (n_auxiliary,), the values of the auxiliary people; one of each when left out.
         determined_by: the columns of which the secret is a function.
+        identical: shape (n,), who of the control has all cells of somebody in the table; nobody when left out.
     """
     values = posterior.shape[1]
     married = Column("married", frozenset({"private"}), values=VALUES[:values])
@@ -137,7 +139,9 @@ def asked(
         AttributeBelief("married", posterior, certain=certain, planted=planted),
         comparisons=comparisons,
         _membership=Membership(
-            in_table.copy(), np.zeros(len(truth), dtype=bool), secrets={"married": truth.astype(np.int64)}
+            in_table.copy(),
+            np.zeros(len(truth), dtype=bool) if identical is None else identical,
+            secrets={"married": truth.astype(np.int64)},
         ),
     )
     return AskedCase(context, imputation, determined_by)

@@ -23,10 +23,10 @@ from leafgate_attributes.intervals import (
     accuracy_gain,
     best_guess,
     correlation_gain,
-    matthews_correlation,
     predictive_value_gain,
     surest_people,
 )
+from leafgate_attributes.leaks import Beliefs, Measure, leaks_of, measured
 from leafgate_attributes.metrics import (
     BELOW_CHANCE,
     LEAK_SIZES,
@@ -36,12 +36,8 @@ from leafgate_attributes.metrics import (
     WRONG_PROOF,
     AttributeCertain,
     AttributeLeak,
-    Beliefs,
-    Measure,
     determining_columns,
     leaking_people,
-    leaks_of,
-    measured,
 )
 
 ALL_MEASURES: tuple[Measure, ...] = ("accuracy", "ppv", "mcc")
@@ -199,7 +195,8 @@ def test_an_interval_of_correlations_of_many_values_has_no_room_for_empty_cells_
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=40))
 def test_the_matthews_correlation_is_that_of_scikit_learn(pairs: list[tuple[int, int]]) -> None:
     truth, guess = np.array(pairs).T
-    assert matthews_correlation(truth, guess) == pytest.approx(matthews_corrcoef(truth, guess), abs=1e-12)
+    found = measured("mcc", truth, guess_of(guess, 4), 1)
+    assert found == pytest.approx(matthews_corrcoef(truth, guess), abs=1e-12)
 
 
 def test_the_predictive_value_is_the_share_of_right_guesses_among_the_surest() -> None:
@@ -220,6 +217,23 @@ def test_ties_are_broken_in_favour_of_no_value_and_of_no_person() -> None:
     nearly = even + np.array([1e-14, 0, -1e-14])
     first, second = (best_guess(each, np.random.default_rng(1)) for each in (even, nearly))
     assert np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("measure", ALL_MEASURES)
+def test_a_measure_is_the_mean_over_orders_of_ties(measure: Measure) -> None:
+    rng = np.random.default_rng(9)
+    posterior = rng.choice([0.0, 0.25, 0.5], (60, 3)) + 0.25
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    truth = rng.integers(0, 3, 60)
+    broken = []
+    for _ in range(400):
+        guess, top = best_guess(posterior, rng), surest_people(posterior, 20, rng)
+        right = guess == truth
+        mcc = measured("mcc", truth, guess_of(guess, 3), 1)
+        broken.append({"accuracy": right.mean(), "ppv": right[top].mean(), "mcc": mcc})
+    assert measured(measure, truth, posterior, 20) == pytest.approx(
+        np.mean([each[measure] for each in broken]), abs=0.01
+    )
 
 
 def test_an_attack_that_is_the_imputation_has_no_leak_at_all() -> None:
@@ -317,6 +331,31 @@ def test_a_score_depends_on_no_order_of_people() -> None:
         assert evidence_of(metric, first)["columns"] == evidence_of(metric, second)["columns"]
         assert first.score(metric).interval == pytest.approx(second.score(metric).interval, abs=0.01)
     assert evidence_of(leak(), first)["people_asked"] == {"table": inside.sum(), "control": (~inside).sum()}
+
+
+def test_people_of_the_control_who_are_identical_to_somebody_in_the_table_do_not_hide_a_leak() -> None:
+    truth = np.tile([0, 1], 400)
+    inside, identical = groups(400), np.arange(800) >= 600
+    wrong = np.where(inside | identical, truth, 1 - truth)
+    even = np.full((800, 2), 0.5)
+    case = asked(truth, inside, guess_of(wrong, 2), even, identical=identical)
+    evidence = evidence_of(leak(), case)
+    assert evidence["leaks"]["over_control"]["value"] == pytest.approx(0.5, abs=0.1)
+    assert evidence["without_identical"]["value"] == pytest.approx(1, abs=0.1)
+    assert evidence["without_identical"]["control"] == 200
+
+
+def test_no_leak_is_said_to_be_seen_that_is_smaller_than_the_noise_of_the_audited_model() -> None:
+    rng = np.random.default_rng(8)
+    truth, inside = rng.integers(0, 2, 1200), groups(600)
+    attack, imputation = (guess_of(mistaken(truth, 2, 0.4, rng), 2, 0.6) for _ in range(2))
+    case = asked(truth, inside, attack, imputation, planted=seeing(imputation))
+    score = case.score(leak())
+    assert score.interval is not None
+    assert score.value is not None
+    assert evidence_of(leak(), case)["smallest_detectable"] >= score.value - score.interval[0] > 0.05
+    calm = asked(truth, inside, imputation, imputation, planted=seeing(imputation))
+    assert evidence_of(leak(), calm)["smallest_detectable"] < 0.05
 
 
 def test_intervals_are_wider_where_more_limits_have_to_hold_together() -> None:
@@ -493,6 +532,14 @@ def test_a_blunted_attack_keeps_no_limit(spoil: Callable[..., np.ndarray], measu
 
 def test_an_attack_that_sees_half_of_a_leak_keeps_no_limit_where_intervals_are_narrow() -> None:
     assert verdict(leak(POWER_LIMIT), harmless(planting=wrapped(half_of_the_leak))) == (None, UNSEEN)
+
+
+def test_noise_that_may_be_a_leak_of_the_limits_size_is_not_seen_as_one() -> None:
+    def noise(values: np.ndarray, leaking: np.ndarray, repetition: int) -> np.ndarray:
+        return guess_of(mistaken(values, 2, 0.35, np.random.default_rng(repetition)), 2)
+
+    assert verdict(leak(0.04), harmless()) == (True, "")
+    assert verdict(leak(0.04), harmless(noise)) == (None, UNSEEN)
 
 
 def test_an_attack_that_is_worse_than_imputation_on_everybody_still_sees_what_is_planted() -> None:
