@@ -108,11 +108,16 @@ def proofs(rows: Sequence[Row]) -> Iterator[str]:
     """How many people's values are certain, and what the same proof is worth for people of the control."""
     head = ("data", "model", "certain", "of them wrong", "control people with a proof", "right for")
     body = [
-        (NAMES[row.data].split(":")[0], row.model, str(row.certain), str(row.wrong), str(row.control_proofs), _right(row))
+        (_short(row), row.model, str(row.certain), str(row.wrong), str(row.control_proofs), _right(row))
         for row in rows
         if row.attack == "leaf_constraints" and row.certain is not None and row.model in MODELS
     ]
     yield from table(head, body, "llrrrr")
+
+
+def _short(row: Row) -> str:
+    """The data set's name without the secret."""
+    return NAMES[row.data].split(":")[0]
 
 
 def _right(row: Row) -> str:
@@ -127,7 +132,7 @@ def everything(rows: Sequence[Row]) -> Iterator[str]:
     )
     body = [
         [
-            *(NAMES[row.data].split(":")[0], row.model, row.attack),
+            *(_short(row), row.model, row.attack),
             *(fixed(number, 3) for number in (row.imputed, row.attacked, row.attacked_control)),
             _leak(row.leak, row.leak_low, row.leak_high),
             _leak(row.gap, row.gap_low, row.gap_high),

@@ -28,6 +28,7 @@ pytestmark = pytest.mark.thorough
 
 OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "alpha_k_anonymity": ({"alpha": 0.5}, {"alpha": 0.5, "values": ["flu"]}),
+    "attribute_leak": ({"at_most": 0.5}, {"at_most": 0.5, "measure": "ppv"}, {"at_most": 0.5, "measure": "mcc"}),
     "beta_likeness": ({}, {"form": "enhanced"}),
     "cells_withheld": ({}, {"among": "all"}, {"among": "count"}),
     "conditioning": ({}, {"least": 5.0}),
