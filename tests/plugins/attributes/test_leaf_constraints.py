@@ -358,6 +358,25 @@ def test_a_bin_goes_where_any_of_its_numbers_goes(*, strict: bool, float32: bool
     assert ((0, "bad") in combinations) == (float32 and strict)
 
 
+def test_an_unknown_column_holds_one_value_all_along_a_path() -> None:
+    """A number that is at most 2 is not above 4 further down, so that leaf is not reached."""
+    columns = (
+        numeric("n", "quasi_identifier"),
+        numeric("h", "private"),
+        categorical("s", "private", values=("u", "v")),
+        categorical("y", "class", values=("good", "bad")),
+    )
+    table = table_of(columns, [[1.0, 1.0, "u", "good"], [1.0, 7.0, "v", "bad"]])
+    never = NumericSplit("h", 4.0, Leaf("bad"), Leaf("good"))
+    by_s = CategoricalSplit("s", (Branch(("u",), Leaf("good")), Branch(("v",), never)))
+    tree = NumericSplit("h", 2.0, by_s, Leaf("bad"))
+    reached = reachable_leaves(
+        tree, with_columns(table, ["n"]).people_at(np.arange(1)), table.schema, table.schema["s"]
+    )
+    labels = [reached.leaves[leaf].label for leaf in reached.leaf[reached.value == 1].tolist()]
+    assert labels == ["bad", "bad"]
+
+
 def forest_world(model: Any, seed: int, n: int = 150) -> tuple[Release, Schema, Targets, NDArray[np.int64]]:
     """A forest of scikit-learn on people whose secret is 0 or 1, and the true secrets of the targets."""
     rng = np.random.default_rng(seed)
