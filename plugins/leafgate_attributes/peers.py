@@ -233,6 +233,7 @@ def fit_black_box(attacks: Any, targets: Targets, taught: Answers, classifier: s
     rows = np.column_stack([truth, filled_cells(known)]).astype(np.float64)
     labels = np.eye(len(patterns) + 1)[numbered(taught)]
     model = estimators.BlackBoxClassifier(lambda _: labels, (rows.shape[1],), len(patterns) + 1)
+    model.predict = lambda *_, **__: labels  # by itself it asks in batches, which have no positions
     attack = attacks.AttributeInferenceBlackBox(model, attack_model_type=classifier, attack_feature=0)
     if "random_state" in attack.attack_model.get_params():
         attack.attack_model.set_params(random_state=int(coins(seed, RANDOM_STREAM).integers(2**31)))
