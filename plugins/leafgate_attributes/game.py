@@ -6,6 +6,8 @@ that the secret may have, by the policy's `access`.
 
 from __future__ import annotations
 
+import hashlib
+import weakref
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -164,15 +166,47 @@ def answers_by_value(source: Release | PredictionOracle, targets: Targets, schem
         schema: every column that the model may ask for.
         seed: of the random numbers that choose auxiliary people, from 0.
     """
-    parts = [_answers(source, group, targets, schema, seed) for group in targets.groups]
+    parts = [_shared_answers(source, group, targets, schema, seed) for group in targets.groups]
     return Answers(np.concatenate([part.scores for part in parts]), np.concatenate([part.own for part in parts]))
+
+
+KEPT = 12
+"""How many tables' answers are kept for other attacks on the same release: two groups and auxiliary people, of some
+secrets."""
+_kept: dict[tuple[int, str], tuple[weakref.ref[Release], Answers]] = {}
+
+
+def _shared_answers(
+    source: Release | PredictionOracle, people: Table, targets: Targets, schema: Schema, seed: int
+) -> Answers:
+    """The answers about people, of a release computed once for all attacks; an oracle is asked by each of them."""
+    if isinstance(source, PredictionOracle):
+        return _answers(source, people, targets, schema, seed)
+    key = id(source), _digest(people, targets, seed)
+    kept = _kept.get(key)
+    if kept is not None and kept[0]() is source:
+        return kept[1]
+    answers = _answers(source, people, targets, schema, seed)
+    while len(_kept) >= KEPT:
+        _kept.pop(next(iter(_kept)))
+    _kept[key] = weakref.ref(source), answers
+    return answers
+
+
+def _digest(people: Table, targets: Targets, seed: int) -> str:
+    """What answers about people depend on, besides the model."""
+    from leafgate.algorithms.sampling import record_hashes
+
+    names = [column.name for column in people.schema.columns]
+    hashes = [record_hashes(table).tobytes() for table in (people, targets.auxiliary)]
+    return hashlib.sha256(b"".join([repr((names, targets.secret.name, seed)).encode(), *hashes])).hexdigest()
 
 
 def auxiliary_answers(source: Release | PredictionOracle, targets: Targets, schema: Schema, seed: int) -> Answers:
     """The same about the auxiliary people, of whom the class is known. The arguments are as of `answers_by_value`."""
     names = [column.name for column in targets.groups[0].schema.columns]
     known = Table(targets.groups[0].schema, targets.auxiliary.frame.loc[:, names], targets.auxiliary.weight)
-    answered = _answers(source, known, targets, schema, seed)
+    answered = _shared_answers(source, known, targets, schema, seed)
     return Answers(answered.scores, own_classes(targets.auxiliary, schema))
 
 

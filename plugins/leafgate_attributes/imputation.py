@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import threading
 import warnings
 from collections import OrderedDict
@@ -18,7 +19,7 @@ from importlib.util import find_spec
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from leafgate.api import Column, InconclusiveError, Table, Targets, lazy
+from leafgate.api import Column, InconclusiveError, Schema, Table, Targets, lazy
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,6 +51,8 @@ LEAVES = (4, 8)
 """The numbers of leaves of boosted trees that are tried."""
 ROUNDS = (1, 2, 3, 5, 7, 10, 13, 16, 20, 25, 30, 36, 43, 50, 60, 72, 85, 100, 120)
 """The numbers of boosting rounds that are tried."""
+MAX_LARGE_TREES_VALUES = 5
+"""With more values only the smaller trees are tried, which were better and faster on Adult's occupation and age."""
 SLOW_RATE = 0.1
 """The learning rate of boosting for a secret of two values."""
 FAST_RATE = 0.2
@@ -58,15 +61,19 @@ TREES = 375
 """The most trees of one boosted model for a secret of more than two values, where that allows MIN_ROUNDS."""
 MIN_ROUNDS = 10
 """At least so many rounds of boosting are tried."""
+MOST_FAST_ROUNDS = 60
+"""At most so many rounds of boosting at the higher learning rate are tried."""
 PEOPLE_A_LEAF = 20
 """Of so many people who are learned from one has to be in each leaf."""
 MIN_LEAF = 3
 """The fewest people in a leaf of a boosted tree, however few are learned from."""
 MAX_LEAF = 10
 """So many people in a leaf of a boosted tree are enough, however many are learned from."""
-MAX_ITERATIONS = 500
+MAX_ITERATIONS = 200
 """The most iterations of logistic regression for one penalty."""
-INVERSE_PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0)
+GRADIENT_TOLERANCE = 1e-3
+"""Logistic regression ends where no derivative of the mean loss is larger."""
+INVERSE_PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0)
 """The inverse strengths of the L2 penalty of logistic regression that are tried."""
 KNOTS = (0.2, 0.4, 0.6, 0.8)
 """Logistic regression bends at these quantiles of a number."""
@@ -198,7 +205,11 @@ def _people_of(targets: Targets, columns: Sequence[Column]) -> _People:
     from leafgate.algorithms.sampling import record_hashes
 
     auxiliary = targets.auxiliary
-    order = np.argsort(record_hashes(auxiliary), kind="stable")
+    read = (*columns, auxiliary.schema[targets.secret.name])
+    order = np.argsort(
+        record_hashes(Table(Schema(read), auxiliary.frame[[column.name for column in read]], auxiliary.weight)),
+        kind="stable",
+    )
     parts = [_cells(column, auxiliary, order, targets.groups) for column in columns]
     levels = np.array([levels for _, levels in parts], dtype=np.int64)
     unordered = np.array([not column.numeric and not column.ordered for column in columns], dtype=bool)
@@ -239,25 +250,26 @@ def _cells(
 
 
 def _imputed(people: _People, seed: int) -> Imputation:
-    """The best of the models by the log loss in cross-validation."""
+    """The posteriors by the model that is best in cross-validation."""
     folds = _folds(people.codes, seed)
     choices = [_prior(people, folds)]
     present = len(np.unique(people.codes))
     if len(people.codes) >= FEWEST_PEOPLE and present > 1 and people.cells.shape[1]:
         _require_sklearn()
+        import sklearn.ensemble
+        import sklearn.linear_model  # noqa: F401  (threads of a library are limited only once it is loaded)
         from threadpoolctl import threadpool_limits
 
         with threadpool_limits(1):
             choices += _learned(people, folds, present, seed)
-            best = min(choices, key=lambda choice: choice.loss)
+            best = _best_of(choices)
             posterior = best.impute()
     else:
         best = choices[0]
         posterior = best.impute()
-    place = people.place
     right = best.auxiliary.argmax(axis=1) == people.codes
     accuracy = float(right.mean()) if len(right) else 1 / people.values
-    return Imputation(posterior, best.auxiliary[place], accuracy, best.model)
+    return Imputation(posterior, best.auxiliary[people.place], accuracy, best.model)
 
 
 @dataclass(frozen=True)
@@ -267,14 +279,31 @@ class _Choice:
     Attributes:
         model: as `Imputation.model`.
         auxiliary: shape (n_aux, V), cross-fitted.
-        loss: the log loss of `auxiliary`, in nats.
+        losses: shape (n_aux,), the log loss of each row of `auxiliary`, in nats.
         impute: learns from all auxiliary people, and returns the posterior of the targets, shape (n, V).
     """
 
     model: str
     auxiliary: NDArray[np.float64]
-    loss: float
+    losses: NDArray[np.float64]
     impute: Callable[[], NDArray[np.float64]]
+
+    @property
+    def loss(self) -> float:
+        """The mean of the losses; 0 for nobody."""
+        return float(self.losses.sum()) / max(1, len(self.losses))
+
+
+def _best_of(choices: Sequence[_Choice]) -> _Choice:
+    """The model of the lowest loss; but the mean of models, if the lowest is within one standard error of its loss.
+
+    The losses of few people say little of which model is better, and the loss of the mean is at most the mean loss.
+    """
+    best = min(choices, key=lambda choice: choice.loss)
+    mean = choices[-1]
+    differences = mean.losses - best.losses
+    standard_error = float(differences.std()) / math.sqrt(len(differences))
+    return mean if best.model != "prior" and differences.mean() <= standard_error else best
 
 
 def _folds(codes: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
@@ -287,9 +316,10 @@ def _folds(codes: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
     return folds
 
 
-def _log_loss(posterior: NDArray[np.float64], codes: NDArray[np.int64]) -> float:
-    """The mean of minus the logarithm of the probability of each person's value; 0 for nobody."""
-    return float(-np.log(posterior[np.arange(len(codes)), codes]).sum()) / max(1, len(codes))
+def _log_losses(posterior: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Minus the logarithm of the probability of each person's value."""
+    result: NDArray[np.float64] = -np.log(posterior[np.arange(len(codes)), codes])
+    return result
 
 
 def _prior(people: _People, folds: NDArray[np.int64]) -> _Choice:
@@ -302,8 +332,8 @@ def _prior(people: _People, folds: NDArray[np.int64]) -> _Choice:
     auxiliary = np.empty((len(folds), people.values))
     for fold in range(FOLDS):
         auxiliary[folds == fold] = shares(people.codes[folds != fold], int((folds == fold).sum()))
-    loss = _log_loss(auxiliary, people.codes)
-    return _Choice("prior", auxiliary, loss, lambda: shares(people.codes, len(people.cells) - len(people.codes)))
+    losses = _log_losses(auxiliary, people.codes)
+    return _Choice("prior", auxiliary, losses, lambda: shares(people.codes, len(people.cells) - len(people.codes)))
 
 
 def _learned(people: _People, folds: NDArray[np.int64], present: int, seed: int) -> Iterator[_Choice]:
@@ -312,11 +342,14 @@ def _learned(people: _People, folds: NDArray[np.int64], present: int, seed: int)
     yield regression
     if present > MAX_BOOSTED_VALUES:
         return
-    most = ROUNDS[-1] if present == BINARY else max(MIN_ROUNDS, TREES // present)
+    most = ROUNDS[-1] if present == BINARY else int(np.clip(TREES // present, MIN_ROUNDS, MOST_FAST_ROUNDS))
     rounds = [n for n in ROUNDS if n <= most]
     rate = SLOW_RATE if present == BINARY else FAST_RATE
     boosting = min(
-        (_cross_fitted("boosting", _boosting(people, leaves, rate, seed), rounds, people, folds) for leaves in LEAVES),
+        (
+            _cross_fitted("boosting", _boosting(people, leaves, rate, seed), rounds, people, folds)
+            for leaves in (LEAVES if present <= MAX_LARGE_TREES_VALUES else LEAVES[:1])
+        ),
         key=lambda choice: choice.loss,
     )
     yield boosting
@@ -324,7 +357,7 @@ def _learned(people: _People, folds: NDArray[np.int64], present: int, seed: int)
     yield _Choice(
         "boosting and logistic regression",
         auxiliary,
-        _log_loss(auxiliary, people.codes),
+        _log_losses(auxiliary, people.codes),
         lambda: (regression.impute() + boosting.impute()) / 2,
     )
 
@@ -338,8 +371,8 @@ def _cross_fitted(
         learned_from, asked = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         for setting, posterior in enumerate(_with_every_value(path, people, learned_from, asked, settings)):
             fitted[setting, asked] = posterior
-    losses = [_log_loss(posterior, people.codes) for posterior in fitted]
-    best = int(np.argmin(losses))
+    losses = [_log_losses(posterior, people.codes) for posterior in fitted]
+    best = int(np.argmin([of_setting.sum() for of_setting in losses]))
 
     def impute() -> NDArray[np.float64]:
         everybody = np.arange(len(people.codes))
@@ -387,11 +420,14 @@ def _boosting(people: _People, leaves: int, rate: float, seed: int) -> Path:
             early_stopping=False,
             random_state=seed % 2**32,
         )
-        estimator.fit(people.cells[learned_from], people.codes[learned_from])
+        known, wanted = people.cells[learned_from], people.cells[asked]
+        unknown = np.isnan(known).all(axis=0)  # scikit-learn refuses a column without any cell
+        known[:, unknown] = wanted[:, unknown] = 0.0
+        estimator.fit(known, people.codes[learned_from])
         if len(settings) == 1:
-            yield estimator.predict_proba(people.cells[asked])
+            yield estimator.predict_proba(wanted)
             return
-        for rounds, posterior in enumerate(estimator.staged_predict_proba(people.cells[asked]), 1):
+        for rounds, posterior in enumerate(estimator.staged_predict_proba(wanted), 1):
             if rounds in settings:
                 yield posterior
 
@@ -408,7 +444,7 @@ def _regression(people: _People) -> Path:
     def path(
         learned_from: NDArray[np.int64], asked: NDArray[np.int64], settings: Sequence[float]
     ) -> Iterator[NDArray[np.float64]]:
-        estimator: Any = LogisticRegression(max_iter=MAX_ITERATIONS, warm_start=True)
+        estimator: Any = LogisticRegression(max_iter=MAX_ITERATIONS, tol=GRADIENT_TOLERANCE, warm_start=True)
         for inverse_penalty in settings:
             estimator.C = inverse_penalty
             with warnings.catch_warnings():  # cross-validation judges a model that has not converged, too
@@ -481,24 +517,24 @@ def determining_columns(tables: Sequence[Table], secret: str) -> tuple[str, ...]
     and mean nothing, so that there have to be five people for each combination of cells that occurs, on average.
 
     Args:
-        tables: people with the secret and what else is known of them; columns that one of the tables lacks are not
-            looked at. Each row counts as many people as share it.
+        tables: one or more: people with the secret and what else is known of them. Columns that one of the tables lacks
+            are not looked at. Each row counts as many people as share it.
         secret: the name of a column of all tables.
 
     Returns:
         The shortest such columns, the first ones in the order of the first table's schema; () where there are none.
     """
+    shared = [c.name for c in tables[0].schema.columns if all(c.name in table.schema for table in tables)]
     tables = [table for table in tables if len(table)]
     if not tables:
         return ()
     people = int(sum(table.persons.sum() for table in tables))
-    names = [c.name for c in tables[0].schema.columns if all(c.name in table.schema for table in tables)]
     if tables[0].schema[secret].bins is None:
         value = _numbered(tables, secret)[0]
     else:
         value = np.concatenate([table.codes(secret) for table in tables])
     most = people // PEOPLE_PER_COMBINATION
-    known = {name: _numbered(tables, name) for name in names if name != secret}
+    known = {name: _numbered(tables, name) for name in shared if name != secret}
     known = {name: (codes, size) for name, (codes, size) in known.items() if size <= most}
     for name, (codes, size) in known.items():
         if _is_function(value, codes, size):

@@ -1,0 +1,230 @@
+"""How much more often one guess of a value is right than another one, with confidence intervals.
+
+Accuracies and positive predictive values have intervals that hold for every number of people; those of Matthews
+correlations are approximate. People are taken for independent draws.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from leafgate.api import lazy
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from scipy import special
+
+    Codes = NDArray[np.int64]
+    Mask = NDArray[np.bool_]
+    Posterior = NDArray[np.float64]
+else:
+    np, special = lazy("numpy"), lazy("scipy.special")
+
+TIE_DECIMALS = 9
+"""Probabilities that are equal to so many decimals are ties, as floating point makes small differences."""
+BOOTSTRAP_DRAWS = 1000
+"""How many laws of the cells the interval of a Matthews correlation draws."""
+CELL_PRIOR = 0.5
+"""What is added to the count of each cell: Jeffreys's prior of a share."""
+MAX_PRIOR = 4.0
+"""What is added to the counts of all cells together, at most: as much as eight cells of a column of two values get."""
+MAX_EMPTY_CELLS = 200
+"""So many empty cells, drawn at random, stand for all of them."""
+
+
+class Estimate(NamedTuple):
+    """A number, with the lowest and the highest that the true one could be."""
+
+    value: float
+    low: float
+    high: float
+
+    def minus(self, other: Estimate) -> Estimate:
+        """The difference; its interval holds where both intervals hold."""
+        return Estimate(self.value - other.value, self.low - other.high, self.high - other.low)
+
+
+def lower_bound(successes: int, trials: int, error: float) -> float:
+    """Clopper and Pearson's lower bound of a probability, which is too high with at most the probability `error`.
+
+    Args:
+        successes: from 0 to `trials`.
+        trials: independent trials, from 0; where there are none the bound is 0.
+        error: in (0, 1).
+
+    Source: Clopper, Pearson, Biometrika 26, 1934, doi:10.1093/biomet/26.4.404
+    Departure: none; one side alone.
+
+    >>> round(lower_bound(10, 10, 0.05), 6)
+    0.741134
+    """
+    return 0.0 if successes == 0 else float(special.betaincinv(successes, trials - successes + 1, error))
+
+
+def upper_bound(successes: int, trials: int, error: float) -> float:
+    """Clopper and Pearson's upper bound of a probability, which is too low with at most the probability `error`.
+
+    Args, Source and Departure: as `lower_bound`; where there are no trials the bound is 1.
+
+    >>> round(upper_bound(0, 3000, 0.05), 6)
+    0.000998
+    """
+    return 1.0 if successes == trials else float(special.betainccinv(successes + 1, trials - successes, error))
+
+
+# --- Guesses ---
+
+
+def best_guess(posterior: Posterior, rng: np.random.Generator) -> Codes:
+    """The most probable value of each person; one of those that tie is drawn.
+
+    Args:
+        posterior: shape (n_people, n_values).
+        rng: breaks ties; it must not depend on the truth. Equal generators draw equal values of equal posteriors.
+
+    Returns:
+        Shape (n_people,), positions of values.
+
+    >>> best_guess(np.array([[0.1, 0.9], [0.8, 0.2]]), np.random.default_rng(0)).tolist()
+    [1, 0]
+    """
+    rounded = np.round(posterior, TIE_DECIMALS)
+    ties = rounded == rounded.max(axis=1, keepdims=True)
+    return np.asarray(np.where(ties, rng.random(posterior.shape), -1.0).argmax(axis=1), dtype=np.int64)
+
+
+def surest_people(posterior: Posterior, top: int, rng: np.random.Generator) -> Codes:
+    """The people whose most probable value has the highest probability; ties are broken at random.
+
+    Args:
+        posterior: shape (n_people, n_values).
+        top: how many people, from 1; all of them where there are fewer.
+        rng: as `best_guess` takes it.
+
+    Returns:
+        Shape (min(top, n_people),), positions of people, the surest one first.
+
+    >>> surest_people(np.array([[0.5, 0.5], [0.1, 0.9], [0.8, 0.2]]), 2, np.random.default_rng(0)).tolist()
+    [1, 2]
+    """
+    sureness = np.round(posterior.max(axis=1), TIE_DECIMALS)
+    return np.lexsort((rng.random(len(sureness)), -sureness))[:top].astype(np.int64)
+
+
+def matthews_correlation(truth: Codes, guess: Codes) -> float:
+    """The Matthews correlation of guesses with the truth, for any number of values; 0 where one of both is constant.
+
+    Args:
+        truth: shape (n_people,), positions of values, from one person.
+        guess: shape (n_people,).
+
+    Source: Gorodkin, Computational Biology and Chemistry 28, 2004, doi:10.1016/j.compbiolchem.2004.09.006 (R_K)
+
+    >>> matthews_correlation(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1])).__round__(6)
+    0.57735
+    """
+    values, people = int(max(truth.max(), guess.max())) + 1, len(truth)
+    shares = [np.bincount(codes, minlength=values)[None] / people for codes in (truth, guess)]
+    return float(_correlation(np.array([(truth == guess).mean()]), *shares)[0])
+
+
+def _correlation(right: Posterior, truth: Posterior, guess: Posterior) -> Posterior:
+    """R_K by the share of right guesses, shape (n,), and the shares of values, each of shape (n, n_values)."""
+    covariance = right - (truth * guess).sum(axis=1)
+    spread = (1 - (truth**2).sum(axis=1)) * (1 - (guess**2).sum(axis=1))
+    defined = spread > 1e-15
+    return np.where(defined, covariance / np.sqrt(np.where(defined, spread, 1.0)), 0.0)
+
+
+# --- What one guess gains over another ---
+
+
+def accuracy_gain(attack_right: Mask, baseline_right: Mask, error: float) -> Estimate:
+    """The accuracy of an attack less that of a baseline on the same people, with an interval for any number of people.
+
+    The difference is d (2 s - 1): d is the probability that exactly one of both is right, s the probability that this
+    one is the attack. How many people are so, and for how many of these it is the attack, are binomial, the second
+    given the first, so that two bounds of each hold together.
+
+    Args:
+        attack_right: shape (n_people,), from one person.
+        baseline_right: shape (n_people,).
+        error: the probability that the interval misses the true difference is at most this; in (0, 1).
+
+    Source: McNemar, Psychometrika 12, 1947, doi:10.1007/BF02295996 (pairs that differ); Clopper, Pearson 1934 (bounds)
+    Departure: put together here; a fourth of the error for each bound.
+    """
+    people, attack_alone = len(attack_right), int((attack_right & ~baseline_right).sum())
+    differing = int((attack_right != baseline_right).sum())
+    part = error / 4
+    few, many = lower_bound(differing, people, part), upper_bound(differing, people, part)
+    low, high = (2 * bound(attack_alone, differing, part) - 1 for bound in (lower_bound, upper_bound))
+    value = (2 * attack_alone - differing) / people
+    return Estimate(value, low * (few if low > 0 else many), high * (many if high > 0 else few))
+
+
+def predictive_value_gain(attack_right: Mask, baseline_right: Mask, error: float) -> Estimate:
+    """The share of right guesses of the attack's surest people less that of the baseline's own surest people.
+
+    Args:
+        attack_right: shape (n_top,), whether the attack is right for those whom it is surest of; from one person.
+        baseline_right: shape (n_top,), whether the baseline is right for those whom it is surest of.
+        error: the probability that the interval misses the true difference is at most this; in (0, 1).
+
+    Source: Clopper, Pearson 1934; that the bounds hold where people differ: Hoeffding, Ann. Math. Stat. 27, 1956
+    Departure: two bounds of each share, a fourth of the error for each.
+    """
+
+    def share(right: Mask) -> Estimate:
+        successes, trials = int(right.sum()), len(right)
+        bounds = (bound(successes, trials, error / 4) for bound in (lower_bound, upper_bound))
+        return Estimate(successes / trials, *bounds)
+
+    return share(attack_right).minus(share(baseline_right))
+
+
+def correlation_gain(
+    truth: Codes, attack: Codes, baseline: Codes, values: int, error: float, rng: np.random.Generator
+) -> Estimate:
+    """The Matthews correlation of an attack less that of a baseline, with an approximate interval.
+
+    The counts of the cells of truth, attack's guess and baseline's guess, with a little added to each, are the
+    parameters of a Dirichlet distribution of the cells' probabilities. The interval has its quantiles of the
+    difference, or the normal approximation's where that is wider. It is no bound for every number of people:
+    simulations check how often it holds.
+
+    Args:
+        truth: shape (n_people,), positions of values, from one person.
+        attack: shape (n_people,), guesses.
+        baseline: shape (n_people,), guesses.
+        values: how many there are, from 1.
+        error: in (0, 1), half of it for each end.
+        rng: of the draws.
+
+    Source: Rubin, Annals of Statistics 9, 1981, doi:10.1214/aos/1176345338 (the Bayesian bootstrap)
+    Departure: of cells with a prior, so that a cell without people has a probability.
+    """
+    value = matthews_correlation(truth, attack) - matthews_correlation(truth, baseline)
+    cells, counts = np.unique((truth * values + attack) * values + baseline, return_counts=True)
+    n_cells = values**3
+    empty = np.setdiff1d(np.arange(n_cells), cells)
+    drawn = rng.permutation(empty)[:MAX_EMPTY_CELLS]
+    added = min(CELL_PRIOR, MAX_PRIOR / n_cells)
+    parameters = np.concatenate([counts + added, np.full(len(drawn), added * len(empty) / max(1, len(drawn)))])
+    weights = rng.standard_gamma(parameters, (BOOTSTRAP_DRAWS, len(parameters)))
+    weights /= weights.sum(axis=1, keepdims=True)
+    differences = _gains(weights, np.concatenate([cells, drawn]), values)
+    tail = error / 2
+    spread = float(special.ndtri(1 - tail) * differences.std())
+    centre = float(differences.mean())
+    low = min(float(np.quantile(differences, tail)), centre - spread, value)
+    return Estimate(value, low, max(float(np.quantile(differences, 1 - tail)), centre + spread, value))
+
+
+def _gains(weights: Posterior, cells: Codes, values: int) -> Posterior:
+    """The difference of correlations for each row of the cells' probabilities: shape (n_rows,)."""
+    codes = (cells // values**2, cells // values % values, cells % values)
+    truth, attack, baseline = (weights @ (code[:, None] == np.arange(values)) for code in codes)
+    right = [weights @ (codes[0] == guess) for guess in codes[1:]]
+    return _correlation(right[0], truth, attack) - _correlation(right[1], truth, baseline)

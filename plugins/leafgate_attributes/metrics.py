@@ -1,0 +1,634 @@
+"""Limits on what an attack infers of a column of the model's inputs: its gain over imputation, and certain people.
+
+Two leaks are judged together, by the larger upper bound: what the attack gains over imputation without the model for
+people of the table, and by how much that exceeds its gain for people of the control. A kept limit is a pass only where
+the attack would have seen a leak of just the limit's size: it repeats itself on planted values.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+
+from pydantic import Field
+
+from leafgate.api import (
+    AttributeBelief,
+    AuditorOnly,
+    InconclusiveError,
+    LeafgateError,
+    OpenProbability,
+    PositiveInt,
+    ReleaseAtMost,
+    Score,
+    ScoringContext,
+    Targets,
+    Unit,
+    UnreadableError,
+    lazy,
+)
+from leafgate_attributes.intervals import (
+    Estimate,
+    accuracy_gain,
+    best_guess,
+    correlation_gain,
+    matthews_correlation,
+    predictive_value_gain,
+    surest_people,
+    upper_bound,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Codes = NDArray[np.int64]
+    Mask = NDArray[np.bool_]
+    Posterior = NDArray[np.float64]
+else:
+    np = lazy("numpy")
+
+REPEATS = 20
+"""How many times a leak of one size is planted."""
+DETECTED = 18
+"""In so many of them at least, nine of ten, the attack must see the leak."""
+QUICK_REPEATS = 3
+"""How many times a leak is planted, and must be seen each time, while the smallest one that is seen is sought."""
+SEEN_PART = 0.9
+"""The part of a planted leak that an attack must be able to see: no attack finds everybody whose value leaks."""
+SEED = 0
+"""Ties are broken, and intervals drawn, by random numbers from this seed, in the random order of the targets."""
+LEAK_SIZES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+"""The leaks among which the smallest one that the attack sees is sought."""
+ROUNDING = 1e-9
+"""A planted leak may fall short of its size by this much, as floating point does."""
+POSTERIOR_TOLERANCE = 1e-6
+"""The rows of a planted posterior sum to 1 but for this."""
+
+Measure = Literal["accuracy", "ppv", "mcc"]
+MEASURES: tuple[Measure, ...] = get_args(Measure)
+MEASURE_WORDS: dict[Measure, str] = {
+    "accuracy": "accuracy",
+    "ppv": "positive predictive value of the {top} surest",
+    "mcc": "Matthews correlation",
+}
+
+
+def imputed(targets: Targets, seed: int) -> Posterior:
+    """The posterior of each target without the model: shape (n_targets, n_values)."""
+    from leafgate_attributes.imputation import impute
+
+    return np.asarray(impute(targets, seed).posterior, dtype=float)
+
+
+def determining_columns(case: ScoringContext, targets: Targets) -> tuple[str, ...]:
+    """The columns known of the targets of which the secret is a function, among all people; empty where there are none.
+
+    Args:
+        case: whose table is read.
+        targets: whose auxiliary people are read.
+    """
+    from leafgate_attributes.imputation import determining_columns as among
+
+    secret = targets.secret.name
+    names = [*(column.name for column in targets.groups[0].schema.columns if column.name != secret), secret]
+    return tuple(among([table.project(names)[0] for table in (case.table, targets.auxiliary)], secret))
+
+
+# --- People, and what is measured of them ---
+
+
+@dataclass(frozen=True)
+class Beliefs:
+    """What the attack and the imputation believe of some people, beside the truth.
+
+    Attributes:
+        truth: shape (n_people,), the position of each one's value.
+        attack: shape (n_people, n_values), the attack's posterior.
+        imputation: of the same shape, the posterior without the model.
+    """
+
+    truth: Codes
+    attack: Posterior
+    imputation: Posterior
+
+    def __len__(self) -> int:
+        """How many people there are."""
+        return len(self.truth)
+
+    def where(self, mask: Mask) -> Beliefs:
+        """Some of the people."""
+        return Beliefs(self.truth[mask], self.attack[mask], self.imputation[mask])
+
+    @cached_property
+    def attack_right(self) -> Mask:
+        """For whom the attack's best guess is right: shape (n_people,)."""
+        return np.asarray(best_guess(self.attack, _rng()) == self.truth)
+
+    @cached_property
+    def imputation_right(self) -> Mask:
+        """For whom the imputation's best guess is right: shape (n_people,)."""
+        return np.asarray(best_guess(self.imputation, _rng()) == self.truth)
+
+
+def _rng() -> np.random.Generator:
+    """Equal random numbers each time, so that equal posteriors have equal guesses."""
+    return np.random.default_rng(SEED)
+
+
+def measured(measure: Measure, truth: Codes, posterior: Posterior, top: int) -> float:
+    """How good a posterior is by one measure.
+
+    Args:
+        measure: which one.
+        truth: shape (n_people,), positions of values, from one person.
+        posterior: shape (n_people, n_values).
+        top: of how many people the positive predictive value is, from 1; all where there are fewer.
+
+    Returns:
+        Accuracy: the share of people whose most probable value is right. Positive predictive value: that share among
+        the people whose most probable value has the highest probability. Matthews correlation: from -1 to 1.
+    """
+    guess = best_guess(posterior, _rng())
+    if measure == "mcc":
+        return matthews_correlation(truth, guess)
+    right = guess == truth
+    return float(right[surest_people(posterior, top, _rng())].mean() if measure == "ppv" else right.mean())
+
+
+def gain(measure: Measure, people: Beliefs, top: int, error: float) -> Estimate:
+    """What the attack gains over the imputation by one measure, with an interval.
+
+    Args:
+        measure: which one.
+        people: from one.
+        top: as `measured` takes it.
+        error: the probability that the interval misses the true gain is at most this, for the Matthews correlation
+            approximately; in (0, 1).
+    """
+    if measure == "accuracy":
+        return accuracy_gain(people.attack_right, people.imputation_right, error)
+    if measure == "ppv":
+        attack, imputation = (surest_people(each, top, _rng()) for each in (people.attack, people.imputation))
+        return predictive_value_gain(people.attack_right[attack], people.imputation_right[imputation], error)
+    attacked, guessed = best_guess(people.attack, _rng()), best_guess(people.imputation, _rng())
+    return correlation_gain(people.truth, attacked, guessed, people.attack.shape[1], error, _rng())
+
+
+class Leaks(NamedTuple):
+    """Both leaks of a column.
+
+    Attributes:
+        over_imputation: the attack less the imputation, for people of the table.
+        over_control: the same less the attack less the imputation for people of the control.
+    """
+
+    over_imputation: Estimate
+    over_control: Estimate
+
+    @property
+    def larger(self) -> Estimate:
+        """The larger leak. Where both intervals hold, its true size is between these ends."""
+        return Estimate(*(max(numbers) for numbers in zip(self.over_imputation, self.over_control, strict=True)))
+
+
+def leaks_of(measure: Measure, table: Beliefs, control: Beliefs, top: int, error: float) -> Leaks:
+    """Both leaks, with intervals that hold together.
+
+    Args:
+        measure: by what both are measured.
+        table: people of the table, from one.
+        control: people of the control, from one.
+        top: as `measured` takes it.
+        error: the probability that one of both intervals misses is at most this; in (0, 1).
+    """
+    top = min(top, len(table), len(control))
+    of_table, of_control = (gain(measure, people, top, error / 2) for people in (table, control))
+    return Leaks(of_table, of_table.minus(of_control))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A belief about targets beside the truth."""
+
+    case: ScoringContext
+
+    @cached_property
+    def belief(self) -> AttributeBelief:
+        """What the attack believes."""
+        return self.case.require_belief(AttributeBelief)
+
+    @cached_property
+    def targets(self) -> Targets:
+        """The people of whom the column is asked."""
+        return self.case.known.targets[self.belief.secret]
+
+    @cached_property
+    def in_table(self) -> Mask:
+        """Who of them is in the table: shape (n_targets,)."""
+        return np.asarray(self.case.membership.in_table, dtype=bool)
+
+    @cached_property
+    def truth(self) -> Codes:
+        """The position of each one's value: shape (n_targets,)."""
+        return np.asarray(self.case.membership.secrets[self.belief.secret])
+
+    @cached_property
+    def imputation(self) -> Posterior:
+        """What is believed of each one without the model: shape (n_targets, n_values)."""
+        return imputed(self.targets, self.case.known.seed)
+
+    @cached_property
+    def everybody(self) -> Beliefs:
+        """All targets."""
+        return Beliefs(self.truth, np.asarray(self.belief.posterior, dtype=float), self.imputation)
+
+    @cached_property
+    def groups(self) -> tuple[Beliefs, Beliefs]:
+        """People of the table, and people of the control."""
+        return self.everybody.where(self.in_table), self.everybody.where(~self.in_table)
+
+    @cached_property
+    def commonest_value(self) -> int:
+        """The position of the commonest value among the auxiliary people; one of those that tie is drawn."""
+        people = self.targets.auxiliary
+        codes = people.codes(self.belief.secret)
+        counts = np.bincount(codes, weights=people.weight, minlength=self.imputation.shape[1])
+        return int(best_guess(counts[None].astype(np.float64), _rng())[0])
+
+    @cached_property
+    def determined_by(self) -> tuple[str, ...]:
+        """The known columns of which the secret is a function."""
+        return determining_columns(self.case, self.targets)
+
+
+# --- The leak ---
+
+
+class AttributeLeak(ReleaseAtMost):
+    """What an attack on the model infers of a column beyond imputation without the model, judged by its interval."""
+
+    use: Literal["attribute_leak"] = "attribute_leak"
+    measure: Measure = Field(
+        default="accuracy",
+        description="What is compared: the share of people whose most probable value is right (accuracy), that share "
+        "among the people of whom an attack is surest (ppv), or the Matthews correlation (mcc).",
+    )
+    top: PositiveInt = Field(default=100, description="Of how many people the positive predictive value is.")
+    confidence: OpenProbability = Field(
+        default=0.95,
+        description="The probability that the intervals of all limits on inferred columns of the policy hold together.",
+    )
+
+    judges = frozenset({AttributeBelief})
+    threat_model = "Whatever the attack it judges assumes."
+    formula = (
+        "the larger of two leaks: measure(attack) - measure(imputation) for people of the table; and that less the "
+        "same for people of the control"
+    )
+    scale = "from -1 to 1; by comparison with the control up to 2"
+    interpretation = (
+        "at most 0: the model lets nobody infer more of the people of the table than other columns do; the share of "
+        "people, where the measure is accuracy, whose value is inferred because of the model"
+    )
+    plain_failure = "the release lets people infer {secret} of the people in the table"
+    source = (
+        "Jayaraman, Evans, CCS 2022, arXiv:2209.01292 (imputation as the baseline, positive predictive value); "
+        "intervals by Clopper, Pearson, Biometrika 26, 1934; Gorodkin 2004 (Matthews correlation)"
+    )
+
+    def must_hide(self, case: ScoringContext) -> bool:
+        """Nothing bounds how far one person moves a Matthews correlation: it cannot be rounded for the public."""
+        return self.measure == "mcc"
+
+    def score(self, case: ScoringContext) -> Score:
+        asked, error = Asked(case), (1 - self.confidence) / case.comparisons
+        table, control = asked.groups
+        if not len(table) or not len(control):
+            raise InconclusiveError("there are no targets in the table, or none in the control")
+        leaks = leaks_of(self.measure, table, control, self.top, error)
+        value, low, high = leaks.larger
+        if asked.determined_by:
+            low = min(low, self.bound)  # imputation could know the value, so that no gain is claimed
+        columns, smallest = self._columns(asked), smallest_detectable(self, asked, error)
+        evidence = {
+            "columns": AuditorOnly(columns),
+            "leaks": AuditorOnly({name: _document(leak) for name, leak in leaks._asdict().items()}),
+            "people_asked": AuditorOnly({"table": len(table), "control": len(control)}),
+            "measure": self.measure,
+            **({"top": self.top} if self.measure == "ppv" else {}),
+            "determined_by": AuditorOnly(list(asked.determined_by)),
+            "smallest_detectable": AuditorOnly(smallest),
+            "says": AuditorOnly(self._words(asked, columns, leaks, smallest)),
+        }
+        return Score(
+            value,
+            interval=(low, high),
+            insufficient=power_problem(self, asked, error) if self.holds(high) else "",
+            sensitivity=self._sensitivity(asked),
+            evidence=evidence,
+        )
+
+    def _sensitivity(self, asked: Asked) -> float:
+        """The most by which one person of the table or the control moves the larger leak; 0 where nothing bounds it.
+
+        A person counts for both the attack and the imputation, and may move from one group to the other. The release
+        and the auxiliary people stay as they are.
+        """
+        if self.measure == "mcc":
+            return 0.0
+        sizes = [max(1, len(people) - 1) for people in asked.groups]
+        sizes = [min([*sizes, self.top])] * 2 if self.measure == "ppv" else sizes
+        return math.fsum(2 / size for size in sizes)
+
+    def _columns(self, asked: Asked) -> dict[str, dict[str, float]]:
+        """Each measure of the prior, the imputation and the attack for people of the table, and of both for others."""
+        table, control = asked.groups
+        top = min(self.top, len(table), len(control))
+        prior = float((table.truth == asked.commonest_value).mean())
+        columns = {
+            "imputation": (table.truth, table.imputation),
+            "attack": (table.truth, table.attack),
+            "attack_on_control": (control.truth, control.attack),
+            "imputation_on_control": (control.truth, control.imputation),
+        }
+        return {
+            "prior": {"accuracy": round(prior, 6), "ppv": round(prior, 6), "mcc": 0.0},
+            **{
+                name: {measure: round(measured(measure, *beliefs, top), 6) for measure in MEASURES}
+                for name, beliefs in columns.items()
+            },
+        }
+
+    def _words(self, asked: Asked, columns: dict[str, dict[str, float]], leaks: Leaks, smallest: float | None) -> str:
+        """The columns, both leaks and which leaks the attack would see, for auditors."""
+        table, control = asked.groups
+        numbers = {name: f"{column[self.measure]:.3g}" for name, column in columns.items()}
+        name = MEASURE_WORDS[self.measure].format(top=min(self.top, len(table), len(control)))
+        parts = [
+            f"{name} for {len(table)} people of the table: {numbers['attack']} by the attack, {numbers['imputation']} "
+            f"by imputation without the model, {numbers['prior']} by the commonest value",
+            f"for {len(control)} people of the control: {numbers['attack_on_control']} by the attack, "
+            f"{numbers['imputation_on_control']} by imputation",
+            f"the attack gains {_interval_words(leaks.over_imputation)} over imputation",
+            f"that is {_interval_words(leaks.over_control)} more than on the control",
+        ]
+        if asked.determined_by:
+            known = " and ".join(asked.determined_by)
+            parts.append(f"the column is a function of {known}, so imputation knows it, and no gain is claimed")
+        elif asked.belief.planted is None:
+            parts.append("the attack is not repeated on planted leaks")
+        else:
+            seen = "none" if smallest is None else f"those of {smallest:g} or more"
+            parts.append(f"of planted leaks it sees {seen}")
+        return "; ".join(parts)
+
+
+def _document(estimate: Estimate) -> dict[str, float]:
+    return {name: round(number, 6) for name, number in estimate._asdict().items()}
+
+
+def _interval_words(estimate: Estimate) -> str:
+    return f"{estimate.value:.3g} (from {estimate.low:.3g} to {estimate.high:.3g})"
+
+
+# --- Would the attack have seen a leak? ---
+
+UNPLANTED = "the attack does not repeat itself on planted leaks, so it is not known whether it would have seen one"
+UNSEEN = (
+    "the attack sees a planted leak of the limit's size in fewer than 9 of 10 repetitions: choose a higher limit, a "
+    "stronger attack or more people"
+)
+BELOW_CHANCE = "the limit is not above 0, which an attack reaches that learns nothing, so no leak is as small"
+
+
+def leaking_people(measure: Measure, top: int, people: Beliefs, size: float, rng: np.random.Generator) -> Mask | None:
+    """Some people such that an attack which knows just their values has a gain over imputation of this size.
+
+    As few as that needs, in random order, of those whom the imputation gets wrong. Where the measure is the positive
+    predictive value they are of all people: the imputation is surest of few whom it gets wrong.
+
+    Args:
+        measure: by which the gain is measured.
+        top: as `measured` takes it.
+        people: from one; what the attack believes of them is not read.
+        size: of the gain, above 0.
+        rng: of the order.
+
+    Returns:
+        Shape (n_people,); None where an attack that knows all values gains less.
+    """
+    order = rng.permutation(np.arange(len(people)) if measure == "ppv" else np.flatnonzero(~people.imputation_right))
+    baseline = measured(measure, people.truth, people.imputation, top)
+
+    def leaking(number: int) -> Mask:
+        mask = np.zeros(len(people), dtype=bool)
+        mask[order[:number]] = True
+        return mask
+
+    def gained(number: int) -> float:
+        known, mask = people.imputation.copy(), leaking(number)
+        known[mask] = np.eye(known.shape[1])[people.truth[mask]]
+        return measured(measure, people.truth, known, top) - baseline
+
+    if gained(len(order)) < size - ROUNDING:
+        return None
+    return leaking(bisect_left(range(len(order)), size - ROUNDING, key=gained))
+
+
+def planted_posterior(belief: AttributeBelief, values: Codes, leaking: Mask, repetition: int) -> Posterior:
+    """What the attack believes where the values of some people leak; InconclusiveError where it cannot say it.
+
+    Args:
+        belief: of the attack, about targets.
+        values: shape (n_targets,), the position of the value that each target is to have.
+        leaking: shape (n_targets,), whose answers depend on their value.
+        repetition: its number, from 0.
+    """
+    if belief.planted is None:
+        raise InconclusiveError(UNPLANTED)
+    try:
+        posterior = belief.planted(values.copy(), leaking.copy(), repetition)
+        numbers = np.array(posterior, dtype=float)
+    except LeafgateError:
+        raise
+    except Exception as error:  # a plugin's function: a limit that is broken must stay so
+        raise InconclusiveError(f"the attack fails on a planted leak ({type(error).__name__})") from None
+    if numbers.shape != np.shape(belief.posterior):
+        raise InconclusiveError(f"the attack returns no posterior of {len(values)} people on a planted leak")
+    proper = np.isfinite(numbers).all() and (numbers >= 0).all()
+    if not proper or (np.abs(numbers.sum(axis=1) - 1) > POSTERIOR_TOLERANCE).any():
+        raise InconclusiveError("the attack returns a posterior that is no distribution on a planted leak")
+    return numbers
+
+
+def sees_leak(
+    metric: AttributeLeak, asked: Asked, size: float, error: float, repetition: int, sees: Callable[[Estimate], bool]
+) -> bool:
+    """Whether the attack sees a planted leak of this size.
+
+    Values of all targets are drawn from the imputation's posterior, so that other columns say of them what they say of
+    the true ones. A leak that cannot be planted in the values drawn is not seen.
+    """
+    rng = np.random.default_rng([asked.case.known.seed, repetition])
+    drawn = np.cumsum(asked.imputation, axis=1)
+    drawn /= drawn[:, -1:]
+    values = (drawn <= rng.random(len(drawn))[:, None]).sum(axis=1).astype(np.int64)
+    in_table = asked.in_table
+    planted_in = Beliefs(values, asked.imputation, asked.imputation).where(in_table)
+    top = min(metric.top, *map(len, asked.groups))
+    chosen = leaking_people(metric.measure, top, planted_in, size, rng)
+    if chosen is None:
+        return False
+    leaking = np.zeros(len(values), dtype=bool)
+    leaking[np.flatnonzero(in_table)[chosen]] = True
+    people = Beliefs(values, planted_posterior(asked.belief, values, leaking, repetition), asked.imputation)
+    leaks = leaks_of(metric.measure, people.where(in_table), people.where(~in_table), metric.top, error)
+    return sees(leaks.larger)
+
+
+def has_leak(metric: AttributeLeak, asked: Asked, size: float) -> bool:
+    """Whether an attack that knows everything could gain as much over the imputation for people of the table."""
+    table, control = asked.groups
+    top = min(metric.top, len(table), len(control))
+    return leaking_people(metric.measure, top, table, size, _rng()) is not None
+
+
+def power_problem(metric: AttributeLeak, asked: Asked, error: float) -> str:
+    """Why the attack might not have seen a leak of the size of the metric's limit; empty where it would.
+
+    The attack sees it where the interval is above 0, so that there is a leak at all, and where its upper end is beyond
+    nine tenths of the leak: the interval of a release with such a leak does not keep the limit then, or hardly.
+
+    Args:
+        metric: with its limit.
+        asked: the attack's belief, the targets and their values.
+        error: of the intervals of both leaks together, in (0, 1).
+    """
+    if metric.bound <= 0:
+        return BELOW_CHANCE
+    if not has_leak(metric, asked, metric.bound):
+        return ""
+
+    def sees(leak: Estimate) -> bool:
+        return leak.low > 0 and leak.high > SEEN_PART * metric.bound
+
+    missed = 0
+    try:
+        for repetition in range(REPEATS):
+            if repetition - missed == DETECTED:
+                break
+            missed += not sees_leak(metric, asked, metric.bound, error, repetition, sees)
+            if missed > REPEATS - DETECTED:
+                return UNSEEN
+    except InconclusiveError as problem:
+        return str(problem)
+    return ""
+
+
+def smallest_detectable(metric: AttributeLeak, asked: Asked, error: float) -> float | None:
+    """The smallest of some sizes such that the attack sees that there is a leak; None where it sees none.
+
+    Args:
+        metric: by whose interval the leak is seen.
+        asked: the attack's belief, the targets and their values.
+        error: of the intervals of both leaks together, in (0, 1).
+    """
+
+    def is_seen(size: float) -> bool:
+        return all(
+            sees_leak(metric, asked, size, error, repetition, lambda leak: leak.low > 0)
+            for repetition in range(QUICK_REPEATS)
+        )
+
+    if asked.belief.planted is None:
+        return None
+    sizes = [size for size in LEAK_SIZES if has_leak(metric, asked, size)]
+    try:
+        first = bisect_left(range(len(sizes)), True, key=lambda index: is_seen(sizes[index]))
+    except InconclusiveError:
+        return None
+    return sizes[first] if first < len(sizes) else None
+
+
+# --- Certain people ---
+
+
+class AttributeCertain(ReleaseAtMost):
+    """The number of people in the table whose value of a column the release proves: a limit on single people."""
+
+    use: Literal["attribute_certain"] = "attribute_certain"
+    confidence: OpenProbability = Field(
+        default=0.95,
+        description="The probability that the intervals of all limits on inferred columns of the policy hold together.",
+    )
+
+    judges = frozenset({AttributeBelief})
+    unit = Unit.PEOPLE
+    threat_model = "Whatever the attack it judges assumes; the adversary knows who is in the table."
+    formula = "targets in the table of whom the release excludes all values but one; at most: as many of all people"
+    scale = "from 0"
+    interpretation = "0: the release proves nobody's value; averages over people hide these people"
+    plain_failure = "the release proves {secret} of single people in the table"
+    source = "counting; the interval by Clopper, Pearson, Biometrika 26, 1934, doi:10.1093/biomet/26.4.404"
+
+    def score(self, case: ScoringContext) -> Score:
+        asked = Asked(case)
+        if asked.belief.certain is None:
+            raise UnreadableError("the attack proves no values")
+        certain, in_table = np.asarray(asked.belief.certain), asked.in_table
+        proved, right = certain >= 0, certain == asked.truth
+        people, members = int(case.table.persons.sum()), int(in_table.sum())
+        count, true_count = int((proved & in_table).sum()), int((right & in_table).sum())
+        low, high = count, count
+        if members < people:
+            error = (1 - self.confidence) / case.comparisons
+            high = max(count, math.ceil(upper_bound(count, members, error) * people))
+        if true_count < count:
+            low, high = true_count, people  # what does not hold bounds nothing
+        on_control = proved & ~in_table
+        evidence = {
+            "proved": AuditorOnly(count),
+            "proved_rightly": AuditorOnly(true_count),
+            "proved_and_imputed": AuditorOnly(int((proved & in_table & asked.everybody.imputation_right).sum())),
+            "on_control": AuditorOnly(
+                {
+                    "people": int((~in_table).sum()),
+                    "proved": int(on_control.sum()),
+                    "right": int((on_control & right).sum()),
+                }
+            ),
+            "people_asked": AuditorOnly(members),
+            "says": AuditorOnly(_certain_words(asked, proved, right)),
+        }
+        return Score(
+            float(count),
+            interval=(float(low), float(high)),
+            insufficient="" if true_count == count else WRONG_PROOF,
+            evidence=evidence,
+        )
+
+
+WRONG_PROOF = "what the attack proves of people who are in the table is wrong of some: it does not hold here"
+
+
+def _certain_words(asked: Asked, proved: Mask, right: Mask) -> str:
+    """Of how many people a value is proved, how often rightly, and whom imputation would guess, for auditors."""
+    in_table = asked.in_table
+    inside, outside = proved & in_table, proved & ~in_table
+    imputed_rightly = int((inside & asked.everybody.imputation_right).sum())
+    parts = [
+        f"of {int(inside.sum())} of {int(in_table.sum())} people of the table the value is proved, of "
+        f"{int((inside & right).sum())} rightly",
+        f"imputation without the model guesses the value of {imputed_rightly} of these people",
+        f"of {int(outside.sum())} of {int((~in_table).sum())} people of the control a value would be proved if they "
+        "were in the table",
+    ]
+    if outside.any():
+        share = float(right[outside].mean())
+        parts.append(f"it is right for {share:.1%} of these: for the rest the proof needs that people are in the table")
+    return "; ".join(parts)
