@@ -39,7 +39,14 @@ from leafgate_attributes.game import (
     planted_answers,
     require_class,
 )
-from leafgate_attributes.query_attacks import coins, known_cells, planted_seed, require_sklearn, value_shares
+from leafgate_attributes.query_attacks import (
+    coins,
+    gives_own_class,
+    known_cells,
+    planted_seed,
+    require_sklearn,
+    value_shares,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -135,7 +142,7 @@ def sacroml_guesses(
     Departure: SACRO-ML keeps the values with which the label is that of the person's true record; as nobody knows that
         label, it is here the person's class.
     """
-    confidence, right = answers.scores.max(axis=2), answers.labels == answers.own[:, None]
+    confidence, right = answers.scores.max(axis=2), gives_own_class(answers)
     guesses = np.full(len(right), -1, dtype=np.int64)
     for person in np.flatnonzero(right.any(axis=1)):
         values = np.flatnonzero(right[person])
@@ -220,7 +227,8 @@ def fit_black_box(attacks: Any, targets: Targets, taught: Answers, classifier: s
     names = [column.name for column in targets.groups[0].schema.columns]
     known = Table(targets.groups[0].schema, targets.auxiliary.frame.loc[:, names], targets.auxiliary.weight)
     columns = np.concatenate([filled_cells(group) for group in targets.groups])
-    truth = targets.auxiliary.codes(targets.secret.name)
+    ranks = text_ranks(targets.secret)[: len(targets.secret.domain)]
+    by_text, truth = np.argsort(ranks), ranks[targets.auxiliary.codes(targets.secret.name)]
     patterns = np.unique(label_patterns(taught))
 
     def numbered(answers: Answers) -> NDArray[np.int64]:
@@ -231,6 +239,8 @@ def fit_black_box(attacks: Any, targets: Targets, taught: Answers, classifier: s
 
     rows = np.column_stack([truth, filled_cells(known)]).astype(np.float64)
     labels = np.eye(len(patterns) + 1)[numbered(taught)]
+    order = np.lexsort((numbered(taught), *rows.T))
+    rows, labels = rows[order], labels[order]
     model = estimators.BlackBoxClassifier(lambda _: labels, (rows.shape[1],), len(patterns) + 1)
     model.predict = lambda *_, **__: labels  # by itself it asks in batches, which have no positions
     attack = attacks.AttributeInferenceBlackBox(model, attack_model_type=classifier, attack_feature=0)
@@ -240,7 +250,7 @@ def fit_black_box(attacks: Any, targets: Targets, taught: Answers, classifier: s
 
     def guess(answers: Answers) -> NDArray[np.int64]:
         inferred = attack.infer(columns, pred=numbered(answers)[:, None].astype(np.float64))
-        return np.asarray(inferred).astype(np.int64)
+        return np.asarray(by_text[np.asarray(inferred).astype(np.int64)])
 
     return guess
 
