@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -41,10 +41,10 @@ from leafgate_attributes.game import (
 )
 from leafgate_attributes.query_attacks import (
     coins,
-    gives_own_class,
     known_cells,
     planted_seed,
     require_sklearn,
+    text_ranks,
     value_shares,
 )
 
@@ -88,6 +88,13 @@ class PeerAttack(InputAttack):
         return AttributeBelief(targets.secret.name, guess_posterior(guesses, prior), planted=planted, evidence=evidence)
 
 
+def by_name(answers: Answers, classes: Sequence[str]) -> Answers:
+    """The same with the classes in the order of their names: where scores tie, the peers' labels hang on the order."""
+    order = np.array(sorted(range(len(classes)), key=lambda position: classes[position]), dtype=np.int64)
+    places = np.append(np.argsort(order), len(order))
+    return Answers(answers.scores[:, :, order], places[answers.own])
+
+
 def guess_posterior(guesses: NDArray[np.int64], prior: NDArray[np.float64]) -> NDArray[np.float64]:
     """A posterior that is nearly certain of each guess, and the prior where there is none.
 
@@ -121,7 +128,7 @@ class SacroMlAttribute(PeerAttack):
     ) -> AttributeBelief:
         require_class(targets, known.schema)
         unique_max = sacroml("attacks.attribute_attack")._unique_max
-        answers = answers_by_value(source, targets, known.schema, known.seed)
+        answers = by_name(answers_by_value(source, targets, known.schema, known.seed), known.schema.classes)
         facts = {"peer": f"sacroml {version_of('sacroml')}"}
         return self.belief(
             known, targets, answers, lambda each: sacroml_guesses(each, unique_max, self.threshold), facts
@@ -142,7 +149,7 @@ def sacroml_guesses(
     Departure: SACRO-ML keeps the values with which the label is that of the person's true record; as nobody knows that
         label, it is here the person's class.
     """
-    confidence, right = answers.scores.max(axis=2), gives_own_class(answers)
+    confidence, right = answers.scores.max(axis=2), answers.labels == answers.own[:, None]
     guesses = np.full(len(right), -1, dtype=np.int64)
     for person in np.flatnonzero(right.any(axis=1)):
         values = np.flatnonzero(right[person])
@@ -182,10 +189,10 @@ class ArtAttribute(PeerAttack):
             require_class(targets, known.schema)
         require_sklearn("art_attribute")
         attacks = art("attacks.inference.attribute_inference")
-        answers = answers_by_value(source, targets, known.schema, known.seed)
+        answers = by_name(answers_by_value(source, targets, known.schema, known.seed), known.schema.classes)
         facts["peer"] = f"art {version_of('adversarial-robustness-toolbox')}"
         if self.attack == "black_box":
-            taught = auxiliary_answers(source, targets, known.schema, known.seed)
+            taught = by_name(auxiliary_answers(source, targets, known.schema, known.seed), known.schema.classes)
             black_box = fit_black_box(attacks, targets, taught, self.classifier, known.seed)
             return self.belief(known, targets, answers, black_box, facts)
         tree = reached_leaves(source, known, targets)

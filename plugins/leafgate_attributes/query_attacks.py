@@ -146,10 +146,11 @@ def csmia_decisions(answers: Answers) -> Decisions:
     Departure: the authors' code breaks ties at random; here all values that tie are chosen.
     """
     right = gives_own_class(answers)
-    answered = answers.scores.any(axis=2)
+    answered = answers.scores.max(axis=2) > 0
+    silent = answered.sum(axis=1) == 0
     case = np.where(right.sum(axis=1) == 1, 1, np.where(right.any(axis=1), 2, 3))
     confidence = np.round(answers.scores.max(axis=2), DECIMALS)
-    wrong = np.where(answered | ~answered.any(axis=1)[:, None], -confidence, -np.inf)
+    wrong = np.where(answered | silent[:, None], -confidence, -np.inf)
     deciding = np.where((case < 3)[:, None], np.where(right, confidence, -np.inf), wrong)
     chosen = deciding == deciding.max(axis=1, keepdims=True)
     ranked = np.where((case == 1)[:, None], np.round(answers.of_own_class, DECIMALS), deciding)
