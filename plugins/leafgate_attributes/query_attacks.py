@@ -56,6 +56,8 @@ SMALLEST_PROBABILITY = 1e-12
 """The likelihood attack counts imputed probabilities below this as this."""
 BAND_EDGES = (0.1, 0.5, 1.0, 2.0, 4.0)
 """Where the bands of the likelihood attack begin, by how far a person's log scores differ over the values."""
+DECIDING_BAND = 3
+"""From this band on answers are far enough apart to decide of a value: the scores differ by a factor of 2.7 at least."""
 PRIOR_PRECISION = 1.0
 """The precision of the prior of an exponent, around 1: as much as about one person of the last band tells."""
 BISECTIONS = 50
@@ -331,10 +333,13 @@ class Likelihood(QueryAttack):
             calibrating = auxiliary_answers(source, targets, known.schema, known.seed)
         truth = targets.auxiliary.codes(targets.secret.name)
         exponents = fit_exponents(imputed.auxiliary, log_scores(calibrating), truth)
+        trust = exponents_of_deciding(log_scores(answers), exponents)
 
         def planted(values: NDArray[Any], leaking: NDArray[Any], repetition: int) -> NDArray[Any]:
+            """Answers that leak are trusted as those are by which the audited model would leak, and not better."""
             made = planted_answers(answers, values, leaking, planted_seed(known.seed, repetition))
-            return likelihood_posterior(imputed.posterior, log_scores(made), exponents)
+            drawn = coins(known.seed, LIKELIHOOD_STREAM, 1 + repetition).choice(trust, size=len(values))
+            return weighed_by_scores(imputed.posterior, log_scores(made), drawn)
 
         return AttributeBelief(
             targets.secret.name,
@@ -373,11 +378,43 @@ def likelihood_posterior(
     Returns:
         Shape (n, V), rows sum to 1. Where the scores are the same at all values it is `imputed`.
     """
-    band = bands(logs)
-    relative = exponents[band][:, None] * (logs - logs.max(axis=1, keepdims=True))
+    return weighed_by_scores(imputed, logs, exponents[bands(logs)])
+
+
+def weighed_by_scores(
+    imputed: NDArray[np.float64], logs: NDArray[np.float64], powers: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The imputed posterior, multiplied by the scores to a power of each person's own.
+
+    Args:
+        imputed: shape (n, V), rows sum to 1.
+        logs: shape (n, V), logarithms of the scores of the own class: `log_scores`.
+        powers: shape (n,), from 0 to 1.
+
+    Returns:
+        Shape (n, V), rows sum to 1. Where the scores are the same at all values, or the power is 0, it is `imputed`.
+    """
+    relative = powers[:, None] * (logs - logs.max(axis=1, keepdims=True))
     posterior = np.maximum(imputed, SMALLEST_PROBABILITY) * np.exp(relative)
-    same = ~(logs != logs[:, :1]).any(axis=1) | (exponents[band] == 0)
+    same = ~(logs != logs[:, :1]).any(axis=1) | (powers == 0)
     return np.where(same[:, None], imputed, posterior / posterior.sum(axis=1, keepdims=True))
+
+
+def exponents_of_deciding(logs: NDArray[np.float64], exponents: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The exponents of the people whose answers are far enough apart to decide of a value.
+
+    A leak is in answers like these. A band that none of them is in may have the exponent 1 only because nobody bears it
+    out or contradicts it, so that it says nothing of the leaks that the attack would see.
+
+    Args:
+        logs: shape (n, V), `log_scores` of what the model answers about the targets.
+        exponents: shape (6,), one for each band.
+
+    Returns:
+        Ascending, of at least one person: those from DECIDING_BAND on; of the highest band where none is as high.
+    """
+    band = bands(logs)
+    return np.sort(exponents[band[band >= min(DECIDING_BAND, int(band.max(initial=0)))]])
 
 
 def fit_exponents(
