@@ -57,7 +57,7 @@ SMALLEST_PROBABILITY = 1e-12
 BAND_EDGES = (0.1, 0.5, 1.0, 2.0, 4.0)
 """Where the bands of the likelihood attack begin, by how far a person's log scores differ over the values."""
 DECIDING_BAND = 3
-"""From this band on answers are far enough apart to decide of a value: the scores differ by a factor of 2.7 at least."""
+"""From this band on answers are far enough apart to decide: the scores differ by a factor of 2.7 at least."""
 PRIOR_PRECISION = 1.0
 """The precision of the prior of an exponent, around 1: as much as about one person of the last band tells."""
 BISECTIONS = 50

@@ -104,7 +104,7 @@ def absence_probability(release: Release, *, people: int | None, at_least: int, 
 def _inapplicable(reason: str) -> InconclusiveError:
     return InconclusiveError(
         f"a leaf that counts nobody of a class excludes nobody: {reason}",
-        remedy="use attacks on scores, such as `loss_threshold`",
+        remedy="use attacks on scores: `loss_threshold` for membership, `likelihood` for inputs of the model",
     )
 
 
