@@ -14,7 +14,7 @@ from pydantic_core import to_jsonable_python
 
 from leafgate.api.components import AttackModel, Component
 from leafgate.api.knowledge import MAX_AUXILIARY, MAX_CANDIDATES
-from leafgate.api.metrics import PersonMetric
+from leafgate.api.metrics import Metric, PersonMetric
 from leafgate.api.plan import SourceLine
 from leafgate.api.registry import Plugins
 from leafgate.io.json import is_number
@@ -22,6 +22,7 @@ from leafgate.policy.models import AS_ROLES, Unlisted
 from leafgate.policy.sources import PolicyDocument, component_name, dict_or_empty
 from leafgate.policy.waivers import MAX_DAYS, addresses_of
 from leafgate.types.adversary import ACCESS_LEVELS
+from leafgate.types.belief import AttributeBelief
 from leafgate.types.paths import DocumentPath, format_path, locate
 from leafgate.types.release import LEVELS
 
@@ -275,7 +276,10 @@ class _Comparing:
                     yield replace(people, problem=UNLISTED_PEOPLE, hint=LIST_PEOPLE.format(name=name))
                 continue
             if roles != become:
-                yield self._change(role_change(roles, become), (*path, "role"), sorted(roles), sorted(become))
+                kind = role_change(roles, become)
+                if kind == "tighter" and "quasi_identifier" in become and self._limits_inputs():
+                    kind = "different"  # the adversary knows more, and the column is no secret input any more
+                yield self._change(kind, (*path, "role"), sorted(roles), sorted(become))
             for key in sorted((set(dict_or_empty(before)) | set(dict_or_empty(after))) - {"role"}):
                 stated = dict_or_empty(before).get(key), dict_or_empty(after).get(key)
                 if key == COUNTING and stated[0] != stated[1]:
@@ -303,12 +307,20 @@ class _Comparing:
 
     def _limits_secrets(self) -> bool:
         """Has the older policy a limit on what is learned of every secret?"""
-        for _, item in _items(locate(self.older.document, ("metrics",))):
+        for _, item in self._older_metrics():
             kind = self.plugins.by_name.get(str(item.get("use")))
             about_secrets = kind is not None and issubclass(kind, PersonMetric) and not kind.groups_only
             if about_secrets and item.get("secret") is None:
                 return True
         return False
+
+    def _limits_inputs(self) -> bool:
+        """Has the older policy a limit on what is inferred of inputs of the model, which are not public?"""
+        kinds = [self.plugins.by_name.get(str(item.get("use"))) for _, item in self._older_metrics()]
+        return any(kind is not None and issubclass(kind, Metric) and AttributeBelief in kind.judges for kind in kinds)
+
+    def _older_metrics(self) -> list[tuple[int, Any]]:
+        return _items(locate(self.older.document, ("metrics",)))
 
     def _order(self, old: list[str], new: list[str]) -> Iterator[PolicyChange]:
         """The order of columns. It names them in a file without a header; otherwise it only breaks ties and is free."""
