@@ -486,6 +486,7 @@ class AttributeCertain(ReleaseAtMost):
         if true_count < count:
             low, high = true_count, people  # what does not hold bounds nothing
         on_control = proved & ~in_table
+        insufficient = NOT_ALL_ASKED if members < people and self.holds(count) and not self.holds(high) else ""
         evidence = {
             "proved": AuditorOnly(count),
             "proved_rightly": AuditorOnly(true_count),
@@ -503,12 +504,17 @@ class AttributeCertain(ReleaseAtMost):
         return Score(
             float(count),
             interval=(float(low), float(high)),
-            insufficient="" if true_count == count else WRONG_PROOF,
+            insufficient=insufficient if true_count == count else WRONG_PROOF,
             evidence=evidence,
         )
 
 
 WRONG_PROOF = "what the attack proves of people who are in the table is wrong of some: it does not hold here"
+
+NOT_ALL_ASKED = (
+    "some people of the table are no targets, and the values of more than the limit allows may be proved: raise "
+    "`knows: {candidates: ...}`"
+)
 
 
 def _certain_words(asked: Asked, proved: Mask, right: Mask) -> str:

@@ -17,6 +17,7 @@ from leafgate.api.components import AttackModel, Component
 from leafgate.api.options import digest
 from leafgate.api.plan import AuditPlan, Grants
 from leafgate.api.registry import Plugins
+from leafgate.engine.knowledge import secret_inputs
 from leafgate.engine.waivers import Waivers
 from leafgate.errors import DataError, PolicyError
 from leafgate.io.release_codec import ReleaseArtifact
@@ -203,6 +204,10 @@ REPEATED_IDENTIFIER = (
 SAME_TEST_TABLE = (
     "The test table is the table: accuracy and the like are of the people that the release was learned from."
 )
+NOT_INFERRED = (
+    "is a secret input of the model, and no attack of the policy infers it: limits on inputs say nothing about it. "
+    "Leave `secret` out of an attack, or add an attack that names it."
+)
 CORE_DISTRIBUTIONS = ("leafgate", "pandas", "numpy", "pydantic", "pluggy")
 
 
@@ -232,6 +237,7 @@ def report_of(
             *_weights_declared(plan),
             *_drawn_once(artifact),
             *_training_declared(artifact),
+            *_inputs_not_inferred(plan, artifact, table, findings),
             *([SAME_TEST_TABLE] if files.same_test else []),
             *([] if private else repeated),
             *(f"The domain of {name!r} {OPEN_DOMAIN}" for name in open_domains),
@@ -265,6 +271,17 @@ def _weights_declared(plan: AuditPlan) -> Iterator[str]:
             yield f"Each row is as many people as {name!r} says, all of them in the table: {column.reason}"
         elif "weight" in column.roles:
             yield f"{name!r} {WEIGHTED_ROWS}"
+
+
+def _inputs_not_inferred(
+    plan: AuditPlan, artifact: ReleaseArtifact | None, table: Table, findings: Sequence[Finding]
+) -> Iterator[str]:
+    """A note for each secret input that no attack infers, where attacks infer others."""
+    asking = {attack.called for attack in plan.attacks if "targets" in attack.needs}
+    inferred = {finding.secret for finding in findings if finding.attack in asking} - {None}
+    if artifact is not None and inferred:
+        inputs = secret_inputs(artifact.release, table.schema)
+        yield from (f"{name!r} {NOT_INFERRED}" for name in inputs if name not in inferred)
 
 
 def _drawn_once(artifact: ReleaseArtifact | None) -> list[str]:

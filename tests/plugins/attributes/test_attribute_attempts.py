@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from command_line import leafgate
 from leafgate.errors import PolicyError
 from leafgate.policy.load import load_policy
 from leafgate_attributes.query_attacks import exponents_of_deciding, weighed_by_scores
@@ -58,3 +60,46 @@ def test_a_child_policy_makes_no_secret_input_public_where_what_is_inferred_of_i
     with pytest.raises(PolicyError) as refused:
         load_policy(path)
     assert [problem.location for problem in refused.value.problems] == ["data.columns.married.role"]
+
+
+def many_ills(people: int, seed: int) -> str:
+    """A CSV file of people whose class follows from both private columns, with some noise."""
+    rng = np.random.default_rng(seed)
+    town, married, gene = rng.integers(2, size=(3, people))
+    ill = np.where(rng.random(people) < 0.1, rng.integers(2, size=people), married & (gene | town))
+    rows = zip(town, married, gene, ill, strict=True)
+    words = [("Hill", "Port"), ("no", "yes"), ("a", "b"), ("no", "yes")]
+    lines = [",".join(names[code] for names, code in zip(words, row, strict=True)) for row in rows]
+    return "\n".join(["town,married,gene,ill", *lines, ""])
+
+
+def audited(folder: Path, **changes: object) -> dict[str, Any]:
+    """The auditor's report on a tree of 120 people that tests two private columns."""
+    (folder / "table.csv").write_text(many_ills(120, 1))
+    (folder / "control.csv").write_text(many_ills(120, 2))
+    gene = {"gene": {"role": "private", "values": ["a", "b"]}}
+    columns = {name: COLUMNS[name] for name in ("town", "married")} | gene | {"ill": COLUMNS["ill"]}
+    data = {"path": "table.csv", "control": "control.csv", "columns": columns}
+    metrics = [{"use": "attribute_certain", "at_most": 100}]
+    document = {"leafgate": 1, "name": "t", "data": data, "build": {"use": "id3"}, "metrics": metrics} | changes
+    (folder / "policy.yaml").write_text(json.dumps(document))
+    ended = leafgate("audit", folder / "policy.yaml", "--out", folder / "out", "--audience", "auditor")
+    assert ended.code in {0, 1, 3}, ended.err
+    report: dict[str, Any] = json.loads((folder / "out" / "report.json").read_text())
+    return report
+
+
+@pytest.mark.parametrize("secret", [None, "married"])
+def test_a_report_says_of_which_secret_input_no_attack_infers_anything(tmp_path: Path, secret: str | None) -> None:
+    report = audited(tmp_path, attacks=[{"use": "leaf_constraints", **({"secret": secret} if secret else {})}])
+    notes = [note for note in report["notes"] if "no attack of the policy infers it" in note]
+    assert [note.split()[0] for note in notes] == ([] if secret is None else ["'gene'"])
+
+
+def test_a_limit_on_certain_people_says_that_not_everybody_was_asked(tmp_path: Path) -> None:
+    limits = [{"use": "attribute_certain", "at_most": 5}]
+    attacks = [{"use": "leaf_constraints", "secret": "married"}]
+    report = audited(tmp_path, attacks=attacks, metrics=limits, knows={"candidates": 20})
+    (finding,) = [each for each in report["findings"] if each["metric"] == "attribute_certain"]
+    assert finding["passed"] is None
+    assert "knows: {candidates: ...}" in finding["evidence"]["problem"]
