@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -28,6 +28,7 @@ from leafgate.api import (
     Table,
     Targets,
     lazy,
+    leaves,
 )
 from leafgate_attributes.game import (
     Answers,
@@ -38,7 +39,14 @@ from leafgate_attributes.game import (
     planted_answers,
     require_class,
 )
-from leafgate_attributes.query_attacks import coins, known_cells, planted_seed, require_sklearn, value_shares
+from leafgate_attributes.query_attacks import (
+    coins,
+    known_cells,
+    planted_seed,
+    require_sklearn,
+    text_ranks,
+    value_shares,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,8 +60,6 @@ RANDOM_STREAM = 14
 """The stream of random numbers, among those that the audit's seed allows, that belongs to these attacks."""
 CERTAIN = 0.999
 """The probability of the value that a library infers: it states none."""
-PLANTED_SIZE = 1
-"""Where a leak is planted all leaves are of equal size, so that the labels alone disclose it."""
 
 
 class PeerAttack(InputAttack):
@@ -80,6 +86,13 @@ class PeerAttack(InputAttack):
         guesses = guess(answers)
         evidence = {**facts, "inferred": int((guesses >= 0).sum())}
         return AttributeBelief(targets.secret.name, guess_posterior(guesses, prior), planted=planted, evidence=evidence)
+
+
+def by_name(answers: Answers, classes: Sequence[str]) -> Answers:
+    """The same with the classes in the order of their names: where scores tie, the peers' labels hang on the order."""
+    order = np.array(sorted(range(len(classes)), key=lambda position: classes[position]), dtype=np.int64)
+    places = np.append(np.argsort(order), len(order))
+    return Answers(answers.scores[:, :, order], places[answers.own])
 
 
 def guess_posterior(guesses: NDArray[np.int64], prior: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -115,7 +128,7 @@ class SacroMlAttribute(PeerAttack):
     ) -> AttributeBelief:
         require_class(targets, known.schema)
         unique_max = sacroml("attacks.attribute_attack")._unique_max
-        answers = answers_by_value(source, targets, known.schema, known.seed)
+        answers = by_name(answers_by_value(source, targets, known.schema, known.seed), known.schema.classes)
         facts = {"peer": f"sacroml {version_of('sacroml')}"}
         return self.belief(
             known, targets, answers, lambda each: sacroml_guesses(each, unique_max, self.threshold), facts
@@ -176,18 +189,18 @@ class ArtAttribute(PeerAttack):
             require_class(targets, known.schema)
         require_sklearn("art_attribute")
         attacks = art("attacks.inference.attribute_inference")
-        answers = answers_by_value(source, targets, known.schema, known.seed)
+        answers = by_name(answers_by_value(source, targets, known.schema, known.seed), known.schema.classes)
         facts["peer"] = f"art {version_of('adversarial-robustness-toolbox')}"
         if self.attack == "black_box":
-            taught = auxiliary_answers(source, targets, known.schema, known.seed)
+            taught = by_name(auxiliary_answers(source, targets, known.schema, known.seed), known.schema.classes)
             black_box = fit_black_box(attacks, targets, taught, self.classifier, known.seed)
             return self.belief(known, targets, answers, black_box, facts)
-        sizes = leaf_sizes(source, known, targets)
+        tree = reached_leaves(source, known, targets)
         prior = value_shares(targets)
 
         def guess(each: Answers) -> NDArray[np.int64]:
-            of_leaves = sizes if each is answers else np.full_like(sizes, PLANTED_SIZE)
-            return art_tree_guesses(attacks, each, of_leaves, prior, lifestyle=self.attack == "lifestyle")
+            reached = tree if each is answers else ReachedLeaves(np.zeros_like(tree.leaf), np.ones(1))
+            return art_tree_guesses(attacks, each, reached, prior, lifestyle=self.attack == "lifestyle")
 
         belief = self.belief(known, targets, answers, guess, facts)
         if self.attack == "lifestyle":  # it reads no label, and so no leak can be planted in labels
@@ -221,7 +234,8 @@ def fit_black_box(attacks: Any, targets: Targets, taught: Answers, classifier: s
     names = [column.name for column in targets.groups[0].schema.columns]
     known = Table(targets.groups[0].schema, targets.auxiliary.frame.loc[:, names], targets.auxiliary.weight)
     columns = np.concatenate([filled_cells(group) for group in targets.groups])
-    truth = targets.auxiliary.codes(targets.secret.name)
+    ranks = text_ranks(targets.secret)[: len(targets.secret.domain)]
+    by_text, truth = np.argsort(ranks), ranks[targets.auxiliary.codes(targets.secret.name)]
     patterns = np.unique(label_patterns(taught))
 
     def numbered(answers: Answers) -> NDArray[np.int64]:
@@ -232,7 +246,10 @@ def fit_black_box(attacks: Any, targets: Targets, taught: Answers, classifier: s
 
     rows = np.column_stack([truth, filled_cells(known)]).astype(np.float64)
     labels = np.eye(len(patterns) + 1)[numbered(taught)]
+    order = np.lexsort((numbered(taught), *rows.T))
+    rows, labels = rows[order], labels[order]
     model = estimators.BlackBoxClassifier(lambda _: labels, (rows.shape[1],), len(patterns) + 1)
+    model.predict = lambda *_, **__: labels  # by itself it asks in batches, which have no positions
     attack = attacks.AttributeInferenceBlackBox(model, attack_model_type=classifier, attack_feature=0)
     if "random_state" in attack.attack_model.get_params():
         attack.attack_model.set_params(random_state=int(coins(seed, RANDOM_STREAM).integers(2**31)))
@@ -240,7 +257,7 @@ def fit_black_box(attacks: Any, targets: Targets, taught: Answers, classifier: s
 
     def guess(answers: Answers) -> NDArray[np.int64]:
         inferred = attack.infer(columns, pred=numbered(answers)[:, None].astype(np.float64))
-        return np.asarray(inferred).astype(np.int64)
+        return np.asarray(by_text[np.asarray(inferred).astype(np.int64)])
 
     return guess
 
@@ -250,11 +267,28 @@ def filled_cells(people: Table) -> NDArray[np.float64]:
     return np.nan_to_num(known_cells(people), nan=-1.0)
 
 
-def leaf_sizes(source: Release | PredictionOracle, known: AdversaryKnowledge, targets: Targets) -> NDArray[np.float64]:
-    """How many people are in the leaf that each target reaches with each value: shape (n, V).
+@dataclass(frozen=True)
+class ReachedLeaves:
+    """Where people go in a tree with each value of the secret.
+
+    Where a leak is planted all go to one leaf, so that the labels alone disclose it.
+
+    Attributes:
+        leaf: shape (n, V), the number of the leaf from 0.
+        sizes: shape (n_leaves,), the people of the table in each leaf.
+    """
+
+    leaf: NDArray[np.int64]
+    sizes: NDArray[np.float64]
+
+
+def reached_leaves(source: Release | PredictionOracle, known: AdversaryKnowledge, targets: Targets) -> ReachedLeaves:
+    """The leaf that each target reaches with each value.
+
+    Where a bin has several numbers, or cells are not known besides the secret, one of the completions is taken.
 
     Raises:
-        InconclusiveError: the attack has no file, or the release is not one tree with counts.
+        InconclusiveError: the attack has no file, or the release is not one tree with counts and a leaf for everybody.
     """
     from leafgate.algorithms.routing import route
 
@@ -263,89 +297,64 @@ def leaf_sizes(source: Release | PredictionOracle, known: AdversaryKnowledge, ta
         raise InconclusiveError("the attack reads the leaves of the tree, and has no file", remedy=remedy)
     if len(source.trees) != 1:
         raise InconclusiveError("ART's white-box attacks are about one decision tree", remedy=remedy)
-    by_value = []
-    for value in range(len(targets.secret.domain)):
-        parts = []
-        for group in targets.groups:
-            sizes = []
-            for table in completions(group, targets, known.schema, value, known.seed):
-                routed = route(source.trees[0], table)
-                of_leaves = [leaf.size for leaf in routed.leaves]
-                if any(size is None for size in of_leaves):
-                    raise InconclusiveError("the leaves publish no counts, which ART's attacks read", remedy=remedy)
-                sizes.append(np.array([*of_leaves, 0.0], dtype=np.float64)[routed.leaf])
-            parts.append(np.mean(sizes, axis=0))
-        by_value.append(np.concatenate(parts))
-    return np.stack(by_value, axis=1)
-
-
-@dataclass
-class _TreeAnswers:
-    """What ART asks of a decision tree, of people who are named by their positions.
-
-    A row has the position, the value of the attacked feature, and a column that is not used. The nodes are the root,
-    which is node 0, and a leaf for each person and value.
-
-    Attributes:
-        labels: shape (n, V).
-        sizes: shape (n, V), the people in the leaf.
-    """
-
-    labels: NDArray[np.int64]
-    sizes: NDArray[np.float64]
-
-    def predict(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """A column for each class, 1 for the label; the first column is for no label."""
-        person, value = rows[:, 0].astype(np.int64), rows[:, 1].astype(np.int64)
-        return np.eye(self.labels.max(initial=0) + 2)[self.labels[person, value] + 1]
-
-    def path(self, row: Any) -> NDArray[np.int64]:
-        """The root and the leaf of one row."""
-        person, value = (int(cell) for cell in np.asarray(row).reshape(-1)[:2])
-        return np.array([0, 1 + person * self.sizes.shape[1] + value])
-
-    def size(self, node: int) -> float:
-        """The people in a node; of the root those of all people's leaves."""
-        return float(self.sizes.ravel()[node - 1] if node else self.sizes.sum())
+    (tree,) = source.trees
+    sizes = [leaf.size for leaf in leaves(tree)]
+    if any(size is None for size in sizes):
+        raise InconclusiveError("the leaves publish no counts, which ART's attacks read", remedy=remedy)
+    reached = np.empty((len(targets), len(targets.secret.domain)), dtype=np.int64)
+    for value in range(reached.shape[1]):
+        tables = [next(completions(group, targets, known.schema, value, known.seed)) for group in targets.groups]
+        reached[:, value] = np.concatenate([route(tree, table).leaf for table in tables])
+    if (reached < 0).any():
+        raise InconclusiveError("the tree has no leaf for some targets, and ART's attacks need one", remedy=remedy)
+    return ReachedLeaves(reached, np.array(sizes, dtype=np.float64))
 
 
 def art_tree_guesses(
-    attacks: Any, answers: Answers, sizes: NDArray[np.float64], prior: NDArray[np.float64], *, lifestyle: bool
+    attacks: Any, answers: Answers, tree: ReachedLeaves, prior: NDArray[np.float64], *, lifestyle: bool
 ) -> NDArray[np.int64]:
     """The value that ART's attacks on decision trees infer of each person: shape (n,).
+
+    ART is given rows with the position of a person, a value, and a column that it needs and nothing reads.
 
     Args:
         attacks: ART's module.
         answers: about the people; the class stands for the label of the true record.
-        sizes: shape (n, V), the people in the leaf that is reached with each value.
+        tree: where they go.
         prior: shape (V,), the shares of the values.
         lifestyle: the attack that ART calls after the lifestyle survey of the paper, which does not use the class.
     """
-    tree = _TreeAnswers(answers.labels, sizes)
     base = art("estimators.classification.scikitlearn").ScikitlearnDecisionTreeClassifier
+    labels, classes = answers.labels, answers.scores.shape[2]
 
     class Tree(base):  # type: ignore[misc, valid-type]
-        """ART's view of the tree, which answers from arrays."""
+        """ART's view of the tree: the root is node 0, and a leaf is the node after its number."""
 
         def predict(self, x: NDArray[np.float64], **_: Any) -> NDArray[np.float64]:
-            return tree.predict(x)
+            """A column for each class, 1 for the label; the first column is for no label."""
+            return np.asarray(np.eye(classes + 1)[labels[_positions(x)] + 1])
 
         def get_decision_path(self, x: Any) -> NDArray[np.int64]:
-            return tree.path(x)
+            return np.append(0, tree.leaf[_positions(np.reshape(x, (1, -1)))] + 1)
 
         def get_samples_at_node(self, node_id: int) -> float:
-            return tree.size(node_id)
+            return float(tree.sizes[node_id - 1] if node_id else tree.sizes.sum())
 
         @property
         def input_shape(self) -> tuple[int, ...]:
             return (3,)
 
-    people, values = len(answers.own), np.arange(len(prior))
     kind = "AttributeInferenceWhiteBoxLifestyleDecisionTree" if lifestyle else "AttributeInferenceWhiteBoxDecisionTree"
     attack = getattr(attacks, kind)(Tree(model=None), attack_feature=1)
-    rows = np.column_stack([np.arange(people), np.zeros(people)]).astype(np.float64)
-    inferred = attack.infer(rows, y=answers.own + 1, values=values.tolist(), priors=prior.tolist())
+    rows = np.column_stack([np.arange(len(labels)), np.zeros(len(labels))]).astype(np.float64)
+    values = list(range(len(prior)))
+    inferred = attack.infer(rows, y=answers.own + 1, values=values, priors=prior.tolist())
     return np.asarray(inferred).astype(np.int64)
+
+
+def _positions(rows: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The person and the value of rows that ART asks about."""
+    return rows[:, 0].astype(np.int64), rows[:, 1].astype(np.int64)
 
 
 def sacroml(module: str) -> Any:

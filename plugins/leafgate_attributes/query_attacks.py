@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
@@ -41,15 +40,14 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    Planted = Callable[[NDArray[Any], NDArray[Any], int], NDArray[Any]]
+    from leafgate.api import Column
 else:
     np, pd = lazy("numpy"), lazy("pandas")
 
 DECIMALS = 12
 """Confidences that are equal to so many decimals are equal: means over trees are rounded in different ways."""
 TIED_STRENGTH = 1e-3
-"""What csmia adds to the probability of a value that it chooses at random among equal ones, as a share of what it can
-add."""
+"""By how much, relatively, values that csmia cannot choose among are more probable than those that it rules out."""
 OWN_DECISION = 2 / 3
 """Lomia's probability of the value of somebody of case 1; the rest is what its classifier believes."""
 SMALLEST_SCORE = 1e-3
@@ -64,10 +62,8 @@ BISECTIONS = 50
 """The number of halvings that find an exponent, far below the error of any number of people."""
 MEMBERS_PER_MODEL = 2
 """The auxiliary people are divided into so many parts, of which each trains a model where `calibration: members`."""
-CSMIA_STREAM = 11
-"""The stream of random numbers, among those that the audit's seed allows, that breaks ties of csmia."""
 LOMIA_STREAM = 12
-"""The stream of lomia's classifier."""
+"""The stream of random numbers, among those that the audit's seed allows, that belongs to lomia's classifier."""
 LIKELIHOOD_STREAM = 13
 """The stream of the models that the likelihood attack trains."""
 
@@ -94,15 +90,15 @@ class Csmia(QueryAttack):
     ) -> AttributeBelief:
         require_class(targets, known.schema)
         answers = answers_by_value(source, targets, known.schema, known.seed)
-        decisions = csmia_decisions(answers, coins(known.seed, CSMIA_STREAM))
+        decisions = csmia_decisions(answers)
 
         def planted(values: NDArray[Any], leaking: NDArray[Any], repetition: int) -> NDArray[Any]:
             made = planted_answers(answers, values, leaking, planted_seed(known.seed, repetition))
-            return csmia_posterior(csmia_decisions(made, coins(known.seed, CSMIA_STREAM, repetition)), answers)
+            return csmia_posterior(csmia_decisions(made))
 
         return AttributeBelief(
             targets.secret.name,
-            csmia_posterior(decisions, answers),
+            csmia_posterior(decisions),
             planted=planted,
             evidence={"cases": cases_counted(decisions.case)},
         )
@@ -114,57 +110,62 @@ class Decisions:
 
     Attributes:
         case: shape (n,), 1 where one value gives the person's class, 2 where several do, 3 where none does.
-        value: shape (n,), the position of the value that is inferred.
+        chosen: shape (n, V), the value that is inferred; several where their confidences are equal.
         lead: shape (n,), from 0 to 1, by how much the deciding confidence is ahead of that of the next value; 0 where
-            values are tied, so that the decision was a random one.
+            several values are chosen.
     """
 
     case: NDArray[np.int64]
-    value: NDArray[np.int64]
+    chosen: NDArray[np.bool_]
     lead: NDArray[np.float64]
 
 
-def csmia_decisions(answers: Answers, rng: np.random.Generator) -> Decisions:
+def gives_own_class(answers: Answers) -> NDArray[np.bool_]:
+    """Whether the model's label at each value is the person's class: shape (n, V).
+
+    Where scores of several classes are the highest each of them is a label, so that the order of classes does not
+    matter.
+    """
+    own, highest = np.round(answers.of_own_class, DECIMALS), np.round(answers.scores.max(axis=2), DECIMALS)
+    return np.asarray((own >= highest) & (own > 0))
+
+
+def csmia_decisions(answers: Answers) -> Decisions:
     """The value that the confidence-score-based attack infers for each person.
 
     Args:
         answers: about n people, of V values and C classes. A value with which the model answers nothing gives no class;
             somebody whose class is not known, or to whom the model answers nothing, is of case 3.
-        rng: breaks ties.
 
     Returns:
         The case, the value and its lead for each person. In case 1 the lead is that of the own class's score, which may
         be 0 with more than two classes.
 
     Source: Mehnaz, Dibbo, De Viti, Kabir, Brandenburg, Mangard, Li, Bertino, Backes, De Cristofaro, Fritz, USENIX
-        Security 2022, arXiv:2201.09370, section 4.1. The confidence is that of the predicted label, and ties are broken
-        at random, as in the authors' code.
+        Security 2022, arXiv:2201.09370, section 4.1. As in the authors' code the confidence is that of the label.
+    Departure: the authors' code breaks ties at random; here all values that tie are chosen.
     """
-    scores = np.round(answers.scores, DECIMALS)
-    labels = answers.labels
-    answered = labels >= 0
-    right = answered & (labels == answers.own[:, None])
+    right = gives_own_class(answers)
+    answered = answers.scores.max(axis=2) > 0
+    silent = answered.sum(axis=1) == 0
     case = np.where(right.sum(axis=1) == 1, 1, np.where(right.any(axis=1), 2, 3))
-    confidence = scores.max(axis=2)
-    wrong = np.where(answered | ~answered.any(axis=1, keepdims=True), -confidence, -np.inf)
-    deciding = np.where((case == 3)[:, None], wrong, np.where(right, confidence, -np.inf))
-    best = deciding.max(axis=1)
-    tied = deciding == best[:, None]
-    value = np.where(tied, rng.random(tied.shape), -1.0).argmax(axis=1)
-    own_scores = np.round(answers.of_own_class, DECIMALS)
-    ranked = np.where((case == 1)[:, None], own_scores, deciding)
-    chosen = np.zeros_like(right)
-    chosen[np.arange(len(value)), value] = True
-    ahead = np.where(chosen, -np.inf, ranked).max(axis=1, initial=-np.inf)
-    lead = np.clip(ranked[chosen] - np.where(np.isinf(ahead), ranked[chosen] - 1, ahead), 0, 1)
-    return Decisions(case, value, lead)
+    confidence = np.round(answers.scores.max(axis=2), DECIMALS)
+    wrong = np.where(answered | silent[:, None], -confidence, -np.inf)
+    deciding = np.where((case < 3)[:, None], np.where(right, confidence, -np.inf), wrong)
+    chosen = deciding == deciding.max(axis=1, keepdims=True)
+    ranked = np.where((case == 1)[:, None], np.round(answers.of_own_class, DECIMALS), deciding)
+    of_chosen = np.where(chosen, ranked, -np.inf).max(axis=1)
+    next_best = np.where(chosen, -np.inf, ranked).max(axis=1)
+    lead = np.clip(of_chosen - np.where(np.isinf(next_best), of_chosen - 1, next_best), 0, 1)
+    return Decisions(case, chosen, np.where(chosen.sum(axis=1) == 1, lead, 0.0))
 
 
-def csmia_posterior(decisions: Decisions, answers: Answers) -> NDArray[np.float64]:
+def csmia_posterior(decisions: Decisions) -> NDArray[np.float64]:
     """A posterior in which the inferred value is the most probable one.
 
-    Its probability orders people by the case, case 1 first, and within a case by the lead of the deciding confidence;
-    people whose value was chosen at random among equal ones come last. The rest is divided alike.
+    Its probability orders people by the case, case 1 first, and within a case by the lead of the deciding confidence.
+    Where several values are chosen they are a little more probable than all others, and equally so; such people come
+    last. All other values are equally probable.
 
     Returns:
         Shape (n, V); rows sum to 1.
@@ -172,13 +173,12 @@ def csmia_posterior(decisions: Decisions, answers: Answers) -> NDArray[np.float6
     Departure: the paper infers a value and states no probability. The order is of use for PPV at k; the numbers are
         not calibrated.
     """
-    n_values = answers.scores.shape[1]
-    random = (decisions.lead == 0) & (decisions.case > 1)
-    strength = np.where(random, TIED_STRENGTH, (3 - decisions.case + decisions.lead) / 3)
-    mass = 1 / n_values + (1 - 1 / n_values) * strength
-    posterior = np.repeat(((1 - mass) / max(1, n_values - 1))[:, None], n_values, axis=1)
-    posterior[np.arange(len(mass)), decisions.value] = mass
-    return posterior
+    chosen, n_values = decisions.chosen, decisions.chosen.shape[1]
+    one = chosen.sum(axis=1) == 1
+    mass = 1 / n_values + (1 - 1 / n_values) * (3 - decisions.case + decisions.lead) / 3
+    of_one = np.where(chosen, mass[:, None], ((1 - mass) / max(1, n_values - 1))[:, None])
+    weights = np.where(chosen, 1.0, 1.0 - TIED_STRENGTH)
+    return np.asarray(np.where(one[:, None], of_one, weights / weights.sum(axis=1, keepdims=True)))
 
 
 def cases_counted(case: NDArray[np.int64]) -> dict[str, int]:
@@ -211,12 +211,17 @@ class Lomia(QueryAttack):
         require_sklearn("lomia")
         answers = answers_by_value(source, targets, known.schema, known.seed)
         columns = np.concatenate([known_cells(group) for group in targets.groups])
-        shares = value_shares(targets)
+        shares, ranks = value_shares(targets), text_ranks(targets.secret)[: len(targets.secret.domain)]
+        by_text = np.argsort(ranks)
 
         def posterior(about: Answers, repetition: int) -> NDArray[np.float64]:
             rng = coins(known.seed, LOMIA_STREAM, repetition)
             decided = lomia_decisions(about)
-            return lomia_posterior(decided, columns, shares, rng, trees=self.trees, everybody=self.everybody)
+            ranked = np.where(decided >= 0, ranks[decided], -1)
+            believed = lomia_posterior(
+                ranked, columns, shares[by_text], rng, trees=self.trees, everybody=self.everybody
+            )
+            return believed[:, ranks]
 
         def planted(values: NDArray[Any], leaking: NDArray[Any], repetition: int) -> NDArray[Any]:
             made = planted_answers(answers, values, leaking, planted_seed(known.seed, repetition))
@@ -236,7 +241,7 @@ def lomia_decisions(answers: Answers) -> NDArray[np.int64]:
 
     Source: Mehnaz and others, USENIX Security 2022, arXiv:2201.09370, section 4.2: case 1.
     """
-    right = (answers.labels == answers.own[:, None]) & (answers.labels >= 0)
+    right = gives_own_class(answers)
     return np.where(right.sum(axis=1) == 1, right.argmax(axis=1), -1)
 
 
@@ -262,7 +267,8 @@ def lomia_posterior(
 
     Returns:
         Shape (n, V), rows sum to 1: what the forest believes; for people of case 1, unless `everybody`, a third of
-        that and two thirds for their value.
+        that and two thirds for their value. The order of people does not matter: the forest learns from them in the
+        order of their columns.
 
     Source: Mehnaz and others, USENIX Security 2022, arXiv:2201.09370, section 4.2. The authors' code trains an ensemble
         of decision trees at BigML.
@@ -277,7 +283,9 @@ def lomia_posterior(
 
     forest = RandomForestClassifier(n_estimators=trees, random_state=int(rng.integers(2**31)))
     with threadpool_limits(1):
-        forest.fit(columns[case_1], decided[case_1])
+        taught = np.flatnonzero(case_1)
+        taught = taught[np.lexsort((decided[taught], *columns[taught].T[::-1]))]
+        forest.fit(columns[taught], decided[taught])
         believed = np.zeros((len(decided), len(shares)))
         believed[:, forest.classes_] = forest.predict_proba(columns)
     if everybody:
@@ -460,12 +468,27 @@ def _known_of(people: Table, targets: Targets, rows: NDArray[np.int64]) -> Table
 
 
 def known_cells(people: Table) -> NDArray[np.float64]:
-    """All columns of a table as numbers, categories by their positions: shape (n, k), NaN where a number is missing."""
+    """All columns of a table as numbers: shape (n, k), NaN where a number is missing.
+
+    Columns stand in the order of their names, and values are numbered in the order of their texts, so that neither the
+    order of columns nor that of declared values matters.
+    """
     cells = [
-        people.numbers(column.name) if column.values is None else people.codes(column.name).astype(np.float64)
-        for column in people.schema.columns
+        people.numbers(column.name)
+        if column.values is None
+        else text_ranks(column)[people.codes(column.name)].astype(np.float64)
+        for column in sorted(people.schema.columns, key=lambda column: column.name)
     ]
     return np.column_stack(cells)
+
+
+def text_ranks(column: Column) -> NDArray[np.int64]:
+    """The place of each value in the order of their texts, and then that of a missing one; of each bin its own."""
+    if column.bins is not None:
+        return np.arange(len(column.domain))
+    texts = [(value is None, "" if value is None else value) for value in (*(column.values or ()), None)]
+    places = {text: place for place, text in enumerate(sorted(texts))}
+    return np.array([places[text] for text in texts], dtype=np.int64)
 
 
 def value_shares(targets: Targets) -> NDArray[np.float64]:

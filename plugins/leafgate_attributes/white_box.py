@@ -14,10 +14,12 @@ from leafgate.api import (
     NumericSplit,
     PredictionOracle,
     Release,
+    Schema,
     Table,
     Targets,
     bins_between,
     children,
+    columns_asked,
     lazy,
 )
 from leafgate_attributes.game import Answers, InputAttack, class_is_known, own_classes, planted_answers
@@ -25,11 +27,12 @@ from leafgate_attributes.query_attacks import planted_seed, value_shares
 
 if TYPE_CHECKING:
     import numpy as np
+    import pandas as pd
     from numpy.typing import NDArray
 
     from leafgate.api import Column, Node, Value
 else:
-    np = lazy("numpy")
+    np, pd = lazy("numpy"), lazy("pandas")
 
 
 class Fredrikson(InputAttack):
@@ -161,24 +164,54 @@ def consistent_shares(
     Departure: the paper counts all training people of a path. Where the class is known those of this class are counted,
         so that the estimator is Bayes' rule for the path and the class.
     """
+    own = np.minimum(own, numbers.shape[1] - 1)
+    nobody = people.without_rows
+    _, by_value = _summed_over_leaves(tree, nobody, secret, numbers, own[:0])
+    hidden = columns_asked(tree) - {secret.name} - {column.name for column in people.schema.columns}
+    if secret.values is None or hidden:
+        return _summed_over_leaves(tree, people, secret, numbers, own)[0], by_value
+    return _of_one_leaf(tree, people, secret, numbers, own), by_value
+
+
+def _of_one_leaf(
+    tree: Node, people: Table, secret: Column, numbers: NDArray[np.float64], own: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """The shares of the own class, where each person reaches one leaf with each value: shape (n, V)."""
+    from leafgate.algorithms.routing import route
+
+    schema = Schema((*people.schema.columns, secret))
+    padded = np.vstack([numbers, np.zeros_like(numbers[:1])])  # the last row is of people whom no branch takes
+    consistent = np.empty((len(people), len(secret.domain)))
+    for code, value in enumerate(secret.domain):
+        codes = np.full(len(people), -1 if value is None else code)
+        cells = pd.Categorical.from_codes(codes, categories=pd.Index(secret.values or ()))
+        completed = Table(schema, people.frame.assign(**{secret.name: cells}), people.weight)
+        consistent[:, code] = padded[route(tree, completed).leaf, own]
+    return consistent
+
+
+def _summed_over_leaves(
+    tree: Node, people: Table, secret: Column, numbers: NDArray[np.float64], own: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Both sums of `consistent_shares`, by going down every path that people and values may take."""
     from leafgate.algorithms.routing import split_rows
 
     n_values = len(secret.domain)
     consistent, by_value = np.zeros((len(people), n_values)), np.zeros(n_values)
-    own = np.minimum(own, numbers.shape[1] - 1)
     waiting: list[tuple[Node, NDArray[np.int64], NDArray[np.bool_]]]
     waiting = [(tree, np.arange(len(people)), np.ones(n_values, dtype=np.bool_))]
     leaf_number = 0
     while waiting:
         node, rows, possible = waiting.pop()
         if isinstance(node, Leaf):
-            consistent[np.ix_(rows, possible)] += numbers[leaf_number, own[rows]][:, None]
+            if len(rows):
+                consistent[np.ix_(rows, possible)] += numbers[leaf_number, own[rows]][:, None]
             by_value[possible] += numbers[leaf_number, -1]
             leaf_number += 1
         elif node.column == secret.name:
             sides = zip(children(node), values_of_children(node, secret), strict=True)
             waiting.extend(reversed([(child, rows, possible & values) for child, values in sides]))
-        elif node.column in people.schema:
+        elif len(rows) and node.column in people.schema:
             sent = list(split_rows(node, people, rows))
             waiting.extend(reversed([(child, some, possible) for child, some in sent]))
         else:

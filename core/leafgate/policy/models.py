@@ -110,9 +110,7 @@ class ColumnSpec(Strict):
         if self.bins is None:
             return self
         if not {"sensitive", "private", "class"} & set(self.role) or self.values is not None:
-            raise ValueError(
-                "`bins` are for numbers with the role `sensitive` or `class`, or `private` if cells are protected"
-            )
+            raise ValueError("`bins` are for numbers with the role `sensitive`, `class` or `private`")
         if any(low >= high for low, high in pairwise(self.bins)):
             raise ValueError("`bins` must rise")
         if self.bounds is not None and self.bounds != (self.bins[0], self.bins[-1]):

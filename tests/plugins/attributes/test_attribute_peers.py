@@ -87,7 +87,7 @@ class Model:
 
     def __init__(self) -> None:
         rng = np.random.default_rng(1)
-        self.inside, self.outside, auxiliary = (people_of(rng, N) for _ in range(3))
+        self.inside, self.outside, auxiliary = (people_of(rng, number) for number in (N, N, 2 * N))
         self.fitted = DecisionTreeClassifier(min_samples_leaf=2, random_state=0)
         self.fitted.fit(matrix(self.inside), self.inside.codes("ill"))
         known = Schema(SCHEMA.columns[:2] + SCHEMA.columns[3:])

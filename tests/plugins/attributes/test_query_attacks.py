@@ -84,9 +84,10 @@ def answers_of_models(draw: st.DrawFn) -> Answers:
 
 def paper_csmia(scores: NDArray[np.float64], own: int) -> tuple[int, set[int]]:
     """Section 4.1 for one person: the case, and the values among which a tie is broken at random."""
-    predicted = {value: int(np.argmax(row)) for value, row in enumerate(scores) if row.any()}
-    confidence = {value: round(float(scores[value][label]), 12) for value, label in predicted.items()}
-    matching = [value for value, label in predicted.items() if label == own]
+    rows = {value: [round(float(score), 12) for score in row] for value, row in enumerate(scores) if row.any()}
+    predicted = {value: [label for label, score in enumerate(row) if score == max(row)] for value, row in rows.items()}
+    confidence = {value: max(row) for value, row in rows.items()}
+    matching = [value for value, labels in predicted.items() if own in labels]
     if len(matching) == 1:
         return 1, {matching[0]}
     if len(matching) > 1:
@@ -98,31 +99,20 @@ def paper_csmia(scores: NDArray[np.float64], own: int) -> tuple[int, set[int]]:
     return 3, {value for value in predicted if confidence[value] == lowest}
 
 
-@given(answers=answers_of_models(), seed=st.integers(0, 99))
-def test_csmia_decides_as_the_paper_does_for_each_person(answers: Answers, seed: int) -> None:
-    decisions = csmia_decisions(answers, np.random.default_rng(seed))
-    posterior = csmia_posterior(decisions, answers)
+@given(answers=answers_of_models())
+def test_csmia_decides_as_the_paper_does_for_each_person(answers: Answers) -> None:
+    decisions = csmia_decisions(answers)
+    posterior = csmia_posterior(decisions)
     np.testing.assert_allclose(posterior.sum(axis=1), 1)
-    n_values = answers.scores.shape[1]
     for person, (scores, own) in enumerate(zip(answers.scores, answers.own, strict=True)):
         case, values = paper_csmia(scores, int(own))
         assert decisions.case[person] == case
-        assert int(decisions.value[person]) in values
-        if case > 1:
-            assert (decisions.lead[person] == 0) == (len(values) > 1)
-        others = np.delete(posterior[person], decisions.value[person])
-        assert n_values == 1 or posterior[person, decisions.value[person]] > others.max()
-    strength = posterior.max(axis=1)
+        highest = np.flatnonzero(posterior[person] == posterior[person].max())
+        assert set(highest.tolist()) == set(np.flatnonzero(decisions.chosen[person]).tolist()) == values
+    strength, tied = posterior.max(axis=1), decisions.chosen.sum(axis=1) > 1
     for first, second in product(range(len(strength)), repeat=2):
-        if decisions.case[first] < decisions.case[second]:
-            tied = decisions.lead[first] == 0 and decisions.case[first] > 1
-            assert n_values == 1 or tied or strength[first] >= strength[second]
-
-
-def test_csmia_breaks_ties_at_random_and_evenly() -> None:
-    answers = Answers(np.full((9_000, 3, 2), 0.5), np.zeros(9_000, dtype=np.int64))
-    values = csmia_decisions(answers, np.random.default_rng(0)).value
-    assert np.bincount(values, minlength=3) == pytest.approx([3_000] * 3, abs=200)
+        if not tied[first] and (tied[second] or decisions.case[first] < decisions.case[second]):
+            assert strength[first] >= strength[second] - 1e-12
 
 
 @pytest.mark.parametrize("everybody", [False, True])
@@ -140,7 +130,9 @@ def test_lomia_predicts_as_a_transcription_of_the_authors_code_does(everybody: b
             rows.append(columns[person])
             targets.append(decided[person])
     state = int(np.random.default_rng(5).integers(2**31))
-    forest = RandomForestClassifier(n_estimators=10, random_state=state).fit(rows, targets)
+    taught = sorted(zip(map(tuple, rows), targets, strict=True))
+    forest = RandomForestClassifier(n_estimators=10, random_state=state)
+    forest.fit([row for row, _ in taught], [target for _, target in taught])
     expected = [
         decided[person] if person in decided and not everybody else int(forest.predict(columns[[person]])[0])
         for person in range(people)
@@ -469,7 +461,7 @@ def test_no_attack_on_answers_prefers_a_value_by_a_model_that_ignores_the_secret
     from leafgate_attributes.imputation import impute
 
     csmia = ignoring.belief(Csmia())
-    assert np.ptp(np.asarray(csmia.posterior).max(axis=1)) == 0
+    np.testing.assert_allclose(np.asarray(csmia.posterior), 1 / 3)
     assert (np.asarray(ignoring.belief(Lomia()).posterior) == np.asarray(ignoring.belief(Lomia()).posterior)[0]).all()
     np.testing.assert_array_equal(ignoring.belief(Likelihood()).posterior, impute(ignoring.targets, 3).posterior)
 
@@ -482,7 +474,8 @@ def planted_rates(belief: AttributeBelief, seeds: range) -> list[float]:
     for seed in seeds:
         rng = np.random.default_rng(seed)
         values, leaking = rng.integers(n_values, size=2 * N), rng.random(2 * N) < 0.3
-        right = np.asarray(belief.planted(values, leaking, seed)).argmax(axis=1) == values
+        posterior = np.asarray(belief.planted(values, leaking, seed))
+        right = (posterior + 1e-9 * rng.random(posterior.shape)).argmax(axis=1) == values
         rates.append(float(right[leaking].mean() - right[~leaking].mean()))
     return rates
 
