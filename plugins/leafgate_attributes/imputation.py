@@ -180,8 +180,9 @@ class _People:
             are in an order that follows from their cells.
         categorical: shape (n_columns,), which columns are numbers of categories without an order.
         levels: shape (n_columns,), how many categories a column has, ordered or not; 0 for numbers.
-        codes: shape (n_aux,), the position of each auxiliary person's value in the secret's domain.
-        values: how many values the secret has.
+        codes: shape (n_aux,), the rank of each auxiliary person's value.
+        ranks: shape (V,), the rank of each value of the secret's domain: by its name, so that it does not matter in
+            which order a policy declares values; of a number the bin.
         place: shape (n_aux,), the position among these of each row of `Targets.auxiliary`.
     """
 
@@ -189,13 +190,18 @@ class _People:
     categorical: NDArray[np.bool_]
     levels: NDArray[np.int64]
     codes: NDArray[np.int64]
-    values: int
+    ranks: NDArray[np.int64]
     place: NDArray[np.int64]
+
+    @property
+    def values(self) -> int:
+        """How many values the secret has."""
+        return len(self.ranks)
 
     def digest(self, seed: int) -> str:
         """What the imputation follows from, as a text."""
         result = hashlib.sha256(json.dumps([seed, self.values, self.cells.shape]).encode())
-        for array in (self.cells, self.categorical, self.levels, self.codes, self.place):
+        for array in (self.cells, self.categorical, self.levels, self.codes, self.ranks, self.place):
             result.update(np.ascontiguousarray(array).tobytes())
         return result.hexdigest()
 
@@ -214,12 +220,15 @@ def _people_of(targets: Targets, columns: Sequence[Column]) -> _People:
     levels = np.array([levels for _, levels in parts], dtype=np.int64)
     unordered = np.array([not column.numeric and not column.ordered for column in columns], dtype=bool)
     cells = [cells for cells, _ in parts]
+    ranks = np.arange(len(targets.secret.domain))
+    if (values := targets.secret.values) is not None:
+        ranks[: len(values)] = np.argsort(np.argsort(np.array(values, dtype=str)))
     return _People(
         np.column_stack(cells) if cells else np.empty((len(auxiliary) + len(targets), 0)),
         unordered,
         levels,
-        auxiliary.codes(targets.secret.name)[order],
-        len(targets.secret.domain),
+        ranks[auxiliary.codes(targets.secret.name)[order]],
+        ranks,
         np.argsort(order),
     )
 
@@ -269,7 +278,7 @@ def _imputed(people: _People, seed: int) -> Imputation:
         posterior = best.impute()
     right = best.auxiliary.argmax(axis=1) == people.codes
     accuracy = float(right.mean()) if len(right) else 1 / people.values
-    return Imputation(posterior, best.auxiliary[people.place], accuracy, best.model)
+    return Imputation(posterior[:, people.ranks], best.auxiliary[people.place][:, people.ranks], accuracy, best.model)
 
 
 @dataclass(frozen=True)
