@@ -14,7 +14,7 @@ import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -143,7 +143,9 @@ def impute(targets: Targets, seed: int, with_class: bool | None = None) -> Imput
             while len(_KEPT) > MAX_KEPT:
                 _KEPT.popitem(last=False)
         _KEPT.move_to_end(key)
-        return _KEPT[key]
+        kept = _KEPT[key]
+    places = _places_by_name(targets.secret)
+    return replace(kept, posterior=kept.posterior[:, places], auxiliary=kept.auxiliary[:, places])
 
 
 _KEPT: OrderedDict[str, Imputation] = OrderedDict()
@@ -180,9 +182,8 @@ class _People:
             are in an order that follows from their cells.
         categorical: shape (n_columns,), which columns are numbers of categories without an order.
         levels: shape (n_columns,), how many categories a column has, ordered or not; 0 for numbers.
-        codes: shape (n_aux,), the rank of each auxiliary person's value.
-        ranks: shape (V,), the rank of each value of the secret's domain: by its name, so that it does not matter in
-            which order a policy declares values; of a number the bin.
+        codes: shape (n_aux,), the place of each auxiliary person's value among the values in the order of their names.
+        values: how many values the secret has.
         place: shape (n_aux,), the position among these of each row of `Targets.auxiliary`.
     """
 
@@ -190,18 +191,13 @@ class _People:
     categorical: NDArray[np.bool_]
     levels: NDArray[np.int64]
     codes: NDArray[np.int64]
-    ranks: NDArray[np.int64]
+    values: int
     place: NDArray[np.int64]
-
-    @property
-    def values(self) -> int:
-        """How many values the secret has."""
-        return len(self.ranks)
 
     def digest(self, seed: int) -> str:
         """What the imputation follows from, as a text."""
         result = hashlib.sha256(json.dumps([seed, self.values, self.cells.shape]).encode())
-        for array in (self.cells, self.categorical, self.levels, self.codes, self.ranks, self.place):
+        for array in (self.cells, self.categorical, self.levels, self.codes, self.place):
             result.update(np.ascontiguousarray(array).tobytes())
         return result.hexdigest()
 
@@ -220,17 +216,20 @@ def _people_of(targets: Targets, columns: Sequence[Column]) -> _People:
     levels = np.array([levels for _, levels in parts], dtype=np.int64)
     unordered = np.array([not column.numeric and not column.ordered for column in columns], dtype=bool)
     cells = [cells for cells, _ in parts]
-    ranks = np.arange(len(targets.secret.domain))
-    if (values := targets.secret.values) is not None:
-        ranks[: len(values)] = np.argsort(np.argsort(np.array(values, dtype=str)))
     return _People(
         np.column_stack(cells) if cells else np.empty((len(auxiliary) + len(targets), 0)),
         unordered,
         levels,
-        ranks[auxiliary.codes(targets.secret.name)[order]],
-        ranks,
+        _places_by_name(targets.secret)[auxiliary.codes(targets.secret.name)[order]],
+        len(targets.secret.domain),
         np.argsort(order),
     )
+
+
+def _places_by_name(secret: Column) -> NDArray[np.int64]:
+    """The place of each value of the domain in the order of names, so that the declared order changes nothing."""
+    names = [(value is None, value or "") for value in secret.domain]
+    return np.argsort(sorted(range(len(names)), key=names.__getitem__))
 
 
 def _cells(
@@ -278,7 +277,7 @@ def _imputed(people: _People, seed: int) -> Imputation:
         posterior = best.impute()
     right = best.auxiliary.argmax(axis=1) == people.codes
     accuracy = float(right.mean()) if len(right) else 1 / people.values
-    return Imputation(posterior[:, people.ranks], best.auxiliary[people.place][:, people.ranks], accuracy, best.model)
+    return Imputation(posterior, best.auxiliary[people.place], accuracy, best.model)
 
 
 @dataclass(frozen=True)

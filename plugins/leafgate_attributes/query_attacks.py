@@ -435,8 +435,7 @@ def _lower_exponent(base: NDArray[np.float64], logs: NDArray[np.float64], truth:
 def member_answers(known: AdversaryKnowledge, targets: Targets) -> Answers:
     """What models of the same kind answer about the auxiliary people on whom they were trained.
 
-    The people are divided into two halves, of which each trains a model. Who is in which follows from what their rows
-    say, and not from where they stand.
+    The people are divided into two halves, of which each trains a model.
 
     Raises:
         InconclusiveError: nobody knows how to train a model of the same kind.
@@ -451,8 +450,8 @@ def member_answers(known: AdversaryKnowledge, targets: Targets) -> Answers:
     auxiliary, schema, n_values = targets.auxiliary, known.schema, len(targets.secret.domain)
     rng = coins(known.seed, LIKELIHOOD_STREAM)
     scores = np.zeros((len(auxiliary), n_values, len(schema.classes)))
-    by_content = np.argsort(record_hashes(auxiliary), kind="stable")
-    for part in np.array_split(by_content[rng.permutation(len(auxiliary))], MEMBERS_PER_MODEL):
+    by_cells = np.argsort(record_hashes(auxiliary), kind="stable")  # the order of rows and columns changes nothing
+    for part in np.array_split(by_cells[rng.permutation(len(auxiliary))], MEMBERS_PER_MODEL):
         if not len(part):
             continue
         people = _known_of(auxiliary, targets, part)
