@@ -101,6 +101,7 @@ EXPECTED: dict[tuple[str, int], dict[str, str]] = {
     },
     ("likelihood", 0): {"catches_a_leak": CONTRADICTED},
     ("art_attribute", 0): {"catches_a_leak": CONTRADICTED},
+    ("art_attribute", 2): {"catches_a_leak": "it reads how many people reach a leaf, and not of which class"},
     ("published", 0): {"any_label_order": "the file declares domains in one order, to which a policy must keep"},
 }
 """By name, and by which of its options: checks that fail for a reason."""
