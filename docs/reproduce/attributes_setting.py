@@ -38,11 +38,15 @@ MODELS: Estimators = {
     "forest, no bootstrap": lambda: RandomForestClassifier(bootstrap=False, random_state=MODEL_SEED),
     "histogram boosting": lambda: HistGradientBoostingClassifier(random_state=MODEL_SEED),
 }
-KADET = "kADET, k = 10"
-BUILDERS: Mapping[str, Mapping[str, Any]] = {KADET: {"use": "kadet", "k": 10}}
-
 Attacks = Mapping[str, Mapping[str, Any]]
-OWN: Attacks = {"leaf_constraints": {}, "likelihood": {}, "csmia": {}, "lomia": {}, "fredrikson": {}}
+OWN: Attacks = {
+    "leaf_constraints": {},
+    "likelihood": {},
+    "likelihood, members": {"use": "likelihood", "calibration": "members"},
+    "csmia": {},
+    "lomia": {},
+    "fredrikson": {},
+}
 PEERS: Attacks = {
     "art black_box": {"use": "art_attribute", "attack": "black_box"},
     "art white_box": {"use": "art_attribute", "attack": "white_box"},

@@ -123,7 +123,7 @@ def _means(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def private(rows: Sequence[Row]) -> Iterator[str]:
-    """What epsilon and delta allow any attack, and the lower ends of the intervals of those that ran."""
+    """What epsilon and delta allow any attack; of those that ran the highest lower end, and number, of all targets."""
     allowed = {
         "auc": allowed_area(DP_EPSILON, DP_DELTA),
         "tpr_001": allowed_rate(LOW_RATE, DP_EPSILON, DP_DELTA),
@@ -133,22 +133,22 @@ def private(rows: Sequence[Row]) -> Iterator[str]:
     head = (
         "data",
         "attack",
-        *(f"{name}: at least, measured" for name in ("AUC", "TPR at .1 %", "TPR at 1 %", "advantage")),
+        "targets",
+        *(f"{name}: at least, highest" for name in ("AUC", "TPR at .1 %", "TPR at 1 %", "advantage")),
     )
+    measured = [row for row in rows if row.model == DP and row.auc is not None]
     body = []
-    for row in rows:
-        if row.model == DP and row.auc is not None:
-            cells = (f"{getattr(row, f'{name}_low'):.4f}, {getattr(row, name):.4f}" for name in allowed)
-            body.append([f"{NAMES[row.data]}, {row.target}", row.attack, *cells])
-    body.append(["allowed", "any", *(f"{number:.4f}" for number in allowed.values())])
-    yield from table(head, body, "llrrrr")
+    for data, attack in dict.fromkeys((row.data, row.attack) for row in measured):
+        here = [row for row in measured if (row.data, row.attack) == (data, attack)]
+        highest = [[max(getattr(row, key) for row in here) for key in (f"{name}_low", name)] for name in allowed]
+        body.append([NAMES[data], attack, str(len(here)), *(f"{low:.4f}, {value:.4f}" for low, value in highest)])
+    body.append(["allowed", "any", "", *(f"{number:.4f}" for number in allowed.values())])
+    yield from table(head, body, "llrrrrr")
     broken = [
-        row
-        for row in rows
-        if row.model == DP and any((getattr(row, f"{name}_low") or 0) > most for name, most in allowed.items())
+        row for row in measured if any((getattr(row, f"{name}_low") or 0) > most for name, most in allowed.items())
     ]
     yield ""
-    yield f"Intervals whose lower end is above what is allowed: {len(broken)}."
+    yield f"Attacks with a lower end above what is allowed: {len(broken)} of {len(measured)}."
 
 
 def allowed_rate(fpr: float, epsilon: float, delta: float) -> float:

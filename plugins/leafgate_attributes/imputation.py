@@ -14,7 +14,7 @@ import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -143,7 +143,9 @@ def impute(targets: Targets, seed: int, with_class: bool | None = None) -> Imput
             while len(_KEPT) > MAX_KEPT:
                 _KEPT.popitem(last=False)
         _KEPT.move_to_end(key)
-        return _KEPT[key]
+        kept = _KEPT[key]
+    places = _places_by_name(targets.secret)
+    return replace(kept, posterior=kept.posterior[:, places], auxiliary=kept.auxiliary[:, places])
 
 
 _KEPT: OrderedDict[str, Imputation] = OrderedDict()
@@ -180,7 +182,7 @@ class _People:
             are in an order that follows from their cells.
         categorical: shape (n_columns,), which columns are numbers of categories without an order.
         levels: shape (n_columns,), how many categories a column has, ordered or not; 0 for numbers.
-        codes: shape (n_aux,), the position of each auxiliary person's value in the secret's domain.
+        codes: shape (n_aux,), the place of each auxiliary person's value among the values in the order of their names.
         values: how many values the secret has.
         place: shape (n_aux,), the position among these of each row of `Targets.auxiliary`.
     """
@@ -218,10 +220,16 @@ def _people_of(targets: Targets, columns: Sequence[Column]) -> _People:
         np.column_stack(cells) if cells else np.empty((len(auxiliary) + len(targets), 0)),
         unordered,
         levels,
-        auxiliary.codes(targets.secret.name)[order],
+        _places_by_name(targets.secret)[auxiliary.codes(targets.secret.name)[order]],
         len(targets.secret.domain),
         np.argsort(order),
     )
+
+
+def _places_by_name(secret: Column) -> NDArray[np.int64]:
+    """The place of each value of the domain in the order of names, so that the declared order changes nothing."""
+    names = [(value is None, value or "") for value in secret.domain]
+    return np.argsort(sorted(range(len(names)), key=names.__getitem__))
 
 
 def _cells(

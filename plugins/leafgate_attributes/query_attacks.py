@@ -477,6 +477,8 @@ def member_answers(known: AdversaryKnowledge, targets: Targets) -> Answers:
     Raises:
         InconclusiveError: nobody knows how to train a model of the same kind.
     """
+    from leafgate.algorithms.sampling import record_hashes
+
     if known.retrain is None:
         raise InconclusiveError(
             "calibration on members needs to train models of the same kind, and how that is done is not known",
@@ -485,7 +487,8 @@ def member_answers(known: AdversaryKnowledge, targets: Targets) -> Answers:
     auxiliary, schema, n_values = targets.auxiliary, known.schema, len(targets.secret.domain)
     rng = coins(known.seed, LIKELIHOOD_STREAM)
     scores = np.zeros((len(auxiliary), n_values, len(schema.classes)))
-    for part in np.array_split(rng.permutation(len(auxiliary)), MEMBERS_PER_MODEL):
+    by_cells = np.argsort(record_hashes(auxiliary), kind="stable")  # the order of rows and columns changes nothing
+    for part in np.array_split(by_cells[rng.permutation(len(auxiliary))], MEMBERS_PER_MODEL):
         if not len(part):
             continue
         people = _known_of(auxiliary, targets, part)

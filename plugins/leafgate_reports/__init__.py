@@ -1,7 +1,7 @@
 """Report formats: HTML, Markdown, SARIF and JUnit, each drawn from the JSON document of a report alone.
 
 html.py draws a page (with its templates, svg_tree.py and svg_histogram.py); markdown.py, sarif.py and junit.py are a
-format each. common.py and interpretation.py hold the sentences that several formats print. Masking has happened
+format each. common.py, interpretation.py and inference_table.py hold what several formats print. Masking has happened
 before: a format decides what to print, never who may see it.
 """
 

@@ -35,6 +35,7 @@ from leafgate_reports.common import (
     state,
     state_counts,
 )
+from leafgate_reports.inference_table import HEADINGS, READING, TITLE, inference_rows
 from leafgate_reports.interpretation import meaning, method_lines
 from leafgate_reports.svg_histogram import histogram
 from leafgate_reports.svg_roc import roc_figures
@@ -46,6 +47,8 @@ MAX_LISTED = 400
 """Findings in the table."""
 MAX_FIGURES = 24
 """Histograms, curves, and accuracies of attacks."""
+MAX_INFERENCES = 100
+"""Rows of the table of inferred inputs."""
 MAX_CARDS = 200
 """Nodes of the tree that can be opened."""
 MAX_LIMITS_ON_CARD = 4
@@ -93,6 +96,7 @@ def template_context(report: JsonObject) -> JsonDocument:
     tree = report.get("tree")
     nodes = tree["nodes"] if tree else []
     drawn = list(_drawn(findings))
+    inferences = list(inference_rows(report["findings"]))
     return {
         "report": report,
         "verdict": verdict_words(report),
@@ -111,6 +115,9 @@ def template_context(report: JsonObject) -> JsonDocument:
         "histograms": [histogram(finding) for finding in drawn[:MAX_FIGURES]],
         "averaged": any(finding["limit"].get("average") for finding in drawn),
         "curves": list(islice(roc_figures(findings), MAX_FIGURES)),
+        "inference": {"title": TITLE, "reading": READING, "headings": HEADINGS},
+        "inferences": inferences[:MAX_INFERENCES],
+        "more_inferences": max(len(inferences) - MAX_INFERENCES, 0),
         "guesses": report.get("guesses", [])[:MAX_FIGURES],
         "idle": list(idle_waiver_lines(report))[:MAX_LISTED],
         "meaning": meaning(report),

@@ -26,12 +26,15 @@ from leafgate_reports.common import (
     state,
     state_counts,
 )
+from leafgate_reports.inference_table import HEADINGS, READING, TITLE, Cell, inference_rows
 from leafgate_reports.interpretation import meaning, method_lines
 
 LINKED = re.compile(r"(?i)(www|https?|ftp|mailto|xmpp)([.:])")
 SIGNS = {"failed": "❌", "inconclusive": "❓", "waived": "⚠️", "passed": "✅"}
 MAX_DETAILED = 20
 """Findings with their details."""
+MAX_INFERENCES = 100
+"""Rows of the table of inferred inputs."""
 MAX_LISTED = 1000
 """Findings in the table: a job's summary holds a megabyte."""
 
@@ -66,6 +69,7 @@ def _lines(report: JsonObject) -> Iterator[str]:
         yield f"| | and {len(findings) - MAX_LISTED} more | |"
     for finding in [finding for finding in findings if state(finding) != "passed"][:MAX_DETAILED]:
         yield from _explained(finding)
+    yield from _inferences(report)
     yield from _ending(report)
 
 
@@ -80,6 +84,23 @@ def _explained(finding: JsonObject) -> Iterator[str]:
     yield f"**{_safe(finding['id'])}** ({state(finding)})"
     yield ""
     yield from (f"- {_safe(line)}" for line in detail_lines(finding))
+
+
+def _inferences(report: JsonObject) -> Iterator[str]:
+    """The table of what attacks infer of an input; nothing for a report without it."""
+    rows = list(inference_rows(report["findings"]))
+    if not rows:
+        return
+    yield from ("", f"**{TITLE}**", "", _safe(READING), "")
+    yield f"| {' | '.join(HEADINGS)} |"
+    yield "|---" * len(HEADINGS) + "|"
+    yield from (f"| {' | '.join(map(_inference_cell, row))} |" for row in rows[:MAX_INFERENCES])
+    if len(rows) > MAX_INFERENCES:
+        yield from ("", f"And {len(rows) - MAX_INFERENCES} more, in the JSON.")
+
+
+def _inference_cell(cell: Cell) -> str:
+    return _safe(cell.text) + (f"<br>{_safe(cell.note)}" if cell.note else "")
 
 
 def _ending(report: JsonObject) -> Iterator[str]:

@@ -29,6 +29,7 @@ pytestmark = pytest.mark.thorough
 OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "alpha_k_anonymity": ({"alpha": 0.5}, {"alpha": 0.5, "values": ["flu"]}),
     "attribute_leak": ({"at_most": 0.5}, {"at_most": 0.5, "measure": "ppv"}, {"at_most": 0.5, "measure": "mcc"}),
+    "art_attribute": ({}, {"attack": "white_box"}, {"attack": "lifestyle"}),
     "beta_likeness": ({}, {"form": "enhanced"}),
     "cells_withheld": ({}, {"among": "all"}, {"among": "count"}),
     "conditioning": ({}, {"least": 5.0}),
@@ -40,6 +41,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "dp_random_trees": ({"trees": 3, "depth": 1}, {"trees": 3, "depth": 1, "neighbours": "replace_one"}),
     "kadet": ({"k": 5}, {"k": 5, "measure": "gini", "prune": False}, {"k": 5, "publish_table": True}),
     "leave_one_out": ({"people": 5, "time_limit": 600.0, "seeds": 2},),
+    "likelihood": ({}, {"calibration": "members"}),
     "l_diversity": ({}, {"form": "distinct"}, {"form": "recursive", "c": 2.0}),
     "maxent": ({}, {"solver": "gekko"}),
     "lira": (
@@ -81,6 +83,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
 """Options to check each with, where its defaults are not all there is to check."""
 
 SHAPE = {"sees_a_leak": "it scores the shape of trees, which beside shared numbers is the same whatever the noise"}
+CONTRADICTED = "it learns from auxiliary people, who in the kit contradict what leaves tell of people of the table"
 EXPECTED: dict[tuple[str, int], dict[str, str]] = {
     ("beta_likeness", 1): {
         "certainty_is_worst": "by its definition enhanced likeness ends at -ln of the overall share"
@@ -96,6 +99,9 @@ EXPECTED: dict[tuple[str, int], dict[str, str]] = {
     ("worst_case", 0): {
         "catches_a_leak": "it reads how certain the model is, and not of which class: option `correct` adds that"
     },
+    ("likelihood", 0): {"catches_a_leak": CONTRADICTED},
+    ("art_attribute", 0): {"catches_a_leak": CONTRADICTED},
+    ("art_attribute", 2): {"catches_a_leak": "it reads how many people reach a leaf, and not of which class"},
     ("published", 0): {"any_label_order": "the file declares domains in one order, to which a policy must keep"},
 }
 """By name, and by which of its options: checks that fail for a reason."""
@@ -103,7 +109,8 @@ EXPECTED: dict[tuple[str, int], dict[str, str]] = {
 SLOW = {"counting", "maxent", "downgrading", "dp_laplace_trees", "dp_random_trees", "mondrian", "tds"}
 """What takes long: options beyond the first are checked with the slow tests, as is `repeats_elsewhere` of any other."""
 
-ABSENT = {library for library in ("art", "sacroml") if find_spec(library) is None}
+LIBRARIES = {"art": "art", "art_attribute": "art", "sacroml": "sacroml", "sacroml_attribute": "sacroml"}
+ABSENT = {use for use, library in LIBRARIES.items() if find_spec(library) is None}
 """Attacks of libraries that are not installed, and are not checked then."""
 
 PLUGINS = load_plugins()
