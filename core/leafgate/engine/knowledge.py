@@ -7,6 +7,7 @@ Who of the candidates and targets is in the table is drawn here too, and goes to
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -298,9 +299,11 @@ def draw_targets(
         seed: the policy's seed.
 
     Raises:
-        InconclusiveError: fewer than three people of the control are not in the table, or there are too many people.
+        InconclusiveError: fewer than three people of the control are not in the table, many of them are copies of
+            people of the table, or there are too many people.
     """
     inside, others, removed = _inside_and_others(table, control)
+    _require_no_copies(inside, others)
     outside = int(others.persons.sum())
     if outside < FEWEST_OUTSIDE:
         hint = "name a file of more people who are not in the table"
@@ -360,6 +363,29 @@ def targets_of(
     return targets, membership
 
 
+def _require_no_copies(table: Table, others: Table) -> None:
+    """Raise InconclusiveError if people of the control are copies of people of the table.
+
+    If both are drawn from the same population, somebody of the control has the cells of somebody in the table about as
+    often as somebody in the table has those of somebody else there. Copies would teach the imputation what the model
+    discloses, and would make people of the control look like people of the table.
+    """
+    _, record = distinct_rows(pd.concat([table.frame, others.frame], ignore_index=True), table.schema)
+    of_table, of_others = record[: len(table)], record[len(table) :]
+    people = np.bincount(of_table, weights=table.persons, minlength=int(record.max(initial=-1)) + 1)
+    sizes = [int(each.persons.sum()) for each in (table, others)]
+    twins = float(table.persons[people[of_table] > 1].sum()) / sizes[0]
+    copies = float(others.persons[people[of_others] > 0].sum()) / sizes[1]
+    deviation = math.sqrt(sum(1 / size for size in sizes)) / 2  # of the difference of two shares, at most
+    if copies - twins > COPIES_TOLERATED + DEVIATIONS_TOLERATED * deviation:
+        message = "many people in it have all cells of somebody in the table: they seem to be copies of these people"
+        raise InconclusiveError(message, place=CONTROL, remedy="name a file of people who are not in the table")
+
+
+COPIES_TOLERATED = 0.1
+"""By so much more of the people of a control may be identical to people of the table than these to one another."""
+DEVIATIONS_TOLERATED = 4
+"""And by so many standard deviations more, as happens by chance."""
 FEWEST_OUTSIDE = 3
 """Of so many people of the control one is an auxiliary person."""
 
