@@ -274,6 +274,8 @@ class AttributeLeak(ReleaseAtMost):
         else:
             seen = "none" if smallest is None else f"those of {smallest:g} or more"
             parts.append(f"of planted leaks it sees {seen}")
+        if self.bound > 0 and not has_leak(self, asked, self.bound):
+            parts.append(UNBREAKABLE)
         return "; ".join(parts)
 
 
@@ -291,6 +293,10 @@ UNPLANTED = "the attack does not repeat itself on planted leaks, so it is not kn
 UNSEEN = (
     "the attack sees a planted leak of the limit's size in fewer than 9 of 10 repetitions: choose a higher limit, a "
     "stronger attack or more people"
+)
+UNBREAKABLE = (
+    "no attack could gain as much as the limit over imputation, which is right for nearly everybody: of a rare value "
+    "limit the `measure: mcc` too, and the number of certain people"
 )
 BELOW_CHANCE = "the limit is not above 0, which an attack reaches that learns nothing, so no leak is as small"
 

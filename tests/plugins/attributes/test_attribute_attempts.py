@@ -10,12 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from asked_targets import asked
 from command_line import leafgate
 from leafgate.api import Schema, Table, make_table
 from leafgate.api.plan import Grants
 from leafgate.engine.knowledge import draw_targets
 from leafgate.errors import InconclusiveError, PolicyError
 from leafgate.policy.load import load_policy
+from leafgate_attributes.metrics import UNBREAKABLE, AttributeLeak
 from leafgate_attributes.query_attacks import exponents_of_deciding, weighed_by_scores
 from random_tables import categorical, numeric
 
@@ -138,3 +140,13 @@ def test_copies_of_people_of_the_table_are_no_control(copied: float) -> None:
     with pytest.raises(InconclusiveError, match="copies") as caught:
         drawn_targets(table, make_table(table.schema, frame))
     assert caught.value.problems[0].location == "data.control"
+
+
+@pytest.mark.parametrize("limit", [0.02, 0.1])
+def test_the_words_say_where_a_value_is_too_rare_for_any_attack_to_break_the_limit(limit: float) -> None:
+    """An attack that knows everything gains 0.05: the share of people who have the rare value."""
+    truth = np.tile(np.arange(100) < 5, 2).astype(np.int64)
+    imputation = np.tile([0.95, 0.05], (200, 1))
+    case = asked(truth, np.arange(200) < 100, np.eye(2)[truth], imputation)
+    words = case.score(AttributeLeak(at_most=limit)).evidence["says"].content
+    assert (UNBREAKABLE in words) == (limit > 0.05)
