@@ -34,6 +34,9 @@ MAX_PRIOR = 4.0
 MAX_EMPTY_CELLS = 200
 """So many empty cells, drawn at random, stand for all of them."""
 
+MAX_LISTED_CELLS = 1_000_000
+"""Up to so many cells are listed. Of more, which might not fit into memory, empty ones are drawn."""
+
 
 class Estimate(NamedTuple):
     """A number, with the lowest and the highest that the true one could be."""
@@ -218,10 +221,9 @@ def correlation_gain(
     """
     cells, counts = np.unique((truth * values + attack) * values + baseline, return_counts=True)
     n_cells = values**3
-    empty = np.setdiff1d(np.arange(n_cells), cells)
-    drawn = rng.permutation(empty)[:MAX_EMPTY_CELLS]
+    drawn, empty = _empty_cells(cells, n_cells, rng), n_cells - len(cells)
     added = min(CELL_PRIOR, MAX_PRIOR / n_cells)
-    parameters = np.concatenate([counts + added, np.full(len(drawn), added * len(empty) / max(1, len(drawn)))])
+    parameters = np.concatenate([counts + added, np.full(len(drawn), added * empty / max(1, len(drawn)))])
     weights = rng.standard_gamma(parameters, (BOOTSTRAP_DRAWS, len(parameters)))
     weights /= weights.sum(axis=1, keepdims=True)
     differences = _gains(weights, np.concatenate([cells, drawn]), values)
@@ -231,6 +233,14 @@ def correlation_gain(
     centre = float(differences.mean())
     low = min(float(np.quantile(differences, tail)), centre - spread, value)
     return Estimate(value, low, max(float(np.quantile(differences, 1 - tail)), centre + spread, value))
+
+
+def _empty_cells(cells: Codes, n_cells: int, rng: np.random.Generator) -> Codes:
+    """Some cells without people, each equally likely: all of them, or MAX_EMPTY_CELLS where there are more."""
+    if n_cells <= MAX_LISTED_CELLS:
+        return np.asarray(rng.permutation(np.setdiff1d(np.arange(n_cells), cells))[:MAX_EMPTY_CELLS])
+    drawn = np.setdiff1d(rng.integers(n_cells, size=2 * MAX_EMPTY_CELLS), cells)
+    return np.asarray(rng.permutation(drawn)[:MAX_EMPTY_CELLS])
 
 
 def _gains(weights: Posterior, cells: Codes, values: int) -> Posterior:

@@ -17,6 +17,7 @@ from leafgate.api.plan import Grants
 from leafgate.engine.knowledge import draw_targets
 from leafgate.errors import InconclusiveError, PolicyError
 from leafgate.policy.load import load_policy
+from leafgate_attributes.intervals import correlation_gain
 from leafgate_attributes.metrics import UNBREAKABLE, AttributeLeak
 from leafgate_attributes.query_attacks import exponents_of_deciding, weighed_by_scores
 from random_tables import categorical, numeric
@@ -150,3 +151,11 @@ def test_the_words_say_where_a_value_is_too_rare_for_any_attack_to_break_the_lim
     case = asked(truth, np.arange(200) < 100, np.eye(2)[truth], imputation)
     words = case.score(AttributeLeak(at_most=limit)).evidence["says"].content
     assert (UNBREAKABLE in words) == (limit > 0.05)
+
+
+def test_the_interval_of_a_correlation_needs_no_memory_for_the_cube_of_the_values() -> None:
+    rng = np.random.default_rng(0)
+    truth, baseline = rng.integers(3_000, size=(2, 100))
+    gain = correlation_gain(truth, np.where(np.arange(100) < 50, truth, baseline), baseline, 3_000, 0.05, rng)
+    assert gain.low <= gain.value <= gain.high
+    assert gain.value == pytest.approx(0.5, abs=0.05)
