@@ -12,15 +12,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from itertools import groupby
 from pathlib import Path
 
-import pandas as pd
-
 from attributes_kadet import KADET, audited
 from attributes_setting import DATA, MODELS, OWN, PEERS, Attacks, Draw, Row, attacked
-from writing import fixed, put, section, signed, table, write_csv
+from writing import fixed, put, read_rows, section, signed, table, write_csv
 
 DOCS = Path(__file__).resolve().parents[1]
 NAMES = {
@@ -33,7 +30,7 @@ NAMES = {
 def main() -> None:
     options = _options()
     results = options.out / "attributes.csv"
-    rows = read_rows(results) if results.exists() else []
+    rows = read_rows(results, Row) if results.exists() else []
     wanted = {**OWN, **(PEERS if options.peers else {})}
     for data in options.data:
         draw = Draw.of(data, options.root)
@@ -51,24 +48,6 @@ def _unmeasured(rows: Sequence[Row], data: str, model: str, wanted: Attacks) -> 
     """The attacks on a model of which nothing is in `rows`; all of them, or none, of kADET's trees."""
     done = {row.attack for row in rows if (row.data, row.model) == (data, model)}
     return {} if model == KADET and done else {name: options for name, options in wanted.items() if name not in done}
-
-
-def read_rows(file: Path) -> list[Row]:
-    """The rows that were measured before."""
-    cells = pd.read_csv(file, keep_default_na=False, dtype=str)
-    kinds = {field.name: str(field.type) for field in fields(Row)}
-    return [
-        Row(**{name: _value(row[name], kinds[name]) for name in kinds})  # type: ignore[arg-type]
-        for row in cells.to_dict("records")
-    ]
-
-
-def _value(cell: str, kind: str) -> str | float | int | None:
-    if kind == "str":
-        return cell
-    if not cell:
-        return None
-    return int(cell) if kind.startswith("int") else float(cell)
 
 
 def lines(rows: Sequence[Row]) -> Iterator[str]:

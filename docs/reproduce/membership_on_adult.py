@@ -13,16 +13,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import fields
 from functools import cache
 from itertools import product
 from pathlib import Path
 
-import pandas as pd
-
 from membership_page import lines
 from membership_setting import DATA, DP, MODELS, OWN, PEERS, Attacks, Draw, Row, attacked
-from writing import put, write_csv
+from writing import put, read_rows, write_csv
 
 Case = tuple[str, str, int]
 """A data set, a model and the number of the target."""
@@ -32,7 +29,7 @@ DOCS = Path(__file__).resolve().parents[1]
 def main() -> None:
     options = _options()
     results = options.out / "membership.csv"
-    rows = read_rows(results) if results.exists() else []
+    rows = read_rows(results, Row) if results.exists() else []
     for (data, model, target), attacks in unmeasured(options, rows):
         rows += attacked(people(data, options.root), model, target, attacks)
         write_csv(results, rows)
@@ -56,24 +53,6 @@ def unmeasured(options: argparse.Namespace, rows: Sequence[Row]) -> list[tuple[C
 def people(data: str, root: Path) -> Draw:
     """The people of a data set, read once."""
     return Draw.of(data, root)
-
-
-def read_rows(file: Path) -> list[Row]:
-    """The rows that were measured before."""
-    cells = pd.read_csv(file, keep_default_na=False, dtype=str)
-    kinds = {field.name: str(field.type) for field in fields(Row)}
-    return [
-        Row(**{name: _value(row[name], kinds[name]) for name in kinds})  # type: ignore[arg-type]
-        for row in cells.to_dict("records")
-    ]
-
-
-def _value(cell: str, kind: str) -> str | float | int | None:
-    if kind == "str":
-        return cell
-    if not cell:
-        return None
-    return int(cell) if kind.startswith("int") else float(cell)
 
 
 def _options(words: Sequence[str] | None = None) -> argparse.Namespace:

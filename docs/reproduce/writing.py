@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 BEGIN, END = "<!-- results -->", "<!-- /results -->"
 MINUS = "\N{MINUS SIGN}"
 
@@ -25,6 +26,21 @@ def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.4f}" if isinstance(value, float) else "" if value is None else str(value)
+
+
+def read_rows(path: Path, kind: type[T]) -> list[T]:
+    """The rows of a CSV file that `write_csv` wrote: dataclasses of texts and numbers, None where a cell is empty."""
+    types = {field.name: str(field.type) for field in fields(kind)}  # type: ignore[arg-type]
+    with path.open(newline="", encoding="utf-8") as file:
+        return [kind(**{name: _value(row[name], types[name]) for name in types}) for row in csv.DictReader(file)]
+
+
+def _value(cell: str, kind: str) -> str | float | int | None:
+    if kind == "str":
+        return cell
+    if not cell:
+        return None
+    return int(cell) if kind.startswith("int") else float(cell)
 
 
 def put(page: Path, lines: Iterable[str]) -> None:
