@@ -48,8 +48,8 @@ class InputAttack(AttackModel):
 
     secret: str | None = Field(
         default=None,
-        description="The column to infer: one that is not public and that the model's trees test; each such column "
-        "when left out.",
+        description="The column to infer, one that is not public; when left out, each of these that the model's trees "
+        "test.",
     )
 
     needs = frozenset({"targets"})
@@ -72,25 +72,28 @@ class InputAttack(AttackModel):
 
 
 def chosen_secrets(known: AdversaryKnowledge, secret: str | None) -> list[Targets]:
-    """The targets of the secret that the policy names, or of each secret input.
+    """The targets of the secret that the policy names, or of each that the model's trees test.
 
     Raises:
         InconclusiveError: there is no such column, or it has neither values nor bins.
     """
     inputs = known.targets
-    if not inputs:
+    tested = [name for name, targets in inputs.items() if targets.tested]
+    if secret is None and not tested:
         raise InconclusiveError(
             "the model's trees test no column that is not public, so there is no input to infer",
-            remedy="leave this attack out, or give a column the role `private` or `sensitive`",
+            remedy="name the column in the attack's `secret`, and it is shown that nothing follows about it",
         )
     if secret is not None and secret not in inputs:
         is_class = secret in known.schema and "class" in known.schema[secret].roles
-        reason = "it is the class, which attacks on secrets infer" if is_class else "the trees do not test it"
-        raise InconclusiveError(
-            f"{secret!r} is no input to infer: {reason}, or it is public",
-            remedy=f"name one of {', '.join(map(repr, inputs))}",
+        reason = (
+            "it is the class, which other attacks infer" if is_class else "it is public, or no column of the policy"
         )
-    chosen = [each for name, each in inputs.items() if secret in {None, name}]
+        raise InconclusiveError(
+            f"{secret!r} is no input to infer: {reason}",
+            remedy="name a column with the role `private` or `sensitive`, or leave `secret` out",
+        )
+    chosen = [inputs[name] for name in ([secret] if secret is not None else tested)]
     for targets in chosen:
         if not targets.secret.countable:
             name = targets.secret.name

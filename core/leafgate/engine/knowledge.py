@@ -146,9 +146,13 @@ class Adversaries:
     def _draw_targets(self, grant: KnowledgeGrant) -> tuple[dict[str, Targets], Membership]:
         """The targets that a grant allows; they are the same for every attack that is granted the same."""
         if grant.grants not in self._asked:
-            secrets = secret_inputs(self.artifact.release, self.table.schema)
-            drawn = draw_targets(self.table, self._people_outside(), grant.grants, secrets, self.plan.seed)
-            self._asked[grant.grants] = drawn
+            schema = self.table.schema
+            tested = secret_inputs(self.artifact.release, schema)
+            named = {getattr(attack, "secret", None) for attack in self.plan.attacks if "targets" in attack.needs}
+            secrets = [name for name in unknown_columns(schema) if name in tested or name in named]
+            drawn, membership = draw_targets(self.table, self._people_outside(), grant.grants, secrets, self.plan.seed)
+            targets = {name: replace(each, tested=name in tested) for name, each in drawn.items()}
+            self._asked[grant.grants] = targets, membership
         return self._asked[grant.grants]
 
     def _people_outside(self) -> Table:
@@ -279,7 +283,12 @@ def _inside_and_others(table: Table, control: Table) -> tuple[Table, Table, int]
 def secret_inputs(release: Release, schema: Schema) -> list[str]:
     """The columns that trees of the release test and that are not public, nor the class, in the schema's order."""
     asked = frozenset[str]().union(*map(columns_asked, (*release.trees, *release.alternatives.values())))
-    return [column.name for column in schema.features if not column.public and column.name in asked]
+    return [name for name in unknown_columns(schema) if name in asked]
+
+
+def unknown_columns(schema: Schema) -> list[str]:
+    """The columns that trees may test and that are not public, nor the class, in the schema's order."""
+    return [column.name for column in schema.features if not column.public]
 
 
 def draw_targets(

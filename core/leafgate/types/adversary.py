@@ -285,6 +285,8 @@ class Targets:
         complete: whether everybody in the table is among the targets; the adversary then believes it of both groups.
         training_weighted: whether the policy has a column of weights that do not count people.
         table_size: how many people are in the table, as its publisher usually states; None where that is not known.
+        tested: whether trees of the release test the secret. Where none does, what the model answers depends on it in
+            no way.
     """
 
     secret: Column
@@ -293,6 +295,7 @@ class Targets:
     complete: bool = False
     training_weighted: bool = False
     table_size: int | None = None
+    tested: bool = True
 
     def __len__(self) -> int:
         """How many people there are in both groups."""
@@ -349,7 +352,8 @@ class AdversaryKnowledge:
         vote_accuracies: the same for the class that most trees of a forest predict, where the forest adds up numbers.
         candidates: people in the table and people who are not, for attacks that infer who is in it.
         targets: for attacks that infer an input of the model: for each column that is not public and that the model's
-            trees test, the people of whom it is asked. Empty where the release has no such column.
+            trees test, and for those that an attack of the policy names in its option `secret`, the people of whom it
+            is asked. Empty where there is no such column.
         reader: reads a file about people that an option of the policy's components names; None outside an audit.
     """
 

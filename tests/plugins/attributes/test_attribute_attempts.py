@@ -104,6 +104,19 @@ def test_a_report_says_of_which_secret_input_no_attack_infers_anything(tmp_path:
     assert [note.split()[0] for note in notes] == ([] if secret is None else ["'gene'"])
 
 
+@pytest.mark.parametrize("secret", [None, "married"])
+def test_a_model_that_does_not_test_a_secret_passes_where_the_attack_names_it(
+    tmp_path: Path, secret: str | None
+) -> None:
+    """The tree of one leaf tests nothing: without a name nobody knows which column is meant."""
+    attacks = [{"use": "leaf_constraints", **({"secret": secret} if secret else {})}]
+    limits = [{"use": "attribute_certain", "at_most": 0}, {"use": "attribute_leak", "at_most": 0.3}]
+    build = {"use": "id3", "min_leaf": 100}
+    report = audited(tmp_path, attacks=attacks, metrics=limits, build=build, knows={"class": True})
+    verdicts = [each["passed"] for each in report["findings"] if each["metric"].startswith("attribute")]
+    assert verdicts == ([True, True] if secret else [None, None])
+
+
 def test_a_limit_on_certain_people_says_that_not_everybody_was_asked(tmp_path: Path) -> None:
     limits = [{"use": "attribute_certain", "at_most": 5}]
     attacks = [{"use": "leaf_constraints", "secret": "married"}]
