@@ -10,8 +10,10 @@ A plugin keeps its classes and their mathematics in one file and still imports i
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -70,3 +72,48 @@ def lazy_exports(package: str, modules: Mapping[str, str]) -> Callable[[str], An
         return value
 
     return get
+
+
+def optional_module(module: str, called: str, extra: str) -> Any:
+    """Import a module of a library that is an optional extra, and undo what that does to the process.
+
+    Args:
+        module: its full name.
+        called: what users call the library.
+        extra: the extra of leafgate that installs it; its log is reduced to errors.
+
+    Raises:
+        InconclusiveError: it is not installed.
+    """
+    from leafgate.errors import InconclusiveError
+
+    if module in sys.modules:
+        return sys.modules[module]
+    try:
+        with _process_restored(extra):
+            return import_module(module)
+    except ImportError:
+        raise InconclusiveError(
+            f"{called} is not installed", remedy=f'install it: pip install "leafgate[{extra}]"'
+        ) from None
+
+
+@contextmanager
+def _process_restored(package: str) -> Iterator[None]:
+    """Restore the environment and the log afterwards; a library may write a folder of its own meanwhile."""
+    import logging
+    from tempfile import TemporaryDirectory
+
+    root = logging.getLogger()
+    level, handlers, environment = root.level, list(root.handlers), dict(os.environ)
+    with TemporaryDirectory() as private:
+        os.environ.setdefault("ART_DATA_PATH", private)
+        try:
+            yield
+        finally:
+            for name in os.environ.keys() - environment.keys():
+                del os.environ[name]
+            os.environ.update(environment)
+            root.setLevel(level)
+            root.handlers[:] = handlers
+            logging.getLogger(package).setLevel(logging.ERROR)

@@ -6,14 +6,8 @@ not know the secret. Here the person's class stands for that answer, as ART's do
 
 from __future__ import annotations
 
-import logging
-import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
@@ -29,6 +23,7 @@ from leafgate.api import (
     Targets,
     lazy,
     leaves,
+    optional_module,
 )
 from leafgate_attributes.game import (
     Answers,
@@ -359,24 +354,12 @@ def _positions(rows: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np
 
 def sacroml(module: str) -> Any:
     """A module of SACRO-ML; InconclusiveError where it is not installed."""
-    return _peer(f"sacroml.{module}", "SACRO-ML", "sacroml")
+    return optional_module(f"sacroml.{module}", "SACRO-ML", "sacroml")
 
 
 def art(module: str) -> Any:
     """A module of ART; InconclusiveError where it is not installed."""
-    return _peer(f"art.{module}", "the Adversarial Robustness Toolbox", "art")
-
-
-def _peer(module: str, called: str, extra: str) -> Any:
-    if module in sys.modules:
-        return sys.modules[module]
-    try:
-        with _quiet(extra):
-            return import_module(module)
-    except ImportError:
-        raise InconclusiveError(
-            f"{called} is not installed", remedy=f'install it: pip install "leafgate[{extra}]"'
-        ) from None
+    return optional_module(f"art.{module}", "the Adversarial Robustness Toolbox", "art")
 
 
 def version_of(distribution: str) -> str:
@@ -384,21 +367,3 @@ def version_of(distribution: str) -> str:
     from importlib.metadata import version
 
     return version(distribution)
-
-
-@contextmanager
-def _quiet(package: str) -> Iterator[None]:
-    """Undo what the peers do to a process when they are imported: a log on standard error, a folder in the home."""
-    root = logging.getLogger()
-    level, handlers, environment = root.level, list(root.handlers), dict(os.environ)
-    with TemporaryDirectory() as private:
-        os.environ.setdefault("ART_DATA_PATH", private)
-        try:
-            yield
-        finally:
-            for name in os.environ.keys() - environment.keys():
-                del os.environ[name]
-            os.environ.update(environment)
-            root.setLevel(level)
-            root.handlers[:] = handlers
-            logging.getLogger(package).setLevel(logging.ERROR)

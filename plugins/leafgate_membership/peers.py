@@ -6,14 +6,9 @@ of which everybody knows on whom they were trained. What they write lies in a pr
 
 from __future__ import annotations
 
-import logging
-import os
-import sys
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,6 +24,7 @@ from leafgate.api import (
     Release,
     Table,
     lazy,
+    optional_module,
 )
 from leafgate_membership.game import Answers, answers_about, candidates_of, canonical_order
 from leafgate_membership.planted import Scorer, planted_in_answers
@@ -161,24 +157,12 @@ class ByName:
 
 def sacroml(module: str) -> Any:
     """A module of SACRO-ML; InconclusiveError where it is not installed."""
-    return _peer(f"sacroml.{module}", "SACRO-ML", "sacroml")
+    return optional_module(f"sacroml.{module}", "SACRO-ML", "sacroml")
 
 
 def art(module: str) -> Any:
     """A module of ART; InconclusiveError where it is not installed."""
-    return _peer(f"art.{module}", "the Adversarial Robustness Toolbox", "art")
-
-
-def _peer(module: str, called: str, extra: str) -> Any:
-    if module in sys.modules:
-        return sys.modules[module]
-    try:
-        with _quiet(extra):
-            return import_module(module)
-    except ImportError:
-        raise InconclusiveError(
-            f"{called} is not installed", remedy=f'install it: pip install "leafgate[{extra}]"'
-        ) from None
+    return optional_module(f"art.{module}", "the Adversarial Robustness Toolbox", "art")
 
 
 def version_of(distribution: str) -> str:
@@ -186,24 +170,6 @@ def version_of(distribution: str) -> str:
     from importlib.metadata import version
 
     return version(distribution)
-
-
-@contextmanager
-def _quiet(package: str) -> Iterator[None]:
-    """Undo what the peers do to a process when they are imported: a log on standard error, a folder in the home."""
-    root = logging.getLogger()
-    level, handlers, environment = root.level, list(root.handlers), dict(os.environ)
-    with TemporaryDirectory() as private:
-        os.environ.setdefault("ART_DATA_PATH", private)
-        try:
-            yield
-        finally:
-            for name in os.environ.keys() - environment.keys():
-                del os.environ[name]
-            os.environ.update(environment)
-            root.setLevel(level)
-            root.handlers[:] = handlers
-            logging.getLogger(package).setLevel(logging.ERROR)
 
 
 class Answering:
