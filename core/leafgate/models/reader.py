@@ -105,8 +105,9 @@ def model_of_object(thing: Any, reader: str, readers: Sequence[ModelReader]) -> 
 def from_sklearn(model: Any) -> ModelIR:
     """The neutral trees of a fitted scikit-learn estimator or pipeline, as its file would give them.
 
-    Its attributes are read, no method of it is called. Raises ReleaseError for what is no tree and no forest, and for
-    features computed in ways that cannot be expressed in columns; it names them.
+    Its attributes are read, no method of it is called; of a search over settings its `best_estimator_` is read.
+    Raises ReleaseError for what is no tree and no forest, and for features computed in ways that cannot be expressed in
+    columns; it names them.
     """
     from leafgate.api.registry import load_plugins
 
