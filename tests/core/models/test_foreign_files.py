@@ -226,10 +226,18 @@ def test_a_pickle_is_refused_by_its_content_and_not_opened(folder: Path, protoco
     assert is_foreign(content[:4096])
     (folder / "model.json").write_bytes(content)
     (folder / "policy.yaml").write_text(POLICY.replace("LEVEL", "counts"))
-    ended = leafgate("audit", folder / "policy.yaml", "--json")
-    assert ended.code == 2
-    assert "leafgate convert" in ended.problems[0]["remedy"]
+    for command, place in (("audit", "model.json"), ("validate", "build.path")):
+        ended = leafgate(command, folder / "policy.yaml", "--json")
+        assert (ended.code, ended.problems[0]["place"]) == (2, place)
+        assert "is a pickle" in ended.problems[0]["message"]
+        assert all(way in ended.problems[0]["remedy"] for way in ("skops.io.dump", "leafgate convert", "--trust"))
     assert not (folder / "ran").exists()
+
+
+def test_validate_asks_for_no_model_file(folder: Path) -> None:
+    (folder / "policy.yaml").write_text(POLICY.replace("LEVEL", "counts"))
+    (folder / "model.json").unlink()
+    assert leafgate("validate", folder / "policy.yaml").code == 0
 
 
 def test_a_file_of_no_known_format_is_no_release(folder: Path) -> None:
