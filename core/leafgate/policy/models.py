@@ -261,7 +261,8 @@ class Data(Strict):
     missing: tuple[str, ...] = Field(("",), description='Cells that mean "unknown".')
     on_missing: Literal["drop", "keep"] | None = Field(
         None,
-        description="Required once cells are missing: drop the rows, or keep `missing` as a value of every column.",
+        description="Required once cells are missing: drop the rows, whatever else is in them, or keep `missing` as a "
+        "value of every column.",
     )
     csv: CsvOptions = Field(CsvOptions(), description="How to read the file.")
     source: Annotated[SerializeAsAny[DataSource], BeforeValidator(_refuse_source)] | None = Field(
