@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -57,6 +58,15 @@ KEPT: Mapping[str, FileDisclosure] = {
 """Attributes that disclose something, whatever kind of object has them."""
 
 
+SEARCHES = frozenset({"GridSearchCV", "RandomizedSearchCV"})
+"""Searches over settings, which keep the best model with all that they tried."""
+
+MAX_PARTS = 20
+"""A search that divides the table into more parts may score each of a few people."""
+
+TRIED = "how well every setting that was tried did on parts of the table it was trained on (cv_results_)"
+
+
 def disclosures(
     root: ObjectView, estimator: ObjectView, trees: Sequence[TreeIR], counted: Counted
 ) -> tuple[FileDisclosure, ...]:
@@ -106,8 +116,31 @@ def _kept(whole: ObjectView) -> Iterator[FileDisclosure]:
         for name, result in KEPT.items():
             if name in each and _something(each.get(name)):
                 yield result
+        if each.kind in SEARCHES and "cv_results_" in each:
+            parts = each.get("n_splits_")
+            few = isinstance(parts, int) and parts <= MAX_PARTS and _are_results(each.get("cv_results_"), parts)
+            yield FileDisclosure("search_results", "medium" if few else "high", TRIED)
         if each.kind == "RobustScaler" and _something(each.get("scale_")):
             yield KEPT["center_"]
+
+
+RESULT = re.compile(r"(mean|std|rank)_[a-z_0-9]{1,40}|params|param_\w{1,80}|split([0-9]{1,2})_[a-z_0-9]{1,40}")
+
+
+def _are_results(document: Any, parts: int) -> bool:
+    """Are they scores of each setting on each part, and no more?"""
+    if not isinstance(document, Mapping) or not all(isinstance(name, str) for name in document):
+        return False
+    settings = document.get("params")
+    if not isinstance(settings, tuple):
+        return False
+    for name, values in document.items():
+        match = RESULT.fullmatch(name)
+        masked = isinstance(values, ObjectView) and name.startswith("param_")  # arrays of a file that are not read
+        sized = masked or (isinstance(values, tuple | np.ndarray) and len(values) == len(settings))
+        if match is None or not sized or (match[2] is not None and int(match[2]) >= parts):
+            return False
+    return True
 
 
 def _without_trees(whole: ObjectView) -> Iterator[ObjectView]:
@@ -142,6 +175,7 @@ DISCLOSURES = tuple(
     how much every test gained (gain)
     how often people of each class were drawn to every node, and how many different ones
     how well each stage did on rows left out of it (oob_improvement_, oob_scores_)
+    how well every setting that was tried did on parts of the table it was trained on (cv_results_)
     how well it did on rows left out (oob_score_)
     mean and spread of a column, and how many rows there are (mean_, var_)
     median and quartiles of a column (center_, scale_)

@@ -18,7 +18,7 @@ from leafgate.api import (
     distinct_names,
     view_object,
 )
-from leafgate_sklearn.disclosures import disclosures
+from leafgate_sklearn.disclosures import SEARCHES, disclosures
 from leafgate_sklearn.feature import PipelineFeature, raw
 from leafgate_sklearn.hist_boosting import hist_classifier, hist_regressor
 from leafgate_sklearn.pipeline import transformed
@@ -83,7 +83,10 @@ def _estimator(
     thing: ObjectView, outputs: list[PipelineFeature] | None, place: str
 ) -> tuple[ObjectView, list[PipelineFeature] | None]:
     """The estimator at the end of pipelines, and the features that those make for it."""
-    while thing.kind == "Pipeline":
+    while thing.kind == "Pipeline" or thing.kind in SEARCHES:
+        if thing.kind in SEARCHES:
+            thing = best_estimator(thing)
+            continue
         *before, last = thing.many("steps")
         given = outputs if outputs is not None else _given(_first(thing), None)
         for named in before:
@@ -92,9 +95,19 @@ def _estimator(
         if not isinstance(thing, ObjectView):
             raise ReleaseError("its pipeline ends without an estimator", place=place)
     if thing.kind not in READERS:
-        remedy = f"of scikit-learn these can be read: {', '.join(READERS)}"
+        searched = "save its `best_estimator_` alone; " if "best_estimator_" in thing else ""
+        remedy = f"{searched}of scikit-learn these can be read: {', '.join(READERS)}"
         raise ReleaseError(f"is a {thing.kind}, which is no tree and no forest known here", place=place, remedy=remedy)
     return thing, outputs
+
+
+def best_estimator(search: ObjectView) -> ObjectView:
+    """The estimator that a search over settings fitted last, with the best ones; ReleaseError where it kept none."""
+    best = search.get("best_estimator_")
+    if not isinstance(best, ObjectView):
+        remedy = "fit it with `refit=True`, or save a model that was fitted with its `best_params_`"
+        raise ReleaseError(f"is a {search.kind} without a `best_estimator_`", place=search.place, remedy=remedy)
+    return best
 
 
 def _first(pipeline: ObjectView) -> ObjectView:
@@ -144,8 +157,12 @@ READERS: Mapping[str, Callable[[ObjectView], EstimatorIR]] = {
 def from_sklearn(model: Any) -> ModelIR:
     """The neutral trees of a fitted scikit-learn estimator or pipeline, as its file would give them.
 
-    Its attributes are read, no method of it is called. Raises ReleaseError for what is no tree and no forest, and for
-    features computed in ways that cannot be expressed in columns; it names them.
+    Its attributes are read, no method of it is called; of a search over settings its `best_estimator_` is read.
+    Raises ReleaseError for what is no tree and no forest, and for features computed in ways that cannot be expressed in
+    columns; it names them.
     """
     version = getattr(sys.modules.get("sklearn"), "__version__", "")
-    return model_of(view_object(model), "scikit-learn in memory", str(version), "model")
+    viewed = view_object(model)
+    if isinstance(viewed, ObjectView) and viewed.kind in SEARCHES:
+        viewed = best_estimator(viewed)
+    return model_of(viewed, "scikit-learn in memory", str(version), "model")

@@ -55,7 +55,14 @@ _name_to_fitted_passthrough oob_decision_function_ oob_improvement_ oob_predicti
 _predictors _preprocessor _random_seed raw_left_cat_bitsets _remainder _rng _sample_weight _scorer steps train_score_
 transformer_list _transformer_to_input_indices transformers transformers_ tree_ validation_score_
 """
-SETTING = re.compile(r"[\w.+<>/:()-]{0,40}( [\w.+<>/:()-]{1,20}){0,2}")
+SEARCH = """
+best_estimator_ best_params_ _checked_cv_orig cv_results_ _estimator param_distributions param_grid scorer_ scoring
+"""
+SEARCH_SETTINGS = """
+best_index_ best_score_ cv error_score multimetric_ n_iter n_repeats n_splits n_splits_ pre_dispatch refit refit_time_
+return_train_score _score_func shuffle _sign
+"""
+SETTING = re.compile(r"[\w.+*<>/:()-]{0,40}( [\w.+*<>/:()-]{1,20}){0,2}")
 """A setting that is a text, or the name of a step: up to three words."""
 
 
@@ -65,17 +72,20 @@ def _attributes(names: str, max_values: int | str | None = None) -> dict[str, Co
 
 ATTRIBUTES: Mapping[str, ContentField] = {
     **_attributes(SINGLE_VALUES, 1),
+    **_attributes(SEARCH_SETTINGS, 1),
     **_attributes(PER_FEATURE, "features"),
     **_attributes("interaction_cst", "twice the features"),
     **_attributes("class_weight class_prior_", "classes"),
     **_attributes("feature_range quantile_range", 2),
-    **_attributes("kw_args inv_kw_args transformer_weights n_classes_ _sklearn_output_config", 10),
+    **_attributes(
+        "kw_args inv_kw_args transformer_weights n_classes_ _sklearn_output_config _kwargs _response_method", 10
+    ),
     **_attributes("estimator_params", 30),
     **_attributes("_n_features_outs", 1_000),
     **_attributes("nodes", "numbers of nodes"),
     **_attributes("values", "numbers of leaves"),
     **_attributes("state bit_generator", 0),
-    **_attributes(f"classes_ {LARGE}"),
+    **_attributes(f"classes_ {LARGE} {SEARCH}"),
 }
 """Attributes of scikit-learn's objects: read, disclosed elsewhere, or settings, with the most plain values of each.
 
@@ -93,28 +103,32 @@ PADDING = 8
 
 
 WRITTEN = """
-absolute ada adaboostclassifier adaboostregressor all allow array as auto bagging baggingclassifier baggingregressor
-balanced best binarizer binary binning binomial bitset bool boost boosting both box builtins bytearray bytes category
-cats centerer child children classifier clf cls code codes column columntransformer complex compose concat counter cox
-cy d datetime decisiontreeclassifier decisiontreeregressor defaultdict deny deprecated deviance dict discretization
-discretizer dt dummy dummyclassifier dummyregressor dxsm else embedding encode encoded encoders encoding ensemble
-ensure entropy est exist exp expm exponential extra extratreeclassifier extratreeregressor extratreesclassifier
-extratreesregressor false fdr featureunion filled final finite first flag flags float forest fpr frame frequent
-friedman from functions functiontransformer functools fwe gain gaps gb gbc gbm generic gini go gradient
-gradientboostingclassifier gradientboostingregressor half hgb hist histgradientboostingclassifier
-histgradientboostingregressor huber identity if iforest ignore imputation impute imputed imputer inc index is
-isolation isolationforest it johnson json kbinsdiscretizer kernel kernelcenterer key keywords knn knnimputer kwds
-labelbinarizer labelencoder labels lad large last learn learner log logit logs ls mae main make maxabsscaler median
-method minmaxscaler missingindicator model most mse mt mtrand multi multilabelbinarizer multinomial na namespace nan
-nd ndarray nested nominal none normalizer num number numbers numeric numerical numpy nums object ohe onehot
-onehotencoder only ord ordered ordinal ordinalencoder other p pandas partial pass pcg percentile philox pipe pipeline
-poisson polars polynomial polynomialfeatures pool pos power powertransformer predictor prep preprocess preprocessing
-quantiletransformer raise randomforestclassifier randomforestregressor randomtreesembedding rare regressor rest rf rfe
-rfecv right robust robustscaler scaled scaler second select selection selector seq sequence sequential series set sfc
-side simple simpleimputer size slice spawn spawned spline splinetransformer sqrt square squared stacking
-stackingclassifier stackingregressor standard standardscaler step stop str stratified string target targetencoder text
-texts then timedelta transformed transformedtargetregressor tuple two type types ufunc uint uinteger uniform union
-univariate utils voting votingclassifier votingregressor warn ways weighted yeo zero
+absolute accuracy ada adaboostclassifier adaboostregressor all allow array as auc auto average bagging baggingclassifier
+baggingregressor balanced best binarizer binary binning binomial bitset bool boost boosting both box brier builtins
+bytearray bytes category cats centerer child children classification classifier clf cls code codes column
+columntransformer complex compose concat counter cox cross cy d datetime decision decisiontreeclassifier
+decisiontreeregressor defaultdict deny deprecated deviance dict discretization discretizer dispatch dt dummy
+dummyclassifier dummyregressor dxsm else embedding encode encoded encoders encoding ensemble ensure entropy est exist
+exp explained expm exponential extra extratreeclassifier extratreeregressor extratreesclassifier extratreesregressor f
+false fdr featureunion filled final finite first fit flag flags float fold forest fpr frame frequent friedman from
+functions functiontransformer functools fwe gain gaps gb gbc gbm generic gini go gradient gradientboostingclassifier
+gradientboostingregressor grid gridsearchcv half hgb hist histgradientboostingclassifier histgradientboostingregressor
+huber identity if iforest ignore imputation impute imputed imputer inc index is isolation isolationforest it jobs
+johnson json kbinsdiscretizer kernel kernelcenterer key keywords kfold knn knnimputer kwds labelbinarizer labelencoder
+labels lad large last learn learner leave leaveoneout log logit logs ls ma macro mae main make mask masked maskedarray
+matthews max maxabsscaler median method metrics micro minmaxscaler missingindicator model most mse mt mtrand multi
+multilabelbinarizer multinomial na namespace nan nd ndarray neg nested nominal none normalizer num number numbers
+numeric numerical numpy nums object ohe one onehot onehotencoder only ord ordered ordinal ordinalencoder other out p
+pandas partial pass passthrough pcg percentile philox pipe pipeline poisson polars polynomial polynomialfeatures pool
+pos power powertransformer precision predict predictor prep preprocess preprocessing proba quantiletransformer r raise
+randomforestclassifier randomforestregressor randomized randomizedsearchcv randomtreesembedding rank ranking rare recall
+regressor repeated repeatedkfold repeatedstratifiedkfold response rest results rf rfe rfecv right robust robustscaler
+roc samples scaled scaler score scorer scorers scores scoring search second select selection selector seq sequence
+sequential series set sfc shufflesplit side sign simple simpleimputer size slice spawn spawned spline splinetransformer
+split splits sqrt square squared stacking stackingclassifier stackingregressor standard standardscaler step stop str
+stratified stratifiedkfold stratifiedshufflesplit string target targetencoder test text texts then time timedelta train
+transformed transformedtargetregressor tuple two type types ufunc uint uinteger uniform union univariate utils voting
+votingclassifier votingregressor warn ways weighted yeo zero
 """
 WORDS = frozenset(re.findall("[a-z]+", f"{' '.join(ATTRIBUTES)} {WRITTEN}".lower()))
 """Words in texts of scikit-learn's files: classes, modules, settings, names that people give steps of a pipeline."""
@@ -272,8 +286,8 @@ KEYS = {
 NAMES = {"TypeNode", "FunctionNode"}
 """Nodes that are a name, with nothing in them."""
 
-OPAQUE = {"LossNode", "PartialNode", "DTypeNode"}
-"""Nodes whose content is not read; those that skops writes hold no arrays of numbers."""
+OPAQUE = {"LossNode", "PartialNode", "DTypeNode", "MaskedArrayNode"}
+"""Nodes whose content is not read; those that skops writes hold no arrays of numbers, or the settings of a search."""
 
 BYTES = 8
 SMALL = 192

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,9 @@ from leafgate.console.options import DataRoot, JsonOutput, Org
 from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError, LeafgateError
 from leafgate.io.json import readable
+
+if TYPE_CHECKING:
+    from leafgate.api.components import TreeBuilder
 
 PolicyFiles = Annotated[list[Path], typer.Argument(metavar="POLICY...", help="The policies, YAML files.")]
 
@@ -93,11 +96,22 @@ def _read_policy(policy: Path, root: Path | None, org: list[Path] | None, *, par
 
     if not partial:
         loaded = load_policy(policy, root, org, check_only=True).policy
+        if loaded.build.wants_readers:
+            _refuse_pickles(loaded.build)
         return loaded.name, warnings_of(loaded)
     from leafgate.api.registry import load_plugins
     from leafgate.policy.load import read_partial_policy
 
     return str(read_partial_policy(policy, load_plugins()).written.document.get("name") or ""), []
+
+
+def _refuse_pickles(builder: TreeBuilder) -> None:
+    """Raise ReleaseError where the builder reads a model from a file that is a pickle, which no audit opens."""
+    from leafgate.models.reader import refuse_pickle
+
+    for name, value in builder:
+        if isinstance(value, Path):
+            refuse_pickle(value, f"build.{name}")
 
 
 def _of_file(error: LeafgateError, policy: Path) -> LeafgateError:

@@ -113,7 +113,7 @@ def audit(
         limits, waivers = apply_waivers(plan, artifact, limits, [*doubts, *disclosed, *claims], passes(state), today)
     findings = [*doubts, *disclosed, *limits, *claims]
     with _timed(seconds, "draw"):
-        tree, accuracies = tree_view(state, findings), guesses(state)
+        tree, accuracies = tree_view(state, findings, artifact.starting_trees), guesses(state)
     report = report_of(plan, plugins, table, files, artifact, findings, waivers)
     return Audit(replace(report, tree=tree, guesses=accuracies), artifact, seconds)
 

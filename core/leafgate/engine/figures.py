@@ -217,8 +217,11 @@ class Risks:
     level: NDArray[np.int64]
 
 
-def tree_view(state: AuditState, findings: Sequence[Finding]) -> TreeView | None:
-    """The release's first tree with the findings about the people in its leaves; None without a tree."""
+def tree_view(state: AuditState, findings: Sequence[Finding], starting_trees: int = 0) -> TreeView | None:
+    """The release's first tree with the findings about the people in its leaves; None without a tree.
+
+    `starting_trees` of the first are not counted: they are the scores that boosting starts from.
+    """
     if not state.release.trees:
         return None
     number = first_asking(state.release)
@@ -232,7 +235,8 @@ def tree_view(state: AuditState, findings: Sequence[Finding]) -> TreeView | None
     coloured = _nodes(laid, drawn, risks, beliefs, classes, open_=_private(state.release))
     plain = _bare(laid, state.release)
     leaves_past = {name: int((past > 0).sum()) for name, past in risks.past.items()}
-    return TreeView(len(state.release.trees), coloured, plain, leaves_past, number)
+    trees, own = len(state.release.trees) - starting_trees, max(1, number - starting_trees)
+    return TreeView(trees, coloured, plain, leaves_past, own)
 
 
 def first_asking(release: Release) -> int:

@@ -304,7 +304,8 @@ def _release_facts(plan: AuditPlan, artifact: ReleaseArtifact) -> dict[str, Any]
     release = artifact.release
     document: dict[str, Any] = {} if artifact.audited_file is None else {"file": artifact.audited_file.described()}
     document |= {"sha256": artifact.sha256, "builder": dict(release.builder)}
-    document |= {"trees": len(release.trees), "leaves": count_leaves(release)}
+    start = artifact.starting_trees  # each is one leaf
+    document |= {"trees": len(release.trees) - start, "leaves": count_leaves(release) - start}
     document |= {"drawn_once": True} if plan.builder.one_shot else {}
     return document | ({} if release.records is None else {"records": PeopleCount(len(release.records.rows))})
 

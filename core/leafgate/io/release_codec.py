@@ -261,6 +261,11 @@ class ReleaseArtifact:
         return f"ReleaseArtifact(sha256={self.sha256!r})"
 
     @property
+    def starting_trees(self) -> int:
+        """How many of the first trees are none of the model's, but the scores that its boosting starts from: 0 or 1."""
+        return 0 if self.node_numbers is None else len(self.release.trees) - len(self.node_numbers.trees)
+
+    @property
     def sha256(self) -> str:
         return hashlib.sha256(self.content).hexdigest()
 

@@ -216,9 +216,12 @@ def _cells(content: bytes, data: TableSource, names: Sequence[str], path: Path) 
 def _table(raw: pd.DataFrame, schema: Schema, data: TableSource, content: bytes, place: str) -> Table:
     if raw.shape[0] == 0:
         raise DataError("the file holds no rows", place=place)
-    typed, schema = _typed(raw, schema, data, place)
+    gaps = {column.name: _gaps(raw[column.name], column, data) for column in schema.columns}
+    incomplete = np.logical_or.reduce([np.zeros(len(raw), dtype=np.bool_), *gaps.values()])
+    dropped = incomplete & (data.on_missing == "drop")
+    typed, schema = _typed(raw, schema, data, dropped, place)
     weight, counts_people = _weights(raw, data, place)
-    keep = _complete(typed, schema, data, place)
+    keep = _complete(gaps, schema, data, place)
     if not keep.any():
         raise DataError("every row has a missing cell, none is left", place=place)
     return make_table(
@@ -233,13 +236,25 @@ def _table(raw: pd.DataFrame, schema: Schema, data: TableSource, content: bytes,
     )
 
 
-def _typed(raw: pd.DataFrame, schema: Schema, data: TableSource, place: str) -> tuple[pd.DataFrame, Schema]:
+def _gaps(cells: Cells, column: Column, data: TableSource) -> NDArray[np.bool_]:
+    """Which cells of a column are missing; keys never are."""
+    if "key" in column.roles:
+        return np.zeros(len(cells), dtype=np.bool_)
+    aliases = data.columns[column.name].aliases
+    missing = np.array([aliases.get(text, text) in data.missing for text in cells.cat.categories], dtype=np.bool_)
+    return missing[cells.cat.codes.to_numpy()]
+
+
+def _typed(
+    raw: pd.DataFrame, schema: Schema, data: TableSource, dropped: NDArray[np.bool_], place: str
+) -> tuple[pd.DataFrame, Schema]:
+    """The cells as typed values, and the columns with their domains; whatever stands in `dropped` rows is accepted."""
     typed: dict[str, pd.Series] = {}
     columns: list[Column] = []
     problems: list[Problem] = []
     for column in schema.columns:
         try:
-            known, series = _typed_column(raw[column.name].cat.remove_unused_categories(), column, data, place)
+            known, series = _typed_column(raw[column.name].cat.remove_unused_categories(), column, data, dropped, place)
         except DataError as error:
             problems.extend(error.problems)
         else:
@@ -250,8 +265,13 @@ def _typed(raw: pd.DataFrame, schema: Schema, data: TableSource, place: str) -> 
     return pd.DataFrame(typed), Schema(tuple(columns), dropped=schema.dropped)
 
 
-def _typed_column(cells: Cells, column: Column, data: TableSource, place: str) -> tuple[Column, pd.Series]:
-    """The column, its domain filled in where the policy left it open, and its cells as typed values."""
+def _typed_column(
+    cells: Cells, column: Column, data: TableSource, dropped: NDArray[np.bool_], place: str
+) -> tuple[Column, pd.Series]:
+    """The column, its domain filled in where the policy left it open, and its cells as typed values.
+
+    Cells that are no value of the column raise DataError, except in `dropped` rows, where they are missing ones.
+    """
     place = f"{place}, column {column.name!r}"
     if "key" in column.roles:
         _refuse_rows(cells.duplicated().to_numpy(), "the same as an earlier key", place)
@@ -267,34 +287,47 @@ def _typed_column(cells: Cells, column: Column, data: TableSource, place: str) -
             remedy = "declare its `bins`, the edges of the intervals it is believed to lie in"
             raise DataError("a secret of numbers", place=place, remedy=remedy)
     if column.edges is not None:
-        return column, _in_intervals(cells, texts, missing, column, place)
+        return column, _in_intervals(cells, texts, missing, column, dropped, place)
     if column.values is None:
-        return column, _numbers(cells, texts, missing, column, place)
+        return column, _numbers(cells, texts, missing, column, dropped, place)
     position = {value: code for code, value in enumerate(column.values)}
     codes = np.array([-1 if gone else position.get(t, -2) for t, gone in zip(texts, missing, strict=True)])
     row_codes = codes[cells.cat.codes.to_numpy()]
-    _refuse_rows(row_codes == -2, "outside the `values` the policy declares", place)
+    _refuse_rows((row_codes == -2) & ~dropped, "outside the `values` the policy declares", place)
+    row_codes = np.maximum(row_codes, -1)
     return column, pd.Series(pd.Categorical.from_codes(row_codes, categories=pd.Index(column.values)))
 
 
-def _numbers(cells: Cells, texts: Sequence[str], missing: NDArray[np.bool_], column: Column, place: str) -> pd.Series:
+def _numbers(
+    cells: Cells,
+    texts: Sequence[str],
+    missing: NDArray[np.bool_],
+    column: Column,
+    dropped: NDArray[np.bool_],
+    place: str,
+) -> pd.Series:
     numbers = np.array([np.nan if gone else parse_number(t) for t, gone in zip(texts, missing, strict=True)])
     codes = cells.cat.codes.to_numpy()
     strange = ~missing & ~np.isfinite(numbers)
-    _refuse_rows(strange[codes], "not a finite number", place)
+    _refuse_rows(strange[codes] & ~dropped, "not a finite number", place)
     if column.declared and column.bounds is not None:
         outside = (numbers < column.bounds[0]) | (numbers > column.bounds[1])
         what = "bins" if column.bins or column.edges else "bounds"
-        _refuse_rows(outside[codes], f"outside the `{what}` the policy declares", place)
-    return pd.Series(numbers[codes])
+        _refuse_rows(outside[codes] & ~dropped, f"outside the `{what}` the policy declares", place)
+    return pd.Series(np.where(strange, np.nan, numbers)[codes])
 
 
 def _in_intervals(
-    cells: Cells, texts: Sequence[str], missing: NDArray[np.bool_], column: Column, place: str
+    cells: Cells,
+    texts: Sequence[str],
+    missing: NDArray[np.bool_],
+    column: Column,
+    dropped: NDArray[np.bool_],
+    place: str,
 ) -> pd.Series:
     """A class of numbers: the interval each cell lies in."""
     edges = column.edges or ()
-    numbers = _numbers(cells, texts, missing, replace(column, bounds=(edges[0], edges[-1])), place)
+    numbers = _numbers(cells, texts, missing, replace(column, bounds=(edges[0], edges[-1])), dropped, place)
     codes = np.where(np.isnan(numbers), -1, bin_of(numbers.to_numpy(), edges))
     return pd.Series(pd.Categorical.from_codes(codes, categories=pd.Index(column.values or ())))
 
@@ -335,9 +368,13 @@ def _weights(raw: pd.DataFrame, data: TableSource, place: str) -> tuple[NDArray[
     return np.where(strange, 1, numbers).astype(np.int64)[codes], spec.counts == "people"
 
 
-def _complete(typed: pd.DataFrame, schema: Schema, data: TableSource, place: str) -> NDArray[np.bool_]:
-    """Which rows stay: all of them, or those without a missing cell, as `on_missing` says."""
-    gaps = {c.name: typed[c.name].isna().to_numpy() for c in schema.columns}
+def _complete(
+    gaps: Mapping[str, NDArray[np.bool_]], schema: Schema, data: TableSource, place: str
+) -> NDArray[np.bool_]:
+    """Which rows stay: all of them, or those without a missing cell, as `on_missing` says.
+
+    `gaps` are the missing cells of each column.
+    """
     for column in schema.columns:
         if column.roles & {"class", "sensitive"} and gaps[column.name].any():
             raise DataError(
@@ -352,7 +389,7 @@ def _complete(typed: pd.DataFrame, schema: Schema, data: TableSource, place: str
             place=f"{place}, column(s) {', '.join(repr(n) for n, gap in gaps.items() if gap.any())}",
             remedy="say `on_missing: drop` or `on_missing: keep` under `data`",
         )
-    return ~incomplete if data.on_missing == "drop" else np.ones(len(typed), dtype=np.bool_)
+    return ~incomplete if data.on_missing == "drop" else np.ones(len(incomplete), dtype=np.bool_)
 
 
 def read_people(data: TableSource, table: Table, path: Path, place: str = "knows.people") -> Table:

@@ -19,6 +19,23 @@ from leafgate.ir.validate import check_model
 from leafgate.models.exposure.implied import with_implied_disclosures
 from leafgate.types.release import NOT_STATED
 
+PICKLE = "is a pickle, which runs whatever it says when it is opened"
+INSTEAD_OF_PICKLE = (
+    "where the model was trained, run `skops.io.dump(model, 'model.skops')` and name that file; "
+    "or its owner runs `leafgate convert FILE NEW --trust` there"
+)
+
+
+def refuse_pickle(path: Path, place: str) -> None:
+    """Raise ReleaseError where the file is a pickle, by how it begins; a file that cannot be read is none."""
+    try:
+        with _opened(path) as file:
+            head = file.read(HEAD)
+    except ReleaseError:
+        return
+    if is_pickle(head):
+        raise ReleaseError(f"{path.name} {PICKLE}", place=place, remedy=INSTEAD_OF_PICKLE)
+
 
 def is_foreign(head: bytes, readers: Sequence[ModelReader]) -> bool:
     """Does a file that begins so hold somebody else's model, or something that must be refused as such?"""
@@ -38,11 +55,7 @@ def read_with_format(content: bytes, place: str, readers: Sequence[ModelReader])
     """
     head = content[:HEAD]
     if is_pickle(head):
-        raise ReleaseError(
-            "is a pickle, which runs whatever it says when it is opened",
-            place=place,
-            remedy="its owner runs `leafgate convert FILE --trust` where the model was trained",
-        )
+        raise ReleaseError(PICKLE, place=place, remedy=INSTEAD_OF_PICKLE)
     known = Vocabulary.of(readers)
     candidates = _that_know(head, readers)
     if not candidates:
@@ -105,8 +118,9 @@ def model_of_object(thing: Any, reader: str, readers: Sequence[ModelReader]) -> 
 def from_sklearn(model: Any) -> ModelIR:
     """The neutral trees of a fitted scikit-learn estimator or pipeline, as its file would give them.
 
-    Its attributes are read, no method of it is called. Raises ReleaseError for what is no tree and no forest, and for
-    features computed in ways that cannot be expressed in columns; it names them.
+    Its attributes are read, no method of it is called; of a search over settings its `best_estimator_` is read.
+    Raises ReleaseError for what is no tree and no forest, and for features computed in ways that cannot be expressed in
+    columns; it names them.
     """
     from leafgate.api.registry import load_plugins
 

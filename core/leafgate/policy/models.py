@@ -58,7 +58,9 @@ class ColumnSpec(Strict):
         description="For a secret number or a class of numbers: the ascending edges of the intervals of its values.",
     )
     ordered: bool = Field(False, description="Are the `values` in a meaningful order?")
-    aliases: dict[str, str] = Field({}, description="Other spellings in the file, each with the value that it means.")
+    aliases: dict[str, str] = Field(
+        {}, description="Other spellings in the file, or of a model's classes, each with the value that it means."
+    )
     counts: Literal["rows", "people"] | None = Field(
         None,
         description="For a `weight`: is each row one person (the default), or as many people as its weight says?",
@@ -193,6 +195,7 @@ def column_of(name: str, spec: ColumnSpec, on_missing: str | None) -> Column:
         missing=on_missing == "keep" and not set(spec.role) & {"class", "sensitive", "key"},
         bins=None if edges else spec.bins,
         edges=edges,
+        aliases=spec.aliases,
     )
     if spec.hierarchy is None:
         return column
@@ -258,7 +261,8 @@ class Data(Strict):
     missing: tuple[str, ...] = Field(("",), description='Cells that mean "unknown".')
     on_missing: Literal["drop", "keep"] | None = Field(
         None,
-        description="Required once cells are missing: drop the rows, or keep `missing` as a value of every column.",
+        description="Required once cells are missing: drop the rows, whatever else is in them, or keep `missing` as a "
+        "value of every column.",
     )
     csv: CsvOptions = Field(CsvOptions(), description="How to read the file.")
     source: Annotated[SerializeAsAny[DataSource], BeforeValidator(_refuse_source)] | None = Field(

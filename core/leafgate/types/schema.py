@@ -147,6 +147,7 @@ class Column:
         bins: the edges of the intervals into which a posterior divides a secret number.
         hierarchy: how `values` generalise.
         edges: of a numeric class, whose `values` are the names of intervals, the edges of these.
+        aliases: other spellings, each with the value that it means; no part of a release or of a comparison.
     """
 
     name: str
@@ -159,6 +160,7 @@ class Column:
     bins: tuple[float, ...] | None = None
     hierarchy: Hierarchy | None = None
     edges: tuple[float, ...] | None = None
+    aliases: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def numeric(self) -> bool:

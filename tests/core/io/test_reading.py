@@ -75,6 +75,30 @@ def test_incomplete_rows_are_dropped_and_counted_where_the_policy_says_so(tmp_pa
     assert (people(table), table.dropped) == ({("x", 1.0, "no"): 1}, 2)
 
 
+STRANGE = "a,n,m,b\n?,99,2.5,maybe\nz,?,0.5,no\n?,one,nan,no\nx,1,1.5,no\n"
+DECLARED: Columns = {
+    "a": {**PUBLIC, "values": ["x"]},
+    "n": {**PUBLIC, "bounds": [0, 1]},
+    "m": {"role": "private", "bins": [0, 1, 2]},
+    "b": {**CLASS, "values": ["no", "yes"]},
+}
+
+
+def test_cells_outside_the_domain_are_accepted_in_rows_that_are_dropped_and_only_there(tmp_path: Path) -> None:
+    table = read(tmp_path, STRANGE, DECLARED, missing=["?"], on_missing="drop")
+    assert (people(table), table.dropped) == ({("x", 1.0, 1.5, "no"): 1}, 3)
+    result = refusal(tmp_path, STRANGE, DECLARED, missing=["?"], on_missing="keep").splitlines()
+    assert [line.partition("column ")[2][:3] for line in result] == ["'a'", "'n'", "'m'", "'b'"]
+    kept = refusal(tmp_path, STRANGE + "y,1,1,no\n", DECLARED, missing=["?"], on_missing="drop")
+    assert "column 'a': 1 cell(s) outside the `values` the policy declares, the first in record 5" in kept
+
+
+def test_of_a_class_of_numbers_too_a_dropped_row_may_hold_anything(tmp_path: Path) -> None:
+    columns: Columns = {"a": PUBLIC, "b": {**CLASS, "bins": [0, 1, 2]}}
+    table = read(tmp_path, "a,b\n?,7\n?,one\nx,1.5\n", columns, missing=["?"], on_missing="drop")
+    assert (people(table), table.dropped) == ({("x", "[1, 2]"): 1}, 2)
+
+
 def test_missing_is_a_value_of_its_own_where_the_policy_says_so(tmp_path: Path) -> None:
     table = read(tmp_path, "a,n,b\n?,1,no\nx,?,yes\n", ABC, missing=["?"], on_missing="keep")
     assert people(table) == {(None, 1.0, "no"): 1, ("x", None, "yes"): 1}

@@ -67,6 +67,19 @@ def test_a_model_file_is_audited_as_any_release(folder: Path) -> None:
     assert found["published_file"]["evidence"]["discloses"] == [item.described() for item in MODEL.discloses]
 
 
+@pytest.mark.parametrize("base", [(), (0.25,)], ids=["from nothing", "from a score"])
+def test_a_report_counts_the_trees_of_a_boosted_model_and_not_what_it_starts_from(
+    folder: Path, base: tuple[float, ...]
+) -> None:
+    scored = replace(TREE, values=TREE.values[:, 1:] - 2.5, counts=None, size=None)
+    model = replace(MODEL, trees=(scored, scored), values="scores", combine="boost", base=base, counted="unknown")
+    (folder / "model.json").write_bytes(written(replace(model, discloses=())))
+    (folder / "policy.yaml").write_text(POLICY.replace("LEVEL", "shares"))
+    document = leafgate("audit", folder / "policy.yaml", "--json").document
+    assert (document["release"]["trees"], document["release"]["leaves"]) == (2, 6)
+    assert (document["tree"]["trees"], document["tree"].get("number", 1)) == (2, 1)
+
+
 def test_a_file_that_tells_more_than_the_policy_claims_fails(folder: Path) -> None:
     code, found = findings(folder, "labels")
     assert code == 1
@@ -226,10 +239,18 @@ def test_a_pickle_is_refused_by_its_content_and_not_opened(folder: Path, protoco
     assert is_foreign(content[:4096])
     (folder / "model.json").write_bytes(content)
     (folder / "policy.yaml").write_text(POLICY.replace("LEVEL", "counts"))
-    ended = leafgate("audit", folder / "policy.yaml", "--json")
-    assert ended.code == 2
-    assert "leafgate convert" in ended.problems[0]["remedy"]
+    for command, place in (("audit", "model.json"), ("validate", "build.path")):
+        ended = leafgate(command, folder / "policy.yaml", "--json")
+        assert (ended.code, ended.problems[0]["place"]) == (2, place)
+        assert "is a pickle" in ended.problems[0]["message"]
+        assert all(way in ended.problems[0]["remedy"] for way in ("skops.io.dump", "leafgate convert", "--trust"))
     assert not (folder / "ran").exists()
+
+
+def test_validate_asks_for_no_model_file(folder: Path) -> None:
+    (folder / "policy.yaml").write_text(POLICY.replace("LEVEL", "counts"))
+    (folder / "model.json").unlink()
+    assert leafgate("validate", folder / "policy.yaml").code == 0
 
 
 def test_a_file_of_no_known_format_is_no_release(folder: Path) -> None:

@@ -248,6 +248,20 @@ def test_a_pickle_of_something_else_or_broken_is_refused(folder: Path, content: 
     assert leafgate("convert", folder / "m.joblib", folder / "m.json", "--trust").code == 2
 
 
+@pytest.mark.parametrize(
+    ("content", "missing"),
+    [
+        (b"cabsent_module.models\nModel\n.", "it needs the module 'absent_module', which is missing"),
+        (b"\x80\x04\x8c\x07pathlib\x8c\x05Model\x93.", "it needs 'Model' of the module 'pathlib', which is missing"),
+        (b"cpathlib\nModel\n.", "it needs 'Model' of the module 'pathlib', which is missing"),
+    ],
+)
+def test_what_a_pickle_needs_and_is_missing_is_named_and_skops_too(folder: Path, content: bytes, missing: str) -> None:
+    (folder / "m.joblib").write_bytes(content)
+    ended = leafgate("convert", folder / "m.joblib", folder / "m.json", "--trust")
+    assert (ended.code, missing in ended.err, "skops.io.dump" in ended.err) == (2, True, True)
+
+
 def test_other_formats_are_converted_without_trust(folder: Path) -> None:
     assert leafgate("convert", folder / "m.skops", folder / "m.json").code == 0
     again: Any = read_foreign((folder / "m.json").read_bytes(), "m.json")

@@ -2,6 +2,7 @@ import io
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +18,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, LeaveOneOut, RandomizedSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import RobustScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -361,3 +363,46 @@ def test_bytes_of_a_zip_that_belong_to_no_entry_are_told() -> None:
     content = whole[:table] + between + whole[table : start + 16] + moved + whole[start + 20 :]
     (found,) = [item for item in read_foreign(content, "model.skops").discloses if item.kind == "other_content"]
     assert (found.severity, "belong to no entry" in found.says) == ("high", True)
+
+
+GRID = {"max_depth": [2, 3, None], "criterion": ["gini", "entropy"]}
+
+
+@pytest.mark.parametrize("inner", [False, True], ids=["search of a pipeline", "search in a pipeline"])
+def test_of_a_search_its_best_estimator_is_read_and_what_it_tried_is_told(inner: bool) -> None:
+    features, target = as_frame(people(1, gaps=False))
+    features = features.select_dtypes("number")
+    tree, settings = DecisionTreeClassifier(random_state=0), {"cv": 3, "scoring": ["accuracy", "f1_macro"]}
+    if inner:
+        model = make_pipeline(RobustScaler(), GridSearchCV(tree, GRID, refit="accuracy", **settings))
+        model.fit(features, target)
+        best = make_pipeline(model[0], model[1].best_estimator_)
+    else:
+        grid = {f"decisiontreeclassifier__{name}": values for name, values in GRID.items()}
+        model = RandomizedSearchCV(make_pipeline(RobustScaler(), tree), grid, n_iter=2, refit="accuracy", **settings)
+        best = model.fit(features, target).best_estimator_
+    read, alone = (read_foreign(skops_bytes(each), "model.skops") for each in (model, best))
+    assert written(replace(read, discloses=())) == written(replace(alone, discloses=()))
+    assert [(item.kind, item.severity) for item in read.discloses if item not in alone.discloses] == [
+        ("search_results", "medium")
+    ]
+    if not inner:
+        assert written(leafgate.from_sklearn(model)) == written(leafgate.from_sklearn(best))
+
+
+def test_a_search_that_scored_parts_of_few_people_tells_of_single_ones() -> None:
+    features, target = (each[:30] for each in as_frame(people(1, gaps=False)))
+    model = GridSearchCV(DecisionTreeClassifier(), {"max_depth": [1, 2]}, cv=LeaveOneOut())
+    read = read_foreign(skops_bytes(model.fit(features.select_dtypes("number"), target)), "model.skops")
+    assert ("search_results", "high") in {(item.kind, item.severity) for item in read.discloses}
+
+
+def test_a_search_without_a_best_estimator_and_other_searches_name_it() -> None:
+    features, target = as_frame(people(1, gaps=False))
+    search = GridSearchCV(DecisionTreeClassifier(), {"max_depth": [1]}, refit=False, cv=2)
+    with pytest.raises(ReleaseError, match=r"a GridSearchCV without a `best_estimator_`.*refit=True"):
+        leafgate.from_sklearn(search.fit(features.select_dtypes("number"), target))
+    other = type("BayesSearchCV", (), {})()
+    other.best_estimator_ = DecisionTreeClassifier()
+    with pytest.raises(ReleaseError, match="save its `best_estimator_` alone"):
+        leafgate.from_sklearn(other)

@@ -277,21 +277,51 @@ def _in_domain(origin: CategoryCodes, column: Column) -> dict[str, float]:
 
 
 def class_values(classes: Sequence[str], encoding: Encoding | None, target: Column, place: str) -> tuple[str, ...]:
-    """The policy's value for each of the model's classes; ReleaseError when one has none."""
-    values = target.values or ()
+    """The policy's value for each of the model's classes; ReleaseError when one has none.
+
+    Args:
+        classes: the names of the model's classes: texts, numbers, or the truth values True and False.
+        encoding: what the policy says of the class under `build: {encoding: ...}`; its `codes` decide alone.
+        target: the policy's class. Without codes a model's class is the value of the same spelling, the value that an
+            alias of the same spelling means, or the one value or alias of the same number; a truth value is 0 or 1.
+        place: the name of the model's file, for errors.
+    """
     if encoding is not None and encoding.codes is not None:
         by_number = {number: value for value, number in encoding.codes.items()}
-        named = [by_number.get(parse_number(name)) for name in classes]
+        named = [by_number.get(_as_number(name)) for name in classes]
     else:
-        numbers = {parse_number(value): value for value in values if math.isfinite(parse_number(value))}
-        named = [name if name in values else numbers.get(parse_number(name)) for name in classes]
-    if any(name is None or name not in values for name in named) or len(set(named)) != len(named):
+        spelled = {value: value for value in target.values or ()} | dict(target.aliases)
+        numbers: dict[float, set[str]] = {}
+        for text, value in spelled.items():
+            numbers.setdefault(_as_number(text), set()).add(value)
+        named = [spelled.get(name) or _only(numbers.get(_as_number(name), ())) for name in classes]
+    if any(name is None or name not in (target.values or ()) for name in named) or len(set(named)) != len(named):
         raise ReleaseError(
-            f"its classes are not those of {target.name!r}",
-            place=place,
-            remedy=f"say which number is which: `build: {{encoding: {{{target.name}: {{codes: ...}}}}}}`",
+            f"its classes are not those of {target.name!r}", place=place, remedy=_class_remedy(classes, target.name)
         )
     return tuple(name for name in named if name is not None)
+
+
+def _only(values: Collection[str]) -> str | None:
+    """The one value; None where there is none or there are several."""
+    return next(iter(values)) if len(values) == 1 else None
+
+
+MAX_CODES_NAMED = 6
+"""Of a model of so many classes that are numbers an error writes the mapping that the policy lacks."""
+
+
+def _class_remedy(classes: Sequence[str], target: str) -> str:
+    """The lines of a policy that map a model's classes; numbers and truth values are written, other texts are not."""
+    numbers = [_as_number(name) for name in classes]
+    if not all(map(math.isfinite, numbers)):
+        return f"map them with `aliases: {{CLASS OF THE MODEL: VALUE, ...}}` under `data: columns: {target}:`"
+    if not all(number.is_integer() and abs(number) <= MAX_CODES_NAMED for number in numbers):
+        return f"say which number is which: `build: {{encoding: {{{target}: {{codes: ...}}}}}}`"
+    codes = ", ".join(f"VALUE: {number:g}" for number in numbers)
+    truth = {name.lower() for name in classes} <= TRUTH.keys()
+    which = "which value is false (0) and which is true (1)" if truth else "which number is which"
+    return f"say {which}: `build: {{encoding: {{{target}: {{codes: {{{codes}}}}}}}}}`"
 
 
 MAX_UNASKED = 2_000

@@ -11,10 +11,11 @@ from leafgate.errors import ReleaseError
 from leafgate.io.release_codec import serialize
 from leafgate.ir.features import ArithmeticStep, CategoryCodes, MissingIndicator, Numeric, Origin, after_steps
 from leafgate.ir.model import ModelIR
-from leafgate.models.lowering.encoding import Encoding
+from leafgate.models.lowering.encoding import Encoding, class_values
 from leafgate.models.lowering.release import lower_model
 from leafgate.models.lowering.tests import Split, apply_steps, invert_threshold
 from leafgate.types.release import Release
+from leafgate.types.schema import Column
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, NumericSplit
 from leafgate_convert.scrub import predicted
 from random_tables import table_of
@@ -100,6 +101,36 @@ def test_classes_are_the_policys_by_value_or_by_code() -> None:
         released(numbered)
     assert released(numbered, income=Encoding(codes={"low": 1, "high": 0})).trees != released(MODEL).trees
     assert released(numbered, income=Encoding(codes={"low": 0, "high": 1})).trees == released(MODEL).trees
+
+
+@pytest.mark.parametrize(
+    ("classes", "values", "aliases", "expected"),
+    [
+        (("False", "True"), ("1", "0"), {}, ("0", "1")),
+        (("0", "1"), ("TRUE", "FALSE"), {}, ("FALSE", "TRUE")),
+        (("False", "True"), ("no", "yes"), {"True": "yes", "False": "no"}, ("no", "yes")),
+        (("0", "1"), ("no", "yes"), {"True": "yes", "False": "no"}, ("no", "yes")),
+        (("N", "Y"), ("no", "yes"), {"Y": "yes", "N": "no", "y": "yes"}, ("no", "yes")),
+        (("False", "True"), ("0", "1", "true"), {}, "VALUE: 0, VALUE: 1"),
+        (("False", "True"), ("no", "yes"), {}, "is false .0. and which is true .1.: .*VALUE: 0, VALUE: 1"),
+        (("2", "5"), ("no", "yes"), {}, "VALUE: 2, VALUE: 5"),
+        (("N", "Y"), ("no", "yes"), {}, "map them with `aliases: .* under `data: columns: ill:`"),
+    ],
+)
+def test_truth_values_numbers_and_aliases_are_values_of_the_class_where_only_one_is_meant(
+    classes: tuple[str, ...], values: tuple[str, ...], aliases: dict[str, str], expected: tuple[str, ...] | str
+) -> None:
+    target = Column("ill", frozenset({"class"}), values=values, aliases=aliases)
+    if isinstance(expected, tuple):
+        assert class_values(classes, None, target, "model") == expected
+    else:
+        with pytest.raises(ReleaseError, match=expected):
+            class_values(classes, None, target, "model")
+
+
+def test_codes_of_the_class_name_truth_values_by_their_numbers() -> None:
+    target = Column("ill", frozenset({"class"}), values=("no", "yes"))
+    assert class_values(("False", "True"), Encoding(codes={"no": 1, "yes": 0}), target, "model") == ("yes", "no")
 
 
 STEPS = st.lists(
