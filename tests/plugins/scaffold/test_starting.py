@@ -73,6 +73,32 @@ def test_the_delimiter_and_the_header_are_found(tmp_path: Path, sign: str, heade
 
 
 @pytest.mark.parametrize(
+    ("people", "ill", "k", "limit"), [(60, 30, 5, 0.95), (400, 200, 10, 0.95), (400, 376, 10, 0.97), (45, 20, 3, 0.95)]
+)
+def test_a_first_policy_builds_what_it_demands(tmp_path: Path, people: int, ill: int, k: int, limit: float) -> None:
+    """The class follows from the age, so that a tree without `require` has groups of one class."""
+    content = "age,x,ill\n" + "".join(f"{i},{i % 2},{'yes' if i < ill else 'no'}\n" for i in range(people))
+    policy = started(tmp_path, content, target="ill")
+    document = parse_yaml(policy.read_bytes(), "policy.yaml")
+    assert document["build"] == {"use": "kadet", "k": k, "require": [{"use": "confidence", "at_most": limit}]}
+    assert [metric.get("allow") for metric in document["metrics"]] == [None, None]
+    report = open_session(policy).audit().report
+    assert report.exit_code == 0
+
+
+def test_missing_cells_and_missing_classes_are_no_obstacle(tmp_path: Path) -> None:
+    """Leaving out everybody with a missing cell would leave nobody here."""
+    cells = [
+        f"{20 + i % 7},{'' if i % 2 else i % 3},{i % 5 if i % 2 else ''},{'NA' if i % 9 == 0 else 'ny'[i % 2]}"
+        for i in range(90)
+    ]
+    policy = started(tmp_path, "\n".join(["age,x,z,ill", *cells]), target="ill")
+    assert columns(policy)["ill"]["aliases"] == {"NA": "unknown"}
+    run = open_session(policy)
+    assert (run.table.people, run.audit().report.exit_code) == (90, 0)
+
+
+@pytest.mark.parametrize(
     "head", ["age of person,what it is,is he ill", '"age, years","x, y","ill, or not"', "age, x, ill"]
 )
 def test_spaces_and_signs_in_a_header_mislead_nobody(tmp_path: Path, head: str) -> None:
