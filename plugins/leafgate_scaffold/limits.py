@@ -43,18 +43,25 @@ def confidence_limit(largest_share: float) -> float:
     return round((1 + largest_share) / 2, 2 if largest_share < 0.98 else 4)
 
 
-def limits_of_tree(size: TableSize) -> Iterator[str]:
-    """The end of a policy: a tree that kADET builds so that it keeps the limits below it."""
+def limits_of(builder: str, size: TableSize) -> Iterator[str]:
+    """The end of a policy: what is built of a table of this size, and the limits; kadet, id3, c45 or one of PRIVATE."""
+    if builder in PRIVATE:
+        yield from _PRIVATE.format(build=PRIVATE[builder]).splitlines()
+        return
     k, confidence = smallest_group(size.people), confidence_limit(size.largest_share)
     few = "" if k == SMALLEST_GROUPS[0][1] else "; few people, so few: 10 and more protect better"
     skewed = "" if confidence == CONFIDENCE else "; most people have one value, so it is high"
-    yield from f"""
-build:
-  use: kadet
-  k: {k:<24} # CHECK: how many people must share every path{few}
-  require:                    # what the limits below ask of every group
-    - {{use: confidence, at_most: {confidence:g}}}   # CHECK: the share that one value may have{skewed}
+    text = _PROTECTED if builder == "kadet" else _ORDINARY
+    yield from text.format(builder=builder, k=k, confidence=confidence, few=few, skewed=skewed).splitlines()
 
+
+PRIVATE = {
+    "dp_random_trees": "{use: dp_random_trees, epsilon: 1, delta: 1.0e-6}",
+    "dp_laplace_trees": "{use: dp_laplace_trees, trees: 10, scale: 10, delta: 1.0e-6}",
+}
+"""Builders of differentially private releases, with options for an epsilon of 1; nothing of the table decides them."""
+
+_GROUPS = """
 publish: {{leaves: counts, measure: true}}
 
 attacks:
@@ -63,4 +70,31 @@ attacks:
 metrics:
   - {{use: k_anonymity, at_least: {k}}}
   - {{use: confidence, at_most: {confidence:g}}}
-""".splitlines()
+"""
+
+_PROTECTED = f"""
+build:
+  use: kadet
+  k: {{k:<24}} # CHECK: how many people must share every path{{few}}
+  require:                    # what the limits below ask of every group
+    - {{{{use: confidence, at_most: {{confidence:g}}}}}}   # CHECK: the share that one value may have{{skewed}}
+{_GROUPS}"""
+
+_ORDINARY = f"""
+build: {{{{use: {{builder}}}}}}         # protects nobody; the limits below say what it discloses
+# CHECK the limits: how many people must share every path{{few}}; the share that one value may have{{skewed}}
+{_GROUPS}"""
+
+_PRIVATE = """
+# CHECK each domain above: it is published, and the promise of differential privacy holds only where it is not
+# taken from these people.
+build: {build}        # CHECK: the promise; 1 is strong, 10 says little
+
+publish: {{leaves: counts, measure: true}}
+
+attacks:
+  - {{use: distinguish}}        # tries to refute the promise; may take a minute
+
+metrics:
+  - {{use: differential_privacy, at_most: 1, delta: 1.0e-6}}
+"""

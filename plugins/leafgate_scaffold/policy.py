@@ -21,7 +21,7 @@ from leafgate.app import (
     load_plugins,
     read_undeclared_table,
 )
-from leafgate_scaffold.limits import TableSize, limits_of_tree
+from leafgate_scaffold.limits import TableSize, limits_of
 from leafgate_scaffold.model import ModelHints, class_column, hints_of, rest_of_policy
 
 
@@ -102,7 +102,12 @@ class Guess:
 
 
 def first_policy(
-    path: Path, target: str | None, header: bool | None, model: Path | None = None, folder: Path | None = None
+    path: Path,
+    target: str | None,
+    header: bool | None,
+    model: Path | None = None,
+    folder: Path | None = None,
+    builder: str = "kadet",
 ) -> str:
     """YAML text: every column with a role and the domain that occurs, and one audit to start from.
 
@@ -111,6 +116,7 @@ def first_policy(
     is taken to be known to outsiders, the careful assumption. Bounds are round numbers around what occurs, so that
     they are nobody's. Every such guess says CHECK. With `model`, a fitted
     model's file, the audit is of that; `folder` is the folder the policy will stand in.
+    Without a model, `builder` is what makes the release: kadet, id3, c45 or one of `limits.PRIVATE`.
     """
     cells, csv, source = read_undeclared_table(path, header, load_plugins())
     names = [str(name) for name in cells.columns]
@@ -133,7 +139,7 @@ def first_policy(
     kept, size = _table_size(cells, guesses, predicted, hints)
     lines = list(_lines(path, csv, source, guesses, predicted, hints, kept=kept, chosen=target is not None))
     if hints is None:
-        lines += limits_of_tree(size)
+        lines += limits_of(builder, size)
     else:
         lines += _limits_of_model(hints, guesses, predicted, folder)
     text = "\n".join(lines) + "\n"

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from command_line import leafgate
 from data_files import DATA
 from leafgate.errors import DataError, InvalidError
 from leafgate.io.yaml import parse_yaml
@@ -84,6 +85,26 @@ def test_a_first_policy_builds_what_it_demands(tmp_path: Path, people: int, ill:
     assert [metric.get("allow") for metric in document["metrics"]] == [None, None]
     report = open_session(policy).audit().report
     assert report.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("builder", "metrics", "code"),
+    [
+        ("c45", ["k_anonymity", "confidence"], 1),
+        ("id3", ["k_anonymity", "confidence"], 1),
+        ("dp_laplace_trees", ["differential_privacy"], 0),
+        ("dp_random_trees", ["differential_privacy"], None),  # its audit takes a minute
+    ],
+)
+def test_a_first_policy_limits_what_its_builder_can_promise(
+    tmp_path: Path, builder: str, metrics: list[str], code: int | None
+) -> None:
+    (tmp_path / "people.csv").write_text(table(["a", "b", "b"] * 6))
+    made = leafgate("init", tmp_path / "people.csv", "--builder", builder, "--out", tmp_path / "p.yaml")
+    assert (made.code, made.err.strip().endswith(" --out DIR")) == (0, builder.startswith("dp_"))
+    policy = load_policy(tmp_path / "p.yaml").policy
+    assert (policy.build.use, [metric.use for metric in policy.metrics]) == (builder, metrics)
+    assert code is None or open_session(tmp_path / "p.yaml").audit().report.exit_code == code
 
 
 def test_missing_cells_and_missing_classes_are_no_obstacle(tmp_path: Path) -> None:
