@@ -28,27 +28,45 @@ class Kind(Enum):
     reader = "reader"
 
 
+class Builder(Enum):
+    """What builds the release of a first policy."""
+
+    kadet = "kadet"
+    id3 = "id3"
+    c45 = "c45"
+    dp_random_trees = "dp_random_trees"
+    dp_laplace_trees = "dp_laplace_trees"
+
+
 def init(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")],
     target: Annotated[str | None, typer.Option("--class", metavar="COLUMN", help="What is predicted.")] = None,
     header: Annotated[bool | None, typer.Option("--header/--no-header", help="Is the first line names?")] = None,
     out: Annotated[Path | None, typer.Option(help="The policy file to write; default: stdout.")] = None,
     model: Annotated[Path | None, typer.Option(metavar="FILE", help="A fitted model, to audit that.")] = None,
+    builder: Annotated[Builder | None, typer.Option(help="What grows the trees; default: kadet.")] = None,
 ) -> int:
     """Write a first policy for a table. Domains are filled in for you to check."""
     from leafgate.app import EVERYONE, print_document, say, write_file
+    from leafgate_scaffold.limits import PRIVATE
     from leafgate_scaffold.policy import first_policy
 
+    if builder is not None and model is not None:
+        raise InvalidError(
+            "a fitted model needs no builder", place="--builder", remedy="leave out --builder or --model"
+        )
+    use = "kadet" if builder is None else builder.value
     if out is not None and out.exists():
         raise InvalidError("is there already", place=str(out), remedy="name another file, or move that one away")
-    text = first_policy(data, target, header, model, None if out is None else out.parent)
+    text = first_policy(data, target, header, model, None if out is None else out.parent, use)
     if out is None:
         print_document(text)
         return 0
     write_file(out, text.encode(), EVERYONE)
     beside = data.resolve().parent == out.resolve().parent
     root = "" if beside else f" --root {data.parent}"
-    say(f"{out}: check the lines that say CHECK, then: leafgate audit {out}{root}", err=True)
+    written = " --out DIR" if use in PRIVATE else ""
+    say(f"{out}: check the lines that say CHECK, then: leafgate audit {out}{root}{written}", err=True)
     return 0
 
 

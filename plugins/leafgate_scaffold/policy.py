@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from itertools import count
 from pathlib import Path
 
 import pandas as pd
@@ -20,6 +21,7 @@ from leafgate.app import (
     load_plugins,
     read_undeclared_table,
 )
+from leafgate_scaffold.limits import TableSize, limits_of
 from leafgate_scaffold.model import ModelHints, class_column, hints_of, rest_of_policy
 
 
@@ -100,7 +102,12 @@ class Guess:
 
 
 def first_policy(
-    path: Path, target: str | None, header: bool | None, model: Path | None = None, folder: Path | None = None
+    path: Path,
+    target: str | None,
+    header: bool | None,
+    model: Path | None = None,
+    folder: Path | None = None,
+    builder: str = "kadet",
 ) -> str:
     """YAML text: every column with a role and the domain that occurs, and one audit to start from.
 
@@ -109,6 +116,7 @@ def first_policy(
     is taken to be known to outsiders, the careful assumption. Bounds are round numbers around what occurs, so that
     they are nobody's. Every such guess says CHECK. With `model`, a fitted
     model's file, the audit is of that; `folder` is the folder the policy will stand in.
+    Without a model, `builder` is what makes the release: kadet, id3, c45 or one of `limits.PRIVATE`.
     """
     cells, csv, source = read_undeclared_table(path, header, load_plugins())
     names = [str(name) for name in cells.columns]
@@ -127,7 +135,13 @@ def first_policy(
         gaps = frozenset(word for guess in guesses if guess.numeric for word in guess.missing)
         guesses = [_guess(name, cells[name], hints.known - gaps) for name in names]
         target = target or class_column(hints, {guess.name: guess.values for guess in guesses}, names)
-    lines = [*_lines(path, csv, source, guesses, target, hints), *_rest(hints, guesses, target, folder)]
+    predicted = target or names[-1]
+    kept, size = _table_size(cells, guesses, predicted, hints)
+    lines = list(_lines(path, csv, source, guesses, predicted, hints, kept=kept, chosen=target is not None))
+    if hints is None:
+        lines += limits_of(builder, size)
+    else:
+        lines += _limits_of_model(hints, guesses, predicted, folder)
     text = "\n".join(lines) + "\n"
     if len(text.encode()) > MAX_YAML_BYTES:
         remedy = "leave out columns that are texts of their own, such as names and remarks"
@@ -135,17 +149,31 @@ def first_policy(
     return text
 
 
-def _rest(hints: ModelHints | None, guesses: Sequence[Guess], target: str | None, beside: Path | None) -> Iterator[str]:
-    """What is built, published, tried and demanded."""
-    if hints is None or target is None:
-        yield from _REST
-        return
+def _limits_of_model(hints: ModelHints, guesses: Sequence[Guess], target: str, beside: Path | None) -> Iterator[str]:
+    """What is published by a model's file, tried and demanded."""
     inside = beside is None or hints.path.resolve().is_relative_to(beside.resolve())
     name = hints.path.name if beside is None or not inside else str(hints.path.resolve().relative_to(beside.resolve()))
     if not inside:
         yield "# CHECK: put the model's file beside this policy, or below"
     values = next(guess.values for guess in guesses if guess.name == target)
     yield from rest_of_policy(hints, name, target, values)
+
+
+def _table_size(
+    cells: pd.DataFrame, guesses: Sequence[Guess], target: str, hints: ModelHints | None
+) -> tuple[bool, TableSize]:
+    """Whether people with missing cells are to be kept, and the size of the table then.
+
+    They are where leaving them out would lose more than half of all people, or leave everybody with one class.
+    """
+    classes = cells[target]
+    asked = [guess for guess in guesses if guess.name != target and not _left_out(guess, hints)]
+    complete = ~pd.concat([cells[guess.name].isin(guess.missing) for guess in asked] or [classes.isin([])], axis=1).any(
+        axis=1
+    )
+    kept = bool(2 * complete.sum() < len(cells) or classes[complete].nunique() < 2)
+    left = classes if kept else classes[complete]
+    return kept, TableSize(len(left), float(left.value_counts(normalize=True).max()))
 
 
 def _guess(name: str, cells: pd.Series, known: frozenset[str] = frozenset()) -> Guess:
@@ -162,8 +190,11 @@ def _lines(
     csv: CsvOptions,
     source: DataSource | None,
     guesses: Sequence[Guess],
-    target: str | None,
+    predicted: str,
     hints: ModelHints | None,
+    *,
+    kept: bool,
+    chosen: bool,
 ) -> Iterator[str]:
     yield f"# A first policy for {_text(path.name)}, made by `leafgate init`. Check every line that says CHECK."
     yield "leafgate: 1"
@@ -176,14 +207,14 @@ def _lines(
     missing = sorted(set().union(*(guess.missing for guess in guesses)))
     if missing:
         yield f"  missing: [{', '.join(map(_text, missing))}]"
-        yield "  on_missing: drop          # CHECK: drop (leave those people out) or keep (a value of its own)"
+        word = "keep" if kept else "drop"
+        yield f"  on_missing: {word}          # CHECK: drop (leave those people out) or keep (a value of its own)"
     fields = {k: v for k, v in csv.model_dump().items() if v != CsvOptions.model_fields[k].default}
     if fields:
         yield f"  csv: {{{', '.join(f'{key}: {json.dumps(value)}' for key, value in fields.items())}}}"
     yield "  columns:                    # CHECK each role: does an outsider know it of everyone? then quasi_identifier"
-    predicted = guesses[-1].name if target is None else target
     for guess in guesses:
-        check = _check(LAST_COLUMN) if guess.name == predicted and target is None else ""
+        check = _check(LAST_COLUMN) if guess.name == predicted and not chosen else ""
         yield f"    {_text(guess.name)}: {_column(guess, guess.name == predicted, hints)}{check}"
 
 
@@ -195,12 +226,12 @@ def _column(guess: Guess, is_target: bool, hints: ModelHints | None) -> str:
             f"more than {MANY} different values are no classes", place="--class", remedy="name another column"
         )
     if is_target:
-        return f"{{role: [class, sensitive], values: [{', '.join(map(_text, guess.values))}]}}"
+        return _class(guess, hints)
     if not guess.values:
         return "{role: ignored}          # CHECK: every cell is missing"
     as_values = hints is not None and guess.name in hints.values
     as_number = hints is not None and guess.name in hints.numbers
-    if not as_values and not as_number and (guess.numbers_rows or (guess.nearly_unique and not guess.numeric)):
+    if _left_out(guess, hints):
         return f"{{role: identifier}}{_check(_why_identifier(guess))}"
     many = len(guess.values) > FEW or any("." in text for text in guess.values)
     if guess.numeric and not as_values and (many or as_number):
@@ -216,6 +247,25 @@ def _column(guess: Guess, is_target: bool, hints: ModelHints | None) -> str:
     elif len(values) > MANY:
         check = f"{len(values)} values: coarser ones single out fewer people"
     return f"{{role: quasi_identifier, values: [{', '.join(map(_text, values))}]}}{_check(check)}"
+
+
+def _left_out(guess: Guess, hints: ModelHints | None) -> bool:
+    """Is it of no use: all missing, or a name or number of people that no model asks about?"""
+    asked = hints is not None and guess.name in hints.values | hints.numbers
+    names_people = guess.numbers_rows or (guess.nearly_unique and not guess.numeric)
+    return not guess.values or (names_people and not asked)
+
+
+def _class(guess: Guess, hints: ModelHints | None) -> str:
+    """The class and secret; a missing class, which no audit takes, is a value of its own where no model has classes."""
+    values = guess.values
+    if not guess.missing or not values or hints is not None:
+        return f"{{role: [class, sensitive], values: [{', '.join(map(_text, values))}]}}"
+    none = next(word for word in (f"unknown{'_' * i}" for i in count()) if word not in values)
+    aliases = ", ".join(f"{_text(word)}: {_text(none)}" for word in sorted(guess.missing))
+    listed = ", ".join(map(_text, [*values, none]))
+    check = _check("a missing class is a value here; or leave those people out of the file")
+    return f"{{role: [class, sensitive], values: [{listed}], aliases: {{{aliases}}}}}{check}"
 
 
 def _check(what: str) -> str:
@@ -281,17 +331,3 @@ def _number(number: float) -> str:
 def _text(text: str) -> str:
     """A text as YAML, quoted so that nothing else can be meant."""
     return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in json.dumps(text, ensure_ascii=False))
-
-
-_REST = """
-build: {use: kadet, k: 10}        # CHECK: how many people must share every path
-
-publish: {leaves: counts, measure: true}
-
-attacks:
-  - {use: linking}
-
-metrics:
-  - {use: k_anonymity, at_least: 10}
-  - {use: confidence, at_most: 0.95, allow: 0.05}
-""".splitlines()

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from command_line import leafgate
 from data_files import DATA
 from leafgate.errors import DataError, InvalidError
 from leafgate.io.yaml import parse_yaml
@@ -70,6 +71,52 @@ def test_the_delimiter_and_the_header_are_found(tmp_path: Path, sign: str, heade
     policy = started(tmp_path, content if header else content.split("\n", 1)[1])
     assert list(columns(policy)) == (["age", "x", "ill"] if header else ["column_1", "column_2", "column_3"])
     assert open_session(policy).audit().report.exit_code in {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("people", "ill", "k", "limit"), [(60, 30, 5, 0.95), (400, 200, 10, 0.95), (400, 376, 10, 0.97), (45, 20, 3, 0.95)]
+)
+def test_a_first_policy_builds_what_it_demands(tmp_path: Path, people: int, ill: int, k: int, limit: float) -> None:
+    """The class follows from the age, so that a tree without `require` has groups of one class."""
+    content = "age,x,ill\n" + "".join(f"{i},{i % 2},{'yes' if i < ill else 'no'}\n" for i in range(people))
+    policy = started(tmp_path, content, target="ill")
+    document = parse_yaml(policy.read_bytes(), "policy.yaml")
+    assert document["build"] == {"use": "kadet", "k": k, "require": [{"use": "confidence", "at_most": limit}]}
+    assert [metric.get("allow") for metric in document["metrics"]] == [None, None]
+    report = open_session(policy).audit().report
+    assert report.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("builder", "metrics", "code"),
+    [
+        ("c45", ["k_anonymity", "confidence"], 1),
+        ("id3", ["k_anonymity", "confidence"], 1),
+        ("dp_laplace_trees", ["differential_privacy"], 0),
+        ("dp_random_trees", ["differential_privacy"], None),  # its audit takes a minute
+    ],
+)
+def test_a_first_policy_limits_what_its_builder_can_promise(
+    tmp_path: Path, builder: str, metrics: list[str], code: int | None
+) -> None:
+    (tmp_path / "people.csv").write_text(table(["a", "b", "b"] * 6))
+    made = leafgate("init", tmp_path / "people.csv", "--builder", builder, "--out", tmp_path / "p.yaml")
+    assert (made.code, made.err.strip().endswith(" --out DIR")) == (0, builder.startswith("dp_"))
+    policy = load_policy(tmp_path / "p.yaml").policy
+    assert (policy.build.use, [metric.use for metric in policy.metrics]) == (builder, metrics)
+    assert code is None or open_session(tmp_path / "p.yaml").audit().report.exit_code == code
+
+
+def test_missing_cells_and_missing_classes_are_no_obstacle(tmp_path: Path) -> None:
+    """Leaving out everybody with a missing cell would leave nobody here."""
+    cells = [
+        f"{20 + i % 7},{'' if i % 2 else i % 3},{i % 5 if i % 2 else ''},{'NA' if i % 9 == 0 else 'ny'[i % 2]}"
+        for i in range(90)
+    ]
+    policy = started(tmp_path, "\n".join(["age,x,z,ill", *cells]), target="ill")
+    assert columns(policy)["ill"]["aliases"] == {"NA": "unknown"}
+    run = open_session(policy)
+    assert (run.table.people, run.audit().report.exit_code) == (90, 0)
 
 
 @pytest.mark.parametrize(
