@@ -39,11 +39,8 @@ class PublishedTable(TreeBuilder):
         for i, name in enumerate(wanted):
             if name not in table.schema or wanted.index(name) < i:
                 once = "name each column of the policy once; dropped ones are not in the table"
-                remedy = (
-                    once
-                    if name in table.schema
-                    else nearest_name(name, [column.name for column in table.schema.columns], once)
-                )
+                names = [column.name for column in table.schema.columns]
+                remedy = once if name in names else nearest_name(name, names, once)
                 raise PolicyError("no such column, or named twice", place=f"build.columns[{i}]", remedy=remedy)
         published = [_published_column(table, table.schema[name]) for name in wanted]
         records = records_of(published, table.weight)

@@ -65,7 +65,7 @@ def _print_usage_error(message: str, *, as_json: bool) -> int:
 
 
 def nearest_choice(text: str) -> str:
-    """A hint at the choice nearest to what was written, where typer refuses a value by `'x' is not one of 'a', 'b'.`."""
+    """A hint at the nearest choice where typer refuses a value by `'x' is not one of 'a', 'b'.`, else an empty text."""
     refused = re.search(r"'([^']*)' is not one of ('.*')\.$", text)
     return nearest_name(refused[1], re.findall("'([^']*)'", refused[2]), "") if refused else ""
 
