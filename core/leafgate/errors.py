@@ -111,3 +111,11 @@ def plain(message: str) -> str:
     """Pydantic's message in the style of the other messages."""
     message = message.removeprefix("Value error, ").removeprefix("Input ")
     return message[:1].lower() + message[1:]
+
+
+def nearest_name(name: object, known: Iterable[str], otherwise: str) -> str:
+    """A hint at the known name that is nearest to an unknown one; `otherwise` where none is near."""
+    from difflib import get_close_matches  # commands that name nothing unknown start without it
+
+    close = get_close_matches(str(name), list(known), 1)
+    return f"did you mean {close[0]!r}?" if close else otherwise

@@ -12,6 +12,7 @@ from leafgate.api import (
     Score,
     ScoringContext,
     lazy,
+    nearest_name,
 )
 from leafgate_downgrading.options import (
     PAPER,
@@ -98,7 +99,10 @@ class Functionality(ReleaseAtMost):
 
     def missing_requirements(self, plan: Declarations) -> str:
         strange = [name for name in self.columns or () if name not in plan.columns]
-        return f"`columns` names {strange[0]!r}, which is no column" if strange else ""
+        if not strange:
+            return ""
+        meant = nearest_name(strange[0], plan.columns, "")
+        return f"`columns` names {strange[0]!r}, which is no column{meant and f'; {meant}'}"
 
     def score(self, case: ScoringContext) -> Score:
         rises = metrics.functionality(case, self.columns)

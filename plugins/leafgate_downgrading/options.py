@@ -19,6 +19,7 @@ from leafgate.api import (
     ShareBelowOne,
     TreeBuilder,
     lazy,
+    nearest_name,
 )
 
 if TYPE_CHECKING:
@@ -204,7 +205,8 @@ class DowngradingOptions(TreeBuilder):
         for option, names in (("columns", self.columns or ()), ("weights", self.weights)):
             strange = [name for name in names if name not in plan.columns]
             if strange:
-                return f"`{option}` names {strange[0]!r}, which is no column"
+                meant = nearest_name(strange[0], plan.columns, "")
+                return f"`{option}` names {strange[0]!r}, which is no column{meant and f'; {meant}'}"
             keys = [name for name in names if "key" in plan.columns[name].roles]
             if keys:
                 return f"`{option}` names {keys[0]!r}, which is the key and not published"

@@ -24,6 +24,7 @@ from leafgate.api import (
     Strict,
     lazy,
     lenient,
+    nearest_name,
 )
 
 if TYPE_CHECKING:
@@ -330,7 +331,8 @@ def _requirements_by_secret(schema: Schema, wanted: Sequence[Required]) -> Itera
         place = f"build.require[{i}]"
         if not secrets or one.secret not in {None, *secrets}:
             known = ", ".join(map(repr, secrets)) or "none; give a column the role `sensitive`"
-            raise PolicyError("there is no such secret", place=place, remedy=f"secrets: {known}")
+            remedy = nearest_name(one.secret, secrets, f"secrets: {known}")
+            raise PolicyError("there is no such secret", place=place, remedy=remedy)
         chosen = [name for name in secrets if one.secret in {None, name}]
         numbers = [name for name in chosen if schema[name].numeric]
         if numbers:

@@ -21,6 +21,7 @@ from leafgate.api import (
     Score,
     ScoringContext,
     lazy,
+    nearest_name,
 )
 from leafgate_reconstruction.attacks import AGGARWAL, HUANG, MINER
 
@@ -225,7 +226,9 @@ def intervals(case: ScoringContext, name: str | None) -> list[Interval]:
     noise = case.release.noise
     if name is not None and name not in noise:
         raise PolicyError(
-            "the release has no noise on this column", place=f"column {name!r}", remedy="name a column it has noise on"
+            "the release has no noise on this column",
+            place=f"column {name!r}",
+            remedy=nearest_name(name, noise, "name a column it has noise on"),
         )
     if not noise:
         raise InconclusiveError("the release has no noise on any column")

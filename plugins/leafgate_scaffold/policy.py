@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from leafgate.api import DataError, DataSource, PolicyError
+from leafgate.api import DataError, DataSource, PolicyError, nearest_name
 from leafgate.app import (
     MAX_YAML_BYTES,
     CsvOptions,
@@ -125,7 +125,7 @@ def first_policy(
     if len(names) < 2 or not len(cells):
         raise DataError("needs two columns or more, and rows", place=path.name)
     if target is not None and target not in names:
-        remedy = "is the first line names? say --header or --no-header"
+        remedy = nearest_name(target, names, "is the first line names? say --header or --no-header")
         raise PolicyError(f"there is no column {target!r}", place="--class", remedy=remedy)
     guesses = [_guess(name, cells[name]) for name in names]
     hints = None

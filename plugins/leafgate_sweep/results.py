@@ -86,16 +86,16 @@ def columns_of(outcome: Outcome) -> list[str]:
 
 
 def as_csv(outcome: Outcome) -> bytes:
-    """One line a point: the swept values, the verdict, and each finding's value; a veiled count in words."""
+    """One line a point: swept values, verdict, the value of each finding (masked counts in words), broken limits."""
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
     ids = columns_of(outcome)
-    out.writerow(map(_as_text, [*outcome.results[0].point.values, "verdict", *ids, "problem"]))
+    out.writerow(map(_as_text, [*outcome.results[0].point.values, "verdict", *ids, "problem", "fails on"]))
     for result in outcome.results:
         findings = {} if result.report is None else {f["id"]: f for f in result.report["findings"]}
         values = [_cell(findings[each]) if each in findings else "" for each in ids]
         swept = map(setting_words, result.point.values.values())
-        out.writerow(map(_as_text, [*swept, result.verdict, *values, result.problem]))
+        out.writerow(map(_as_text, [*swept, result.verdict, *values, result.problem, ", ".join(result.fails_on)]))
     return text.getvalue().encode()
 
 
@@ -136,6 +136,7 @@ def _point(result: Result, *, numbers: bool) -> dict[str, Any]:
         "verdict": result.verdict,
         "problem": result.problem,
         "findings": [{key: finding[key] for key in kept} for finding in findings],
+        "fails_on": [*result.fails_on] if numbers else [],
     }
 
 
@@ -147,8 +148,11 @@ def table_lines(outcome: Outcome, *, numbers: bool = True) -> Iterator[str]:
         words = [_word(finding_of(result, name)) for name in metrics]
         rows.append([*map(setting_words, result.point.values.values()), *words, MARKS[result.verdict]])
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for row in rows:
-        yield "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+    reasons = [", ".join(result.fails_on) if numbers else "" for result in outcome.results]
+    broken = ["fails on", *reasons] if any(reasons) else [""] * len(rows)
+    for row, reason in zip(rows, broken, strict=True):
+        cells = "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        yield f"{cells}  {reason}".rstrip()
     for result in outcome.results:
         if result.problem:
             yield f"{result.point.label}: {result.problem}"

@@ -43,6 +43,7 @@ class PointDocument(Strict):
     verdict: Verdict
     problem: str
     findings: tuple[FindingDocument, ...]
+    fails_on: tuple[str, ...] = ()
 
 
 class SweepDocument(Strict):

@@ -64,6 +64,12 @@ class Result:
         return self.trouble or next((str(text) for text in items if text), "")
 
     @property
+    def fails_on(self) -> tuple[str, ...]:
+        """The ids of the findings whose limits are broken, in the order of the report."""
+        findings = [] if self.report is None else self.report["findings"]
+        return tuple(str(finding["id"]) for finding in findings if finding["passed"] is False)
+
+    @property
     def verdict(self) -> str:
         return "inconclusive" if self.report is None else str(self.report["verdict"])
 

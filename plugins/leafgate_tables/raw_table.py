@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from leafgate.api import Column, PolicyError, Records, Release, Schema, TreeBuilder, lazy
+from leafgate.api import Column, PolicyError, Records, Release, Schema, TreeBuilder, lazy, nearest_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,7 +38,9 @@ class PublishedTable(TreeBuilder):
         wanted = self.columns or tuple(column.name for column in table.schema.columns)
         for i, name in enumerate(wanted):
             if name not in table.schema or wanted.index(name) < i:
-                remedy = "name each column of the policy once; dropped ones are not in the table"
+                once = "name each column of the policy once; dropped ones are not in the table"
+                names = [column.name for column in table.schema.columns]
+                remedy = once if name in names else nearest_name(name, names, once)
                 raise PolicyError("no such column, or named twice", place=f"build.columns[{i}]", remedy=remedy)
         published = [_published_column(table, table.schema[name]) for name in wanted]
         records = records_of(published, table.weight)

@@ -84,7 +84,9 @@ def test_root_is_where_the_data_is(tmp_path: Path) -> None:
 def test_a_choice_that_does_not_exist_is_refused_with_those_that_do(tmp_path: Path) -> None:
     ended = leafgate("audit", tmp_path / "policy.yaml", "--audience", "everyone")
     assert ended.code == 2
-    assert "'--audience': 'everyone' is not one of 'public', 'auditor'" in ended.err
+    assert "'--audience': 'everyone' is not one of 'public', 'auditor'. (see leafgate --help)" in ended.err
+    ended = leafgate("audit", tmp_path / "policy.yaml", "--audience", "audtor")
+    assert "is not one of 'public', 'auditor'. (did you mean 'auditor'?)" in ended.err
 
 
 def test_init_writes_to_stdout_or_to_a_file(tmp_path: Path) -> None:
@@ -108,7 +110,9 @@ def test_init_takes_the_class_and_the_header_from_the_command_line(tmp_path: Pat
     assert line.endswith("# CHECK: the last column is taken for what is predicted; name another one: --class")
     ended = leafgate("init", tmp_path / "people.csv", "--class", "nobody")
     assert ended.code == 2
-    assert "--class: there is no column 'nobody'" in ended.err
+    assert "--class: there is no column 'nobody' (is the first line names?" in ended.err
+    ended = leafgate("init", tmp_path / "people.csv", "--class", "smokr")
+    assert "--class: there is no column 'smokr' (did you mean 'smoker'?)" in ended.err
 
 
 def test_schema_is_one_json_document_that_accepts_a_policy() -> None:

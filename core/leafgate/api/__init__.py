@@ -89,6 +89,7 @@ if TYPE_CHECKING:
     from leafgate.errors import Problem as Problem
     from leafgate.errors import ReleaseError as ReleaseError
     from leafgate.errors import UnreadableError as UnreadableError
+    from leafgate.errors import nearest_name as nearest_name
     from leafgate.ir.arrays import BitSets as BitSets
     from leafgate.ir.arrays import CategoryBudget as CategoryBudget
     from leafgate.ir.arrays import TreeIRBuilder as TreeIRBuilder
@@ -224,8 +225,8 @@ __getattr__ = lazy_exports(
         "leafgate.bounded.objects": "as_tuple ObjectView printable_name view_object",
         "leafgate.bounded.xml": "parse_bounded_xml",
         "leafgate.bounded.zip": "parse_bounded_zip stray_bytes ZipParts",
-        "leafgate.errors": "DataError InconclusiveError InvalidError LeafgateError NoReleaseError OutputError "
-        "PolicyError Problem ReleaseError UnreadableError",
+        "leafgate.errors": "DataError InconclusiveError InvalidError LeafgateError nearest_name NoReleaseError "
+        "OutputError PolicyError Problem ReleaseError UnreadableError",
         "leafgate.ir.arrays": "BitSets CategoryBudget floats_at integers_at reachable_nodes refuse_many_categories "
         "TreeIRBuilder",
         "leafgate.ir.features": "after_steps ArithmeticStep CategoryCodes distinct_names LOOKUP_ROUNDING "

@@ -14,11 +14,10 @@ from pydantic import ValidationError
 from leafgate.api.components import AttackModel
 from leafgate.engine.attack import run_attack
 from leafgate.engine.build import with_policy_columns
-from leafgate.errors import InconclusiveError, PolicyError
+from leafgate.errors import InconclusiveError, PolicyError, nearest_name
 from leafgate.io.json import readable
 from leafgate.io.release_codec import serialize
 from leafgate.models.load import check_options, load_release
-from leafgate.policy.validation import nearest_name
 from leafgate.session.run import Session, granted_knowledge
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.belief import (
@@ -53,8 +52,9 @@ def run_single_attack(run: Session, release: Path, use: str, secret: str | None)
         raise InconclusiveError(tried.problem, place=f"attack {use}")
     speaks = [belief for belief in tried.beliefs if secret in {None, secret_of(belief)}]
     if len(speaks) != 1:
-        about = ", ".join(str(secret_of(belief)) for belief in tried.beliefs)
-        raise PolicyError(f"the attack speaks about: {about or 'nothing'}", place="--secret", remedy="name one of them")
+        about = [str(secret_of(belief)) for belief in tried.beliefs]
+        remedy = nearest_name(secret, about, "name one of them")
+        raise PolicyError(f"the attack speaks about: {', '.join(about) or 'nothing'}", place="--secret", remedy=remedy)
     return speaks[0], known
 
 

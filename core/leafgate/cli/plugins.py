@@ -9,7 +9,7 @@ import typer
 from leafgate.console.exit_codes import guarded
 from leafgate.console.options import JsonOutput
 from leafgate.console.output import print_document
-from leafgate.errors import PolicyError
+from leafgate.errors import PolicyError, nearest_name
 from leafgate.io.json import readable
 
 
@@ -42,7 +42,6 @@ def explain(
     """Say what a plugin does: options, threat model, formula, source."""
     from leafgate.api.registry import load_plugins
     from leafgate.console.describe import explanation, format_explanation, reader_explanation
-    from leafgate.policy.validation import nearest_name
     from leafgate.session.report_formats import offered_formats
 
     plugins = load_plugins()

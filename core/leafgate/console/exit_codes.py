@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import ParamSpec
@@ -11,7 +12,7 @@ from typing import ParamSpec
 import typer
 
 from leafgate.console.output import print_document, say
-from leafgate.errors import ExitCode, LeafgateError, Problem
+from leafgate.errors import ExitCode, LeafgateError, Problem, nearest_name
 from leafgate.io.json import readable
 
 P = ParamSpec("P")
@@ -59,9 +60,14 @@ def _print_usage_error(message: str, *, as_json: bool) -> int:
             return _print(lambda: print_document(f"{message}\n"), ExitCode.INVALID)
         message = "names no command"
     text = message.replace("Value error, ", "")  # pydantic's, which typer passes on
-    return print_problems(
-        [Problem("command line", text, "see leafgate --help")], as_json=as_json, code=ExitCode.INVALID
-    )
+    remedy = nearest_choice(text) or "see leafgate --help"
+    return print_problems([Problem("command line", text, remedy)], as_json=as_json, code=ExitCode.INVALID)
+
+
+def nearest_choice(text: str) -> str:
+    """A hint at the nearest choice where typer refuses a value by `'x' is not one of 'a', 'b'.`, else an empty text."""
+    refused = re.search(r"'([^']*)' is not one of ('.*')\.$", text)
+    return nearest_name(refused[1], re.findall("'([^']*)'", refused[2]), "") if refused else ""
 
 
 def _internal(error: BaseException) -> str:

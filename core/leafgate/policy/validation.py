@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -14,7 +14,7 @@ from leafgate.api.components import AttackModel, Component, DataSource, TreeBuil
 from leafgate.api.metrics import Metric
 from leafgate.api.options import models_of
 from leafgate.api.registry import Plugins, use_of
-from leafgate.errors import Problem, plain
+from leafgate.errors import Problem, nearest_name, plain
 from leafgate.policy.knowledge import fact_problems, place_of
 from leafgate.policy.models import ColumnSpec, Policy, column_of
 from leafgate.policy.protection import place_of as place_of_rule
@@ -181,7 +181,10 @@ def _problem(wrong: Any, document: dict[str, Any], plugins: Plugins) -> Problem:
     if kind == "literal_error" and loc[-1] == "use":
         return _not_offered(place, _written(document, loc), loc, plugins)
     if kind == "union_tag_invalid":
-        return Problem(place, f"there is no {wrong['ctx']['tag']!r}", f"one of {wrong['ctx']['expected_tags']}")
+        tag, expected = wrong["ctx"]["tag"], wrong["ctx"]["expected_tags"]
+        return Problem(
+            place, f"there is no {tag!r}", nearest_name(tag, re.findall("'([^']*)'", expected), f"one of {expected}")
+        )
     if kind == "union_tag_not_found":
         return Problem(place, "says not what it uses", "write `use:`")
     if kind == "extra_forbidden":
@@ -206,12 +209,6 @@ def _not_offered(place: str, use: object, loc: DocumentPath, plugins: Plugins) -
     kind = DataSource if loc[:2] == SOURCE else KINDS[str(loc[0])]
     offered = [use_of(component) for component in plugins.kind(kind)]
     return Problem(place, f"nobody offers {use!r}", nearest_name(use, offered, f"installed: {', '.join(offered)}"))
-
-
-def nearest_name(name: object, known: Iterable[str], otherwise: str) -> str:
-    """A hint at the known name that is nearest to an unknown one; `otherwise` where none is near."""
-    close = get_close_matches(str(name), list(known), 1)
-    return f"did you mean {close[0]!r}?" if close else otherwise
 
 
 def _unknown_key(loc: DocumentPath, used: type[BaseModel] | None) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from leafgate.api.registry import OfferedFormat, Plugins, load_plugins
 from leafgate.api.report_formats import ReportDocument, ReportFormat
-from leafgate.errors import InvalidError, PolicyError, ReportFormatError
+from leafgate.errors import InvalidError, PolicyError, ReportFormatError, nearest_name
 from leafgate.session.stale_results import RESULTS
 
 if TYPE_CHECKING:
@@ -60,8 +60,6 @@ def chosen_formats(plugins: Plugins, names: Collection[str]) -> tuple[OfferedFor
 
 
 def _refuse(name: str, known: Collection[str], plugins: Plugins) -> NoReturn:
-    from leafgate.policy.validation import nearest_name
-
     near = nearest_name(name, known, "")
     broken = f"broken, see `leafgate plugins`: {', '.join(plugin.name for plugin in plugins.broken)}"
     remedy = "; ".join(filter(None, [near, f"installed: {', '.join(known)}", broken if plugins.broken else ""]))

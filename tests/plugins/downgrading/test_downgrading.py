@@ -229,7 +229,7 @@ def test_the_reader_s_tree_is_learned_from_the_complete_records(tmp_path: Path) 
         ({"build": build()}, "at least 1"),
         ({"build": build("conditioning", tau=1.2)}, "less than or equal to 1"),
         ({"build": build("conditioning", columns=["dept"])}, "'dept', which is no column"),
-        ({"build": build("conditioning", weights={"dept": 1})}, "'dept', which is no column"),
+        ({"build": build("conditioning", weights={"dept": 1})}, "'dept', which is no column; did you mean 'depth'?"),
         ({"build": build("conditioning", release="both")}, "needs a column with the role `class`"),
         ({"data": {"protect": []}}, "quasi_identifier"),
     ],

@@ -442,6 +442,7 @@ def test_a_release_claims_each_requirement_under_the_name_of_the_metric_that_che
 AT_0 = "build.require[0]"
 MISTAKES: Mapping[str, tuple[Any, str, str]] = {
     "an unknown name": ([{"use": "k_map", "at_least": 2}], AT_0, "one of 'l_diversity', 'confidence'"),
+    "a misspelt name": ([{"use": "confidense", "at_most": 1}], AT_0, "did you mean 'confidence'?"),
     "no name": ([{"at_least": 2}], AT_0, "write `use:`"),
     "the wrong direction": (
         [{"use": "confidence", "at_least": 0.5}],

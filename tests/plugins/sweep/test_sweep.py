@@ -65,6 +65,16 @@ def test_every_value_is_audited_and_the_most_accurate_release_that_passes_is_nam
     assert result["best"] in ended.out.splitlines()[-1]
 
 
+def test_a_row_names_each_limit_that_its_release_breaks_and_no_kept_one(tmp_path: Path) -> None:
+    ended = swept(tmp_path, "--over", "build.k=3,6")
+    assert [row["fails on"] for row in rows(tmp_path)] == ["k_anonymity@linking#ill", ""]
+    assert [point["fails_on"] for point in results(tmp_path)["points"]] == [["k_anonymity@linking#ill"], []]
+    header, failing, passing, *_ = ended.out.splitlines()
+    assert header.endswith("verdict  fails on")
+    assert failing.endswith("FAIL  k_anonymity@linking#ill")
+    assert passing.endswith("pass")
+
+
 def test_where_no_point_tells_how_useful_it_is_the_first_that_passes_is_named_as_that(tmp_path: Path) -> None:
     """The test table has too few people for its accuracy to be public."""
     ended = swept(tmp_path, "--over", "build.k=1,6,12")
