@@ -119,6 +119,13 @@ def test_missing_cells_and_missing_classes_are_no_obstacle(tmp_path: Path) -> No
     assert (run.table.people, run.audit().report.exit_code) == (90, 0)
 
 
+def test_decimal_commas_divide_no_cells(tmp_path: Path) -> None:
+    rows = [f"{i % 9},5;{i % 7},25;{i % 5},0;{i % 2}" for i in range(60)]
+    policy = started(tmp_path, "\n".join(rows), header=False)
+    assert len(columns(policy)) == 4
+    assert 'csv: {header: false, delimiter: ";"}' in policy.read_text()
+
+
 @pytest.mark.parametrize(
     "head", ["age of person,what it is,is he ill", '"age, years","x, y","ill, or not"', "age, x, ill"]
 )
