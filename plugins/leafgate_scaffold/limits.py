@@ -53,6 +53,8 @@ def limits_of(builder: str, size: TableSize) -> Iterator[str]:
     skewed = "" if confidence == CONFIDENCE else "; most people have one value, so it is high"
     text = _PROTECTED if builder == "kadet" else _ORDINARY
     yield from text.format(builder=builder, k=k, confidence=confidence, few=few, skewed=skewed).splitlines()
+    if few:
+        yield f"\nreport: {{smallest_cell: {k}}}     # CHECK: reports tell whether groups are this small, as k does"
 
 
 PRIVATE = {

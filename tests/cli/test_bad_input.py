@@ -31,7 +31,7 @@ DATA = {
     "wrong header": (table(*ROWS, header="age,sex,smokes,ill"), "people.csv", "the header has no column 'smoker'"),
     "no header": (table(*OTHERS, header=FIRST), "people.csv", "the header has no column 'age'"),
     "one column more": (table(*(f"{row},1" for row in ROWS), header=f"{HEADER},x"), "people.csv", "not in the policy"),
-    "another delimiter": (PEOPLE.replace(",", ";"), "people.csv", "the file has 1 column, the policy declares 4"),
+    "another delimiter": (PEOPLE.replace(",", ";"), "people.csv", 'the delimiter seems to be ";", and not ","'),
     "duplicate columns": (table(*ROWS, header="age,sex,sex,ill"), "people.csv", "stand twice in the header"),
     "unknown category": (table(*ROWS, "30,x,no,no"), "column 'sex'", "1 cell(s) outside the `values`"),
     "number out of bounds": (table(*ROWS, "130,f,no,no"), "column 'age'", "1 cell(s) outside the `bounds`"),

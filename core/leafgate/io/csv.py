@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
@@ -39,6 +40,10 @@ COMMENTED = "commented"
 
 def read_csv(content: bytes, options: CsvOptions, names: Sequence[str], place: str) -> pd.DataFrame:
     """Every declared column as text, in the policy's order; DataError where the file has other columns."""
+    sign = _other_delimiter(content, options, names)
+    if sign is not None:
+        message = f"the delimiter seems to be {json.dumps(sign)}, and not {json.dumps(options.delimiter)}"
+        raise DataError(message, place=place, remedy=f"say under `data`: `csv: {{delimiter: {json.dumps(sign)}}}`")
 
     def check(first: Sequence[str]) -> None:
         if options.header:
@@ -51,6 +56,32 @@ def read_csv(content: bytes, options: CsvOptions, names: Sequence[str], place: s
         return raw.set_axis(list(names), axis=1)
     header = [str(name) for name in raw.iloc[0]]
     return raw.iloc[1:].reset_index(drop=True).set_axis(header, axis=1).loc[:, list(names)]
+
+
+def _other_delimiter(content: bytes, options: CsvOptions, names: Sequence[str]) -> str | None:
+    """The sign that divides the first line into the declared columns, where the policy's delimiter does not.
+
+    With a header that is the one that finds most of the declared names, else the one that gives as many cells as names.
+    """
+    try:
+        lines = iter(_Lines(_text(content, options), options))
+        line = next((line for line in lines if line.strip()), "")
+    except UnicodeError:
+        return None
+
+    def fits(sign: str, skip: bool) -> int:
+        try:
+            row = next(csv.reader([line], delimiter=sign, quotechar=options.quote, skipinitialspace=skip), [])
+        except csv.Error:
+            return 0
+        return len(set(row) & set(names)) if options.header else int(len(row) == len(names))
+
+    here = fits(options.delimiter, options.skip_initial_space)
+    if len(names) < 2 or here == (len(names) if options.header else 1):
+        return None
+    found = {sign: fits(sign, skip=True) for sign in ",;\t|" if sign not in {options.delimiter, options.quote}}
+    best = max(found, key=found.__getitem__)
+    return best if found[best] > here else None
 
 
 def read_cells(

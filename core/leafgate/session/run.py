@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -368,7 +369,10 @@ def _source_without_options(name: str, plugins: Plugins) -> DataSource | None:
 
 
 def _sniffed_options(start: bytes, place: str) -> CsvOptions:
-    """The delimiter that divides the first rows into most columns, all rows alike."""
+    """The delimiter that divides the first rows into most columns, all rows alike.
+
+    Commas that stand only within numbers (1,5) divide none where another sign does.
+    """
     from leafgate.io.csv import width
 
     possible = []
@@ -379,4 +383,7 @@ def _sniffed_options(start: bytes, place: str) -> CsvOptions:
             possible.append((width(start, options, place), options))
         except DataError:
             continue
+    if not re.search(rb"(?<!\d),|,(?!\d)", start):
+        decimal = [pair for pair in possible if pair[1].delimiter != "," and pair[0] > 1]
+        possible = decimal or possible
     return max(possible, key=lambda pair: pair[0])[1] if possible else CsvOptions()

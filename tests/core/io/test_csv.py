@@ -44,6 +44,24 @@ def test_lines_may_end_in_any_way(tmp_path: Path, end: str, last: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("content", "options", "sign"),
+    [
+        ("a;b\nx;no\n", {}, ";"),
+        ("x\tno\n", {"header": False}, "\\t"),
+        ("a,b\nx,no\n", {"delimiter": ";"}, ","),
+        ('"a";"b"\n"x";"no"\n', {}, ";"),  # by commas it is no table
+    ],
+)
+def test_a_wrong_delimiter_is_named_with_the_right_one(
+    tmp_path: Path, content: str, options: dict[str, object], sign: str
+) -> None:
+    with pytest.raises(DataError) as refused:
+        read(tmp_path, content, csv=options)
+    assert f'(say under `data`: `csv: {{delimiter: "{sign}"}}`)' in str(refused.value)
+    assert "the delimiter seems to be" in str(refused.value)
+
+
+@pytest.mark.parametrize(
     ("content", "csv_options"),
     [
         ("a,b\nx,no\ny,yes\n", {}),
