@@ -221,6 +221,8 @@ def score_one(
         evidence |= {} if len(kept) == 1 else {"problem": "the limit lies within the interval of the score"}
     if passed is not False and score.insufficient:
         passed, evidence["problem"] = None, score.insufficient
+    if passed is False and score.remedy:
+        evidence["remedy"] = score.remedy
     return Finding(value=finite(value), passed=passed, people=people, limit=metric.limit, evidence=evidence, **common)
 
 
