@@ -146,9 +146,9 @@ def score_beliefs(metric: Metric, state: AuditState, result: AttackResult, *, na
 
 
 UNREAD_SCORES = (
-    "the numbers on the leaves (scores or means) disclose more of the class than this attack works out, which "
-    "decides on the limit (publish a tree or a forest with labels, shares or counts on its leaves in place of one whose "
-    "scores add up: all that these disclose is worked out)"
+    "the numbers on the leaves (scores or means) disclose more of the class than this attack works out, which decides "
+    "on the limit (publish a tree or a forest with labels, shares or counts on its leaves in place of one whose scores "
+    "add up: all that these disclose is worked out)"
 )
 """Why a finding is inconclusive where an attack does not evaluate all that a release discloses, and what to do."""
 EQUAL_BELIEFS = (
