@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Self, get_args
 
@@ -27,8 +27,15 @@ from leafgate.app import Encoding
 if TYPE_CHECKING:
     import numpy as np
 
-    from leafgate.api import ModelReader, Table
+    from leafgate.api import FileDisclosure as Disclosure
+    from leafgate.api import ModelReader, Release, Table
     from leafgate.app import LoadedRelease
+
+
+SCRUBBED_LEAVES: Mapping[str, tuple[Severity, ...]] = {"counts": ("high",), "shares": ("medium",), "labels": ()}
+"""What `leafgate scrub --leaves` leaves of a model's disclosures: their severities, most information first."""
+SCRUBBED_SCORES: Mapping[str, tuple[Severity, ...]] = {"shares": ("low",)}
+"""The same where the scores of the leaves add up, without which nobody could predict."""
 
 
 class TrainedBy(Strict):
@@ -138,4 +145,25 @@ class FileDisclosure(ReleaseAtMost):
         items = () if file is None else file.discloses
         if NOT_STATED in items:
             raise InconclusiveError("the reader of the file's format does not state what it tells besides predictions")
-        return Score(float(sum(order.index(item.severity) >= order.index(self.severity) for item in items)))
+        counted = [item for item in items if order.index(item.severity) >= order.index(self.severity)]
+        if file is None or self.holds(len(counted)):
+            return Score(float(len(counted)))
+        listed = [item.described() for item in sorted(counted, key=lambda item: -order.index(item.severity))]
+        return Score(float(len(counted)), evidence={"discloses": listed}, remedy=self._remedy(case.release, items))
+
+    def _remedy(self, release: Release, items: Sequence[Disclosure]) -> str:
+        """The command that writes a file which keeps the limit, with as much on its leaves as the limit allows.
+
+        Where a file that was scrubbed to shares betrays counts all the same, shares do not do.
+        """
+        order = get_args(Severity)
+        left = SCRUBBED_SCORES if release.combine in {"sum", "boost"} else SCRUBBED_LEAVES
+        betrayed = {"ratios", "scores_betray_counts", "scores_may_betray_counts"}
+        high = {item.kind for item in items if item.severity == "high"}
+        for leaves, severities in left.items():
+            kept = sum(order.index(severity) >= order.index(self.severity) for severity in severities)
+            if not self.holds(kept) or (leaves == "shares" and betrayed & high):
+                continue
+            also = " (labels where the policy publishes no more)" if leaves != "labels" and "labels" in left else ""
+            return f"leafgate scrub FILE NEW --leaves {leaves} --policy POLICY{also}; then audit NEW"
+        return "no scrubbed file of this model tells so little: train it with larger leaves"

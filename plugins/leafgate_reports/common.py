@@ -6,7 +6,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from leafgate.app import LONGEST, JsonObject, clean, finding_alarm, finding_details, finding_headline, group_words
+from leafgate.app import (
+    LONGEST,
+    JsonObject,
+    clean,
+    finding_alarm,
+    finding_details,
+    finding_headline,
+    group_words,
+    with_disclosures_once,
+)
 
 State = Literal["failed", "inconclusive", "waived", "passed"]
 MAX_SHORT_LINES = 3
@@ -22,7 +31,7 @@ def state(finding: JsonObject) -> State:
 
 def findings_by_urgency(report: JsonObject) -> list[JsonObject]:
     """Failed findings first, then inconclusive, waived and passed ones, each in the policy's order."""
-    return sorted(report["findings"], key=lambda finding: ORDER.index(state(finding)))
+    return sorted(with_disclosures_once(report["findings"]), key=lambda finding: ORDER.index(state(finding)))
 
 
 def sentence(finding: JsonObject) -> str:

@@ -68,6 +68,7 @@ class Score:
             for all of it is kept, one that holds for none of it is broken, and between the two it is inconclusive.
         insufficient: why a limit that this score keeps may be broken all the same, such as too few candidates: the
             finding is then inconclusive for that reason. A limit that the score breaks stays broken.
+        remedy: what a person can do where a score of the release breaks its limit, such as a command; without any cell.
         sensitivity: the most by which one person of the tables, say of `case.test`, can change `value`, from 0 up. A
             public report rounds `value` so that fewer people than the smallest cell cannot move it by a step, and
             leaves it out where the steps would be too wide to mean anything.
@@ -80,6 +81,7 @@ class Score:
     people: pd.Series | None = None
     interval: tuple[float, float] | None = None
     insufficient: str = ""
+    remedy: str = ""
     sensitivity: float = 0.0
     evidence: Mapping[str, Any] = field(default_factory=dict)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from leafgate.io.json import JsonObject
 from leafgate.io.text import printable_line, shorten
@@ -63,7 +63,7 @@ def _lines(report: JsonObject) -> Iterator[str]:
         yield f"  {people_words(data)}" + (f" ({', '.join(left_out)})" if left_out else "")
     if release is not None:
         yield f"  release by {release_words(release)}, sha256 {release['sha256'][:16]}"
-    for finding in report["findings"]:
+    for finding in with_disclosures_once(report["findings"]):
         yield from finding_lines(finding)
     yield from (f"  {line}" for line in idle_waiver_lines(report))
     for note in report["notes"]:
@@ -115,6 +115,21 @@ def idle_waiver_lines(report: JsonObject) -> Iterator[str]:
     for waiver in report.get("waivers", ()):
         if waiver["status"] != "applied":
             yield f"waiver {waiver['id']} of {waiver['finding']} does not apply: {waiver['message']}"
+
+
+def with_disclosures_once(findings: Sequence[JsonObject]) -> list[JsonObject]:
+    """The findings, those that hold without the disclosures that stand under a finding that does not."""
+    broken = [finding for finding in findings if finding["passed"] is False]
+    listed = [item for finding in broken for item in finding["evidence"].get("discloses", ())]
+    return [_without_disclosures(finding, listed) if finding["passed"] and listed else finding for finding in findings]
+
+
+def _without_disclosures(finding: JsonObject, listed: Sequence[object]) -> JsonObject:
+    evidence = finding["evidence"]
+    if "discloses" not in evidence:
+        return finding
+    rest = [item for item in evidence["discloses"] if item not in listed]
+    return {**finding, "evidence": {**evidence, "discloses": rest}}
 
 
 def finding_lines(finding: JsonObject) -> Iterator[str]:

@@ -145,6 +145,19 @@ def score_beliefs(metric: Metric, state: AuditState, result: AttackResult, *, na
             continue
 
 
+UNREAD_SCORES = (
+    "the numbers on the leaves (scores or means) disclose more of the class than this attack works out, which decides "
+    "on the limit (publish a tree or a forest with labels, shares or counts on its leaves in place of one whose scores "
+    "add up: all that these disclose is worked out)"
+)
+"""Why a finding is inconclusive where an attack does not evaluate all that a release discloses, and what to do."""
+EQUAL_BELIEFS = (
+    "several beliefs of the adversary agree equally well with the release, and the limit holds for some of them only "
+    "(let the release disclose less, by more people at each leaf or by labels in place of counts)"
+)
+"""The same where an attack cannot choose between several posteriors."""
+
+
 def _for_every_belief(
     metric: Metric, state: AuditState, result: AttackResult, belief: Belief, finding: Finding
 ) -> Finding:
@@ -155,7 +168,7 @@ def _for_every_belief(
     for alternative in (*belief.alternative_posteriors, *at_worst):
         twin = replace(belief, posterior=alternative, alternative_posteriors=())
         if score_one(metric, state, "", result, twin).passed != finding.passed:
-            problem = "the attack gives several beliefs, and the limit holds for some of them only"
+            problem = UNREAD_SCORES if belief.incomplete else EQUAL_BELIEFS
             return replace(finding, passed=None, evidence={**finding.evidence, "problem": problem})
     return finding
 
@@ -221,6 +234,8 @@ def score_one(
         evidence |= {} if len(kept) == 1 else {"problem": "the limit lies within the interval of the score"}
     if passed is not False and score.insufficient:
         passed, evidence["problem"] = None, score.insufficient
+    if passed is False and score.remedy:
+        evidence["remedy"] = score.remedy
     return Finding(value=finite(value), passed=passed, people=people, limit=metric.limit, evidence=evidence, **common)
 
 

@@ -35,6 +35,7 @@ class ValidScore:
     numbers: Any
     interval: tuple[float, float] | None
     insufficient: str
+    remedy: str
     sensitivity: float
     evidence: dict[str, Any]
 
@@ -57,8 +58,10 @@ def score_of(metric: Metric, plugins: Plugins, case: ScoringContext) -> ValidSco
         kept -= set() if of_people else {"worst"}
         if not isinstance(score.insufficient, str) or (of_people and score.insufficient):
             raise InconclusiveError(f"{metric.use} returned an `insufficient` that is no text of a release's score")
+        if not isinstance(score.remedy, str) or (of_people and score.remedy):
+            raise InconclusiveError(f"{metric.use} returned a `remedy` that is no text of a release's score")
         evidence = checked_evidence(score.evidence, kept, f"{metric.use}: its")
-        return ValidScore(numbers, interval, score.insufficient, sensitivity, evidence)
+        return ValidScore(numbers, interval, score.insufficient, score.remedy, sensitivity, evidence)
 
 
 def _validated_interval(interval: object, metric: Metric, value: Any) -> tuple[float, float]:

@@ -33,7 +33,8 @@ def file_disclosure_check(plan: AuditPlan, plugins: Plugins, release: Release) -
     }
     if broken:
         evidence["problem"] = f"the policy publishes {claim}, and the file tells {level}"
-        evidence["remedy"] = f"leafgate scrub FILE NEW --leaves {claim}; or say what the file tells"
+        leaves = "labels" if claim == "error_rates" else claim  # no scrubbed file has error rates on its leaves
+        evidence["remedy"] = f"leafgate scrub FILE NEW --leaves {leaves}; or say what the file tells"
     elif unknown:
         evidence["problem"] = f"the reader of {release.file.format} files does not state what they tell"
         evidence["remedy"] = "update the plugin that reads this format; it must state `ModelIR.discloses`"

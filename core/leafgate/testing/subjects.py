@@ -398,6 +398,11 @@ class MetricSubject(Subject[CaseKind, ScoringContext, str]):
                 "it returns an `insufficient` that is no text, or one of people's scores",
                 "let `insufficient` say in words why a kept limit is no pass, and be empty where it is one",
             )
+        if not isinstance(score.remedy, str) or (self.of_people and score.remedy):
+            raise NonConformance(
+                "it returns a `remedy` that is no text, or one of people's scores",
+                "let `remedy` say in words what to do where the limit is broken",
+            )
         if not 0 <= score.sensitivity < np.inf or (self.of_people and score.sensitivity):
             raise NonConformance(
                 "it returns a sensitivity that is no finite number from 0 up, or one of people's scores",

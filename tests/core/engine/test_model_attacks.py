@@ -116,7 +116,9 @@ def test_what_scores_betray_of_anybodys_class_cannot_be_told_and_is_no_pass(tmp_
         audit = audited(tmp_path, content, NAMED, policy)
         for attack in ("linking", "maxent"):
             assert audit[f"confidence@{attack}#rich"]["passed"] is None
-            assert "several beliefs" in audit[f"confidence@{attack}#rich"]["evidence"]["problem"]
+            problem = audit[f"confidence@{attack}#rich"]["evidence"]["problem"]
+            assert "disclose more of the class than this attack works out" in problem
+            assert "(publish a tree or a forest with labels, shares or counts" in problem
         assert audit["k_anonymity@linking#rich"]["passed"] is True
     assert audit["published_file"]["passed"] is False
     assert audit["published_file"]["evidence"]["effective"] == "counts"  # which follow from the first tree's scores

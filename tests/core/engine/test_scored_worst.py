@@ -329,7 +329,9 @@ def test_a_score_of_neither_is_inconclusive_for_one_reason() -> None:
 def test_a_composition_that_breaks_a_limit_fails_where_the_attack_cannot_decide() -> None:
     # Two beliefs, of which one keeps a limit of .2; of zip 1 only .25 is in doubt in truth.
     beliefs = {"alternative_posteriors": (pd.DataFrame({"flu": [0.5, 0.9], "cold": [0.5, 0.1]}),)}
-    assert judged(0.5, 0.5, belief=beliefs, at_least=0.2, scored="derived").passed is None
+    undecided = judged(0.5, 0.5, belief=beliefs, at_least=0.2, scored="derived")
+    assert undecided.passed is None
+    assert undecided.evidence["problem"].startswith("several beliefs of the adversary agree equally well")
     assert judged(0.5, 0.5, belief=beliefs, at_least=0.2).passed is None
     assert judged(0.5, 0.5, belief=beliefs, at_least=0.3).passed is False
     assert judged(0.5, 0.5, belief={"incomplete": True}, at_least=0.3).passed is False

@@ -98,6 +98,24 @@ def test_a_policy_limits_what_a_file_may_tell(folder: Path) -> None:
     assert (found["file_disclosure"], found["any"]) == ((1, False), (1, True))
 
 
+def test_a_broken_limit_on_a_file_lists_what_it_counts_and_the_command_that_mends_it(folder: Path) -> None:
+    limits = "metrics: [{use: file_disclosure, at_most: 0}]"
+    text = POLICY.replace("LEVEL", "counts").replace("metrics: [{use: k_anonymity, at_least: 2}]", limits)
+    (folder / "policy.yaml").write_text(text)
+    lines = leafgate("audit", folder / "policy.yaml").out.splitlines()
+    broken = next(i for i, line in enumerate(lines) if "FAIL  file_disclosure" in line)
+    (told,) = [i for i, line in enumerate(lines) if "the file tells (high)" in line]
+    assert told > broken  # and it stands under no limit that holds
+    remedy = next(line.strip() for line in lines if "leafgate scrub" in line)
+    command = remedy.partition(" (")[0].split()
+    assert command[:2] == ["leafgate", "scrub"]
+    words = {"FILE": str(folder / "model.json"), "NEW": str(folder / "new.json"), "POLICY": str(folder / "policy.yaml")}
+    assert leafgate(*(words.get(word, word) for word in command[1:])).code == 0
+    (folder / "new.json").rename(folder / "model.json")
+    ended = leafgate("audit", folder / "policy.yaml")
+    assert "ok    file_disclosure is 0" in ended.out
+
+
 def test_names_of_columns_the_policy_drops_are_told_of(folder: Path) -> None:
     (folder / "model.json").write_bytes(written(replace(MODEL, features=(*MODEL.features, "surname"))))
     _, found = findings(folder, "counts")
