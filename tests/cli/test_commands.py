@@ -33,6 +33,7 @@ def test_every_command_is_explained_by_the_help(command: str) -> None:
     ended = leafgate(command, "--help")
     assert (ended.code, ended.err) == (0, "")
     assert "Usage" in ended.out
+    assert "<bool>" not in ended.out  # an option that takes no value is shown as a flag
 
 
 @pytest.mark.parametrize(("limit", "code"), [(100, 1), (1, 0)])
