@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from leafgate.console.options import ExpectRelease as ExpectRelease
     from leafgate.console.options import JsonOutput as JsonOutput
     from leafgate.console.options import PolicyFile as PolicyFile
+    from leafgate.console.options import Quiet as Quiet
     from leafgate.console.options import TestFile as TestFile
     from leafgate.console.output import print_document as print_document
     from leafgate.console.output import say as say
@@ -150,7 +151,7 @@ __getattr__ = lazy_exports(
         "leafgate.api.registry": "load_plugins Plugins",
         "leafgate.console.exit_codes": "guarded",
         "leafgate.console.options": "AsOf Audience DataFile DataRoot ExpectFile ExpectPolicy ExpectRelease "
-        "JsonOutput PolicyFile TestFile",
+        "JsonOutput PolicyFile Quiet TestFile",
         "leafgate.console.output": "print_document say",
         "leafgate.disclosure.intervals": "range_of_value share_range",
         "leafgate.disclosure.schema": "LimitDocument MaskedScore",

@@ -11,7 +11,8 @@ from typing import Annotated
 
 import typer
 
-from leafgate.app import Audience, DataFile, DataRoot, JsonOutput, PolicyFile, TestFile, guarded
+from leafgate.api import InvalidError
+from leafgate.app import Audience, DataFile, DataRoot, JsonOutput, PolicyFile, Quiet, TestFile, guarded
 
 app = typer.Typer()
 Over = Annotated[
@@ -34,6 +35,7 @@ def sweep(
     ] = False,
     as_json: JsonOutput = False,
     audience: Annotated[Audience, typer.Option(help="auditor: exact numbers, in owner-only files.")] = Audience.public,
+    quiet: Quiet = False,
 ) -> int:
     """Audit a policy with every combination of some options. Names the most useful release that passes."""
     from leafgate.app import (
@@ -53,6 +55,8 @@ def sweep(
     from leafgate_sweep.results import as_csv, as_document, outcome_of, table_lines
     from leafgate_sweep.worker import Task, at_point, policy_at
 
+    if quiet and as_json:
+        raise InvalidError("prints nothing", place="--quiet", remedy="leave out --json")
     make_folder(out)
     remove_files(out, FILES)  # whatever happens, nothing of an earlier sweep is taken for this one's
     axes = [axis_of(words) for words in over]
@@ -65,7 +69,7 @@ def sweep(
     for point in points:
         with at_point(point):
             policies.append(policy_at(point, task)[0])
-    with _progress(len(points)) as done:
+    with _progress(len(points), shown=not quiet) as done:
         results = run_points(points, task, min(workers or _processors(), len(points)), done)
     outcome = outcome_of(results, policies)
     document = as_document(outcome, audience.value)
@@ -73,7 +77,7 @@ def sweep(
     write_files(out, dict(zip(FILES, files, strict=True)), EVERYONE if public else OWNER_ONLY)
     if as_json:
         print_document(readable(as_document(outcome, audience.value, numbers=public)))
-    else:
+    elif not quiet:
         for line in table_lines(outcome, numbers=public):
             say(line)
     return outcome.exit_code
@@ -84,9 +88,9 @@ def _processors() -> int:
 
 
 @contextmanager
-def _progress(points: int) -> Iterator[Callable[[], None]]:
+def _progress(points: int, *, shown: bool) -> Iterator[Callable[[], None]]:
     """A progress bar on a terminal; nothing anywhere else."""
-    if not sys.stderr.isatty():
+    if not shown or not sys.stderr.isatty():
         yield lambda: None
         return
     with typer.progressbar(length=points, label="auditing", file=sys.stderr) as bar:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft7Validator
 
-from command_line import leafgate
+from command_line import Ended, leafgate
 from leafgate.api.options import options
 from leafgate.api.registry import load_plugins
 from leafgate.cli import app
@@ -33,6 +33,32 @@ def test_every_command_is_explained_by_the_help(command: str) -> None:
     ended = leafgate(command, "--help")
     assert (ended.code, ended.err) == (0, "")
     assert "Usage" in ended.out
+    assert "<bool>" not in ended.out  # an option that takes no value is shown as a flag
+
+
+@pytest.mark.parametrize(("limit", "code"), [(100, 1), (1, 0)])
+def test_quiet_prints_nothing_and_ends_in_the_code_of_the_verdict(tmp_path: Path, limit: int, code: int) -> None:
+    policy = survey(tmp_path, {"metrics": [{"use": "k_anonymity", "at_least": limit}]})
+    ended = leafgate("audit", policy, "-q", "--out", tmp_path / "out")
+    assert (ended.code, ended.out, ended.err) == (code, "", "")
+    assert (tmp_path / "out" / "report.json").exists()
+    assert leafgate("validate", policy, "--quiet") == Ended(0, "", "")
+    ended = leafgate("sweep", policy, "--over", "build.k=6", "--out", tmp_path / "swept", "-q", "--workers", 1)
+    assert (ended.code, ended.out, ended.err) == (code, "", "")
+
+
+def test_quiet_keeps_errors_and_refuses_what_asks_for_output(tmp_path: Path) -> None:
+    ended = leafgate("audit", tmp_path / "nobody.yaml", "-q")
+    assert (ended.code, ended.out) == (2, "")
+    assert "nobody.yaml" in ended.err
+    assert leafgate("audit", survey(tmp_path), "-q", "-v").err.startswith("leafgate: --quiet: prints nothing")
+
+
+def test_verbose_says_on_stderr_how_long_each_step_took(tmp_path: Path) -> None:
+    policy = survey(tmp_path)
+    ended = leafgate("audit", policy, "-v")
+    assert "time: build" in ended.err
+    assert ended.out == leafgate("audit", policy).out
 
 
 def test_validate_reads_no_data(tmp_path: Path) -> None:

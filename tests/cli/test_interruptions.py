@@ -103,6 +103,22 @@ def test_an_interrupted_audit_ends_in_130_and_leaves_no_file(tmp_path: Path, cha
     assert list(out.iterdir()) == []
 
 
+def test_an_interruption_of_the_first_imports_ends_in_130_without_a_traceback(tmp_path: Path) -> None:
+    """Importing typer is what takes longest before a command begins."""
+    before = """
+import sys
+class Interrupted:
+    def find_spec(self, name, path=None, target=None):
+        if name == "typer":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupted())
+"""
+    out = tmp_path / "out"
+    ended = process("audit", survey(tmp_path), "--out", out, before=before)
+    assert (ended.code, ended.out, ended.err) == (130, "", "")
+    assert not out.exists()
+
+
 def test_an_interrupted_build_ends_in_130_and_leaves_the_old_file(tmp_path: Path) -> None:
     out = tmp_path / "out" / "release.json"
     out.parent.mkdir()

@@ -37,7 +37,10 @@ def run(words: Sequence[str]) -> int:
         return _not_withdrawn(error, as_json="--json" in words)
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
-    code = _run(words)
+    try:
+        code = _run(words)
+    except KeyboardInterrupt:  # while the command's own modules are imported
+        return ExitCode.INTERRUPTED
     if code != ExitCode.INTERRUPTED:  # whoever interrupts a run has not asked for its results
         set_aside(releases)
     return code

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leafgate.console.options import Audience, DataFile, DataRoot, JsonOutput, Org, PolicyFile, TestFile
+from leafgate.console.options import Audience, DataFile, DataRoot, JsonOutput, Org, PolicyFile, Quiet, TestFile, Verbose
 from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError, OutputError, PolicyError
 from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, write_file
@@ -36,16 +36,16 @@ def audit(
         list[str] | None,
         typer.Option(metavar="FORMAT", help="Write the report in this format (html, ...) too; again for more."),
     ] = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> int:
     """Build or load a release, attack it, and judge it by the limits."""
-    if audience == Audience.auditor and out is None:
-        raise InvalidError(
-            "an auditor's report goes to a folder, not to stdout", place="--audience", remedy="add --out"
-        )
-    if to and out is None:
-        raise InvalidError("reports go to a folder", place="--to", remedy="add --out, or use: leafgate report")
+    if out is None:
+        _refuse_without_folder(audience, to or ())
+    if quiet and (as_json or verbose):
+        raise InvalidError("prints nothing", place="--quiet", remedy="leave out --json and --verbose")
     run = _opened_session(out, to or (), policy, data, root, test, org)
-    if not as_json:
+    if not as_json and not quiet:
         warn(policy, warnings_of(run.policy))
     if run.policy.build.one_shot and out is None:
         remedy = "keep the release: add --out; or try out with `rehearsal: true`"
@@ -55,7 +55,7 @@ def audit(
 
         results = result_files(run.plugins)
         remove_files(out, results - _results_read(run.policy, out, results))
-    audited = run.audit(announce=lambda line: None if as_json else say(f"note: {line}", err=True))
+    audited = run.audit(announce=lambda line: None if as_json or quiet else say(f"note: {line}", err=True))
     if out is not None:
         from leafgate.session.results import write_results
 
@@ -64,9 +64,22 @@ def audit(
     from leafgate.disclosure.text import summary
     from leafgate.io.json import readable
 
-    public = document(audited.report, "public")
-    print_document(readable(public) if as_json else summary(public))
+    for step, seconds in audited.seconds.items() if verbose else ():
+        say(f"time: {step} {seconds:.2f} s", err=True)
+    if not quiet:
+        public = document(audited.report, "public")
+        print_document(readable(public) if as_json else summary(public))
     return audited.report.exit_code
+
+
+def _refuse_without_folder(audience: Audience, formats: Collection[str]) -> None:
+    """InvalidError for options whose files need a folder."""
+    if audience == Audience.auditor:
+        raise InvalidError(
+            "an auditor's report goes to a folder, not to stdout", place="--audience", remedy="add --out"
+        )
+    if formats:
+        raise InvalidError("reports go to a folder", place="--to", remedy="add --out, or use: leafgate report")
 
 
 def warn(path: Path, warnings: Iterable[str]) -> None:

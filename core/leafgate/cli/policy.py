@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from leafgate.cli.audit import warn, warnings_of
-from leafgate.console.options import DataRoot, JsonOutput, Org
+from leafgate.console.options import DataRoot, JsonOutput, Org, Quiet
 from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError, LeafgateError
 from leafgate.io.json import readable
@@ -37,11 +38,10 @@ def validate(
     digest: Annotated[
         bool, typer.Option("--digest", help="Print the policy's SHA-256 alone, as `--expect-policy` takes it.")
     ] = False,
+    quiet: Quiet = False,
 ) -> int:
     """Say everything that is wrong with policies, or that nothing is. No table is read."""
-    if depending and (partial or as_json):
-        message = "looks at several policies, complete or not"
-        raise InvalidError(message, place="--dependents", remedy="leave out --partial and --json")
+    _refuse_contradictions(depending=depending, partial=partial, as_json=as_json, digest=digest, quiet=quiet)
     if digest and (partial or as_json or depending or len(policies) > 1):
         raise InvalidError("is of one whole policy", place="--digest", remedy="name one, and leave out the rest")
     if digest:
@@ -51,7 +51,7 @@ def validate(
         raise InvalidError("what others extend is looked at by itself", place="--partial", remedy="leave out the rest")
     if as_json and len(policies) > 1:
         raise InvalidError("one document is about one policy", place="--json", remedy="name one, or leave it out")
-    wanted = _dependents(policies, org) if depending else [(policy, partial) for policy in policies]
+    wanted = _dependents(policies, org, quiet=quiet) if depending else [(policy, partial) for policy in policies]
     failed: list[LeafgateError] = []
     for policy, incomplete in wanted:
         try:
@@ -63,21 +63,36 @@ def validate(
             warned = {"warnings": warnings} if warnings else {}
             print_document(readable({"format": "leafgate/valid/1", "name": name, **warned}))
             continue
-        warn(policy, warnings)
-        end = " as far as it goes: others complete it" if incomplete and depending else ""
-        say(f"{policy}: {f'the policy {name!r}' if name else 'the policy'} is valid{end}")
-    if failed:
-        worst = InvalidError if any(isinstance(error, InvalidError) for error in failed) else type(failed[0])
-        raise worst.listing(problem for error in failed for problem in error.problems)
+        if not quiet:
+            warn(policy, warnings)
+            end = " as far as it goes: others complete it" if incomplete and depending else ""
+            say(f"{policy}: {f'the policy {name!r}' if name else 'the policy'} is valid{end}")
+    _raise_all(failed)
     return 0
 
 
-def _dependents(changed: list[Path], org: list[Path] | None) -> list[tuple[Path, bool]]:
+def _refuse_contradictions(*, depending: bool, partial: bool, as_json: bool, digest: bool, quiet: bool) -> None:
+    """InvalidError for options that are not meant together."""
+    if depending and (partial or as_json):
+        message = "looks at several policies, complete or not"
+        raise InvalidError(message, place="--dependents", remedy="leave out --partial and --json")
+    if quiet and (as_json or digest):
+        raise InvalidError("prints nothing", place="--quiet", remedy="leave out --json and --digest")
+
+
+def _raise_all(failed: Sequence[LeafgateError]) -> None:
+    """One error with the problems of all, if there are any."""
+    if failed:
+        worst = InvalidError if any(isinstance(error, InvalidError) for error in failed) else type(failed[0])
+        raise worst.listing(problem for error in failed for problem in error.problems)
+
+
+def _dependents(changed: list[Path], org: list[Path] | None, *, quiet: bool) -> list[tuple[Path, bool]]:
     """The policies to look at, and whether each is one that others complete."""
     from leafgate.policy.repository import dependents
 
     listed = [(policy.path, policy.partial) for policy in dependents(changed, org or ())]
-    if not listed:
+    if not listed and not quiet:
         say("no policy is read with these files")
     return listed
 

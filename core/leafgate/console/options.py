@@ -25,6 +25,8 @@ Org = Annotated[
 ]
 TestFile = Annotated[Path | None, typer.Option(metavar="FILE", help="The test table; overrides data.test.")]
 JsonOutput = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, whatever happens.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors: the exit code is the verdict.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print on stderr how long each step took.")]
 ExpectPolicy = Annotated[
     str | None, typer.Option(metavar="SHA256|POLICY", help="Refuse a report of another policy, or of other waivers.")
 ]
