@@ -110,6 +110,7 @@ def first_policy(
     model: Path | None = None,
     folder: Path | None = None,
     builder: str = "kadet",
+    encoding: str | None = None,
 ) -> str:
     """YAML text: every column with a role and the domain that occurs, and one audit to start from.
 
@@ -119,8 +120,9 @@ def first_policy(
     they are nobody's. Every such guess says CHECK. With `model`, a fitted
     model's file, the audit is of that; `folder` is the folder the policy will stand in.
     Without a model, `builder` is what makes the release: kadet, id3, c45 or one of `limits.PRIVATE`.
+    `encoding` is that of a CSV file, UTF-8 if None.
     """
-    cells, csv, source = read_undeclared_table(path, header, load_plugins())
+    cells, csv, source = read_undeclared_table(path, header, load_plugins(), encoding)
     names = [str(name) for name in cells.columns]
     if len(set(names)) != len(names):
         raise DataError("a column name stands twice in the header", place=path.name, remedy="rename one")
