@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from leafgate.engine.build import publish as publish
     from leafgate.errors import ExitCode as ExitCode
     from leafgate.errors import ReportError as ReportError
+    from leafgate.io.cells import DECIMAL_POINTS as DECIMAL_POINTS
+    from leafgate.io.cells import are_decimal_commas as are_decimal_commas
     from leafgate.io.cells import is_code as is_code
     from leafgate.io.files import EVERYONE as EVERYONE
     from leafgate.io.files import OWNER_ONLY as OWNER_ONLY
@@ -161,7 +163,7 @@ __getattr__ = lazy_exports(
         "release_words verdict_words with_disclosures_once",
         "leafgate.engine.build": "publish",
         "leafgate.errors": "ExitCode ReportError",
-        "leafgate.io.cells": "is_code",
+        "leafgate.io.cells": "are_decimal_commas DECIMAL_POINTS is_code",
         "leafgate.io.files": "clear_file EVERYONE make_folder OWNER_ONLY read_bounded refuse_same remove_files "
         "write_file write_files",
         "leafgate.io.json": "are_numbers are_texts canonical is_number JsonDocument JsonObject list_at object_at "

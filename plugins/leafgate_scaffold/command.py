@@ -45,6 +45,7 @@ def init(
     out: Annotated[Path | None, typer.Option(help="The policy file to write; default: stdout.")] = None,
     model: Annotated[Path | None, typer.Option(metavar="FILE", help="A fitted model, to audit that.")] = None,
     builder: Annotated[Builder | None, typer.Option(help="What grows the trees; default: kadet.")] = None,
+    encoding: Annotated[str | None, typer.Option(metavar="NAME", help="Of a CSV file; default: UTF-8.")] = None,
 ) -> int:
     """Write a first policy for a table. Domains are filled in for you to check."""
     from leafgate.app import EVERYONE, print_document, say, write_file
@@ -58,7 +59,7 @@ def init(
     use = "kadet" if builder is None else builder.value
     if out is not None and out.exists():
         raise InvalidError("is there already", place=str(out), remedy="name another file, or move that one away")
-    text = first_policy(data, target, header, model, None if out is None else out.parent, use)
+    text = first_policy(data, target, header, model, None if out is None else out.parent, use, encoding)
     if out is None:
         print_document(text)
         return 0

@@ -15,8 +15,10 @@ import pandas as pd
 
 from leafgate.api import DataError, DataSource, PolicyError, nearest_name
 from leafgate.app import (
+    DECIMAL_POINTS,
     MAX_YAML_BYTES,
     CsvOptions,
+    are_decimal_commas,
     is_code,
     load_plugins,
     read_undeclared_table,
@@ -108,6 +110,7 @@ def first_policy(
     model: Path | None = None,
     folder: Path | None = None,
     builder: str = "kadet",
+    encoding: str | None = None,
 ) -> str:
     """YAML text: every column with a role and the domain that occurs, and one audit to start from.
 
@@ -117,8 +120,9 @@ def first_policy(
     they are nobody's. Every such guess says CHECK. With `model`, a fitted
     model's file, the audit is of that; `folder` is the folder the policy will stand in.
     Without a model, `builder` is what makes the release: kadet, id3, c45 or one of `limits.PRIVATE`.
+    `encoding` is that of a CSV file, UTF-8 if None.
     """
-    cells, csv, source = read_undeclared_table(path, header, load_plugins())
+    cells, csv, source = read_undeclared_table(path, header, load_plugins(), encoding)
     names = [str(name) for name in cells.columns]
     if len(set(names)) != len(names):
         raise DataError("a column name stands twice in the header", place=path.name, remedy="rename one")
@@ -241,12 +245,20 @@ def _column(guess: Guess, is_target: bool, hints: ModelHints | None) -> str:
             check = f"nearly every number is different: round them, or {{role: identifier}}; {check}"
         return f"{{role: quasi_identifier, bounds: [{_number(low)}, {_number(high)}]}}{_check(check)}"
     values = sorted(guess.values, key=float) if guess.numeric else guess.values
-    check = "numbers taken as categories" if guess.numeric and not as_values else ""
+    return (
+        f"{{role: quasi_identifier, values: [{', '.join(map(_text, values))}]}}{_check(_why_values(guess, as_values))}"
+    )
+
+
+def _why_values(guess: Guess, as_values: bool) -> str:
+    """What to check of a column taken as values; `as_values` where the model takes it so."""
+    if are_decimal_commas(guess.values):
+        return f"numbers with decimal commas are categories here: {DECIMAL_POINTS}"
     if guess.dates:
-        check = "dates: years or months single out fewer people"
-    elif len(values) > MANY:
-        check = f"{len(values)} values: coarser ones single out fewer people"
-    return f"{{role: quasi_identifier, values: [{', '.join(map(_text, values))}]}}{_check(check)}"
+        return "dates: years or months single out fewer people"
+    if len(guess.values) > MANY:
+        return f"{len(guess.values)} values: coarser ones single out fewer people"
+    return "numbers taken as categories" if guess.numeric and not as_values else ""
 
 
 def _left_out(guess: Guess, hints: ModelHints | None) -> bool:
@@ -275,6 +287,8 @@ def _check(what: str) -> str:
 def _why_identifier(guess: Guess) -> str:
     """What makes a column look like an identifier, and what else it may be."""
     every = "every cell is different" if guess.unique else "nearly every cell is different"
+    if are_decimal_commas(guess.values):
+        return f"{every}; numbers with decimal commas? {DECIMAL_POINTS}, and run init again"
     if guess.numeric:
         return f"{every}; a measure? then round it, as a quasi_identifier; or `key`, if rows are called by it"
     if guess.dates:

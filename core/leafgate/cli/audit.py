@@ -89,9 +89,9 @@ def warn(path: Path, warnings: Iterable[str]) -> None:
 
 
 def warnings_of(policy: Policy) -> list[str]:
-    from leafgate.session.limit_warnings import small_limits
+    from leafgate.session.limit_warnings import decimal_commas, small_limits
 
-    return [str(problem) for problem in small_limits(policy)]
+    return [str(problem) for problem in (*small_limits(policy), *decimal_commas(policy))]
 
 
 def _opened_session(out: Path | None, formats: Collection[str], *given: Any) -> sessions.Session:

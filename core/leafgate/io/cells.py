@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -36,6 +36,18 @@ def is_code(text: str) -> bool:
 
 
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9]")
+
+
+def are_decimal_commas(texts: Iterable[str]) -> bool:
+    """Are all of them numbers, and some written with a comma (1,5)?"""
+    commas = [bool(_COMMA_NUMBER.fullmatch(text)) for text in texts if is_code(text)]
+    return bool(commas) and all(commas)
+
+
+_COMMA_NUMBER = re.compile(r"[-+]?[0-9]+(,[0-9]+)+")
+
+DECIMAL_POINTS = "write decimal points (1.5) in the file, not commas"
+"""What to do where numbers are written with commas."""
 
 
 MAX_COLUMNS = 10_000

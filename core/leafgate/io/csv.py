@@ -38,6 +38,12 @@ COMMENTED = "commented"
 """Where cells say how many lines, as wide as the table, were left out as comments."""
 
 
+SET_ENCODING = "set `data.csv.encoding`, or save it as UTF-8"
+CHECK_CSV = "check `data.csv`"
+CHECK_DELIMITER = "check `data.csv.delimiter`, and the file's end"
+"""What to do about a file, where there is a policy for it."""
+
+
 def read_csv(content: bytes, options: CsvOptions, names: Sequence[str], place: str) -> pd.DataFrame:
     """Every declared column as text, in the policy's order; DataError where the file has other columns."""
     sign = _other_delimiter(content, options, names)
@@ -159,11 +165,10 @@ def _records(lines: _Lines, options: CsvOptions, place: str) -> Iterator[list[st
             lines.starts = True
             yield record
     except UnicodeError:
-        remedy = "set `data.csv.encoding`, or save it as UTF-8"
-        raise DataError(f"is not {options.encoding} text", place=place, remedy=remedy) from None
+        raise DataError(f"is not {options.encoding} text", place=place, remedy=SET_ENCODING) from None
     except csv.Error as error:
         message = f"not a table: {error}, line {reader.line_num}"
-        raise DataError(message, place=place, remedy="check `data.csv`") from None
+        raise DataError(message, place=place, remedy=CHECK_CSV) from None
 
 
 def _rows(lines: _Lines, options: CsvOptions, place: str) -> Iterator[list[str]]:
@@ -184,5 +189,5 @@ def _rows(lines: _Lines, options: CsvOptions, place: str) -> Iterator[list[str]]
             f"{len(strange)} row(s) have another number of cells than the first ({width}), "
             f"the first is row {strange[0]}",
             place=place,
-            remedy="check `data.csv.delimiter`, and the file's end",
+            remedy=CHECK_DELIMITER,
         )

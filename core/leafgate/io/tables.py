@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,16 @@ from numpy.typing import NDArray
 from leafgate.algorithms.sampling import known_columns
 from leafgate.api.components import DataSource, SourceFile
 from leafgate.errors import DataError, InconclusiveError, LeafgateError, Problem
-from leafgate.io.cells import Cells, check_header, check_width, is_code, read_bytes, refuse_wide
+from leafgate.io.cells import (
+    DECIMAL_POINTS,
+    Cells,
+    are_decimal_commas,
+    check_header,
+    check_width,
+    is_code,
+    read_bytes,
+    refuse_wide,
+)
 from leafgate.io.csv import COMMENTED, CsvOptions, read_cells, read_csv
 from leafgate.io.json import parse_number
 from leafgate.types.schema import Column, Role, Schema, bin_of
@@ -282,7 +292,11 @@ def _typed_column(
     if missing.all():
         raise DataError("every cell is missing", place=place, remedy="give it the role `ignored`")
     if column.values is None and column.bounds is None:
-        column = _domain_that_occurs(column, [t for t, gone in zip(texts, missing, strict=True) if not gone])
+        there = [text for text, gone in zip(texts, missing, strict=True) if not gone]
+        if "class" not in column.roles and are_decimal_commas(there):
+            remedy = f"{DECIMAL_POINTS}; or declare `values`, if they are none"
+            raise DataError("numbers with decimal commas would be categories", place=place, remedy=remedy)
+        column = _domain_that_occurs(column, there)
         if column.numeric and "sensitive" in column.roles and column.bins is None:
             remedy = "declare its `bins`, the edges of the intervals it is believed to lie in"
             raise DataError("a secret of numbers", place=place, remedy=remedy)
@@ -309,7 +323,8 @@ def _numbers(
     numbers = np.array([np.nan if gone else parse_number(t) for t, gone in zip(texts, missing, strict=True)])
     codes = cells.cat.codes.to_numpy()
     strange = ~missing & ~np.isfinite(numbers)
-    _refuse_rows(strange[codes] & ~dropped, "not a finite number", place)
+    with_commas = are_decimal_commas(itertools.compress(texts, strange))
+    _refuse_rows(strange[codes] & ~dropped, "not a finite number", place, DECIMAL_POINTS if with_commas else CORRECT)
     if column.declared and column.bounds is not None:
         outside = (numbers < column.bounds[0]) | (numbers > column.bounds[1])
         what = "bins" if column.bins or column.edges else "bounds"
@@ -341,12 +356,15 @@ def _domain_that_occurs(column: Column, texts: Sequence[str]) -> Column:
     return replace(column, values=tuple(sorted(set(texts))))
 
 
-def _refuse_rows(wrong: NDArray[np.bool_], why: str, place: str) -> None:
+CORRECT = "correct the policy or the data"
+
+
+def _refuse_rows(wrong: NDArray[np.bool_], why: str, place: str, remedy: str = CORRECT) -> None:
     if wrong.any():
         raise DataError(
             f"{int(wrong.sum())} cell(s) {why}, the first in record {int(wrong.argmax()) + 1}",
             place=place,
-            remedy="correct the policy or the data",
+            remedy=remedy,
         )
 
 

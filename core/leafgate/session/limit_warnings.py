@@ -1,4 +1,4 @@
-"""Limits of a policy that are about groups which no public report may show: a warning before the audit."""
+"""Warnings before an audit: limits about groups which no public report may show, and numbers that are categories."""
 
 from __future__ import annotations
 
@@ -25,3 +25,16 @@ def small_limits(policy: Policy) -> Iterator[Problem]:
         asked = LimitQuery(metric.called, metric.unit, Limit(metric.direction, metric.bound, average))
         if asked.small(cell):
             yield Problem(place, asked.describe(SMALL, cell))
+
+
+def decimal_commas(policy: Policy) -> Iterator[Problem]:
+    """Every column but a class whose declared values are all numbers, some with a comma: categories without order."""
+    for name, spec in policy.data.columns.items():
+        values = spec.values or ()
+        if "class" in spec.role or not any("," in value for value in values):
+            continue
+        from leafgate.io.cells import DECIMAL_POINTS, are_decimal_commas  # loads pandas, which few policies need
+
+        if are_decimal_commas(values):
+            message = "numbers with decimal commas are categories here"
+            yield Problem(f"data.columns.{name}", message, f"{DECIMAL_POINTS}, and declare `bounds`")

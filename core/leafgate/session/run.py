@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import re
 import time
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from leafgate.api.components import DataSource
 from leafgate.api.plan import IN_MEMORY, PolicyOrigin
 from leafgate.api.registry import Plugins, use_of
-from leafgate.errors import DataError, LeafgateError, PolicyError
+from leafgate.errors import DataError, LeafgateError, PolicyError, Problem
 from leafgate.io.json import canonical
 from leafgate.policy.load import compile_plan, each_org, load_policy
 from leafgate.policy.models import CsvOptions, Policy
@@ -315,7 +316,7 @@ MAX_SNIFFED_BYTES = 2**16
 
 
 def read_undeclared_table(
-    path: Path, header: bool | None = None, plugins: Plugins | None = None
+    path: Path, header: bool | None = None, plugins: Plugins | None = None, encoding: str | None = None
 ) -> tuple[pd.DataFrame, CsvOptions, DataSource | None]:
     """Every cell of a data file that no policy describes yet, as text, and how a policy has it read.
 
@@ -323,20 +324,21 @@ def read_undeclared_table(
         path: a CSV or Parquet file, or one that a data source of the plugins reads.
         header: whether the first line of a CSV file is names; decided by its cells when left out.
         plugins: whose data sources are asked; none when left out.
+        encoding: of a CSV file, by its Python name; UTF-8 when left out.
 
     Returns:
         The cells, each column a categorical of texts with the column's name; a file without names gets `column_1` and
         so on. Then how its CSV is written, and the data source that reads it, if one does.
 
     Raises:
-        DataError: the file cannot be read or is no table.
-        PolicyError: the data source needs options.
+        DataError: the file cannot be read or is no table; no remedy speaks of a policy, because there is none yet.
+        PolicyError: the data source needs options, or nobody knows the encoding.
     """
     from leafgate.io.cells import is_code, read_bytes
     from leafgate.io.csv import read_cells
     from leafgate.io.tables import is_parquet, read_parquet, read_source
 
-    content = read_bytes(path)
+    content = read_bytes(path, "DATA")
     source = _source_without_options(path.name, plugins or Plugins())
     if source is not None:
         cells = read_source(source, content, path.name)
@@ -344,8 +346,11 @@ def read_undeclared_table(
         return cells.set_axis(names, axis=1), CsvOptions(), source
     if is_parquet(path):
         return read_parquet(content, None, path.name), CsvOptions(), None
-    options = _sniffed_options(content[:MAX_SNIFFED_BYTES].rpartition(b"\n")[0] or content, path.name)
-    cells = read_cells(content, options, path.name)
+    try:
+        options = _sniffed_options(content, path.name, _known_encoding(encoding))
+        cells = read_cells(content, options, path.name)
+    except DataError as error:
+        raise DataError.listing([_before_a_policy(problem) for problem in error.problems]) from None
     first = [str(cell) for cell in cells.iloc[0]]
     named = header
     if named is None:
@@ -368,13 +373,38 @@ def _source_without_options(name: str, plugins: Plugins) -> DataSource | None:
     return kind.model_validate({"use": use_of(kind)})
 
 
-def _sniffed_options(start: bytes, place: str) -> CsvOptions:
+def _before_a_policy(problem: Problem) -> Problem:
+    """The same problem with a remedy for somebody who has no policy yet."""
+    from leafgate.io.csv import CHECK_CSV, CHECK_DELIMITER, SET_ENCODING
+
+    remedies = {
+        SET_ENCODING: "name its encoding, such as `--encoding latin-1`, or save it as UTF-8",
+        CHECK_CSV: "correct the file",
+        CHECK_DELIMITER: "correct the file; is its end whole, and does one sign divide all its cells?",
+    }
+    return replace(problem, hint=remedies.get(problem.hint, problem.hint))
+
+
+def _known_encoding(name: str | None) -> str:
+    """The encoding, UTF-8 if None; PolicyError where Python has none of this name."""
+    default: str = CsvOptions.model_fields["encoding"].default
+    try:
+        return CsvOptions(encoding=name or default).encoding
+    except ValueError:
+        remedy = "try utf-8 or latin-1"
+        raise PolicyError("is not an encoding that Python knows", place="--encoding", remedy=remedy) from None
+
+
+def _sniffed_options(content: bytes, place: str, encoding: str) -> CsvOptions:
     """The delimiter that divides the first rows into most columns, all rows alike.
 
     Commas that stand only within numbers (1,5) divide none where another sign does.
     """
     from leafgate.io.csv import width
 
+    beginning = codecs.getincrementaldecoder(encoding)(errors="replace").decode(content[:MAX_SNIFFED_BYTES])
+    end = max(map(beginning.rfind, "\r\n"))  # what follows may be cut off
+    start = (beginning[:end] if end > 0 else beginning).encode()
     possible = []
     for sign in ",;\t| ":
         spaced = sign != " " and f"{sign} ".encode() in start
@@ -386,4 +416,5 @@ def _sniffed_options(start: bytes, place: str) -> CsvOptions:
     if not re.search(rb"(?<!\d),|,(?!\d)", start):
         decimal = [pair for pair in possible if pair[1].delimiter != "," and pair[0] > 1]
         possible = decimal or possible
-    return max(possible, key=lambda pair: pair[0])[1] if possible else CsvOptions()
+    best = max(possible, key=lambda pair: pair[0])[1] if possible else CsvOptions()
+    return best.model_copy(update={"encoding": encoding})

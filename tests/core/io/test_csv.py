@@ -61,6 +61,13 @@ def test_a_wrong_delimiter_is_named_with_the_right_one(
     assert "the delimiter seems to be" in str(refused.value)
 
 
+@pytest.mark.parametrize("spec", [{}, {"bounds": [0, 9]}])
+def test_decimal_commas_are_refused_with_what_to_write(tmp_path: Path, spec: dict[str, object]) -> None:
+    columns = {**AB, "a": {"role": "quasi_identifier", **spec}}
+    with pytest.raises(DataError, match=r"write decimal points \(1\.5\) in the file, not commas"):
+        read(tmp_path, "a;b\n2,5;no\n3;yes\n", columns, csv={"delimiter": ";"})
+
+
 @pytest.mark.parametrize(
     ("content", "csv_options"),
     [

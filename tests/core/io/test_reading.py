@@ -47,7 +47,7 @@ def test_a_domain_left_open_is_the_one_that_occurs(tmp_path: Path) -> None:
     assert not table.schema["a"].declared
 
 
-@pytest.mark.parametrize("code", ["007", "00", "-01", "1_000", "٣", "nan", "inf", "0x1F", "1,5"])
+@pytest.mark.parametrize("code", ["007", "00", "-01", "1_000", "٣", "nan", "inf", "0x1F", "1,5;"])
 @pytest.mark.parametrize("header", [True, False])
 def test_a_column_with_a_code_in_it_is_no_column_of_numbers(tmp_path: Path, code: str, header: bool) -> None:
     content = ("a,b\n" if header else "") + f'"{code}",u\n1,v\n'

@@ -119,6 +119,27 @@ def test_missing_cells_and_missing_classes_are_no_obstacle(tmp_path: Path) -> No
     assert (run.table.people, run.audit().report.exit_code) == (90, 0)
 
 
+def test_decimal_commas_are_to_be_checked_and_warned_of(tmp_path: Path) -> None:
+    content = "age;long;ill\n" + "".join(f"{i % 9},5;{i},25;{'ny'[i % 2]}\n" for i in range(60))
+    policy = started(tmp_path, content)
+    said = [line for line in policy.read_text().splitlines() if "write decimal points (1.5)" in line]
+    assert [line.split('"')[1] for line in said] == ["age", "long"]
+    assert "data.columns.age: numbers with decimal commas are categories here" in leafgate("validate", policy).err
+
+
+def test_another_encoding_is_asked_for_and_written(tmp_path: Path) -> None:
+    """Before there is a policy nothing can be set in it."""
+    (tmp_path / "people.csv").write_bytes(table(["K\xf6ln", "Ulm", "Ulm"] * 20).encode("latin-1"))
+    refused = leafgate("init", tmp_path / "people.csv", "--out", tmp_path / "p.yaml")
+    assert (refused.code, "data.csv" in refused.err, "`--encoding latin-1`" in refused.err) == (2, False, True)
+    given = ("--encoding", "latin-1", "--out", tmp_path / "p.yaml")
+    assert leafgate("init", tmp_path / "people.csv", *given).code == 0
+    assert columns(tmp_path / "p.yaml")["x"]["values"] == ["K\xf6ln", "Ulm"]
+    assert open_session(tmp_path / "p.yaml").table.people == 60
+    assert leafgate("init", tmp_path / "people.csv", "--encoding", "morse").code == 2
+    assert "`data.path`" not in leafgate("init", tmp_path / "none.csv").err
+
+
 def test_decimal_commas_divide_no_cells(tmp_path: Path) -> None:
     rows = [f"{i % 9},5;{i % 7},25;{i % 5},0;{i % 2}" for i in range(60)]
     policy = started(tmp_path, "\n".join(rows), header=False)
