@@ -235,7 +235,8 @@ def test_a_forecast_keeps_the_models_that_it_trains() -> None:
 
 
 INTERRUPTED = """
-import sys, time, threading
+import signal, sys, time, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)  # who runs the tests may ignore it
 sys.path[:0] = {path!r}
 from dataclasses import replace
 from test_membership_shadows import CountedTraining, known_of
