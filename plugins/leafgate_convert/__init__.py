@@ -43,6 +43,13 @@ def read_with(content: bytes, place: str, known: Vocabulary) -> ModelIR:
     return neutral.read(content, place, known)
 
 
+def write(model: ModelIR, original: bytes) -> bytes:
+    """The model as a neutral file; nothing of the `original` file is kept."""
+    from leafgate_convert import neutral
+
+    return neutral.written(model)
+
+
 def texts() -> ReaderTexts:
     """The words of `leafgate scrub`, and of the reader itself."""
     return ReaderTexts(producers=frozenset({SCRUBBED}), reasons=(FOREIGN_REASON, UNPROVED))
@@ -56,6 +63,8 @@ NEUTRAL = ModelReader(
     texts=texts,
     read_with=read_with,
     file_format=FORMAT,
+    write=write,
+    suffixes=(".json",),
 )
 """The files that `leafgate convert` and `leafgate scrub` write."""
 
