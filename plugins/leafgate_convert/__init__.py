@@ -1,8 +1,9 @@
-"""Neutral files of models, `leafgate/model/1`: their reader, and the commands `convert` and `scrub` that write them.
+"""Neutral files of models, `leafgate/model/1`: their reader, and `convert`, `scrub` and `repair`, which write models.
 
 `neutral` reads and writes them, `unread` finds what of one is no part of the model. `command` has the commands:
 `pickles` opens what its owner trusts; `scrub` leaves of a model what may be disclosed, with `rounding` and `merging` of
-leaves, and compares predictions on points (`sampling`) and on a policy's table (`equivalence`).
+leaves, and compares predictions on points (`sampling`) and on a policy's table (`equivalence`). `repair/` writes the
+most accurate model below a given one that keeps a policy's limits.
 """
 
 from __future__ import annotations
@@ -77,5 +78,6 @@ def model_readers() -> list[ModelReader]:
 @hookimpl
 def commands() -> list[typer.Typer]:
     from leafgate_convert.command import app
+    from leafgate_convert.repair.command import app as repair
 
-    return [app]
+    return [app, repair]
