@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -94,35 +94,32 @@ LeafContent = Literal["labels", "shares", "counts"]
 POINTS = 20_000
 
 
-def minimise(model: ModelIR, leaves: LeafContent, place: str, digits: int = DIGITS) -> ModelIR:
+def minimise(
+    model: ModelIR,
+    leaves: LeafContent,
+    place: str,
+    digits: int | None = DIGITS,
+    *,
+    merge: bool = True,
+    kept: Collection[str] = (),
+) -> ModelIR:
     """The model with nothing in it but what predictions need and, on its leaves, what `leaves` allows.
 
-    Shares are left with so many digits; all scores of boosting, without which nobody could predict.
+    Shares are left with so many digits (None: as they are); all scores of boosting, without which nobody could predict.
 
-    Features no tree asks about go, with their names, tests between leaves of one label, and values that no test parts
-    from values never seen. How numbers were scaled and gaps filled goes into the thresholds. Raises ReleaseError where
-    the file has not what is to be left.
+    Features no tree asks about go, with their names, except the names in `kept`; so do tests between leaves of one
+    label (unless `merge` is False), and values that no test parts from values never seen. How numbers were scaled and
+    gaps filled goes into the thresholds. Raises ReleaseError where the file has not what is to be left.
     """
-    if leaves == "counts" and model.leaf_level != "counts":
-        raise ReleaseError(f"has no counts on its leaves to leave there, only {model.leaf_level}", place=place)
-    if leaves == "labels" and model.values == "scores":
-        raise ReleaseError(
-            "cannot do with labels: its leaves' scores add up, and the shares of classes follow from them",
-            place=place,
-            remedy="--leaves shares",
-        )
-    if leaves == "shares" and model.leaf_level == "labels":
-        raise ReleaseError("has no shares on its leaves to leave there", place=place, remedy="--leaves labels")
-    model = _at_level(replace(model, trees=tuple(_folded(model, tree) for tree in model.trees)), leaves)
-    if leaves == "shares" and model.values == "shares":
-        model = with_rounded(model, digits, place)
-    asked = sorted(_asked(model))
+    folded = replace(model, trees=tuple(_folded(model, tree) for tree in model.trees))
+    model = with_leaves(folded, leaves, place, digits, merge=merge)
+    asked = sorted(_asked(model) | {i for i, name in enumerate(model.features) if name in kept})
     number = {old: new for new, old in enumerate(asked)}
     trees = [_renumbered(tree, number) for tree in model.trees]
     origins = None
     if model.origins is not None:
-        kept = [model.origins[f] for f in asked]
-        origins = tuple(Numeric(one.column) if isinstance(one, Numeric) else one for one in kept)
+        remaining = [model.origins[f] for f in asked]
+        origins = tuple(Numeric(one.column) if isinstance(one, Numeric) else one for one in remaining)
     names = tuple(model.features[f] for f in asked)
     sampling = model.sampling if any(tree.counts is not None for tree in trees) else NO_SAMPLING
     kept_model = replace(model, features=names, origins=origins, trees=tuple(trees), producer=SCRUBBED, settings={})
@@ -134,6 +131,30 @@ def minimise(model: ModelIR, leaves: LeafContent, place: str, digits: int = DIGI
     return with_implied_disclosures(less)
 
 
+def with_leaves(
+    model: ModelIR, leaves: LeafContent, place: str, digits: int | None = DIGITS, *, merge: bool = True
+) -> ModelIR:
+    """The model over the same features with no more on its leaves than `leaves` allows, and no other numbers of people.
+
+    Leaves that say the same are made one unless `merge` is False. Raises ReleaseError where the model has not what is
+    to be left.
+    """
+    if leaves == "counts" and model.leaf_level != "counts":
+        raise ReleaseError(f"has no counts on its leaves to leave there, only {model.leaf_level}", place=place)
+    if leaves == "labels" and model.values == "scores":
+        raise ReleaseError(
+            "cannot do with labels: its leaves' scores add up, and the shares of classes follow from them",
+            place=place,
+            remedy="--leaves shares",
+        )
+    if leaves == "shares" and model.leaf_level == "labels":
+        raise ReleaseError("has no shares on its leaves to leave there", place=place, remedy="--leaves labels")
+    model = _at_level(model, leaves, merge=merge)
+    if leaves == "shares" and model.values == "shares" and digits is not None:
+        model = with_rounded(model, digits, place, merge=merge)
+    return model
+
+
 def shares_changed(model: ModelIR, leaves: LeafContent, digits: int = DIGITS) -> str:
     """How much shares change by rounding and whether labels do, in words; empty where nothing is rounded."""
     if leaves != "shares" or not model.classes or model.values not in {"shares", "counts"}:
@@ -143,7 +164,7 @@ def shares_changed(model: ModelIR, leaves: LeafContent, digits: int = DIGITS) ->
     return f", which change by at most {largest_change(model, digits):.4f}{certain}"
 
 
-def _at_level(model: ModelIR, leaves: LeafContent) -> ModelIR:
+def _at_level(model: ModelIR, leaves: LeafContent, *, merge: bool = True) -> ModelIR:
     """The reduced leaves, and what they still disclose."""
     if not model.classes or model.values == "scores":
         trees = tuple(replace(tree, counts=None, size=None, numbers=()) for tree in model.trees)
@@ -159,9 +180,9 @@ def _at_level(model: ModelIR, leaves: LeafContent) -> ModelIR:
         )
         return replace(model, trees=trees, values="shares", discloses=(RATIOS_DISCLOSURE,))
     trees = tuple(
-        collapse_equal_leaves(replace(tree, values=_labels(tree.values), counts=None, size=None, numbers=()))
-        for tree in model.trees
+        replace(tree, values=_labels(tree.values), counts=None, size=None, numbers=()) for tree in model.trees
     )
+    trees = tuple(map(collapse_equal_leaves, trees)) if merge else trees
     combine: Combine = "one" if model.combine == "one" else "vote"
     return replace(model, trees=trees, values="labels", combine=combine, discloses=(), counted="unknown")
 

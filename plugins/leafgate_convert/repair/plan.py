@@ -1,0 +1,273 @@
+"""The plan of a repair: what is audited, solved and searched, in which order, and what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from leafgate.api import InconclusiveError, InvalidError, ModelIR, ReleaseError
+from leafgate.app import Policy, Report, Session, load_release, read_model
+from leafgate_convert.repair.exact import NodeLimits, PersonLimits, Solution, person_limits
+from leafgate_convert.repair.pruning import PrunableTree, is_public, prunable, training_errors
+from leafgate_convert.repair.search import Cuts, Search
+from leafgate_convert.repair.trials import Trial, Workbench, is_of_file, person_metrics
+from leafgate_convert.scrub import LeafContent, with_leaves
+
+FINEST_FIRST: tuple[LeafContent, ...] = ("counts", "shares", "labels")
+WITHIN: dict[str, tuple[LeafContent, ...]] = {
+    "counts": FINEST_FIRST,
+    "shares": FINEST_FIRST[1:],
+    "error_rates": FINEST_FIRST[2:],
+    "labels": FINEST_FIRST[2:],
+}
+"""What a file may have on its leaves where a policy publishes so much; no file of a model has error rates."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a repair found.
+
+    Attributes:
+        model: The given model.
+        given: The audit of its file.
+        given_errors: Training people whom it predicts wrongly.
+        best: The candidate that passes with the fewest errors; None where none passes, or the given file does.
+        nearest: The candidate that breaks the fewest limits, of those with the fewest errors; None where one passes.
+        exact: Was `best` compared with every pruning of the tree?
+        at_least: No model below the given one that keeps the limits has fewer errors.
+        bounded_by_limits: Does `at_least` follow from the limits on people, not only from the given model?
+        bound_hit: Did an exact solution have too many prunings to compare?
+        broken_by_root: Limits that even a single leaf breaks, by the ids of their findings.
+        audits: How many audits were made.
+    """
+
+    model: ModelIR
+    given: Report
+    given_errors: int = 0
+    best: Trial | None = None
+    nearest: Trial | None = None
+    exact: bool = False
+    at_least: int = 0
+    bounded_by_limits: bool = False
+    bound_hit: bool = False
+    broken_by_root: tuple[str, ...] = ()
+    audits: int = 0
+
+
+def repaired(bench: Workbench, model: ModelIR, path: Path) -> Outcome:
+    """The most accurate model found below the given one that passes the audit of its file.
+
+    Args:
+        bench: The policy, its tables, and where candidates are audited.
+        model: The given model, as read from the file at `path`.
+        path: Its file.
+
+    Raises:
+        ReleaseError: the model cannot be told in the policy's columns.
+        InconclusiveError: the model is not of this table's people, or a limit on people could not be judged.
+    """
+    given = bench.audit_whole(path)
+    if given.verdict == "pass":
+        return Outcome(model, given, audits=bench.audits)
+    _refuse_other_people(given)
+    table, name = bench.session.table, path.name
+    trees = prunable(model, table, bench.encoding, name)
+    errors = training_errors(model, table, bench.encoding, name)
+    plan = _Plan(bench, model, given, trees, name)
+    plan.run()
+    passing = [trial for trial in plan.trials if trial.passes]
+    best = min(passing, key=lambda trial: (trial.errors, FINEST_FIRST.index(trial.leaves)), default=None)
+    nearest = None if best else min(plan.trials, key=_distance, default=None)
+    limited = [solution.at_least for solution in plan.solutions]
+    bound = min(limited) if limited else errors
+    return Outcome(
+        model,
+        given,
+        errors,
+        best,
+        nearest,
+        exact=plan.is_proved(best),
+        at_least=bound,
+        bounded_by_limits=bool(limited),
+        bound_hit=any(not solution.complete for solution in plan.solutions),
+        broken_by_root=plan.broken_by_root,
+        audits=bench.audits,
+    )
+
+
+def _distance(trial: Trial) -> tuple[int, int]:
+    """How many limits a candidate breaks, and its errors."""
+    return sum(finding.fails or finding.passed is None for finding in trial.report.findings), trial.errors
+
+
+def _refuse_other_people(given: Report) -> None:
+    """InconclusiveError where the file counts other people than the table's: without its counts nobody could see it."""
+    for finding in given.findings:
+        if finding.id == "counted":
+            raise InconclusiveError(
+                f"is not repaired: {finding.evidence['problem']}",
+                place="MODEL",
+                remedy="name the table it was trained on; see leafgate audit",
+            )
+
+
+@dataclass(eq=False)
+class _Plan:
+    """The candidates and the exact solutions of one repair."""
+
+    bench: Workbench
+    model: ModelIR
+    given: Report
+    trees: Sequence[PrunableTree]
+    name: str
+    trials: list[Trial] = field(default_factory=list)
+    solutions: list[Solution] = field(default_factory=list)
+    skipped: bool = False
+    broken_by_root: tuple[str, ...] = ()
+
+    def run(self) -> None:
+        """Solve exactly where that can be done, and search where it cannot, or where the solution does not pass."""
+        levels = self._levels()
+        alone = self._is_separable(self.model)
+        for leaves in levels:
+            if alone:
+                solution = self._solve(self.model, self.trees[0], leaves)
+                self._keep_solution(solution)
+                found = self._trial_of(self.model, self.trees[0], solution, leaves)
+                if found is None:
+                    continue
+                if not found.passes and solution.cut is not None:
+                    self._search([solution.cut], leaves)
+            else:
+                self._search([tree.nothing_pruned() for tree in self.trees], leaves)
+                self._single_tree(leaves)
+            if any(trial.passes for trial in self.trials) and not self._may_gain(leaves):
+                return
+        if not any(trial.passes for trial in self.trials):
+            self._single_leaf(levels)
+
+    def is_proved(self, best: Trial | None) -> bool:
+        """Is there no better pruning of the given tree, by the exact solutions?"""
+        bounds = [solution.at_least for solution in self.solutions]
+        return best is not None and bool(bounds) and not self.skipped and best.errors <= min(bounds)
+
+    def _levels(self) -> list[LeafContent]:
+        """What may stand on the leaves: no more than is published, nor than the model has; the most first.
+
+        Kinds of leaves by which the file itself tells more than it may come last.
+        """
+        policy = self.bench.session.policy
+        claim = "counts" if policy.publish is None else policy.publish.leaves
+        possible = [leaves for leaves in WITHIN[claim] if self._can_have(leaves)]
+        if not possible:
+            possible = [leaves for leaves in FINEST_FIRST[::-1] if self._can_have(leaves)][:1]
+        return sorted(possible, key=self._tells_too_much) if len(possible) > 1 else possible
+
+    def _can_have(self, leaves: LeafContent) -> bool:
+        try:
+            with_leaves(self.model, leaves, self.name, None)
+        except ReleaseError:
+            return False
+        return True
+
+    def _tells_too_much(self, leaves: LeafContent) -> bool:
+        """Does the file break a limit on what files tell, whatever its trees are?"""
+        try:
+            content = self.bench.written(self.model, leaves)
+        except ReleaseError:
+            return False
+        metrics = [one for one in self.bench.session.policy.metrics if one.use == "file_disclosure"]
+        return any(is_of_file(one) and one.fails for one in self.bench.findings_of(content, metrics, ()))
+
+    def _may_gain(self, leaves: LeafContent) -> bool:
+        """May leaves that say less allow a better model? Only where a limit is on what follows from them alone."""
+        fewest = min(trial.errors for trial in self.trials if trial.passes)
+        return self._limits(leaves).hides_composition and fewest > sum(tree.given_errors for tree in self.trees[:1])
+
+    def _is_separable(self, model: ModelIR) -> bool:
+        """Is it one tree over public columns, whose leaves predict by themselves?"""
+        plain = len(model.trees) == 1 and not model.base and model.values != "scores"
+        return plain and is_public(model, self.bench.session.table, self.bench.encoding, self.name)
+
+    def _limits(self, leaves: LeafContent) -> PersonLimits:
+        return person_limits(person_metrics(self.bench.session.policy.metrics), self.given.findings, leaves)
+
+    def _solve(self, model: ModelIR, tree: PrunableTree, leaves: LeafContent) -> Solution:
+        return NodeLimits(self.bench, model, tree, leaves, self._limits(leaves)).solve()
+
+    def _keep_solution(self, solution: Solution) -> None:
+        if solution.cut is None:
+            self.broken_by_root = tuple(sorted({*self.broken_by_root, *solution.broken_by_root}))
+        else:
+            self.solutions.append(solution)
+
+    def _trial_of(self, model: ModelIR, tree: PrunableTree, solution: Solution, leaves: LeafContent) -> Trial | None:
+        """The solution's file with its audit, kept as a candidate."""
+        if solution.cut is None:
+            return None
+        found = self.bench.trial(replace(model, trees=(tree.pruned(solution.cut),)), leaves, solution.errors)
+        self.trials += [] if found is None else [found]
+        return found
+
+    def _search(self, base: Cuts, leaves: LeafContent) -> None:
+        self.trials += Search(self.bench, self.model, self.trees, base, leaves).run()
+
+    def _single_tree(self, leaves: LeafContent) -> None:
+        """The best pruning of the best tree of a forest, as a further candidate."""
+        if len(self.trees) == 1 or self.model.base or self.model.values in {"scores", "values"}:
+            return
+        number = min(range(len(self.trees)), key=lambda i: self.trees[i].given_errors)
+        model = replace(self.model, trees=(self.model.trees[number],))
+        if self._is_separable(model):
+            tree = self.trees[number]
+            self._trial_of(model, tree, self._solve(model, tree, leaves), leaves)
+
+    def _single_leaf(self, levels: Sequence[LeafContent]) -> None:
+        """The root alone, as a last resort."""
+        tree = self.trees[0]
+        cut = tree.root_alone()
+        model = replace(self.model, trees=(tree.pruned(cut),))
+        for leaves in levels[::-1]:
+            found = self.bench.trial(model, leaves, tree.errors_of(cut))
+            self.trials += [] if found is None else [found]
+
+
+def opened_model(path: Path, session: Session) -> ModelIR:
+    """The model to repair.
+
+    Raises:
+        InvalidError: it is a release of leafgate's own, which is built anew and not repaired.
+        ReleaseError: it cannot be read.
+    """
+    try:
+        return read_model(path, session.plugins.readers)
+    except ReleaseError:
+        _refuse_own_release(path, session)
+        raise
+
+
+def _refuse_own_release(path: Path, session: Session) -> None:
+    """InvalidError where the file is a release of leafgate's own, with the reason why it is not repaired."""
+    try:
+        release = load_release(path, session.table.schema, readers=session.plugins.readers).release
+    except ReleaseError:
+        return
+    builder = session.plugins.by_name.get(str(release.builder.get("use", "")))
+    if release.claims_differential_privacy:
+        reason = "claims differential privacy, and pruned by looking at the people it would keep no such promise"
+    elif getattr(builder, "randomness", "none") == "system":
+        reason = "was drawn once and for all, and what is changed by looking at the people is another draw"
+    else:
+        reason = "is a release of leafgate's own and no fitted model's file"
+    raise InvalidError(f"{reason}, so it is not repaired", place=path.name, remedy="change `build` and build it anew")
+
+
+def refuse_other_builders(policy: Policy) -> None:
+    """InvalidError for a policy that does not audit a file."""
+    if policy.build.use != "published":
+        raise InvalidError(
+            f"builds its release by {policy.build.use!r}, and a repair needs `published`, which audits a file",
+            place="build.use",
+            remedy="say `build: {use: published, path: FILE}`",
+        )
