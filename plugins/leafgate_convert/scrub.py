@@ -58,22 +58,30 @@ def votes(model: ModelIR, rows: Floats) -> Floats:
     `vote` counts each tree's likeliest class, `sum` adds, `mean_per_tree` takes the mean of shares, `boost` adds
     scores to the base; a number is the sum or the mean likewise. A tie goes to the first class.
     """
-    width = max(len(model.classes), 1)
-    total = np.zeros((len(rows), width))
-    if model.base:
-        total += (
-            np.asarray(model.base) if len(model.base) == width else _alone(np.array(model.base)[:, None], None, width)
-        )
+    total = np.tile(base_scores(model), (len(rows), 1))
     for tree in model.trees:
-        outputs = tree.values[leaves_of(tree, rows)]
-        outputs = _alone(outputs, tree.output, width) if outputs.shape[1] != width else outputs
-        if model.combine in {"one", "vote"} and model.classes:
-            silent = (model.values == "labels") & ~outputs.any(axis=1, keepdims=True)
-            outputs = ((np.arange(width) == outputs.argmax(axis=1)[:, None]) & ~silent).astype(np.float64)
-        elif model.combine == "mean_per_tree" and model.values == "counts":
-            outputs = outputs / outputs.sum(axis=1, keepdims=True)
-        total += outputs
+        total += scores_of_nodes(model, tree)[leaves_of(tree, rows)]
     return total / len(model.trees) if model.combine == "mean_per_tree" else total
+
+
+def base_scores(model: ModelIR) -> Floats:
+    """What is added to the trees' outputs: shape (max(1, n_classes),)."""
+    width = max(len(model.classes), 1)
+    base = np.array(model.base or [0.0] * width)
+    return base if len(base) == width else np.asarray(_alone(base[:, None], None, width)[0])
+
+
+def scores_of_nodes(model: ModelIR, tree: TreeIR) -> Floats:
+    """What each node of a tree adds for each class where it is a leaf: shape (n_nodes, max(1, n_classes))."""
+    width = max(len(model.classes), 1)
+    outputs = tree.values if tree.values.shape[1] == width else _alone(tree.values, tree.output, width)
+    if model.combine in {"one", "vote"} and model.classes:
+        silent = (model.values == "labels") & ~outputs.any(axis=1, keepdims=True)
+        return np.asarray((np.arange(width) == outputs.argmax(axis=1)[:, None]) & ~silent, dtype=np.float64)
+    if model.combine == "mean_per_tree" and model.values == "counts":
+        with np.errstate(invalid="ignore"):
+            return np.asarray(outputs / outputs.sum(axis=1, keepdims=True))
+    return outputs
 
 
 def _alone(outputs: Floats, output: int | None, width: int) -> Floats:

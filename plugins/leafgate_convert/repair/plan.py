@@ -9,8 +9,9 @@ from pathlib import Path
 from leafgate.api import InconclusiveError, InvalidError, ModelIR, ReleaseError
 from leafgate.app import Policy, Report, Session, load_release, read_model
 from leafgate_convert.repair.exact import NodeLimits, PersonLimits, Solution, person_limits
+from leafgate_convert.repair.expansion import expansions
 from leafgate_convert.repair.pruning import PrunableTree, is_public, prunable, training_errors
-from leafgate_convert.repair.search import Cuts, Search
+from leafgate_convert.repair.search import Cuts, Search, few_leaves
 from leafgate_convert.repair.trials import Trial, Workbench, is_of_file, person_metrics
 from leafgate_convert.scrub import LeafContent, with_leaves
 
@@ -130,6 +131,8 @@ class _Plan:
         """Solve exactly where that can be done, and search where it cannot, or where the solution does not pass."""
         levels = self._levels()
         alone = self._is_separable(self.model)
+        if not alone:
+            self._expanded()
         for leaves in levels:
             if alone:
                 solution = self._solve(self.model, self.trees[0], leaves)
@@ -222,6 +225,21 @@ class _Plan:
         if self._is_separable(model):
             tree = self.trees[number]
             self._trial_of(model, tree, self._solve(model, tree, leaves), leaves)
+
+    def _expanded(self) -> None:
+        """The first trees as one tree with labels, pruned exactly."""
+        if not self.model.classes:
+            return
+        cuts = [few_leaves(tree) for tree in self.trees]
+        solved = []
+        for one in expansions(self.model, self.trees, cuts, self.bench.session.table.persons):
+            if self._is_separable(one):
+                [tree] = prunable(one, self.bench.session.table, self.bench.encoding, self.name)
+                solved.append((self._solve(one, tree, "labels"), one, tree))
+        for solution, one, tree in sorted(solved, key=lambda each: each[0].errors):
+            found = self._trial_of(one, tree, solution, "labels")
+            if found is not None and found.passes:
+                return
 
     def _single_leaf(self, levels: Sequence[LeafContent]) -> None:
         """The root alone, as a last resort."""

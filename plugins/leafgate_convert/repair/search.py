@@ -20,6 +20,9 @@ MAX_AUDITS = 80
 MAX_RUNGS = 24
 """So many prunings stand on one ladder."""
 
+MAX_LEAVES_EACH = 64
+"""So many leaves has each tree of an ensemble that is expanded to one tree."""
+
 Cuts = Sequence[Mask]
 """For each tree that is kept, the first ones of the model, the nodes that become leaves."""
 
@@ -226,6 +229,15 @@ def by_size(tree: PrunableTree, least: int) -> Mask:
     few = np.minimum(tree.people[tree.tree.low[inner]], tree.people[tree.tree.high[inner]]) < least
     cut[inner[few]] = True
     return cut
+
+
+def few_leaves(tree: PrunableTree) -> Mask:
+    """The cut that leaves at most `MAX_LEAVES_EACH` leaves, with the smallest leaves that this allows."""
+    for least in smallest_leaves(int(tree.people[0])):
+        cut = by_size(tree, least)
+        if len(tree.leaves(cut)) <= MAX_LEAVES_EACH:
+            return cut
+    return tree.root_alone()
 
 
 def by_cost(tree: PrunableTree, base: Mask) -> list[Mask]:
