@@ -33,7 +33,7 @@ def fewest_errors(folder: Path, leaves: str) -> int | None:
     session = open_session(folder / "policy.yaml")
     path = folder / "model.skops"
     model = opened_model(path, session)
-    [tree] = prunable(model, session.table, {}, "model")
+    [tree] = prunable(model, session.table, {}, "model").trees
     errors = []
     with Workbench.opened(session, "new.json", path.read_bytes()) as bench:
         for cut in every_pruning(tree):
@@ -80,5 +80,5 @@ def tree_errors(folder: Path) -> int:
     """Training people whom the given tree predicts wrongly."""
     session = open_session(folder / "policy.yaml")
     model = opened_model(folder / "model.skops", session)
-    [tree] = prunable(model, session.table, {}, "model")
+    [tree] = prunable(model, session.table, {}, "model").trees
     return tree.given_errors
