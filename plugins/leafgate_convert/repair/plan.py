@@ -64,7 +64,7 @@ def repaired(bench: Workbench, model: ModelIR, path: Path) -> Outcome:
         path: Its file.
 
     Raises:
-        ReleaseError: the model cannot be told in the policy's columns.
+        ReleaseError: the model cannot be told in the policy's columns, or no model below it written as such a file.
         InconclusiveError: the model is not of this table's people, or a limit on people could not be judged.
     """
     given, release = bench.audit_whole(path)
@@ -75,6 +75,8 @@ def repaired(bench: Workbench, model: ModelIR, path: Path) -> Outcome:
     errors = whole.errors
     plan = _Plan(bench, whole, given, path.name)
     plan.run()
+    if not plan.trials and bench.problem is not None:
+        raise bench.problem
     passing = [trial for trial in plan.trials if trial.passes]
     best = min(passing, key=lambda trial: (trial.errors, FINEST_FIRST.index(trial.leaves)), default=None)
     nearest = None if best else min(plan.trials, key=_distance, default=None)
@@ -172,7 +174,7 @@ class _Plan:
     def _tells_too_much(self, leaves: LeafContent) -> bool:
         """Does the file break a limit on what files tell, whatever its trees are?"""
         try:
-            content = self.bench.written(self._whole(), leaves)
+            _, content = self.bench.written(self._whole(), leaves)
         except ReleaseError:
             return False
         metrics = [one for one in self.bench.session.policy.metrics if one.use == "file_disclosure"]

@@ -22,7 +22,7 @@ class Trial:
     """A candidate and the audit of its file.
 
     Attributes:
-        model: The pruned model, over the features of the given one.
+        model: The pruned model as its file has it.
         leaves: What stands on the leaves of the file.
         content: The file.
         report: The audit of these bytes by the whole policy.
@@ -52,6 +52,7 @@ class Workbench:
         name: The name of the new file, whose ending is its format.
         original: The bytes of the given model's file.
         audits: How many audits have been made.
+        problem: Why the last candidate that could not be written could not.
     """
 
     session: Session
@@ -59,6 +60,7 @@ class Workbench:
     name: str
     original: bytes
     audits: int = 0
+    problem: ReleaseError | None = None
 
     @classmethod
     @contextmanager
@@ -96,8 +98,8 @@ class Workbench:
         audited = replace(self.session, policy=policy.model_copy(update={"build": build})).audit()
         return audited.report, None if audited.artifact is None else audited.artifact.release
 
-    def written(self, model: ModelIR, leaves: LeafContent) -> bytes:
-        """The file that discloses of the model no more than `leaves` on its leaves, in the format of the new name.
+    def written(self, model: ModelIR, leaves: LeafContent) -> tuple[ModelIR, bytes]:
+        """The model with no more than `leaves` on its leaves, and its file in the format of the new name.
 
         Raises ReleaseError where the model cannot be written so.
         """
@@ -107,7 +109,7 @@ class Workbench:
                     less = minimise(model, leaves, self.name, digits, kept=self.encoding)
                 else:
                     less = with_leaves(model, leaves, self.name, digits)
-                return model_as_file(less, self.original, self.name, self.session.plugins.readers)
+                return less, model_as_file(less, self.original, self.name, self.session.plugins.readers)
             except ReleaseError as error:
                 problem = error
         raise problem
@@ -121,12 +123,13 @@ class Workbench:
     def trial(self, model: ModelIR, leaves: LeafContent, errors: int) -> Trial | None:
         """The candidate's file with its audit by the whole policy; None where no such file can be written."""
         try:
-            content = self.written(model, leaves)
-        except ReleaseError:
+            less, content = self.written(model, leaves)
+        except ReleaseError as error:
+            self.problem = error
             return None
         path = self.folder / self.name
         write_file(path, content, OWNER_ONLY)
-        return Trial(model, leaves, content, *self.audit_whole(path), errors)
+        return Trial(less, leaves, content, *self.audit_whole(path), errors)
 
 
 def person_metrics(metrics: Sequence[Metric]) -> list[PersonMetric]:
