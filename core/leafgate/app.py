@@ -113,6 +113,7 @@ if TYPE_CHECKING:
     from leafgate.models.reader import read_model as read_model
     from leafgate.models.writer import model_as_file as model_as_file
     from leafgate.models.writer import model_writer as model_writer
+    from leafgate.models.writer import writable_suffixes as writable_suffixes
     from leafgate.policy.inherit import quoted_value as quoted_value
     from leafgate.policy.load import PartialPolicy as PartialPolicy
     from leafgate.policy.load import compile_plan as compile_plan
@@ -193,7 +194,7 @@ __getattr__ = lazy_exports(
         "leafgate.models.lowering.tests": "invert_threshold Split",
         "leafgate.models.origins": "with_origins",
         "leafgate.models.reader": "read_model",
-        "leafgate.models.writer": "model_as_file model_writer",
+        "leafgate.models.writer": "model_as_file model_writer writable_suffixes",
         "leafgate.policy.inherit": "quoted_value",
         "leafgate.policy.load": "compile_plan document_of load_policy PartialPolicy policy_model policy_of "
         "read_partial_policy",

@@ -21,7 +21,7 @@ def collapse_equal_leaves(tree: TreeIR) -> TreeIR:
 
 
 def compact(tree: TreeIR) -> TreeIR:
-    """The nodes that can be reached alone, numbered anew; numbers under the file's own names go."""
+    """The nodes that can be reached alone, numbered anew; nothing is left of what was asked where leaves are now."""
     kept = topological_order(tree)
     number = np.full(tree.nodes, LEAF, dtype=np.int64)
     number[kept] = np.arange(len(kept))
@@ -37,8 +37,8 @@ def compact(tree: TreeIR) -> TreeIR:
         counts=None if tree.counts is None else tree.counts[kept],
         size=None if tree.size is None else tree.size[kept],
         numbers=(),
-        strict=tree.flag("strict")[kept],
-        float32=tree.flag("float32")[kept],
-        missing_low=tree.flag("missing_low")[kept],
+        strict=tree.flag("strict")[kept] & inner,
+        float32=tree.flag("float32")[kept] & inner,
+        missing_low=tree.flag("missing_low")[kept] & inner,
         subsets={node: chosen for node, chosen in subsets.items() if node != LEAF},
     )

@@ -119,15 +119,11 @@ def minimise(
     label (unless `merge` is False), and values that no test parts from values never seen. How numbers were scaled and
     gaps filled goes into the thresholds. Raises ReleaseError where the file has not what is to be left.
     """
-    folded = replace(model, trees=tuple(_folded(model, tree) for tree in model.trees))
-    model = with_leaves(folded, leaves, place, digits, merge=merge)
+    model = with_leaves(folded(model), leaves, place, digits, merge=merge)
     asked = sorted(_asked(model) | {i for i, name in enumerate(model.features) if name in kept})
     number = {old: new for new, old in enumerate(asked)}
     trees = [_renumbered(tree, number) for tree in model.trees]
-    origins = None
-    if model.origins is not None:
-        remaining = [model.origins[f] for f in asked]
-        origins = tuple(Numeric(one.column) if isinstance(one, Numeric) else one for one in remaining)
+    origins = None if model.origins is None else tuple(model.origins[f] for f in asked)
     names = tuple(model.features[f] for f in asked)
     sampling = model.sampling if any(tree.counts is not None for tree in trees) else NO_SAMPLING
     kept_model = replace(model, features=names, origins=origins, trees=tuple(trees), producer=SCRUBBED, settings={})
@@ -211,6 +207,14 @@ def _labels(says: Floats) -> Floats:
     """1 for the class a leaf says, 0 for the others; nothing where it says nothing."""
     before = np.arange(says.shape[1]) == says.argmax(axis=1)[:, None]
     return np.asarray(before & says.any(axis=1, keepdims=True), dtype=np.float64)
+
+
+def folded(model: ModelIR) -> ModelIR:
+    """The model over the columns' own numbers: how they were scaled and gaps filled goes into the thresholds."""
+    if model.origins is None:
+        return model
+    origins = tuple(Numeric(one.column) if isinstance(one, Numeric) else one for one in model.origins)
+    return replace(model, trees=tuple(_folded(model, tree) for tree in model.trees), origins=origins)
 
 
 def _folded(model: ModelIR, tree: TreeIR) -> TreeIR:

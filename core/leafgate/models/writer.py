@@ -8,6 +8,7 @@ from leafgate.api.model_readers import ModelReader
 from leafgate.errors import LeafgateError, ReleaseError
 from leafgate.ir.model import ModelIR
 from leafgate.ir.validate import check_model
+from leafgate.models.exposure.implied import with_implied_disclosures
 from leafgate.models.reader import read_foreign
 from leafgate.types.release import LEVELS
 
@@ -63,9 +64,10 @@ def model_as_file(model: ModelIR, original: bytes, name: str, readers: Sequence[
         kind = type(error).__name__
         raise ReleaseError(f"the plugin {writer.name!r} failed to write it ({kind})", place=name) from error
     again = read_foreign(content, name, readers)
-    if LEVELS.index(again.level) > LEVELS.index(model.level):
+    level = with_implied_disclosures(model).level
+    if LEVELS.index(again.level) > LEVELS.index(level):
         raise ReleaseError(
-            f"the plugin {writer.name!r} wrote a file that discloses {again.level}, the model {model.level}",
+            f"the plugin {writer.name!r} wrote a file that discloses {again.level}, the model {level}",
             place=name,
             remedy="write another format, and report this to the plugin's authors",
         )

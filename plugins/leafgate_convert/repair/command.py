@@ -26,7 +26,6 @@ def repair(
         Policy,
         clear_file,
         document,
-        load_release,
         make_folder,
         model_writer,
         open_session,
@@ -39,7 +38,7 @@ def repair(
     )
     from leafgate_convert.repair.plan import opened_model, refuse_other_builders, repaired
     from leafgate_convert.repair.trials import Workbench
-    from leafgate_convert.repair.wording import accuracies, failure_lines, policy_line, success_lines
+    from leafgate_convert.repair.wording import failure_lines, policy_line, success_lines
 
     def check(read: Policy, plugins: Plugins) -> None:
         refuse_other_builders(read)
@@ -53,7 +52,6 @@ def repair(
     make_folder(out.parent)
     session = open_session(policy, None, root, before_data=check)
     whole = opened_model(model, session)
-    readers, encoding, table = session.plugins.readers, getattr(session.policy.build, "encoding", {}), session.table
     with Workbench.opened(session, out.name, model.read_bytes()) as bench:
         outcome = repaired(bench, whole, model)
     if outcome.given.verdict == "pass":
@@ -67,11 +65,8 @@ def repair(
         report = outcome.given if outcome.nearest is None else outcome.nearest.report
         return EXIT_CODES["fail" if report.verdict == "pass" else report.verdict]
     write_file(out, outcome.best.content, EVERYONE)
-    releases = [load_release(path, table.schema, encoding, table.people, readers).release for path in (model, out)]
-    smallest = session.policy.report.smallest_cell
     say(f"{out}: passes")
-    accuracy = accuracies(session, *releases)
-    for line in success_lines(outcome, outcome.best, read_model(out, readers), accuracy, table.people, smallest):
+    for line in success_lines(outcome, outcome.best, read_model(out, session.plugins.readers), session):
         say(line)
     say(policy_line(out, policy))
     print_document(summary(document(outcome.best.report, "public")))

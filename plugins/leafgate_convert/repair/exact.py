@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from leafgate.api import LEAF, Ids, InconclusiveError, Mask, ModelIR, PersonMetric, Table
+from leafgate.api import LEAF, Ids, InconclusiveError, Mask, PersonMetric, Table
 from leafgate.app import Finding
 from leafgate_convert.repair.fronts import AS_LEAF, Front, joined, leaf_front, with_leaf
-from leafgate_convert.repair.pruning import PrunableTree
+from leafgate_convert.repair.pruning import PrunableModel, PrunableTree
 from leafgate_convert.repair.trials import Workbench
 from leafgate_convert.scrub import LeafContent
 
@@ -147,16 +147,20 @@ class NodeLimits:
     Attributes:
         bench: Where trees are audited.
         model: The model with the one tree.
-        prunable: That tree.
         leaves: What stands on the leaves.
         limits: The limits.
     """
 
     bench: Workbench
-    model: ModelIR
-    prunable: PrunableTree
+    model: PrunableModel
     leaves: LeafContent
     limits: PersonLimits
+
+    @property
+    def prunable(self) -> PrunableTree:
+        """The tree."""
+        [tree] = self.model.trees
+        return tree
 
     def solve(self) -> Solution:
         """The pruning with the fewest errors.
@@ -202,8 +206,7 @@ class NodeLimits:
             Shape (n_nodes, n_limits); twice each limit where weights count apart.
         """
         cut = self._around(nodes)
-        model = replace(self.model, trees=(self.prunable.pruned(cut),))
-        content = self.bench.unmerged(model, self.leaves)
+        content = self.bench.unmerged(self.model.pruned([cut]), self.leaves)
         findings = {one.id: one for one in self.bench.findings_of(content, self.limits.metrics, self.limits.attacks)}
         table = self.bench.session.table
         there = self.prunable.at >= 0

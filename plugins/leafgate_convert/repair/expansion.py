@@ -15,7 +15,7 @@ import numpy as np
 
 from leafgate.algorithms.routing import NOWHERE
 from leafgate.api import LEAF, NO_SAMPLING, Floats, Ids, Mask, ModelIR, TreeIR
-from leafgate_convert.repair.pruning import PrunableTree
+from leafgate_convert.repair.pruning import PrunableModel, PrunableTree
 from leafgate_convert.scrub import base_scores, scores_of_nodes
 
 MAX_EXPANDED_NODES = 4_000
@@ -28,27 +28,26 @@ QUARTER = 2
 """So many halvings lie between two numbers of rounds that are tried: all, a quarter of them, a sixteenth."""
 
 
-def expansions(model: ModelIR, trees: Sequence[PrunableTree], cuts: Sequence[Mask], persons: Ids) -> list[ModelIR]:
+def expansions(model: PrunableModel, cuts: Sequence[Mask], persons: Ids) -> list[ModelIR]:
     """The first trees as one tree: all rounds of them, a quarter, a sixteenth and so on to the first.
 
     Args:
-        model: a classifier.
-        trees: its trees, with the training people at their nodes.
+        model: a classifier, with the training people at the nodes of its trees.
         cuts: for each tree the nodes that become leaves before it is expanded.
         persons: shape (n_records,), how many people share each record of the table.
 
     Returns:
         Models of one tree with labels over the same features, without those that would be too large.
     """
-    step = max(len({tree.output for tree in model.trees} - {None}), 1)
+    step = max(len({each.tree.output for each in model.trees} - {None}), 1)
     pruned = [
         replace(each, at=np.where(each.at == NOWHERE, NOWHERE, each.leaf_below(cut)[each.at]))
-        for each, cut in zip(trees, cuts, strict=True)
+        for each, cut in zip(model.trees, cuts, strict=True)
     ]
     rounds = len(model.trees) // step
     counts = {max(rounds >> halvings, 1) for halvings in range(0, rounds.bit_length() + QUARTER, QUARTER)}
-    grown = [expanded(model, pruned[: count * step], persons) for count in sorted(counts, reverse=True)]
-    return [_with_labels(model, tree) for tree in grown if tree is not None]
+    grown = [expanded(model.given, pruned[: count * step], persons) for count in sorted(counts, reverse=True)]
+    return [_with_labels(model.given, tree) for tree in grown if tree is not None]
 
 
 def _with_labels(model: ModelIR, tree: TreeIR) -> ModelIR:
@@ -119,7 +118,7 @@ def expanded(model: ModelIR, trees: Sequence[PrunableTree], persons: Ids) -> Tre
         waiting.append((number, int(tree.high[node]), high, total, (own, 1)))
         waiting.append((number, int(tree.low[node]), low, total, (own, 0)))
     values = (np.arange(len(base)) == np.array(labels)[:, None]).astype(np.float64)
-    return _joined([each.tree for each in trees], source, np.array(children, dtype=np.int64), values)
+    return _joined([each.given for each in trees], source, np.array(children, dtype=np.int64), values)
 
 
 def _intervals(tree: PrunableTree) -> tuple[Ids, Ids]:

@@ -122,18 +122,24 @@ def _unbeaten(beyond: Ids, errors: Ids, limits: int) -> Mask:
         return np.asarray(np.arange(n) == 0)
     if limits == 1:
         least = np.minimum.accumulate(beyond[:, 0])
-        return np.concatenate([[True], beyond[1:, 0] < least[:-1]]) if n else np.zeros(0, dtype=bool)
+        return np.append(True, beyond[1:, 0] < least[:-1])[:n]
     kept = np.zeros(n, dtype=bool)
     front = np.zeros((0, limits), dtype=np.int64)
     for start in range(0, n, BLOCK):
         block = beyond[start : start + BLOCK]
-        alive = ~(front[None, :, :] <= block[:, None, :]).all(axis=2).any(axis=1)
+        alive = ~_are_within(front, block).any(axis=1)
         rows = np.flatnonzero(alive)
-        among = (block[rows][None, :, :] <= block[rows][:, None, :]).all(axis=2)
-        rows = rows[~np.asarray(np.tril(among, -1), dtype=bool).any(axis=1)]
+        among = _are_within(block[rows], block[rows])
+        earlier = np.arange(len(rows))[:, None] > np.arange(len(rows))
+        rows = rows[~(among & earlier).any(axis=1)]
         kept[start + rows] = True
         front = np.concatenate([front, block[rows]])
     return kept
+
+
+def _are_within(points: Ids, others: Ids) -> Mask:
+    """Whether each of `points` (columns) has nowhere more people beyond a limit than each of `others` (rows)."""
+    return np.asarray((points[None, :, :] <= others[:, None, :]).all(axis=2), dtype=np.bool_)
 
 
 def _spread(beyond: Ids) -> Ids:

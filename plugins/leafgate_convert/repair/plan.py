@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from leafgate.api import InconclusiveError, InvalidError, ModelIR, ReleaseError
+from leafgate.api import InconclusiveError, InvalidError, ModelIR, Release, ReleaseError
 from leafgate.app import Policy, Report, Session, load_release, read_model
 from leafgate_convert.repair.exact import NodeLimits, PersonLimits, Solution, person_limits
 from leafgate_convert.repair.expansion import expansions
-from leafgate_convert.repair.pruning import PrunableTree, is_public, prunable, training_errors
+from leafgate_convert.repair.pruning import PrunableModel, prunable
 from leafgate_convert.repair.search import Cuts, Search, few_leaves
 from leafgate_convert.repair.trials import Trial, Workbench, is_of_file, person_metrics
 from leafgate_convert.scrub import LeafContent, with_leaves
@@ -32,6 +32,7 @@ class Outcome:
     Attributes:
         model: The given model.
         given: The audit of its file.
+        release: What that audit made of the file.
         given_errors: Training people whom it predicts wrongly.
         best: The candidate that passes with the fewest errors; None where none passes, or the given file does.
         nearest: The candidate that breaks the fewest limits, of those with the fewest errors; None where one passes.
@@ -40,11 +41,11 @@ class Outcome:
         bounded_by_limits: Does `at_least` follow from the limits on people, not only from the given model?
         bound_hit: Did an exact solution have too many prunings to compare?
         broken_by_root: Limits that even a single leaf breaks, by the ids of their findings.
-        audits: How many audits were made.
     """
 
     model: ModelIR
     given: Report
+    release: Release | None
     given_errors: int = 0
     best: Trial | None = None
     nearest: Trial | None = None
@@ -53,7 +54,6 @@ class Outcome:
     bounded_by_limits: bool = False
     bound_hit: bool = False
     broken_by_root: tuple[str, ...] = ()
-    audits: int = 0
 
 
 def repaired(bench: Workbench, model: ModelIR, path: Path) -> Outcome:
@@ -65,18 +65,19 @@ def repaired(bench: Workbench, model: ModelIR, path: Path) -> Outcome:
         path: Its file.
 
     Raises:
-        ReleaseError: the model cannot be told in the policy's columns.
+        ReleaseError: the model cannot be told in the policy's columns, or no model below it written as such a file.
         InconclusiveError: the model is not of this table's people, or a limit on people could not be judged.
     """
-    given = bench.audit_whole(path)
+    given, release = bench.audit_whole(path)
     if given.verdict == "pass":
-        return Outcome(model, given, audits=bench.audits)
+        return Outcome(model, given, release)
     _refuse_other_people(given)
-    table, name = bench.session.table, path.name
-    trees = prunable(model, table, bench.encoding, name)
-    errors = training_errors(model, table, bench.encoding, name)
-    plan = _Plan(bench, model, given, trees, name)
+    whole = prunable(model, bench.session.table, bench.encoding, path.name)
+    errors = whole.errors
+    plan = _Plan(bench, whole, given, path.name)
     plan.run()
+    if not plan.trials and bench.problem is not None:
+        raise bench.problem
     passing = [trial for trial in plan.trials if trial.passes]
     best = min(passing, key=lambda trial: (trial.errors, FINEST_FIRST.index(trial.leaves)), default=None)
     nearest = None if best else min(plan.trials, key=_distance, default=None)
@@ -85,6 +86,7 @@ def repaired(bench: Workbench, model: ModelIR, path: Path) -> Outcome:
     return Outcome(
         model,
         given,
+        release,
         errors,
         best,
         nearest,
@@ -93,7 +95,6 @@ def repaired(bench: Workbench, model: ModelIR, path: Path) -> Outcome:
         bounded_by_limits=bool(limited),
         bound_hit=any(not solution.complete for solution in plan.solutions),
         broken_by_root=plan.broken_by_root,
-        audits=bench.audits,
     )
 
 
@@ -118,13 +119,11 @@ class _Plan:
     """The candidates and the exact solutions of one repair."""
 
     bench: Workbench
-    model: ModelIR
+    model: PrunableModel
     given: Report
-    trees: Sequence[PrunableTree]
     name: str
     trials: list[Trial] = field(default_factory=list)
     solutions: list[Solution] = field(default_factory=list)
-    skipped: bool = False
     broken_by_root: tuple[str, ...] = ()
 
     def run(self) -> None:
@@ -135,15 +134,15 @@ class _Plan:
             self._expanded()
         for leaves in levels:
             if alone:
-                solution = self._solve(self.model, self.trees[0], leaves)
+                solution = self._solve(self.model, leaves)
                 self._keep_solution(solution)
-                found = self._trial_of(self.model, self.trees[0], solution, leaves)
+                found = self._trial_of(self.model, solution, leaves)
                 if found is None:
                     continue
                 if not found.passes and solution.cut is not None:
                     self._search([solution.cut], leaves)
             else:
-                self._search([tree.nothing_pruned() for tree in self.trees], leaves)
+                self._search([tree.nothing_pruned() for tree in self.model.trees], leaves)
                 self._single_tree(leaves)
             if any(trial.passes for trial in self.trials) and not self._may_gain(leaves):
                 return
@@ -153,23 +152,24 @@ class _Plan:
     def is_proved(self, best: Trial | None) -> bool:
         """Is there no better pruning of the given tree, by the exact solutions?"""
         bounds = [solution.at_least for solution in self.solutions]
-        return best is not None and bool(bounds) and not self.skipped and best.errors <= min(bounds)
+        return best is not None and bool(bounds) and best.errors <= min(bounds)
 
     def _levels(self) -> list[LeafContent]:
         """What may stand on the leaves: no more than is published, nor than the model has; the most first.
 
-        Kinds of leaves by which the file itself tells more than it may come last.
+        Kinds of leaves by which the file itself tells more than it may are left out, unless there is no other.
         """
         policy = self.bench.session.policy
         claim = "counts" if policy.publish is None else policy.publish.leaves
         possible = [leaves for leaves in WITHIN[claim] if self._can_have(leaves)]
         if not possible:
             possible = [leaves for leaves in FINEST_FIRST[::-1] if self._can_have(leaves)][:1]
-        return sorted(possible, key=self._tells_too_much) if len(possible) > 1 else possible
+        kept = [leaves for leaves in possible[:-1] if not self._tells_too_much(leaves)]
+        return [*kept, *possible[-1:]]
 
     def _can_have(self, leaves: LeafContent) -> bool:
         try:
-            with_leaves(self.model, leaves, self.name, None)
+            with_leaves(self.model.given, leaves, self.name, None)
         except ReleaseError:
             return False
         return True
@@ -177,7 +177,7 @@ class _Plan:
     def _tells_too_much(self, leaves: LeafContent) -> bool:
         """Does the file break a limit on what files tell, whatever its trees are?"""
         try:
-            content = self.bench.written(self.model, leaves)
+            _, content = self.bench.written(self._whole(), leaves)
         except ReleaseError:
             return False
         metrics = [one for one in self.bench.session.policy.metrics if one.use == "file_disclosure"]
@@ -186,18 +186,22 @@ class _Plan:
     def _may_gain(self, leaves: LeafContent) -> bool:
         """May leaves that say less allow a better model? Only where a limit is on what follows from them alone."""
         fewest = min(trial.errors for trial in self.trials if trial.passes)
-        return self._limits(leaves).hides_composition and fewest > sum(tree.given_errors for tree in self.trees[:1])
+        return self._limits(leaves).hides_composition and fewest > self.model.errors
 
-    def _is_separable(self, model: ModelIR) -> bool:
+    def _whole(self) -> ModelIR:
+        """The given model, nothing of it pruned."""
+        return self.model.plain if self.bench.is_neutral else self.model.given
+
+    def _is_separable(self, model: PrunableModel) -> bool:
         """Is it one tree over public columns, whose leaves predict by themselves?"""
-        plain = len(model.trees) == 1 and not model.base and model.values != "scores"
-        return plain and is_public(model, self.bench.session.table, self.bench.encoding, self.name)
+        given = model.given
+        return model.is_public and len(given.trees) == 1 and not given.base and given.values != "scores"
 
     def _limits(self, leaves: LeafContent) -> PersonLimits:
         return person_limits(person_metrics(self.bench.session.policy.metrics), self.given.findings, leaves)
 
-    def _solve(self, model: ModelIR, tree: PrunableTree, leaves: LeafContent) -> Solution:
-        return NodeLimits(self.bench, model, tree, leaves, self._limits(leaves)).solve()
+    def _solve(self, model: PrunableModel, leaves: LeafContent) -> Solution:
+        return NodeLimits(self.bench, model, leaves, self._limits(leaves)).solve()
 
     def _keep_solution(self, solution: Solution) -> None:
         if solution.cut is None:
@@ -205,47 +209,46 @@ class _Plan:
         else:
             self.solutions.append(solution)
 
-    def _trial_of(self, model: ModelIR, tree: PrunableTree, solution: Solution, leaves: LeafContent) -> Trial | None:
+    def _trial_of(self, model: PrunableModel, solution: Solution, leaves: LeafContent) -> Trial | None:
         """The solution's file with its audit, kept as a candidate."""
         if solution.cut is None:
             return None
-        found = self.bench.trial(replace(model, trees=(tree.pruned(solution.cut),)), leaves, solution.errors)
+        pruned = model.pruned([solution.cut], as_given=not self.bench.is_neutral)
+        found = self.bench.trial(pruned, leaves, solution.errors)
         self.trials += [] if found is None else [found]
         return found
 
     def _search(self, base: Cuts, leaves: LeafContent) -> None:
-        self.trials += Search(self.bench, self.model, self.trees, base, leaves).run()
+        self.trials += Search(self.bench, self.model, base, leaves).run()
 
     def _single_tree(self, leaves: LeafContent) -> None:
         """The best pruning of the best tree of a forest, as a further candidate."""
-        if len(self.trees) == 1 or self.model.base or self.model.values in {"scores", "values"}:
+        trees = self.model.trees
+        if len(trees) == 1:
             return
-        number = min(range(len(self.trees)), key=lambda i: self.trees[i].given_errors)
-        model = replace(self.model, trees=(self.model.trees[number],))
+        model = self.model.alone(min(range(len(trees)), key=lambda i: trees[i].given_errors))
         if self._is_separable(model):
-            tree = self.trees[number]
-            self._trial_of(model, tree, self._solve(model, tree, leaves), leaves)
+            self._trial_of(model, self._solve(model, leaves), leaves)
 
     def _expanded(self) -> None:
         """The first trees as one tree with labels, pruned exactly."""
-        if not self.model.classes:
+        if not self.model.given.classes:
             return
-        cuts = [few_leaves(tree) for tree in self.trees]
         solved = []
-        for one in expansions(self.model, self.trees, cuts, self.bench.session.table.persons):
-            if self._is_separable(one):
-                [tree] = prunable(one, self.bench.session.table, self.bench.encoding, self.name)
-                solved.append((self._solve(one, tree, "labels"), one, tree))
-        for solution, one, tree in sorted(solved, key=lambda each: each[0].errors):
-            found = self._trial_of(one, tree, solution, "labels")
+        for one in expansions(self.model, list(map(few_leaves, self.model.trees)), self.bench.session.table.persons):
+            model = prunable(one, self.bench.session.table, self.bench.encoding, self.name)
+            if self._is_separable(model):
+                solved.append((self._solve(model, "labels"), model))
+        for solution, model in sorted(solved, key=lambda each: each[0].errors):
+            found = self._trial_of(model, solution, "labels")
             if found is not None and found.passes:
                 return
 
     def _single_leaf(self, levels: Sequence[LeafContent]) -> None:
         """The root alone, as a last resort."""
-        tree = self.trees[0]
+        tree = self.model.trees[0]
         cut = tree.root_alone()
-        model = replace(self.model, trees=(tree.pruned(cut),))
+        model = self.model.pruned([cut], as_given=not self.bench.is_neutral)
         for leaves in levels[::-1]:
             found = self.bench.trial(model, leaves, tree.errors_of(cut))
             self.trials += [] if found is None else [found]

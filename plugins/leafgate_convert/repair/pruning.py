@@ -11,9 +11,10 @@ import numpy as np
 
 from leafgate.algorithms.prediction import predict
 from leafgate.algorithms.routing import NOWHERE, route
-from leafgate.api import LEAF, Ids, Mask, ModelIR, NodeNumbers, Table, TreeIR, bin_of, columns_asked
+from leafgate.api import LEAF, Ids, Mask, ModelIR, NodeNumbers, Release, Table, TreeIR, bin_of, columns_asked
 from leafgate.app import Encoding, lower_model, topological_order
 from leafgate_convert.merging import compact
+from leafgate_convert.scrub import folded
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +23,7 @@ class PrunableTree:
 
     Attributes:
         tree: The tree; `values`, `counts` and `size` are there for inner nodes too.
+        given: The same tree with the tests that the file has, before scalers were worked into them.
         parent: The parent of each node; LEAF for the root.
         order: All nodes, each after its parent.
         at: For each record of the table the leaf that it reaches; NOWHERE where it reaches none.
@@ -31,6 +33,7 @@ class PrunableTree:
     """
 
     tree: TreeIR
+    given: TreeIR
     parent: Ids
     order: Ids
     at: Ids
@@ -78,33 +81,68 @@ class PrunableTree:
         """Training people whom the pruned tree predicts wrongly."""
         return int(self.errors[self.leaves(cut)].sum()) + self.lost
 
-    def pruned(self, cut: Mask) -> TreeIR:
-        """The tree whose nodes in the cut are leaves."""
-        feature = np.where(cut, LEAF, self.tree.feature)
-        return compact(replace(self.tree, feature=feature))
+    def pruned(self, cut: Mask, *, as_given: bool = False) -> TreeIR:
+        """The tree whose nodes in the cut are leaves, with the file's own tests where it is to be `as_given`."""
+        tree = self.given if as_given else self.tree
+        values, counts, size = self.tree.values, self.tree.counts, self.tree.size
+        feature = np.where(cut, LEAF, tree.feature)
+        return compact(replace(tree, feature=feature, values=values, counts=counts, size=size, numbers=()))
 
 
-def prunable(model: ModelIR, table: Table, encoding: Mapping[str, Encoding], place: str) -> list[PrunableTree]:
-    """Every tree of the model, made ready to be pruned.
+@dataclass(frozen=True, eq=False)
+class PrunableModel:
+    """A model whose trees can be pruned.
+
+    Attributes:
+        given: The model as its file gives it.
+        plain: The same over the columns' own numbers, without scalers and fills.
+        trees: Its trees.
+        errors: Training people (by their weight) whom it predicts wrongly, all trees together.
+        is_public: Is every column that some tree tests a quasi-identifier? Then who shares a leaf of one tree is one
+            equivalence class.
+    """
+
+    given: ModelIR
+    plain: ModelIR
+    trees: tuple[PrunableTree, ...]
+    errors: int
+    is_public: bool
+
+    def pruned(self, cuts: Sequence[Mask], *, as_given: bool = False) -> ModelIR:
+        """The model of the first trees, as many as there are cuts, each pruned by its cut."""
+        kept = tuple(tree.pruned(cut, as_given=as_given) for tree, cut in zip(self.trees, cuts, strict=False))
+        return replace(self.given if as_given else self.plain, trees=kept)
+
+    def alone(self, number: int) -> PrunableModel:
+        """The model of one of the trees alone."""
+        tree = self.trees[number]
+        given, plain = (replace(model, trees=(model.trees[number],)) for model in (self.given, self.plain))
+        return PrunableModel(given, plain, (tree,), tree.given_errors, self.is_public)
+
+
+def prunable(model: ModelIR, table: Table, encoding: Mapping[str, Encoding], place: str) -> PrunableModel:
+    """The model made ready to be pruned.
 
     Raises ReleaseError for a model that cannot be told in the policy's columns.
     """
+    plain = folded(model)
     numbered = tuple(
-        replace(tree, numbers=(NodeNumbers("node", "rows", np.zeros(tree.nodes)),), size=None, counts=None)
-        for tree in model.trees
+        replace(tree, numbers=(NodeNumbers("node", "rows", np.zeros(tree.nodes)),)) for tree in plain.trees
     )
-    lowered = lower_model(replace(model, trees=numbered), b"", table.schema, encoding, place, table.people)
+    lowered = lower_model(replace(plain, trees=numbered), b"", table.schema, encoding, place, table.people)
     if lowered.node_numbers is None:
         raise AssertionError("a lowered model has numbers of nodes")
     truth = _truth(model, lowered.node_numbers.classes, table)
     placed = lowered.release.trees[-len(model.trees) :]
     found = []
-    for tree, node, numbers in zip(model.trees, placed, lowered.node_numbers.trees, strict=True):
+    for given, tree, node, numbers in zip(model.trees, plain.trees, placed, lowered.node_numbers.trees, strict=True):
         leaf_at = np.full(int(numbers.last.max(initial=0)) + 1, NOWHERE, dtype=np.int64)
         own = np.flatnonzero((tree.feature == LEAF) & (numbers.last > numbers.first))
         leaf_at[numbers.first[own]] = own
-        found.append(_prunable(model, tree, leaf_at[route(node, table).leaf], truth, table))
-    return found
+        found.append(_prunable(model, given, tree, leaf_at[route(node, table).leaf], truth, table))
+    asked = {name for tree in lowered.release.trees for name in columns_asked(tree)}
+    is_public = all(table.schema[name].public for name in asked)
+    return PrunableModel(model, plain, tuple(found), _errors(lowered.release, table), is_public)
 
 
 def _truth(model: ModelIR, names: Sequence[str], table: Table) -> Ids:
@@ -117,7 +155,7 @@ def _truth(model: ModelIR, names: Sequence[str], table: Table) -> Ids:
     return np.array([number.get(str(value), -1) for value in target.domain], dtype=np.int64)[codes]
 
 
-def _prunable(model: ModelIR, tree: TreeIR, at: Ids, truth: Ids, table: Table) -> PrunableTree:
+def _prunable(model: ModelIR, given: TreeIR, tree: TreeIR, at: Ids, truth: Ids, table: Table) -> PrunableTree:
     order = topological_order(tree)
     inner = np.flatnonzero(tree.feature != LEAF)
     parent = np.full(tree.nodes, LEAF, dtype=np.int64)
@@ -134,7 +172,7 @@ def _prunable(model: ModelIR, tree: TreeIR, at: Ids, truth: Ids, table: Table) -
     predicted = _predictions(model, full, table)
     right = np.where(predicted >= 0, by_class[np.arange(tree.nodes), np.maximum(predicted, 0)], 0)
     lost = int(table.weight[~reached].sum())
-    return PrunableTree(full, parent, order, at, persons, weight - right, lost)
+    return PrunableTree(full, given, parent, order, at, persons, weight - right, lost)
 
 
 def _summed_up(tree: TreeIR, order: Ids, numbers: Any) -> Any:
@@ -187,15 +225,11 @@ def _predictions(model: ModelIR, tree: TreeIR, table: Table) -> Ids:
     return np.asarray(np.where(silent, -1, tree.values.argmax(axis=1)))
 
 
-def is_public(model: ModelIR, table: Table, encoding: Mapping[str, Encoding], place: str) -> bool:
-    """Is every column that some tree tests a quasi-identifier? Then who shares a leaf is one equivalence class."""
-    lowered = lower_model(model, b"", table.schema, encoding, place, table.people)
-    asked = {name for tree in lowered.release.trees for name in columns_asked(tree)}
-    return all(table.schema[name].public for name in asked)
-
-
 def training_errors(model: ModelIR, table: Table, encoding: Mapping[str, Encoding], place: str) -> int:
     """Training people (by their weight) whom the whole model predicts wrongly, all trees together."""
-    release = lower_model(model, b"", table.schema, encoding, place, table.people).release
+    return _errors(lower_model(model, b"", table.schema, encoding, place, table.people).release, table)
+
+
+def _errors(release: Release, table: Table) -> int:
     wrong = predict(release, table) != table.codes(release.target)
     return int(table.weight[wrong].sum())

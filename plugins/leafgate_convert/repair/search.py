@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from leafgate.api import LEAF, Mask, ModelIR
 from leafgate.app import Finding, Report
-from leafgate_convert.repair.pruning import PrunableTree, training_errors
+from leafgate_convert.repair.pruning import PrunableModel, PrunableTree, training_errors
 from leafgate_convert.repair.trials import Trial, Workbench
 from leafgate_convert.scrub import LeafContent, with_leaves
 
@@ -45,23 +45,26 @@ class Search:
     Attributes:
         bench: Where candidates are audited.
         model: The given model.
-        trees: Its trees.
         base: For each tree the cut below which nothing is put back.
         leaves: What stands on the leaves.
         tried: The candidates that have been audited, by their cuts.
     """
 
     bench: Workbench
-    model: ModelIR
-    trees: Sequence[PrunableTree]
+    model: PrunableModel
     base: Cuts
     leaves: LeafContent
     tried: dict[tuple[bytes, ...], Trial | None] = field(default_factory=dict)
 
+    @property
+    def trees(self) -> Sequence[PrunableTree]:
+        """The trees of the given model."""
+        return self.model.trees
+
     def run(self) -> list[Trial]:
         """Every candidate that was audited."""
         best: Cuts | None = None
-        for count in tree_counts(self.model):
+        for count in tree_counts(self.model.given):
             for ladder in self._ladders(count):
                 best = self._better(best, self._bisected(ladder))
             if count == len(self.trees) == 1:
@@ -81,13 +84,13 @@ class Search:
         if key not in self.tried:
             if len(self.tried) >= MAX_AUDITS:
                 return None
-            kept = tuple(tree.pruned(cut) for tree, cut in zip(self.trees, cuts, strict=False))
-            model = replace(self.model, trees=kept)
-            self.tried[key] = self.bench.trial(model, self.leaves, self._errors(model, cuts))
+            model = self.model.pruned(cuts, as_given=not self.bench.is_neutral)
+            self.tried[key] = self.bench.trial(model, self.leaves, self._errors(cuts))
         return self.tried[key]
 
-    def _errors(self, model: ModelIR, cuts: Cuts) -> int:
+    def _errors(self, cuts: Cuts) -> int:
         """Training people whom the candidate predicts wrongly."""
+        model = self.model.pruned(cuts)
         if len(cuts) == 1 and not model.base and model.values != "scores":
             return self.trees[0].errors_of(cuts[0])
         table, bench = self.bench.session.table, self.bench

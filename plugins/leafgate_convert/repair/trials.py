@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from leafgate.api import Metric, ModelIR, PersonMetric, ReleaseError
+from leafgate.api import Metric, ModelIR, PersonMetric, Release, ReleaseError
 from leafgate.app import OWNER_ONLY, Encoding, Finding, Policy, Report, Session, model_as_file, write_file
 from leafgate_convert.scrub import LeafContent, minimise, with_leaves
 
@@ -22,10 +22,11 @@ class Trial:
     """A candidate and the audit of its file.
 
     Attributes:
-        model: The pruned model, with all that the given one has besides.
+        model: The pruned model as its file has it.
         leaves: What stands on the leaves of the file.
         content: The file.
         report: The audit of these bytes by the whole policy.
+        release: What the audit made of these bytes.
         errors: Training people, by their weight, whom the model in the file predicts wrongly.
     """
 
@@ -33,6 +34,7 @@ class Trial:
     leaves: LeafContent
     content: bytes
     report: Report
+    release: Release | None
     errors: int
 
     @property
@@ -50,6 +52,7 @@ class Workbench:
         name: The name of the new file, whose ending is its format.
         original: The bytes of the given model's file.
         audits: How many audits have been made.
+        problem: Why the last candidate that could not be written could not.
     """
 
     session: Session
@@ -57,6 +60,7 @@ class Workbench:
     name: str
     original: bytes
     audits: int = 0
+    problem: ReleaseError | None = None
 
     @classmethod
     @contextmanager
@@ -70,14 +74,13 @@ class Workbench:
         """What the policy says of the model's features."""
         return getattr(self.session.policy.build, "encoding", {})
 
-    def audit_whole(self, path: Path) -> Report:
-        """The audit of a file by the whole policy."""
-        return self._audit(path, self.session.policy)
+    @property
+    def is_neutral(self) -> bool:
+        """Is the new file a neutral one, which needs nothing of the given file?"""
+        return self.name.lower().endswith(NEUTRAL_SUFFIX)
 
-    def audit_of(self, content: bytes) -> Report:
-        """The audit of these bytes by the whole policy, under the new file's name."""
-        path = self.folder / self.name
-        write_file(path, content, OWNER_ONLY)
+    def audit_whole(self, path: Path) -> tuple[Report, Release | None]:
+        """The audit of a file by the whole policy, and the release that it made of the file."""
         return self._audit(path, self.session.policy)
 
     def findings_of(self, content: bytes, metrics: Sequence[Metric], attacks: Collection[str]) -> Sequence[Finding]:
@@ -87,26 +90,26 @@ class Workbench:
         policy = self.session.policy
         chosen = tuple(attack for attack in policy.attacks if attack.called in attacks)
         less = policy.model_copy(update={"metrics": tuple(metrics), "attacks": chosen, "waivers": ()})
-        return self._audit(path, less).findings
+        return self._audit(path, less)[0].findings
 
-    def _audit(self, path: Path, policy: Policy) -> Report:
+    def _audit(self, path: Path, policy: Policy) -> tuple[Report, Release | None]:
         self.audits += 1
         build = policy.build.model_copy(update={"path": path})
         audited = replace(self.session, policy=policy.model_copy(update={"build": build})).audit()
-        return audited.report
+        return audited.report, None if audited.artifact is None else audited.artifact.release
 
-    def written(self, model: ModelIR, leaves: LeafContent) -> bytes:
-        """The file that discloses of the model no more than `leaves` on its leaves, in the format of the new name.
+    def written(self, model: ModelIR, leaves: LeafContent) -> tuple[ModelIR, bytes]:
+        """The model with no more than `leaves` on its leaves, and its file in the format of the new name.
 
         Raises ReleaseError where the model cannot be written so.
         """
         for digits in DIGITS if leaves == "shares" else DIGITS[:1]:
             try:
-                if self.name.lower().endswith(NEUTRAL_SUFFIX):
+                if self.is_neutral:
                     less = minimise(model, leaves, self.name, digits, kept=self.encoding)
                 else:
                     less = with_leaves(model, leaves, self.name, digits)
-                return model_as_file(less, self.original, self.name, self.session.plugins.readers)
+                return less, model_as_file(less, self.original, self.name, self.session.plugins.readers)
             except ReleaseError as error:
                 problem = error
         raise problem
@@ -120,10 +123,13 @@ class Workbench:
     def trial(self, model: ModelIR, leaves: LeafContent, errors: int) -> Trial | None:
         """The candidate's file with its audit by the whole policy; None where no such file can be written."""
         try:
-            content = self.written(model, leaves)
-        except ReleaseError:
+            less, content = self.written(model, leaves)
+        except ReleaseError as error:
+            self.problem = error
             return None
-        return Trial(model, leaves, content, self.audit_of(content), errors)
+        path = self.folder / self.name
+        write_file(path, content, OWNER_ONLY)
+        return Trial(less, leaves, content, *self.audit_whole(path), errors)
 
 
 def person_metrics(metrics: Sequence[Metric]) -> list[PersonMetric]:

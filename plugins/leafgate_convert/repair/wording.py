@@ -40,7 +40,7 @@ class Accuracies:
     after: str
 
 
-def accuracies(session: Session, before: Release, after: Release) -> Accuracies:
+def accuracies(session: Session, before: Release | None, after: Release | None) -> Accuracies:
     """Both accuracies over people that nothing was chosen by, or where there are none over the training people."""
     table, whose = session.table, "the training people alone, which flatters: name people in `data.test`"
     for section, other in (("data.control", session.control), ("data.test", session.test)):
@@ -50,7 +50,9 @@ def accuracies(session: Session, before: Release, after: Release) -> Accuracies:
     return Accuracies(whose, _accuracy(before, table, smallest), _accuracy(after, table, smallest))
 
 
-def _accuracy(release: Release, table: Table, smallest: int) -> str:
+def _accuracy(release: Release | None, table: Table, smallest: int) -> str:
+    if release is None:
+        return "unknown"
     try:
         right = predict(release, table) == table.codes(release.target)
     except InconclusiveError:
@@ -71,16 +73,15 @@ def share_words(part: int, people: int, smallest: int) -> str:
     return f"{'about ' if base else ''}{number_words(float(share))}"
 
 
-def success_lines(
-    outcome: Outcome, best: Trial, new: ModelIR, accuracy: Accuracies, people: int, smallest: int
-) -> Iterator[str]:
+def success_lines(outcome: Outcome, best: Trial, new: ModelIR, session: Session) -> Iterator[str]:
     """What was changed, how good the new model is, and what is known of better ones."""
+    accuracy = accuracies(session, outcome.release, best.release)
     yield f"  {_size(new)}; the given model has {_size(outcome.model)}"
     yield f"  on its leaves: {new.level}; the given file tells {outcome.model.level}"
     yield f"  it names {_names(new)}; the given file {_names(outcome.model)}"
     if all(tree.nodes == 1 for tree in new.trees):
         yield "  it is a single leaf, which predicts the same for everybody: nothing larger was found to pass"
-    yield f"  {_proof(outcome, best, people, smallest)}"
+    yield f"  {_proof(outcome, best, session)}"
     yield f"  accuracy on {accuracy.whose}: {accuracy.before} before, {accuracy.after} after"
 
 
@@ -102,16 +103,17 @@ def _many(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
-def _proof(outcome: Outcome, best: Trial, people: int, smallest: int) -> str:
-    """Whether a better model can exist."""
+def _proof(outcome: Outcome, best: Trial, session: Session) -> str:
+    """Whether a better model can exist, or how many training people more it could predict rightly at most."""
     if outcome.exact:
         return "exact: no pruning of this tree that keeps the limits predicts more of the training people rightly"
-    than = "the best pruning by the limits on people alone" if outcome.bounded_by_limits else "the given model"
-    if best.errors <= outcome.at_least:
-        return f"searched: it predicts as many of the training people rightly as {than}"
-    lost = share_words(best.errors - outcome.at_least, people, smallest)
-    hit = ", too many to compare all" if outcome.bound_hit else ""
-    return f"searched: of the training people it predicts a share of {lost} fewer rightly than {than}{hit}"
+    people, smallest = session.table.people, session.policy.report.smallest_cell
+    right, most = (share_words(people - errors, people, smallest) for errors in (best.errors, outcome.at_least))
+    whole = "searched, and a better one may exist: of the training people it predicts"
+    if outcome.bounded_by_limits:
+        hit = " (a bound: there were too many prunings to compare all)" if outcome.bound_hit else ""
+        return f"{whole} {right} rightly; by the limits on people alone no pruning predicts more than {most}{hit}"
+    return f"{whole} {right} rightly, the given model {most}"
 
 
 def failure_lines(outcome: Outcome) -> Iterator[str]:
