@@ -12,6 +12,7 @@ from typing import ParamSpec
 import typer
 
 from leafgate.console.output import print_document, say
+from leafgate.console.progress import shown_progress
 from leafgate.errors import ExitCode, LeafgateError, Problem, nearest_name
 from leafgate.io.json import readable
 
@@ -19,11 +20,20 @@ P = ParamSpec("P")
 
 
 def guarded(command: Callable[P, int]) -> Callable[P, None]:
-    """A command that returns its exit code, made to end in one whatever happens."""
+    """A command that returns its exit code, made to end in one whatever happens.
+
+    On a terminal it shows its progress, unless it is called with `as_json` or `quiet`.
+    """
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        raise typer.Exit(exit_code_of(lambda: command(*args, **kwargs), as_json=bool(kwargs.get("as_json"))))
+        as_json = bool(kwargs.get("as_json"))
+
+        def watched() -> int:
+            with shown_progress(shown=not (as_json or kwargs.get("quiet"))):
+                return command(*args, **kwargs)
+
+        raise typer.Exit(exit_code_of(watched, as_json=as_json))
 
     return run
 
