@@ -12,7 +12,6 @@ from typing import ParamSpec
 import typer
 
 from leafgate.console.output import print_document, say
-from leafgate.console.progress import shown_progress
 from leafgate.errors import ExitCode, LeafgateError, Problem, nearest_name
 from leafgate.io.json import readable
 
@@ -30,6 +29,8 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
         as_json = bool(kwargs.get("as_json"))
 
         def watched() -> int:
+            from leafgate.console.progress import shown_progress  # `--version` and `--help` run no command
+
             with shown_progress(shown=not (as_json or kwargs.get("quiet"))):
                 return command(*args, **kwargs)
 
