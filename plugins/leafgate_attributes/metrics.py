@@ -30,6 +30,7 @@ from leafgate.api import (
     Unit,
     UnreadableError,
     lazy,
+    report_progress,
 )
 from leafgate_attributes.intervals import Estimate, most_probable, upper_bound
 from leafgate_attributes.leaks import MEASURES, Beliefs, Leaks, Measure, leaks_of, measured, tie_rng
@@ -398,8 +399,9 @@ def has_leak(metric: AttributeLeak, asked: Asked, size: float) -> bool:
 def power_problem(metric: AttributeLeak, asked: Asked, error: float) -> str:
     """Why the attack might not have seen a leak of the size of the metric's limit; empty where it would.
 
-    The attack sees it where the interval is above 0, so that there is a leak at all, and where its upper end is beyond
-    nine tenths of the leak: the interval of a release with such a leak does not keep the limit then, or hardly.
+    Where no tree tests the column, or imputation gets too few people wrong, there is no leak as large. Elsewhere the
+    attack sees it where the interval is above 0, so that there is a leak at all, and where its upper end is beyond nine
+    tenths of the leak: the interval of a release with such a leak does not keep the limit then, or hardly.
 
     Args:
         metric: with its limit.
@@ -408,7 +410,7 @@ def power_problem(metric: AttributeLeak, asked: Asked, error: float) -> str:
     """
     if metric.bound <= 0:
         return BELOW_CHANCE
-    if not has_leak(metric, asked, metric.bound):
+    if not asked.targets.tested or not has_leak(metric, asked, metric.bound):
         return ""
 
     def sees(leak: Estimate) -> bool:
@@ -419,6 +421,7 @@ def power_problem(metric: AttributeLeak, asked: Asked, error: float) -> str:
         for repetition in range(REPEATS):
             if repetition - missed == DETECTED:
                 break
+            report_progress(repetition, REPEATS, "planted leaks")
             missed += not sees_leak(metric, asked, metric.bound, error, repetition, sees)
             if missed > REPEATS - DETECTED:
                 return UNSEEN
