@@ -372,14 +372,15 @@ def audit(folder: Path, content: bytes, leaves: str) -> Any:
     return ended.code, json.loads((folder / "out" / "report.json").read_text())
 
 
-def test_an_audit_of_a_file_of_labels_finds_no_counts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["new.skops", "new.onnx"])
+def test_an_audit_of_a_file_of_labels_finds_no_counts(name: str, tmp_path: Path) -> None:
     model = searched()
     content = skops_bytes(model)
     code, report = audit(tmp_path, content, "labels")
     assert code == 1
     assert {"published_file", "file_disclosure"} <= failed(report)
     assert "counts" in told(report)
-    new = model_as_file(at_level(read_foreign(content, "m"), "labels"), content, "new.skops", READERS)
+    new = model_as_file(at_level(read_foreign(content, "m"), "labels"), content, name, READERS)
     code, report = audit(tmp_path, new, "labels")
     assert not {"published_file", "file_disclosure"} & failed(report)
     assert not {"counts", "sizes", "shares", "impurity", "how many"} & told(report)
