@@ -14,12 +14,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from leafgate.api import LEAF, Ids, InconclusiveError, Mask, PersonMetric, Table
+from leafgate.api import LEAF, Ids, Mask, PersonMetric, Table
 from leafgate.app import Finding
 from leafgate_convert.repair.fronts import AS_LEAF, Front, joined, leaf_front, with_leaf
 from leafgate_convert.repair.pruning import PrunableModel, PrunableTree
 from leafgate_convert.repair.trials import Workbench
 from leafgate_convert.scrub import LeafContent
+
+
+MAX_CONFIRMED = 3
+"""So many nodes are measured a second time, in another tree."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,18 +50,18 @@ def person_limits(metrics: Sequence[PersonMetric], audited: Sequence[Finding], l
     """The limits on people that a first audit could judge, made ready to be asked of single nodes.
 
     Beside labels alone an adversary knows how often each label is right over the whole tree, which is no fact of one
-    leaf. What is judged there by the worse of two distributions is asked of the composition of each leaf, which
-    limits less; the audit of the result judges both.
+    leaf. What is judged there by the worse of two distributions is asked of the composition of each leaf, and what is
+    judged by what is derived alone is not asked: so less is limited, and the audit of the result judges all of it.
     """
     judged = [one for one in audited if one.scored is not None and one.scored.everyone and not one.average]
     chosen = []
     for metric in metrics:
         own = [one for one in judged if one.metric == metric.called]
         worst = {None if one.limit is None else one.limit.scored for one in own} == {"worst"}
-        if leaves == "labels" and worst and metric.can_score("composition"):
+        if leaves != "labels" or metric.groups_only:
+            chosen += [metric] if own else []
+        elif worst and metric.can_score("composition"):
             chosen.append(metric.model_copy(update={"scored": "composition"}))
-        elif own:
-            chosen.append(metric)
     allow = {metric.called: metric.allow for metric in chosen}
     judged = [one for one in judged if one.metric in allow]
     attacks = frozenset(one.attack for one in judged if one.attack is not None)
@@ -74,6 +78,8 @@ class Solution:
         complete: Were all prunings compared? False where too many had to be left out.
         at_least: No pruning that keeps these limits has fewer errors.
         broken_by_root: The limits, by the ids of their findings, that even the root alone breaks.
+        separable: Did every limit say the same of a leaf's people whatever the other leaves were? Where it did not, the
+            solution proves nothing.
     """
 
     cut: Mask | None
@@ -81,6 +87,11 @@ class Solution:
     complete: bool
     at_least: int
     broken_by_root: tuple[str, ...] = ()
+    separable: bool = True
+
+
+NOT_SEPARABLE = Solution(None, 0, complete=False, at_least=0, separable=False)
+"""What comes out where a limit says something else of a leaf's people once other leaves change."""
 
 
 @dataclass(eq=False)
@@ -163,10 +174,7 @@ class NodeLimits:
         return tree
 
     def solve(self) -> Solution:
-        """The pruning with the fewest errors.
-
-        Raises InconclusiveError where the people beyond a limit cannot be counted.
-        """
+        """The pruning with the fewest errors."""
         table = self.bench.session.table
         budgets = np.array([budget for budget, _ in self._dimensions(table)], dtype=np.int64)
         hard = budgets == 0
@@ -180,12 +188,16 @@ class NodeLimits:
         if not len(budgets):
             programme.measured[:] = True
         while needed := programme.waiting():
-            programme.beyond[needed] = self.beyond(needed)
-            programme.measured[needed] = True
+            if not self._measure(needed, programme):
+                return NOT_SEPARABLE
+        if not self._is_confirmed(programme):
+            return NOT_SEPARABLE
         front = programme.fronts[0]
         if not len(front):
-            root = self.beyond([0])[0]
-            broken = {name for (budget, name), n in zip(self._dimensions(table), root, strict=True) if n > budget}
+            if not front.complete or not self._measure([0], programme):
+                return NOT_SEPARABLE
+            beyond = zip(self._dimensions(table), programme.beyond[0].tolist(), strict=True)
+            broken = {name for (budget, name), people in beyond if people > budget}
             return Solution(None, 0, complete=True, at_least=0, broken_by_root=tuple(sorted(broken)))
         errors = int(front.errors[0]) + self.prunable.lost
         bound = errors if front.complete else self._bound(programme)
@@ -196,32 +208,37 @@ class NodeLimits:
         weights = [table.persons, table.weight] if table.weighted else [table.persons]
         return [(_budget(allow, int(weight.sum())), name) for name, allow in self.limits.allowed for weight in weights]
 
-    def beyond(self, nodes: Sequence[int]) -> Ids:
-        """How many people of each node are beyond each limit where it is a leaf.
-
-        Args:
-            nodes: Nodes, none above another.
+    def _measure(self, nodes: Sequence[int], programme: _Programme) -> bool:
+        """Ask the limits of these nodes, none above another, and of all leaves of the tree that is audited for them.
 
         Returns:
-            Shape (n_nodes, n_limits); twice each limit where weights count apart.
+            Whether each could be asked, and says of nodes that were measured before what it said then.
         """
         cut = self._around(nodes)
         content = self.bench.unmerged(self.model.pruned([cut]), self.leaves)
         findings = {one.id: one for one in self.bench.findings_of(content, self.limits.metrics, self.limits.attacks)}
-        table = self.bench.session.table
-        there = self.prunable.at >= 0
-        at = self.prunable.leaf_below(cut)[self.prunable.at]
+        table, prunable = self.bench.session.table, self.prunable
+        at = np.where(prunable.at < 0, prunable.at, prunable.leaf_below(cut)[prunable.at])
         columns = []
         for name, _ in self.limits.allowed:
             scored = findings[name].scored if name in findings else None
             if scored is None or len(scored.past) != len(table):
-                raise InconclusiveError(f"{name} could not be judged for every tree", remedy="see leafgate audit")
+                return False
+            past = scored.past & (at >= 0)
             for weight in [table.persons, table.weight] if table.weighted else [table.persons]:
-                past = scored.past & there
-                columns.append(
-                    np.bincount(at[past], weights=weight[past], minlength=self.prunable.tree.nodes).astype(np.int64)
-                )
-        return np.column_stack(columns)[list(nodes)]
+                people = np.bincount(at[past], weights=weight[past], minlength=prunable.tree.nodes)
+                columns.append(people.astype(np.int64))
+        beyond, leaves = np.column_stack(columns), prunable.leaves(cut)
+        known = leaves[programme.measured[leaves]]
+        programme.beyond[leaves] = np.where(programme.measured[leaves, None], programme.beyond[leaves], beyond[leaves])
+        programme.measured[leaves] = True
+        return bool((programme.beyond[known] == beyond[known]).all())
+
+    def _is_confirmed(self, programme: _Programme) -> bool:
+        """Do the limits say the same of some nodes with people beyond them where nearly everything else is one leaf?"""
+        crowded = np.flatnonzero(programme.beyond.any(axis=1))
+        chosen = np.unique(np.linspace(0, len(crowded) - 1, MAX_CONFIRMED).astype(np.int64)) if len(crowded) else []
+        return all(self._measure([int(crowded[i])], programme) for i in chosen)
 
     def _around(self, nodes: Sequence[int]) -> Mask:
         """The cut with these nodes in which everything beside the ways to them is a leaf."""

@@ -81,7 +81,7 @@ def repaired(bench: Workbench, model: ModelIR, path: Path) -> Outcome:
     passing = [trial for trial in plan.trials if trial.passes]
     best = min(passing, key=lambda trial: (trial.errors, FINEST_FIRST.index(trial.leaves)), default=None)
     nearest = None if best else min(plan.trials, key=_distance, default=None)
-    limited = [solution.at_least for solution in plan.solutions]
+    limited = [solution.at_least for solution in plan.solutions] if plan.proves else []
     bound = min(limited) if limited else errors
     return Outcome(
         model,
@@ -124,6 +124,7 @@ class _Plan:
     name: str
     trials: list[Trial] = field(default_factory=list)
     solutions: list[Solution] = field(default_factory=list)
+    proves: bool = True
     broken_by_root: tuple[str, ...] = ()
 
     def run(self) -> None:
@@ -134,13 +135,7 @@ class _Plan:
             self._expanded()
         for leaves in levels:
             if alone:
-                solution = self._solve(self.model, leaves)
-                self._keep_solution(solution)
-                found = self._trial_of(self.model, solution, leaves)
-                if found is None:
-                    continue
-                if not found.passes and solution.cut is not None:
-                    self._search([solution.cut], leaves)
+                self._solve_or_search(leaves)
             else:
                 self._search([tree.nothing_pruned() for tree in self.model.trees], leaves)
                 self._single_tree(leaves)
@@ -152,7 +147,7 @@ class _Plan:
     def is_proved(self, best: Trial | None) -> bool:
         """Is there no better pruning of the given tree, by the exact solutions?"""
         bounds = [solution.at_least for solution in self.solutions]
-        return best is not None and bool(bounds) and best.errors <= min(bounds)
+        return best is not None and self.proves and bool(bounds) and best.errors <= min(bounds)
 
     def _levels(self) -> list[LeafContent]:
         """What may stand on the leaves: no more than is published, nor than the model has; the most first.
@@ -203,11 +198,20 @@ class _Plan:
     def _solve(self, model: PrunableModel, leaves: LeafContent) -> Solution:
         return NodeLimits(self.bench, model, leaves, self._limits(leaves)).solve()
 
-    def _keep_solution(self, solution: Solution) -> None:
+    def _solve_or_search(self, leaves: LeafContent) -> None:
+        """The exact solution, and a search where it does not pass or proves nothing."""
+        solution = self._solve(self.model, leaves)
+        if not solution.separable:
+            self.proves = False
+            self._search([tree.nothing_pruned() for tree in self.model.trees], leaves)
+            return
         if solution.cut is None:
             self.broken_by_root = tuple(sorted({*self.broken_by_root, *solution.broken_by_root}))
-        else:
-            self.solutions.append(solution)
+            return
+        self.solutions.append(solution)
+        found = self._trial_of(self.model, solution, leaves)
+        if found is None or not found.passes:
+            self._search([solution.cut], leaves)
 
     def _trial_of(self, model: PrunableModel, solution: Solution, leaves: LeafContent) -> Trial | None:
         """The solution's file with its audit, kept as a candidate."""

@@ -64,19 +64,34 @@ class Search:
     def run(self) -> list[Trial]:
         """Every candidate that was audited."""
         best: Cuts | None = None
+        ladders = []
         for count in tree_counts(self.model.given):
             for ladder in self._ladders(count):
+                ladders.append(ladder)
                 best = self._better(best, self._bisected(ladder))
             if count == len(self.trees) == 1:
                 best = self._better(best, self._guided())
+        if best is not None and not self._passes(best):
+            best = self._of_more_use(ladders, best)
         if best is not None:
             self._put_back(best)
         return [trial for trial in self.tried.values() if trial is not None]
 
+    def _passes(self, cuts: Cuts) -> bool:
+        trial = self._trial(cuts)
+        return trial is not None and trial.passes
+
+    def _of_more_use(self, ladders: Sequence[Sequence[Cuts]], best: Cuts) -> Cuts:
+        """The best of all rungs: where a limit on use is broken, a model pruned further may predict others better."""
+        for cuts in (cuts for ladder in ladders for cuts in ladder):
+            best = self._better(best, cuts) or best
+        return best
+
     def _better(self, one: Cuts | None, other: Cuts | None) -> Cuts | None:
-        """Of two candidates that protect, the one with fewer errors; one that passes before one that does not."""
+        """Of two candidates the one that passes, or else that protects; of equals the one with fewer errors."""
         found = [(cuts, trial) for cuts in (one, other) if cuts is not None and (trial := self._trial(cuts))]
-        return min(found, key=lambda pair: (not pair[1].passes, pair[1].errors), default=(None, None))[0]
+        order = {id(cuts): (not trial.passes, not protects(trial.report), trial.errors) for cuts, trial in found}
+        return min((cuts for cuts, _ in found), key=lambda cuts: order[id(cuts)], default=None)
 
     def _trial(self, cuts: Cuts) -> Trial | None:
         """The candidate's audit; None where it cannot be written, or where enough have been audited."""
