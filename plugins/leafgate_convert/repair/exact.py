@@ -21,7 +21,6 @@ from leafgate_convert.repair.pruning import PrunableModel, PrunableTree
 from leafgate_convert.repair.trials import Workbench
 from leafgate_convert.scrub import LeafContent
 
-
 MAX_CONFIRMED = 3
 """So many nodes are measured a second time, in another tree."""
 
