@@ -36,6 +36,10 @@ def audit(
         list[str] | None,
         typer.Option(metavar="FORMAT", help="Write the report in this format (html, ...) too; again for more."),
     ] = None,
+    no_remedies: Annotated[
+        bool,
+        typer.Option("--no-remedies", help="Where a limit fails, try no other settings to say which would pass."),
+    ] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> int:
@@ -55,7 +59,10 @@ def audit(
 
         results = result_files(run.plugins)
         remove_files(out, results - _results_read(run.policy, out, results))
-    audited = run.audit(announce=lambda line: None if as_json or quiet else say(f"note: {line}", err=True))
+    audited = run.audit(
+        announce=lambda line: None if as_json or quiet else say(f"note: {line}", err=True),
+        search_remedies=not no_remedies,
+    )
     if out is not None:
         from leafgate.session.results import write_results
 
