@@ -136,8 +136,8 @@ def _remedy(remedy: Remedy, audience: Audience) -> RemedyDocument:
             "text": remedy.text,
             **({"details": remedy.details} if remedy.details and audience == "auditor" else {}),
             **({"place": remedy.place} if remedy.place else {}),
-            **({"parameter": remedy.parameter} if remedy.parameter else {}),
             **({"value": remedy.value} if remedy.value is not None else {}),
+            **({"parameters": remedy.parameters} if remedy.parameters else {}),
             **({"command": remedy.command} if remedy.command else {}),
             "tried": remedy.tried,
         }

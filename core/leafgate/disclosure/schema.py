@@ -333,13 +333,13 @@ class RemedyDocument(Document):
     details: str = ""
     place: str = ""
     value: JsonValue = None
-    parameter: str = ""
+    parameters: dict[str, Number] = {}  # noqa: RUF012  a pydantic field
     command: tuple[str, ...] = ()
     tried: bool = False
 
     @model_validator(mode="after")
     def _has_what_the_action_needs(self) -> Self:
-        needed = {"set": self.place, "add": self.place, "run": self.command, "retrain": self.parameter}
+        needed = {"set": self.place, "add": self.place, "run": self.command, "retrain": self.parameters}
         if not needed.get(self.action, True):
             raise ValueError(f"does not say what to {self.action}")
         return self

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from leafgate.algorithms.prediction import class_scores, predict
 from leafgate.api.components import AttackModel, Component
 from leafgate.api.registry import Plugins, use_of
-from leafgate.engine.remedies import from_error
+from leafgate.engine.remedies.static import from_error
 from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError, LeafgateError, NoReleaseError, PolicyError, ReleaseError
 from leafgate.io.release_codec import ReleaseArtifact

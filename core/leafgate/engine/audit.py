@@ -18,8 +18,9 @@ from leafgate.engine.build import build
 from leafgate.engine.checks import check_claims, plugin_checks, soundness_checks, verified
 from leafgate.engine.figures import guesses, tree_view
 from leafgate.engine.knowledge import Adversaries, secret_inputs
-from leafgate.engine.remedies import from_error, with_static_remedies
-from leafgate.engine.remedy_search import Trial, with_searched_remedies
+from leafgate.engine.remedies.search import with_searched_remedies
+from leafgate.engine.remedies.static import from_error, with_static_remedies
+from leafgate.engine.remedies.trials import Trial
 from leafgate.engine.report_facts import files_about_people, files_of, report_of
 from leafgate.engine.score import AuditState, comparisons, judge
 from leafgate.engine.waivers import SourceLocations, apply_waivers, never, passes

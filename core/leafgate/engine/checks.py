@@ -19,7 +19,7 @@ from leafgate.api.metrics import Metric
 from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins, use_of
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
-from leafgate.engine.remedies import as_sentence, from_error
+from leafgate.engine.remedies.static import as_sentence, from_error
 from leafgate.engine.score import AuditState, inconclusive, score_beliefs, score_one
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
 from leafgate.types.belief import CellBelief, MechanismBelief

@@ -18,7 +18,7 @@ from leafgate.api.metrics import Metric, PersonMetric, ReleaseMetric
 from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult
-from leafgate.engine.remedies import from_error
+from leafgate.engine.remedies.static import from_error
 from leafgate.engine.scores import (
     DISTRIBUTION_NAMES,
     DISTRIBUTIONS,

@@ -17,7 +17,7 @@ from leafgate.api.context import Observation, ScoringContext
 from leafgate.api.metrics import Metric, PersonMetric, Score
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
-from leafgate.engine.remedies import of_texts
+from leafgate.engine.remedies.static import of_texts
 from leafgate.engine.validation import are_real_numbers, is_reordered
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.types.belief import Belief, CellBelief, GroupBelief, PosteriorBelief, SecretBelief, classes_of

@@ -160,8 +160,8 @@ class Remedy:
         details: a sentence with numbers that follow from the data, for auditors alone.
         place: where in the policy, such as `build.min_leaf` or `data.control`; of `set` and `add`. A list, such as
             `metrics`, is added to.
-        value: what stands there afterwards, as JSON, or the parameter's value; None where only a person knows it.
-        parameter: the learner's parameter, of `retrain`.
+        value: what stands there afterwards, as JSON; None where only a person knows it.
+        parameters: of the learner, by their names, of `retrain`.
         command: the words of the command, of `run`; MODEL, POLICY and NEW stand for the audited file, the policy's
             file and a new file.
         tried: whether a whole audit with it kept every limit.
@@ -172,7 +172,7 @@ class Remedy:
     details: str = field(default="", repr=False)
     place: str = ""
     value: Any = None
-    parameter: str = ""
+    parameters: Mapping[str, int | float] = field(default_factory=dict)
     command: tuple[str, ...] = ()
     tried: bool = False
 

@@ -13,7 +13,7 @@ from leafgate.api.registry import Plugins
 from leafgate.disclosure.document import document
 from leafgate.disclosure.stored import parse_report
 from leafgate.disclosure.text import summary
-from leafgate.engine.remedies import from_error
+from leafgate.engine.remedies.static import from_error
 from leafgate.errors import InconclusiveError, ReportError
 from leafgate.io.json import readable
 from leafgate.session.run import open_session
@@ -37,7 +37,7 @@ def test_a_finding_that_holds_has_no_remedy(tmp_path: Path) -> None:
     report = report_of(tmp_path, {})
     assert report.verdict == "pass"
     assert all(finding.remedies == () for finding in report.findings)
-    assert all("remedies" not in finding for finding in document(report, "auditor")["findings"])  # type: ignore[operator, union-attr]
+    assert all("remedies" not in finding for finding in document(report, "auditor")["findings"])
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_hints_of_an_error_become_remedies_each_once() -> None:
 
 
 def test_a_waived_finding_has_no_remedy(tmp_path: Path) -> None:
-    from leafgate.engine.remedies import with_static_remedies
+    from leafgate.engine.remedies.static import with_static_remedies
 
     session = open_session(survey(tmp_path, {}))
     from leafgate.policy.load import compile_plan
@@ -119,7 +119,7 @@ def test_every_format_says_what_to_do(tmp_path: Path) -> None:
     [
         {"action": "set", "text": "Do.", "tried": False},
         {"action": "run", "text": "Do.", "tried": False},
-        {"action": "retrain", "text": "Do.", "value": 3, "tried": False},
+        {"action": "retrain", "text": "Do.", "parameters": {}, "tried": False},
         {"action": "dance", "text": "Do.", "tried": False},
         {"action": "advise", "text": "", "tried": False},
     ],
