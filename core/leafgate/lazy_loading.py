@@ -74,13 +74,32 @@ def lazy_exports(package: str, modules: Mapping[str, str]) -> Callable[[str], An
     return get
 
 
-def optional_module(module: str, called: str, extra: str) -> Any:
+def require_installed(module: str, user: str, called: str, extra: str) -> None:
+    """Raise InconclusiveError where a library that is an optional extra is not installed; nothing is imported.
+
+    Args:
+        module: the name of its package.
+        user: what needs it, as errors call that.
+        called: what users call the library.
+        extra: the extra of leafgate that installs it.
+    """
+    from importlib.util import find_spec
+
+    from leafgate.errors import InconclusiveError
+
+    if find_spec(module) is None:
+        remedy = f'install it: pip install "leafgate[{extra}]"'
+        raise InconclusiveError(f"{user} needs {called}, which is not installed", remedy=remedy)
+
+
+def optional_module(module: str, called: str, extra: str, *, folder_variable: str = "") -> Any:
     """Import a module of a library that is an optional extra, and undo what that does to the process.
 
     Args:
         module: its full name.
         called: what users call the library.
         extra: the extra of leafgate that installs it; its log is reduced to errors.
+        folder_variable: the environment variable of the folder that the library writes to, a temporary one meanwhile.
 
     Raises:
         InconclusiveError: it is not installed.
@@ -90,7 +109,7 @@ def optional_module(module: str, called: str, extra: str) -> Any:
     if module in sys.modules:
         return sys.modules[module]
     try:
-        with _process_restored(extra):
+        with _process_restored(extra, folder_variable):
             return import_module(module)
     except ImportError:
         raise InconclusiveError(
@@ -99,15 +118,16 @@ def optional_module(module: str, called: str, extra: str) -> Any:
 
 
 @contextmanager
-def _process_restored(package: str) -> Iterator[None]:
-    """Restore the environment and the log afterwards; a library may write a folder of its own meanwhile."""
+def _process_restored(package: str, folder_variable: str) -> Iterator[None]:
+    """Restore the environment and the log afterwards; the variable names a temporary folder meanwhile."""
     import logging
     from tempfile import TemporaryDirectory
 
     root = logging.getLogger()
     level, handlers, environment = root.level, list(root.handlers), dict(os.environ)
     with TemporaryDirectory() as private:
-        os.environ.setdefault("ART_DATA_PATH", private)
+        if folder_variable:
+            os.environ.setdefault(folder_variable, private)
         try:
             yield
         finally:

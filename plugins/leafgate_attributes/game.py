@@ -298,7 +298,9 @@ def _one_hot(labels: NDArray[np.integer[Any]], classes: int) -> NDArray[np.float
     return np.where(labels[:, None] == np.arange(classes), 1.0, 0.0)
 
 
-def planted_answers(answers: Answers, values: NDArray[np.int64], leaking: NDArray[np.bool_], seed: int) -> Answers:
+def planted_answers(
+    answers: Answers, values: NDArray[np.int64], leaking: NDArray[np.bool_], seed: int, repetition: int
+) -> Answers:
     """Answers that depend on the secret of those who leak, and on nobody else's.
 
     The own class of somebody who leaks has the score PLANTED_SCORE at the planted value, and one less that at all
@@ -309,13 +311,49 @@ def planted_answers(answers: Answers, values: NDArray[np.int64], leaking: NDArra
         answers: of the audited model; where a class is not known, or there is but one, nothing can be planted.
         values: shape (n_people,), the position of the value that is planted.
         leaking: shape (n_people,), who leaks.
-        seed: of the random numbers, from 0.
+        seed: of the audit; what is planted follows from it and from the repetition, and is the same for all attacks.
+        repetition: from 0.
     """
     n, n_values, classes = answers.scores.shape
-    rng = np.random.default_rng([seed, 6])
+    rng = np.random.default_rng([int(np.random.SeedSequence([seed, repetition]).generate_state(1)[0]), 6])
     scores = np.repeat(answers.scores[np.arange(n), rng.integers(n_values, size=n)][:, None], n_values, axis=1)
     who = np.flatnonzero(leaking & (answers.own < classes) & (classes > 1))
     own_score = np.where(np.arange(n_values) == values[who, None], PLANTED_SCORE, 1 - PLANTED_SCORE)
     scores[who] = ((1 - own_score) / max(1, classes - 1))[:, :, None]
     scores[who, :, answers.own[who]] = own_score
     return Answers(scores, answers.own)
+
+
+def known_cells(people: Table) -> NDArray[np.float64]:
+    """All columns of a table as numbers: shape (n, k), NaN where a number is missing.
+
+    Columns stand in the order of their names, and values are numbered in the order of their texts, so that neither the
+    order of columns nor that of declared values matters.
+    """
+    cells = [
+        people.numbers(column.name)
+        if column.values is None
+        else text_ranks(column)[people.codes(column.name)].astype(np.float64)
+        for column in sorted(people.schema.columns, key=lambda column: column.name)
+    ]
+    return np.column_stack(cells)
+
+
+def text_ranks(column: Column) -> NDArray[np.int64]:
+    """The place of each value in the order of their texts, and then that of a missing one; of each bin its own."""
+    if column.bins is not None:
+        return np.arange(len(column.domain))
+    texts = [(value is None, "" if value is None else value) for value in (*(column.values or ()), None)]
+    places = {text: place for place, text in enumerate(sorted(texts))}
+    return np.array([places[text] for text in texts], dtype=np.int64)
+
+
+def value_shares(targets: Targets) -> NDArray[np.float64]:
+    """The shares of the secret's values among the auxiliary people and one more of each value: shape (V,), above 0."""
+    counts = np.bincount(targets.auxiliary.codes(targets.secret.name), minlength=len(targets.secret.domain)) + 1.0
+    return np.asarray(counts / counts.sum())
+
+
+def coins(seed: int, stream: int, repetition: int = 0) -> np.random.Generator:
+    """Random numbers of one attack, and of one repetition of it, that follow from the audit's seed."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stream, repetition)))

@@ -15,11 +15,10 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from leafgate.api import Column, InconclusiveError, Schema, Table, Targets, lazy
+from leafgate.api import Column, InconclusiveError, Schema, Table, Targets, lazy, require_installed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -263,7 +262,7 @@ def _imputed(people: _People, seed: int) -> Imputation:
     choices = [_prior(people, folds)]
     present = len(np.unique(people.codes))
     if len(people.codes) >= FEWEST_PEOPLE and present > 1 and people.cells.shape[1]:
-        _require_sklearn()
+        require_installed("sklearn", "imputation", "scikit-learn", "sklearn")
         import sklearn.ensemble
         import sklearn.linear_model  # noqa: F401  (threads of a library are limited only once it is loaded)
         from threadpoolctl import threadpool_limits
@@ -507,14 +506,6 @@ def _linear_spline(numbers: NDArray[np.float64], auxiliary: NDArray[np.float64])
         if (scale := of_reference.std()) > 0:
             columns.append(np.nan_to_num((excess - of_reference.mean()) / scale))
     return np.column_stack(columns) if columns else np.empty((len(numbers), 0))
-
-
-def _require_sklearn() -> None:
-    """Raise InconclusiveError where scikit-learn is not installed."""
-    if find_spec("sklearn") is None:
-        raise InconclusiveError(
-            "imputation needs scikit-learn, which is not installed", remedy='pip install "leafgate[sklearn]"'
-        )
 
 
 def determining_columns(tables: Sequence[Table], secret: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from leafgate.api import (
     AdversaryKnowledge,
@@ -104,9 +104,6 @@ def _belief_of_all_rows(
     by_leaves, by_counts = possible_values(release, schema, targets)
     only = _only_value(by_counts)
 
-    def planted(values: NDArray[Any], leaking: NDArray[Any], repetition: int) -> NDArray[np.float64]:
-        return restricted(prior, _planted_values(values, leaking, prior.shape[1]))
-
     proved = np.split(np.stack([_only_value(by_leaves) >= 0, only >= 0, ~by_counts.any(axis=1)]), [_first(targets)], 1)
     by_group = [part.sum(axis=1).tolist() for part in proved]
     evidence = {
@@ -117,7 +114,7 @@ def _belief_of_all_rows(
         "contradicted": AuditorOnly([contradictions for _, _, contradictions in by_group]),
     }
     name = targets.secret.name
-    return AttributeBelief(name, restricted(prior, by_counts), certain=only, planted=planted, evidence=evidence)
+    return AttributeBelief(name, restricted(prior, by_counts), certain=only, evidence=evidence)
 
 
 def _belief_of_bootstraps(
@@ -130,11 +127,6 @@ def _belief_of_bootstraps(
     excluding, reference = excluding_by_value(release, schema, targets)
     ratios = bootstrap_ratios(trees, out_of_bag, reference.ravel())
 
-    def planted(values: NDArray[Any], leaking: NDArray[Any], repetition: int) -> NDArray[np.float64]:
-        """Every tree excludes all other values of those who leak, and none excludes a value of anybody else."""
-        remains = _planted_values(values, leaking, prior.shape[1])
-        return _reweighted(prior, ratios[np.where(remains, 0, trees)])
-
     p_values = exclusion_p_values(excluding.min(axis=2), trees, out_of_bag)
     nearly = np.split((p_values > SMALL_P_VALUE).sum(axis=1) == 1, [_first(targets)])
     evidence = {
@@ -144,7 +136,7 @@ def _belief_of_bootstraps(
         "one_value_above_p_0.001": AuditorOnly([int(group.sum()) for group in nearly]),
     }
     posterior = _reweighted(prior, ratios[excluding].mean(axis=2))
-    return AttributeBelief(targets.secret.name, posterior, planted=planted, evidence=evidence)
+    return AttributeBelief(targets.secret.name, posterior, evidence=evidence)
 
 
 def _first(targets: Targets) -> int:
@@ -154,11 +146,6 @@ def _first(targets: Targets) -> int:
 def _only_value(possible: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The position of the only value that each person can have; -1 where there are several, or none."""
     return np.where(possible.sum(axis=1) == 1, possible.argmax(axis=1), -1)
-
-
-def _planted_values(values: NDArray[Any], leaking: NDArray[Any], n_values: int) -> NDArray[np.bool_]:
-    """The values that are not excluded where those who leak can only have theirs, and nothing is known of others."""
-    return np.where(np.asarray(leaking)[:, None], np.asarray(values)[:, None] == np.arange(n_values), True)
 
 
 def restricted(prior: NDArray[np.float64], possible: NDArray[np.bool_]) -> NDArray[np.float64]:

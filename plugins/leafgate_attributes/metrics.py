@@ -398,8 +398,9 @@ def has_leak(metric: AttributeLeak, asked: Asked, size: float) -> bool:
 def power_problem(metric: AttributeLeak, asked: Asked, error: float) -> str:
     """Why the attack might not have seen a leak of the size of the metric's limit; empty where it would.
 
-    The attack sees it where the interval is above 0, so that there is a leak at all, and where its upper end is beyond
-    nine tenths of the leak: the interval of a release with such a leak does not keep the limit then, or hardly.
+    Where no tree tests the column, or imputation gets too few people wrong, there is no leak as large. Elsewhere the
+    attack sees it where the interval is above 0, so that there is a leak at all, and where its upper end is beyond nine
+    tenths of the leak: the interval of a release with such a leak does not keep the limit then, or hardly.
 
     Args:
         metric: with its limit.
@@ -408,7 +409,7 @@ def power_problem(metric: AttributeLeak, asked: Asked, error: float) -> str:
     """
     if metric.bound <= 0:
         return BELOW_CHANCE
-    if not has_leak(metric, asked, metric.bound):
+    if not asked.targets.tested or not has_leak(metric, asked, metric.bound):
         return ""
 
     def sees(leak: Estimate) -> bool:

@@ -24,21 +24,18 @@ from leafgate.api import (
     lazy,
     leaves,
     optional_module,
+    require_installed,
 )
 from leafgate_attributes.game import (
     Answers,
     InputAttack,
     answers_by_value,
     auxiliary_answers,
+    coins,
     completions,
+    known_cells,
     planted_answers,
     require_class,
-)
-from leafgate_attributes.query_attacks import (
-    coins,
-    known_cells,
-    planted_seed,
-    require_sklearn,
     text_ranks,
     value_shares,
 )
@@ -75,8 +72,8 @@ class PeerAttack(InputAttack):
         prior = value_shares(targets)
 
         def planted(values: NDArray[Any], leaking: NDArray[Any], repetition: int) -> NDArray[Any]:
-            made = planted_answers(answers, values, leaking, planted_seed(known.seed, repetition))
-            return guess_posterior(guess(made), prior)
+            leaky = planted_answers(answers, values, leaking, known.seed, repetition)
+            return guess_posterior(guess(leaky), prior)
 
         guesses = guess(answers)
         evidence = {**facts, "inferred": int((guesses >= 0).sum())}
@@ -182,7 +179,7 @@ class ArtAttribute(PeerAttack):
         facts: dict[str, Any] = {"attack": self.attack}
         if self.attack != "lifestyle":
             require_class(targets, known.schema)
-        require_sklearn("art_attribute")
+        require_installed("sklearn", "art_attribute", "scikit-learn", "sklearn")
         attacks = art("attacks.inference.attribute_inference")
         answers = by_name(answers_by_value(source, targets, known.schema, known.seed), known.schema.classes)
         facts["peer"] = f"art {version_of('adversarial-robustness-toolbox')}"
@@ -359,7 +356,7 @@ def sacroml(module: str) -> Any:
 
 def art(module: str) -> Any:
     """A module of ART; InconclusiveError where it is not installed."""
-    return optional_module(f"art.{module}", "the Adversarial Robustness Toolbox", "art")
+    return optional_module(f"art.{module}", "Adversarial Robustness Toolbox", "art", folder_variable="ART_DATA_PATH")
 
 
 def version_of(distribution: str) -> str:

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
@@ -23,16 +22,21 @@ from leafgate.api import (
     Table,
     Targets,
     lazy,
+    require_installed,
 )
 from leafgate_attributes.game import (
     Answers,
     InputAttack,
     answers_by_value,
     auxiliary_answers,
+    coins,
     completions,
+    known_cells,
     own_classes,
     planted_answers,
     require_class,
+    text_ranks,
+    value_shares,
 )
 
 if TYPE_CHECKING:
@@ -40,7 +44,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from leafgate.api import Column
 else:
     np, pd = lazy("numpy"), lazy("pandas")
 
@@ -59,7 +62,9 @@ BAND_EDGES = (0.1, 0.5, 1.0, 2.0, 4.0)
 DECIDING_BAND = 3
 """From this band on answers are far enough apart to decide: the scores differ by a factor of 2.7 at least."""
 PRIOR_PRECISION = 1.0
-"""The precision of the prior of an exponent, around 1: as much as about one person of the last band tells."""
+"""The precision of the prior of an exponent, around 1, where the model was not trained on the people."""
+MAX_EXPONENT_OF_MEMBERS = 1000.0
+"""The largest exponent where it was: scores of forests that differ by a hundredth may decide of a value."""
 BISECTIONS = 50
 """The number of halvings that find an exponent, far below the error of any number of people."""
 MEMBERS_PER_MODEL = 2
@@ -95,8 +100,8 @@ class Csmia(QueryAttack):
         decisions = csmia_decisions(answers)
 
         def planted(values: NDArray[Any], leaking: NDArray[Any], repetition: int) -> NDArray[Any]:
-            made = planted_answers(answers, values, leaking, planted_seed(known.seed, repetition))
-            return csmia_posterior(csmia_decisions(made))
+            leaky = planted_answers(answers, values, leaking, known.seed, repetition)
+            return csmia_posterior(csmia_decisions(leaky))
 
         return AttributeBelief(
             targets.secret.name,
@@ -143,8 +148,8 @@ def csmia_decisions(answers: Answers) -> Decisions:
         The case, the value and its lead for each person. In case 1 the lead is that of the own class's score, which may
         be 0 with more than two classes.
 
-    Source: Mehnaz, Dibbo, De Viti, Kabir, Brandenburg, Mangard, Li, Bertino, Backes, De Cristofaro, Fritz, USENIX
-        Security 2022, arXiv:2201.09370, section 4.1. As in the authors' code the confidence is that of the label.
+    Source: Mehnaz, Dibbo, Kabir, Li, Bertino, USENIX Security 2022, arXiv:2201.09370, section 4.1. As in the authors'
+        code the confidence is that of the label.
     Departure: the authors' code breaks ties at random; here all values that tie are chosen.
     """
     right = gives_own_class(answers)
@@ -210,7 +215,7 @@ class Lomia(QueryAttack):
         self, source: Release | PredictionOracle, known: AdversaryKnowledge, targets: Targets
     ) -> AttributeBelief:
         require_class(targets, known.schema)
-        require_sklearn("lomia")
+        require_installed("sklearn", "lomia", "scikit-learn", "sklearn")
         answers = answers_by_value(source, targets, known.schema, known.seed)
         columns = np.concatenate([known_cells(group) for group in targets.groups])
         shares, ranks = value_shares(targets), text_ranks(targets.secret)[: len(targets.secret.domain)]
@@ -226,8 +231,8 @@ class Lomia(QueryAttack):
             return believed[:, ranks]
 
         def planted(values: NDArray[Any], leaking: NDArray[Any], repetition: int) -> NDArray[Any]:
-            made = planted_answers(answers, values, leaking, planted_seed(known.seed, repetition))
-            return posterior(made, 1 + repetition)
+            leaky = planted_answers(answers, values, leaking, known.seed, repetition)
+            return posterior(leaky, 1 + repetition)
 
         decided = lomia_decisions(answers)
         return AttributeBelief(
@@ -311,8 +316,8 @@ class Likelihood(QueryAttack):
     needs = frozenset({"targets", "mechanism"})
     access_levels = frozenset({"labels", "scores", "file"})
     formula = (
-        "posterior(v) is proportional to imputation(v) * max(p(class | columns, v), 0.001)^b; b, from 0 to 1, depends "
-        "on how much the answers differ over the values, and is the lower end of what auxiliary people show"
+        "posterior(v) is proportional to imputation(v) * max(p(class | columns, v), 0.001)^b; b, from 0, depends on "
+        "how much the answers differ over the values, and is the lower end of what auxiliary people show"
     )
     source = (
         "Bayes' rule from the imputation of Jayaraman and Evans, CCS 2022, arXiv:2209.01292; the exponents are "
@@ -332,14 +337,15 @@ class Likelihood(QueryAttack):
         else:
             calibrating = auxiliary_answers(source, targets, known.schema, known.seed)
         truth = targets.auxiliary.codes(targets.secret.name)
-        exponents = fit_exponents(imputed.auxiliary, log_scores(calibrating), truth)
+        trained = self.calibration == "members"
+        exponents = fit_exponents(imputed.auxiliary, log_scores(calibrating), truth, trained_on=trained)
         trust = exponents_of_deciding(log_scores(answers), exponents)
 
         def planted(values: NDArray[Any], leaking: NDArray[Any], repetition: int) -> NDArray[Any]:
             """Answers that leak are trusted as those are by which the audited model would leak, and not better."""
-            made = planted_answers(answers, values, leaking, planted_seed(known.seed, repetition))
+            leaky = planted_answers(answers, values, leaking, known.seed, repetition)
             drawn = coins(known.seed, LIKELIHOOD_STREAM, 1 + repetition).choice(trust, size=len(values))
-            return weighed_by_scores(imputed.posterior, log_scores(made), drawn)
+            return weighed_by_scores(imputed.posterior, log_scores(leaky), drawn)
 
         return AttributeBelief(
             targets.secret.name,
@@ -373,7 +379,7 @@ def likelihood_posterior(
     Args:
         imputed: shape (n, V), rows sum to 1.
         logs: shape (n, V), logarithms of the scores of the own class: `log_scores`.
-        exponents: shape (6,), from 0 to 1, one for each band: `fit_exponents`.
+        exponents: shape (6,), from 0, one for each band: `fit_exponents`.
 
     Returns:
         Shape (n, V), rows sum to 1. Where the scores are the same at all values it is `imputed`.
@@ -389,7 +395,7 @@ def weighed_by_scores(
     Args:
         imputed: shape (n, V), rows sum to 1.
         logs: shape (n, V), logarithms of the scores of the own class: `log_scores`.
-        powers: shape (n,), from 0 to 1.
+        powers: shape (n,), from 0.
 
     Returns:
         Shape (n, V), rows sum to 1. Where the scores are the same at all values, or the power is 0, it is `imputed`.
@@ -418,38 +424,48 @@ def exponents_of_deciding(logs: NDArray[np.float64], exponents: NDArray[np.float
 
 
 def fit_exponents(
-    imputed: NDArray[np.float64], logs: NDArray[np.float64], truth: NDArray[np.int64]
+    imputed: NDArray[np.float64], logs: NDArray[np.float64], truth: NDArray[np.int64], *, trained_on: bool
 ) -> NDArray[np.float64]:
     """How far a model's scores can be trusted on top of the imputation, by bands of how much they differ.
 
     In each band the exponent b maximises the likelihood of the true values under imputed(v) * score(v)^b, with a normal
-    prior of precision 1 around 1, which is Bayes' rule; from that one standard error is subtracted. A band in which
-    nobody is keeps 1. So what the model says that people who are known do not bear out changes nothing, and what it
-    says as it never does of them is believed.
+    prior around 1, which is Bayes' rule; from that one standard error is subtracted. A band in which nobody is keeps 1.
+    So answers that the true values of known people do not confirm change nothing, and answers unlike any about known
+    people are believed.
 
     Args:
         imputed: shape (n, V), each person's posterior, learned from others.
         logs: shape (n, V), `log_scores` of the answers about them.
         truth: shape (n,), the position of each one's true value.
+        trained_on: whether these people trained the models that answered about them. Of others the exponent is 1 at
+            most, for what the class says of them imputation knows. Of people who trained a model there is no such
+            bound, and the prior counts as much as one person of the band.
 
     Returns:
-        Shape (6,), from 0 to 1.
+        Shape (6,), from 0; to 1 unless `trained_on`.
 
     Departure: a power of the likelihood, rather than weights of all terms: imputation has learned from the class
         already, so that b = 1 would count it twice; and with b = 0 the posterior is the imputation itself, so that no
-        gain comes from calibrating the imputation anew.
+        gain comes from calibrating the imputation anew. b is above 1 where small differences of scores say much: the
+        trees of a forest that were trained on a person agree on this person's value, and shares of trees are no
+        probabilities.
     """
     base = np.log(np.maximum(imputed, SMALLEST_PROBABILITY))
     band = bands(logs)
     exponents = np.ones(len(BAND_EDGES) + 1)
     for number in np.unique(band):
         here = band == number
-        exponents[number] = _lower_exponent(base[here], logs[here], truth[here])
+        exponents[number] = _lower_exponent(base[here], logs[here], truth[here], trained_on)
     return exponents
 
 
-def _lower_exponent(base: NDArray[np.float64], logs: NDArray[np.float64], truth: NDArray[np.int64]) -> float:
-    """The exponent of one band, from 0 to 1: the posterior mode less a standard error, by bisection of the slope."""
+def _lower_exponent(
+    base: NDArray[np.float64], logs: NDArray[np.float64], truth: NDArray[np.int64], trained_on: bool
+) -> float:
+    """The exponent of one band: the posterior mode less a standard error, by bisection of the slope."""
+    precision = float(logs.var(axis=1).mean()) if trained_on else PRIOR_PRECISION
+    if precision == 0:
+        return 1.0  # all answers are the same at all values
     of_truth = logs[np.arange(len(truth)), truth].sum()
 
     def moments(b: float) -> tuple[float, float]:
@@ -458,15 +474,15 @@ def _lower_exponent(base: NDArray[np.float64], logs: NDArray[np.float64], truth:
         mean = (weights * logs).sum(axis=1)
         return float(mean.sum()), float((weights * (logs - mean[:, None]) ** 2).sum())
 
-    low, high = 0.0, 1.0
+    low, high = 0.0, MAX_EXPONENT_OF_MEMBERS if trained_on else 1.0
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        if moments(middle)[0] - of_truth + PRIOR_PRECISION * (middle - 1) > 0:
+        if moments(middle)[0] - of_truth + precision * (middle - 1) > 0:
             high = middle
         else:
             low = middle
     information = moments(low)[1]
-    return max(0.0, high - float(np.sqrt(information)) / (information + PRIOR_PRECISION))
+    return max(0.0, high - float(np.sqrt(information)) / (information + precision))
 
 
 def member_answers(known: AdversaryKnowledge, targets: Targets) -> Answers:
@@ -505,51 +521,3 @@ def _known_of(people: Table, targets: Targets, rows: NDArray[np.int64]) -> Table
     schema: Schema = targets.groups[0].schema
     frame = people.frame.loc[:, [column.name for column in schema.columns]].iloc[rows].reset_index(drop=True)
     return Table(schema, frame, np.ones(len(rows), dtype=np.int64))
-
-
-def known_cells(people: Table) -> NDArray[np.float64]:
-    """All columns of a table as numbers: shape (n, k), NaN where a number is missing.
-
-    Columns stand in the order of their names, and values are numbered in the order of their texts, so that neither the
-    order of columns nor that of declared values matters.
-    """
-    cells = [
-        people.numbers(column.name)
-        if column.values is None
-        else text_ranks(column)[people.codes(column.name)].astype(np.float64)
-        for column in sorted(people.schema.columns, key=lambda column: column.name)
-    ]
-    return np.column_stack(cells)
-
-
-def text_ranks(column: Column) -> NDArray[np.int64]:
-    """The place of each value in the order of their texts, and then that of a missing one; of each bin its own."""
-    if column.bins is not None:
-        return np.arange(len(column.domain))
-    texts = [(value is None, "" if value is None else value) for value in (*(column.values or ()), None)]
-    places = {text: place for place, text in enumerate(sorted(texts))}
-    return np.array([places[text] for text in texts], dtype=np.int64)
-
-
-def value_shares(targets: Targets) -> NDArray[np.float64]:
-    """The shares of the secret's values among the auxiliary people and one more of each value: shape (V,), above 0."""
-    counts = np.bincount(targets.auxiliary.codes(targets.secret.name), minlength=len(targets.secret.domain)) + 1.0
-    return np.asarray(counts / counts.sum())
-
-
-def coins(seed: int, stream: int, repetition: int = 0) -> np.random.Generator:
-    """Random numbers of one attack, and of one repetition of it, that follow from the audit's seed."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stream, repetition)))
-
-
-def planted_seed(seed: int, repetition: int) -> int:
-    """The seed of what is planted in a repetition, which is the same for all attacks."""
-    return int(np.random.SeedSequence([seed, repetition]).generate_state(1)[0])
-
-
-def require_sklearn(attack: str) -> None:
-    """Raise InconclusiveError where scikit-learn is not installed."""
-    if find_spec("sklearn") is None:
-        raise InconclusiveError(
-            f"{attack} needs scikit-learn, which is not installed", remedy='pip install "leafgate[sklearn]"'
-        )

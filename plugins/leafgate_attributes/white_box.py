@@ -22,8 +22,14 @@ from leafgate.api import (
     columns_asked,
     lazy,
 )
-from leafgate_attributes.game import Answers, InputAttack, class_is_known, own_classes, planted_answers
-from leafgate_attributes.query_attacks import planted_seed, value_shares
+from leafgate_attributes.game import (
+    Answers,
+    InputAttack,
+    class_is_known,
+    own_classes,
+    planted_answers,
+    value_shares,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,8 +73,8 @@ class Fredrikson(InputAttack):
 
         def planted(values: NDArray[Any], leaking: NDArray[Any], repetition: int) -> NDArray[Any]:
             even = Answers(np.full((len(values), len(prior), 2), 0.5), np.zeros(len(values), dtype=np.int64))
-            made = planted_answers(even, values, leaking, planted_seed(known.seed, repetition))
-            return white_box_posterior(prior, made.of_own_class, np.ones(len(prior)))
+            leaky = planted_answers(even, values, leaking, known.seed, repetition)
+            return white_box_posterior(prior, leaky.of_own_class, np.ones(len(prior)))
 
         return AttributeBelief(
             targets.secret.name,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from leafgate.api import InconclusiveError, Table, lazy
+from leafgate.api import InconclusiveError, Table, lazy, require_installed
 from leafgate_membership.game import Answers
 from leafgate_membership.likelihood_ratios import logit
 from leafgate_membership.planted import Scorer
@@ -129,7 +128,7 @@ def fit_worst_case(shadows: ShadowModels, seed: int, *, forest: bool = True, cor
         here it is trained on shadow models, as Shokri, Stronati, Song and Shmatikov do (S&P 2017). Scores are read to
         three decimals.
     """
-    require_sklearn("worst_case")
+    require_installed("sklearn", "worst_case", "scikit-learn", "sklearn")
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
@@ -262,7 +261,7 @@ def fit_quantile(
         nobody is, and shadow models answer about people whom they were not trained on. The score is the logit of the
         own class, not its distance from that of the next class, which is twice that where there are two classes.
     """
-    require_sklearn("quantile")
+    require_installed("sklearn", "quantile", "scikit-learn", "sklearn")
     from sklearn.ensemble import HistGradientBoostingRegressor
     from threadpoolctl import threadpool_limits
 
@@ -291,14 +290,6 @@ def fit_quantile(
     mean = regressed(phi)
     variance = regressed((phi - mean[person]) ** 2)
     return RegressedLaws(mean, np.sqrt(np.maximum(variance, 0)) + least_deviation, clip)
-
-
-def require_sklearn(attack: str) -> None:
-    """Raise InconclusiveError where scikit-learn is not installed."""
-    if find_spec("sklearn") is None:
-        raise InconclusiveError(
-            f"{attack} needs scikit-learn, which is not installed", remedy='pip install "leafgate[sklearn]"'
-        )
 
 
 def _coins(seed: int) -> np.random.Generator:

@@ -162,7 +162,7 @@ def sacroml(module: str) -> Any:
 
 def art(module: str) -> Any:
     """A module of ART; InconclusiveError where it is not installed."""
-    return optional_module(f"art.{module}", "the Adversarial Robustness Toolbox", "art")
+    return optional_module(f"art.{module}", "Adversarial Robustness Toolbox", "art", folder_variable="ART_DATA_PATH")
 
 
 def version_of(distribution: str) -> str:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 from leafgate.lazy_loading import lazy as lazy
 from leafgate.lazy_loading import lazy_exports
 from leafgate.lazy_loading import optional_module as optional_module
+from leafgate.lazy_loading import require_installed as require_installed
 
 if TYPE_CHECKING:
     from leafgate.api.checks import AuditCheck as AuditCheck

@@ -419,7 +419,8 @@ def people_at(people: Table, rows: NDArray[np.int64]) -> Table:
 def _with_columns(people: Table, names: list[str]) -> Table:
     """The same people, in the same order, with these columns alone."""
     schema = Schema(tuple(people.schema[name] for name in names), dropped=people.schema.dropped)
-    return Table(schema, people.frame.loc[:, names], people.weight)
+    cells = pd.DataFrame({name: people.frame[name] for name in names}, index=people.frame.index, copy=False)
+    return Table(schema, cells, people.weight)
 
 
 def _without_keys_of(control: Table, table: Table) -> tuple[Table, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -223,10 +224,10 @@ def test_prior_is_all_there_is_when_everybody_has_one_value_or_nothing_is_known(
 
 def test_imputation_is_inconclusive_when_scikit_learn_or_bins_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     targets, _ = world(7, 40, 5)
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InconclusiveError) as error:
         impute(targets, 0)
-    assert error.value.problems[0].hint == 'pip install "leafgate[sklearn]"'
+    assert error.value.problems[0].hint == 'install it: pip install "leafgate[sklearn]"'
     with pytest.raises(InconclusiveError, match="a number"):
         impute(replace(targets, secret=COLUMNS[0]), 0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,6 @@ from leafgate.api import AdversaryKnowledge, Column, InconclusiveError, Membersh
 from leafgate.engine.knowledge import draw_candidates
 from leafgate.types.adversary import Membership
 from leafgate_baselines.builders import C45
-from leafgate_membership import learned_attacks
 from leafgate_membership.game import Answers, are_alike
 from leafgate_membership.learned_attacks import Quantile, WorstCase
 from leafgate_membership.likelihood_ratios import RMIA, LiRA
@@ -155,7 +155,7 @@ def test_without_scikit_learn_a_learned_attack_says_what_to_install(
     attack: ScoreAttack, game: tuple[Release, AdversaryKnowledge, Membership], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     release, known, _ = game
-    monkeypatch.setattr(learned_attacks, "find_spec", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InconclusiveError) as problem:
         attack.infer(release, known)
     assert "needs scikit-learn, which is not installed" in str(problem.value)
