@@ -125,7 +125,7 @@ def command(report: JsonObject) -> str:
     return " ".join([*words, "--out results", *(["--audience auditor"] if report["audience"] == "auditor" else [])])
 
 
-OPTIONS = frozenset({"--root", "--org", "--test"})
+OPTIONS = frozenset({"--root", "--org", "--test", "--no-remedies"})
 
 
 def reproduction_note(report: JsonObject) -> str:
