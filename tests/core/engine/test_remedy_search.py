@@ -158,10 +158,11 @@ def test_a_model_file_is_told_the_parameter_and_the_command(tmp_path: Path) -> N
 @pytest.mark.parametrize("seed", [0, *more(1, 2, 3)])
 def test_what_reports_of_random_tables_say_passes_at_the_first_try(seed: int) -> None:
     results = [outcome for _, outcome in SCRIPT["outcomes"](20, seed)]
-    passes, fails, none, nothing = (results.count(outcome) for outcome in SCRIPT["OUTCOMES"])
+    passes, single, fails, none, nothing = (results.count(outcome) for outcome in SCRIPT["OUTCOMES"])
     assert nothing == 0
-    assert passes >= 9 * (passes + fails) / 10
-    assert passes + none >= 18
+    assert passes + single >= 9 * (passes + single + fails) / 10
+    assert passes > 10
+    assert passes + single + none >= 18
 
 
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
