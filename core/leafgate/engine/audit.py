@@ -31,6 +31,9 @@ from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.report import Finding, Report
 from leafgate.types.table import Table
 
+SECONDS_TO_ANNOUNCE = 5.0
+"""An audit that takes longer says that it goes on to try other settings. Nothing else depends on a clock."""
+
 
 @dataclass(frozen=True, repr=False)
 class Audit:
@@ -128,6 +131,8 @@ def audit(
             tried = audit(changed, plugins, *tables, file_checks=file_checks, today=today)
             return Trial(tried.report, tried.artifact)
 
+        if sum(seconds.values()) > SECONDS_TO_ANNOUNCE:
+            announce("a limit fails, so other settings are tried, with an audit each")
         with _timed(seconds, "remedies"):
             report = with_searched_remedies(plan, plugins, table, report, artifact, run)
     return Audit(report, artifact, seconds)

@@ -80,7 +80,8 @@ def test_labels_alone_are_published_only_where_that_changes_scores(tmp_path: Pat
         case.document["metrics"] = [{"use": "confidence", "at_most": 0.97, "scored": scored}]
         [finding] = case.audit()["findings"]
         places[scored] = [remedy.get("place") for remedy in finding["remedies"] if remedy["tried"]]
-    assert places == {"derived": ["publish.leaves", *places["composition"]], "composition": ["build.min_leaf", "build"]}
+    assert places["derived"][0] == "publish.leaves"  # the tree keeps all of its leaves
+    assert sorted(places["derived"][1:]) == sorted(places["composition"]) == ["build", "build.min_leaf"]
 
 
 def test_where_nothing_passes_the_report_says_what_was_tried(tmp_path: Path) -> None:

@@ -117,7 +117,13 @@ class ModelFileSearch:
         for cut in whole_forest[:1]:
             text = f"Repair the model (`{' '.join(REPAIR)}`), and audit the new file. {cut.held}."
             text += one_leaf_warning(cut.whole)
-            yield Remedy(action="run", text=text, details=self.trials.details(cut.whole), command=REPAIR)
+            details = self.trials.details(cut.whole)
+            if release.file is not None:
+                yield Remedy(action="run", text=text, details=details, command=REPAIR)
+            else:  # a release file of leafgate, which a builder made
+                yield Remedy(
+                    action="advise", text=f"Build the release again with larger groups. {cut.held}.", details=details
+                )
         parameter, most = self._leaf_parameter()
         if found and parameter:
             best = max(found, key=lambda cut: cut.margin_steps)
@@ -146,7 +152,7 @@ class ModelFileSearch:
         smallest = self.trials.smallest(values, lambda value: self.trials.trial(whole=False, **changes(value)))
         if smallest is None:
             return None
-        value = smallest[0]
+        value = smallest
         whole = self.trials.trial(whole=True, **changes(value))
         if whole is None or not self.trials.keeps(whole):
             self.trials.note_broken(whole)

@@ -18,7 +18,7 @@ from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins, use_of
 from leafgate.engine.remedies.model_files import ModelFileSearch
 from leafgate.engine.remedies.static import raised_options
-from leafgate.engine.remedies.trials import Run, Trial, Trials, ladder, one_leaf_warning
+from leafgate.engine.remedies.trials import Run, Trial, Trials, ladder, leaves_of, one_leaf_warning
 from leafgate.errors import LeafgateError
 from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.types.release import Publish
@@ -59,10 +59,11 @@ def may_search(plan: AuditPlan, artifact: ReleaseArtifact | None) -> bool:
 
 
 def _remedies(trials: Trials, plugins: Plugins) -> Iterator[Remedy]:
-    """What passes, the smallest change first; one remedy that says so where nothing does."""
+    """What passes, first what leaves most of the trees; one remedy that says so where nothing does."""
     read = trials.artifact is not None and not trials.artifact.built
     search = ModelFileSearch(trials) if read else _BuilderSearch(trials, plugins)
-    found = sorted(search.remedies(), key=lambda remedy: not remedy.tried)
+    remedies = list(search.remedies())  # which states how many leaves are left with each
+    found = sorted(remedies, key=lambda remedy: (not remedy.tried, -trials.leaves_left.get(remedy.text, 0)))
     yield from found
     if not found and trials.tried:
         text = (
@@ -83,11 +84,8 @@ class _BuilderSearch:
         yield from self._labels()
         for option in raised_options(self.trials.plan):
             yield from self._raised(self.trials.plan.builder, option, "")
-        if (
-            self.trials.artifact is None
-            or self.trials.artifact.release.records is not None
-            or not self.trials.artifact.release.trees
-        ):
+        artifact = self.trials.artifact
+        if artifact is None or artifact.release.records is not None or not artifact.release.trees:
             return  # a tree would be another kind of release
         for kind in self.plugins.kind(TreeBuilder):
             if issubclass(kind, TreeBuilder) and (other := self._keeping(kind)) is not None:
@@ -121,16 +119,16 @@ class _BuilderSearch:
         found = self.trials.smallest(values, trial_of)
         if found is None:
             return
-        value, trial = found
+        value = found
         chosen = builder.model_copy(update={option: value})
         below = values[values.index(value) - 1] if values.index(value) else now
         why = self.trials.why_not(below, option)
         whole = self.trials.trial(whole=True, builder=chosen)
         if said:
             text = f"Build with {said} and `{option}` {value:,} (`build: {_written(chosen)}`){why}"
-            yield from self._set(whole, text, "build", _document(chosen), trial)
+            yield from self._set(whole, text, "build", _document(chosen))
         else:
-            yield from self._set(whole, f"Set `build.{option}` to {value:,}{why}", f"build.{option}", value, trial)
+            yield from self._set(whole, f"Set `build.{option}` to {value:,}{why}", f"build.{option}", value)
 
     def _keeping(self, kind: type[TreeBuilder]) -> TreeBuilder | None:
         """The builder of this kind that keeps the policy's limits by construction; the policy's own, made stricter."""
@@ -148,11 +146,8 @@ class _BuilderSearch:
                 stricter[name] = (*old, *(each for each in new if each not in old))
             elif name in kind.stricter_more:
                 stricter[name] = max(old, new)
-        return (
-            mine.model_copy(update=stricter)
-            if any(getattr(mine, key) != value for key, value in stricter.items())
-            else None
-        )
+        changed = any(getattr(mine, key) != value for key, value in stricter.items())
+        return mine.model_copy(update=stricter) if changed else None
 
     def _replaced(self, other: TreeBuilder) -> Iterator[Remedy]:
         """The release built with a builder that keeps such limits; with larger groups where that alone does not do."""
@@ -161,29 +156,21 @@ class _BuilderSearch:
         if self.trials.keeps(trial):
             text = f"Build with `{other.use}`, which keeps such limits by construction (`build: {_written(other)}`)"
             whole = self.trials.trial(whole=True, builder=other)
-            yield from self._set(whole, text, "build", _document(other), trial)
+            yield from self._set(whole, text, "build", _document(other))
             return
         plan = replace(self.trials.plan, builder=other)
         for option in raised_options(plan)[:1]:
             yield from self._raised(other, option, f"`{other.use}`")
 
-    def _set(
-        self, whole: Trial | None, text: str, place: str, value: Any, restricted: Trial | None = None
-    ) -> Iterator[Remedy]:
+    def _set(self, whole: Trial | None, text: str, place: str, value: Any) -> Iterator[Remedy]:
         """The remedy, if the whole audit with it keeps every limit; else nothing, and the limits that then break."""
-        if not self.trials.keeps(whole):
+        if whole is None or not self.trials.keeps(whole):
             self.trials.note_broken(whole)
             return
-        assert whole is not None
-        details, passes = self.trials.details(whole), whole.report.verdict == "pass"
-        yield Remedy(
-            action="set",
-            text=f"{text}.{one_leaf_warning(whole)}",
-            details=details,
-            place=place,
-            value=value,
-            tried=passes,
-        )
+        text += f".{one_leaf_warning(whole)}"
+        self.trials.leaves_left[text] = leaves_of(whole)
+        tried = whole.report.verdict == "pass"
+        yield Remedy(action="set", text=text, details=self.trials.details(whole), place=place, value=value, tried=tried)
 
 
 def _document(builder: TreeBuilder) -> dict[str, Any]:

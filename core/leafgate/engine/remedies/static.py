@@ -82,7 +82,7 @@ def _remedies_of(finding: Finding, plan: AuditPlan, plugins: Plugins, release: R
         yield from _about_doubt(finding, metric, plan, plugins)
     elif release is not None and release.claims_differential_privacy and metric is not None:
         yield from _about_private_release(metric, plan, plugins, release)
-    elif finding.metric and release is not None and release.trees and plan.builder.use == "published":
+    elif finding.metric and release is not None and release.trees and release.file is not None:
         text = (
             f"Repair the model (`{' '.join(REPAIR)}`): it is cut back to the most accurate one that keeps the limits."
         )

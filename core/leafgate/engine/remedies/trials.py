@@ -48,7 +48,10 @@ def has_own_command(finding: Finding) -> bool:
 
 @dataclass
 class Trials:
-    """The trials of one search, on the tables of one audit; `tried` says in words what was tried."""
+    """The trials of one search, on the tables of one audit; `tried` says in words what was tried.
+
+    `leaves_left` has by the text of a remedy how many leaves the largest tree then has.
+    """
 
     plan: AuditPlan
     table: Table
@@ -56,6 +59,7 @@ class Trials:
     artifact: ReleaseArtifact | None
     run: Run
     tried: list[str] = field(default_factory=list)
+    leaves_left: dict[str, int] = field(default_factory=dict)
 
     @property
     def failed(self) -> list[Finding]:
@@ -86,7 +90,7 @@ class Trials:
         aside = {each.id for each in findings if each.passed is None or each.waiver or has_own_command(each)}
         return all(finding.passed or finding.id in aside for finding in trial.report.findings)
 
-    def smallest(self, values: Sequence[int], trial_of: Callable[[int], Trial | None]) -> tuple[int, Trial] | None:
+    def smallest(self, values: Sequence[int], trial_of: Callable[[int], Trial | None]) -> int | None:
         """The least value for which the broken limits hold, by bisection; None where they hold for none that was tried.
 
         Where nothing can be built with a value, it asks for too much, and smaller ones are tried.
@@ -96,8 +100,7 @@ class Trials:
             middle = (low + high) // 2
             trial = trial_of(values[middle])
             if self.keeps(trial):
-                assert trial is not None
-                best = values[middle], trial
+                best = values[middle]
             if self.keeps(trial) or trial is None or trial.artifact is None:
                 high = middle - 1
             else:
@@ -119,20 +122,19 @@ class Trials:
     def details(self, trial: Trial) -> str:
         """How large the smallest group would be, and how many leaves there would be, for auditors."""
         sizes = [finding.smallest_group for finding in trial.report.findings if finding.smallest_group is not None]
-        groups = f"The smallest group would be {min(sizes):,}" if sizes else ""
-        if trial.artifact is None or not trial.artifact.release.trees:
-            return f"{groups}." if groups else ""
-        count = largest_leaf_count(trial.artifact.release)
-        leaves = f"{count:,} {'leaf' if count == 1 else 'leaves'}"
-        return (
-            f"{groups}, and the largest tree would have {leaves}."
-            if groups
-            else f"The largest tree would have {leaves}."
-        )
+        leaves = leaves_of(trial)
+        clauses = [f"the smallest group would be {min(sizes):,}"] if sizes else []
+        clauses += [f"the largest tree would have {leaves:,} {'leaf' if leaves == 1 else 'leaves'}"] if leaves else []
+        text = ", and ".join(clauses)
+        return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def leaves_of(trial: Trial) -> int:
+    """How many leaves the largest tree of a trial has; 0 where there is none."""
+    return 0 if trial.artifact is None else largest_leaf_count(trial.artifact.release)
 
 
 def one_leaf_warning(trial: Trial) -> str:
     """A warning where nothing is left of the trees."""
-    if trial.artifact is None or not trial.artifact.release.trees or largest_leaf_count(trial.artifact.release) > 1:
-        return ""
-    return " Beware: the tree is then a single leaf, which predicts the same for everybody."
+    single = " Beware: the tree is then a single leaf, which predicts the same for everybody."
+    return single if leaves_of(trial) == 1 else ""
