@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from leafgate.disclosure.text import people_words as people_words
     from leafgate.disclosure.text import quoted_name as quoted_name
     from leafgate.disclosure.text import release_words as release_words
+    from leafgate.disclosure.text import remedy_lines as remedy_lines
     from leafgate.disclosure.text import summary as summary
     from leafgate.disclosure.text import verdict_words as verdict_words
     from leafgate.disclosure.text import with_disclosures_once as with_disclosures_once
@@ -173,7 +174,7 @@ __getattr__ = lazy_exports(
         "leafgate.disclosure.stored": "parse_report read_report report_bytes",
         "leafgate.disclosure.text": "audited_file file_words finding_alarm finding_details finding_headline "
         "group_words idle_waiver_lines limit_words middle_of_count number_words people_words quoted_name "
-        "release_words summary verdict_words with_disclosures_once",
+        "release_words remedy_lines summary verdict_words with_disclosures_once",
         "leafgate.engine.build": "publish",
         "leafgate.errors": "ExitCode ReportError",
         "leafgate.io.cells": "are_decimal_commas DECIMAL_POINTS is_code",

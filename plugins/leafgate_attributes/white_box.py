@@ -141,7 +141,7 @@ def leaf_numbers(tree: Node, classes: tuple[str, ...], auxiliary: Table) -> NDAr
     else:
         raise InconclusiveError(
             "the leaves publish neither counts nor shares of classes, which the attack weighs values by",
-            remedy="leave this attack out, or publish counts",
+            remedy="it judges releases that publish counts; `likelihood` judges any",
         )
     numbers = np.column_stack([np.array(parts, dtype=np.float64).reshape(len(leaves), -1), np.array(sizes)])
     total = numbers[:, -1].sum()

@@ -40,7 +40,7 @@ def run_demo(folder: Path) -> tuple[str, bool]:
     for which in BUILDS:
         write_files(folder, {f"{which}.yaml": policy_text(which).encode()}, EVERYONE)
         session = open_session(folder / f"{which}.yaml")
-        audited = session.audit()
+        audited = session.audit(search_remedies=True)
         below = folder / which
         make_folder(below)
         write_results(audited, "auditor", below, chosen_formats(session.plugins, ["html"]))

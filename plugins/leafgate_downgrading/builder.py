@@ -52,7 +52,7 @@ def refuse_unprotected(search: Search, protected: Mask, cells: Cells, options: D
     raise NoReleaseError(
         "some protected cells cannot be held below the limits",
         people=lost,
-        remedy="ask for a higher tau, rho or v, allow a share of the cells, or protect fewer",
+        remedy="gather more people, or publish fewer columns beside the protected cells",
         details=f"of {every} protected cells these cannot: {where} ({reasons}). The best table found withholds "
         f"{_withheld(search.hidden, protected)}, and models learned from it err by {search.loss:+.3f}",
     )

@@ -11,10 +11,12 @@ from leafgate_kadet import requirements
 from leafgate_kadet.requirements import AnyRequired
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
 
     from leafgate.algorithms.induction import encoding, growth, pruning
-    from leafgate.api import Table
+    from leafgate.api import Metric, Table
     from leafgate_kadet import equivalent_table as equivalent_tables
     from leafgate_kadet import grow as growing
     from leafgate_kadet import spans as spans_of_tree
@@ -25,6 +27,10 @@ else:
     equivalent_tables, growing, spans_of_tree = (
         lazy(f"leafgate_kadet.{name}") for name in ("equivalent_table", "grow", "spans")
     )
+
+
+SMALLEST_K = 2
+"""The k where limits are on secrets alone: nobody is in a group alone."""
 
 
 class Kadet(TreeBuilder):
@@ -55,6 +61,14 @@ class Kadet(TreeBuilder):
         'A. Friedman, A. Schuster, R. Wolff, "k-Anonymous Decision Tree Induction", PKDD 2006, Algorithm 1; '
         "departures: docs/sources.md"
     )
+
+    @classmethod
+    def keeping(cls, limits: Sequence[Metric]) -> Kadet | None:
+        """kADET with the k and the requirements that the limits ask for; None where it can keep none of them."""
+        k, required = requirements.requirements_for(limits)
+        if k is None and not required:
+            return None
+        return cls(k=k or SMALLEST_K, **({"require": required} if required else {}))
 
     def described(self) -> dict[str, Any]:
         result = super().described()

@@ -113,5 +113,5 @@ def _check_root(schema: Schema, admissible: Admissible, span: Span) -> None:
     raise NoReleaseError(
         f"no tree, not even a single leaf, keeps the promise: {reason}",
         people=int(class_counts(admissible.views[0].coded, span.rows).sum()),
-        remedy="ask for less, make the class private, or gather more people",
+        remedy="gather more people, or bring together values of these columns that few people have",
     )

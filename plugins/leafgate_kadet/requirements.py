@@ -7,11 +7,13 @@ release with independent code.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from leafgate.api import (
     Column,
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
     from leafgate.algorithms.induction import growth, splits
     from leafgate.algorithms.induction.encoding import EncodedTable
-    from leafgate.api import Floats, Mask, Rows
+    from leafgate.api import Floats, Mask, Metric, Rows
 else:
     np = lazy("numpy")
     growth, splits = lazy("leafgate.algorithms.induction.growth"), lazy("leafgate.algorithms.induction.splits")
@@ -92,6 +94,54 @@ AnyRequired = Annotated[
 ]
 
 
+def requirements_for(limits: Sequence[Metric]) -> tuple[int | None, tuple[AnyRequired, ...]]:
+    """What every group must satisfy for limits to hold.
+
+    Args:
+        limits: metrics of a policy; those that no property of groups implies are passed over.
+
+    Returns:
+        The k, None where no limit is on the size of groups, and the requirements on secrets, each once.
+    """
+    sizes = [size for limit in limits if (size := _group_size(limit)) > 0]
+    required = (one for limit in limits for one in _required_by(limit))
+    k = max(1, math.ceil(max(sizes) - SIZE_ROUNDING)) if sizes else None
+    return k, tuple(dict.fromkeys(required))
+
+
+def _group_size(limit: Metric) -> float:
+    """The people that every group must have for a limit on groups to hold; 0 where no size implies it."""
+    if limit.use in {"k_anonymity", "alpha_k_anonymity", "k_map"}:
+        return limit.bound
+    if limit.use == "uniques":
+        return 2.0
+    return 1 / limit.bound if limit.use == "reidentification_risk" and limit.bound > 0 else 0.0
+
+
+def _required_by(limit: Metric) -> Iterator[AnyRequired]:
+    """The requirements on secrets that a limit asks for, under the names of the metrics that check them."""
+    options = limit.model_dump()
+    about = {"secret": options.get("secret")} if options.get("secret") else {}
+    if limit.use == "alpha_k_anonymity":
+        yield ConfidenceRequired(use="confidence", at_most=options["alpha"], **about)
+    elif limit.use == "exposure":
+        yield LDiversityRequired(use="l_diversity", form="distinct", at_least=2, **about)
+    elif limit.use in REQUIRED_KINDS:
+        kind, names = REQUIRED_KINDS[limit.use]
+        wanted = {name: options[name] for name in names if options[name] is not None}
+        with suppress(ValidationError):  # a limit that every group keeps, such as a confidence of at most 2
+            yield kind.model_validate({"use": limit.use, **wanted, **about})
+
+
+REQUIRED_KINDS: Mapping[str, tuple[type[AnyRequired], tuple[str, ...]]] = {
+    "confidence": (ConfidenceRequired, ("at_most",)),
+    "l_diversity": (LDiversityRequired, ("form", "c", "at_least")),
+    "t_closeness": (TClosenessRequired, ("distance", "at_most")),
+    "delta_disclosure": (DeltaDisclosureRequired, ("at_most",)),
+}
+"""By metric, the requirement of the same name, and the options that both have."""
+SIZE_ROUNDING = 1e-9
+"""By so much 1 / (1 / k) may miss k."""
 DECIMALS = 12
 """Decimals to which scores are rounded before a comparison, as in the metrics that check them."""
 

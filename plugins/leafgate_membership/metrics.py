@@ -225,7 +225,10 @@ class MembershipRate(ReleaseAtMost):
         groups = {group: guessed.people(group) for group in GROUPS}
         judged = {group: groups[group] for group in self.groups if len(groups[group].members)}
         if not judged:
-            raise InconclusiveError("no candidate in the table is a single-out", remedy="leave `group` out")
+            raise InconclusiveError(
+                "no candidate in the table is a single-out",
+                remedy="name more people in data.control, or add the metric without `group` beside it",
+            )
         self._require_non_members(judged, error)
         estimates = {group: self._estimate(people, error) for group, people in groups.items()}
         worst = Estimate(*(max(numbers) for numbers in zip(*(estimates[group] for group in judged), strict=True)))
@@ -297,7 +300,7 @@ class MembershipRate(ReleaseAtMost):
             raise InconclusiveError(
                 f"there are too few people who are not in the table: {needed:,} are needed",
                 place="data.control",
-                remedy="name a file of more people, grant more `candidates`, or limit fewer attacks",
+                remedy="name a file of more people, or grant more `candidates`",
             )
 
     def _estimate(self, people: People, error: float) -> Estimate:

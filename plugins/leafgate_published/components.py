@@ -16,6 +16,7 @@ from leafgate.api import (
     PolicyFile,
     ReleaseAtMost,
     ReleaseError,
+    Remedy,
     Score,
     ScoringContext,
     Severity,
@@ -149,9 +150,9 @@ class FileDisclosure(ReleaseAtMost):
         if file is None or self.holds(len(counted)):
             return Score(float(len(counted)))
         listed = [item.described() for item in sorted(counted, key=lambda item: -order.index(item.severity))]
-        return Score(float(len(counted)), evidence={"discloses": listed}, remedy=self._remedy(case.release, items))
+        return Score(float(len(counted)), evidence={"discloses": listed}, remedy=[self._remedy(case.release, items)])
 
-    def _remedy(self, release: Release, items: Sequence[Disclosure]) -> str:
+    def _remedy(self, release: Release, items: Sequence[Disclosure]) -> Remedy:
         """The command that writes a file which keeps the limit, with as much on its leaves as the limit allows.
 
         Where a file that was scrubbed to shares betrays counts all the same, shares do not do.
@@ -164,6 +165,9 @@ class FileDisclosure(ReleaseAtMost):
             kept = sum(order.index(severity) >= order.index(self.severity) for severity in severities)
             if not self.holds(kept) or (leaves == "shares" and betrayed & high):
                 continue
+            command = ("leafgate", "scrub", "MODEL", "NEW", "--leaves", leaves, "--policy", "POLICY")
             also = " (labels where the policy publishes no more)" if leaves != "labels" and "labels" in left else ""
-            return f"leafgate scrub FILE NEW --leaves {leaves} --policy POLICY{also}; then audit NEW"
-        return "no scrubbed file of this model tells so little: train it with larger leaves"
+            text = f"Write the model anew with {leaves} on its leaves{also}: `{' '.join(command)}`; then audit NEW."
+            return Remedy(action="run", text=text, command=command)
+        text = "No scrubbed file of this model tells so little: train it with larger leaves, as a forest of labels."
+        return Remedy(action="advise", text=text)

@@ -14,11 +14,14 @@ from leafgate.app import (
     finding_details,
     finding_headline,
     group_words,
+    remedy_lines,
     with_disclosures_once,
 )
 
 State = Literal["failed", "inconclusive", "waived", "passed"]
 MAX_SHORT_LINES = 3
+MAX_REMEDIES = 6
+"""Remedies that are listed for the whole report; each finding has its own."""
 ORDER: Sequence[State] = ("failed", "inconclusive", "waived", "passed")
 
 
@@ -57,8 +60,15 @@ def detail_lines(finding: JsonObject) -> list[str]:
 def main_details(finding: JsonObject) -> list[str]:
     """The most important details of a finding: the number of people past the limit, and its worst groups."""
     worst = [group_words(group, finding["secret"]) for group in finding["evidence"].get("worst", ())]
-    lines = [line for line in finding_details(finding) if not worst or line in worst or "past the limit" in line]
+    without = {key: value for key, value in finding.items() if key != "remedies"}
+    lines = [line for line in finding_details(without) if not worst or line in worst or "past the limit" in line]
     return [clean(line, 2 * LONGEST) for line in lines[:MAX_SHORT_LINES]]
+
+
+def what_to_change(report: JsonObject) -> list[str]:
+    """What to do about the findings that are not ok, the most urgent first and each remedy once."""
+    lines = [line for finding in findings_by_urgency(report) for line in remedy_lines(finding)]
+    return [clean(line.removeprefix("what to do: "), 4 * LONGEST) for line in dict.fromkeys(lines)][:MAX_REMEDIES]
 
 
 def state_counts(report: JsonObject) -> dict[State, int]:
@@ -115,7 +125,7 @@ def command(report: JsonObject) -> str:
     return " ".join([*words, "--out results", *(["--audience auditor"] if report["audience"] == "auditor" else [])])
 
 
-OPTIONS = frozenset({"--root", "--org", "--test"})
+OPTIONS = frozenset({"--root", "--org", "--test", "--no-remedies"})
 
 
 def reproduction_note(report: JsonObject) -> str:

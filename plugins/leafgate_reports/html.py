@@ -36,7 +36,7 @@ from leafgate_reports.common import (
     state_counts,
 )
 from leafgate_reports.inference_table import HEADINGS, READING, TITLE, inference_rows
-from leafgate_reports.interpretation import meaning, method_lines
+from leafgate_reports.interpretation import in_short, meaning, method_lines
 from leafgate_reports.svg_histogram import histogram
 from leafgate_reports.svg_roc import roc_figures
 from leafgate_reports.svg_tree import RISKS, class_words, tree_picture
@@ -96,6 +96,7 @@ def template_context(report: JsonObject) -> JsonDocument:
     tree = report.get("tree")
     nodes = tree["nodes"] if tree else []
     drawn = list(_drawn(findings))
+    labelled = tree is not None and bool(tree["coloured"] or "words" in nodes[0])
     inferences = list(inference_rows(report["findings"]))
     return {
         "report": report,
@@ -108,10 +109,11 @@ def template_context(report: JsonObject) -> JsonDocument:
         "findings": findings[:MAX_LISTED],
         "more": max(len(findings) - MAX_LISTED, 0),
         "tree": tree,
-        "picture": tree_picture(nodes) if nodes else None,
+        "picture": tree_picture(nodes) if labelled else None,
+        "hidden_tree": bool(nodes) and not labelled,
         "of_release": any(state(each) != "passed" and each["beyond"] is None for each in findings),
         "larger_classes": any("equivalence_class" in node for node in nodes),
-        "cards": [_card(nodes, i) for i in range(len(nodes))][:MAX_CARDS],
+        "cards": [_card(nodes, i) for i in range(len(nodes))][:MAX_CARDS] if labelled else [],
         "histograms": [histogram(finding) for finding in drawn[:MAX_FIGURES]],
         "averaged": any(finding["limit"].get("average") for finding in drawn),
         "curves": list(islice(roc_figures(findings), MAX_FIGURES)),
@@ -120,6 +122,7 @@ def template_context(report: JsonObject) -> JsonDocument:
         "more_inferences": max(len(inferences) - MAX_INFERENCES, 0),
         "guesses": report.get("guesses", [])[:MAX_FIGURES],
         "idle": list(idle_waiver_lines(report))[:MAX_LISTED],
+        "in_short": [(heading, lines) for heading, lines in in_short(report) if lines],
         "meaning": meaning(report),
         "method": list(method_lines(report)),
         "again": reproduction_note(report),

@@ -9,6 +9,8 @@ import hashlib
 from collections.abc import Mapping
 from urllib.parse import quote
 
+from pydantic import JsonValue
+
 from leafgate.app import LONGEST, JsonDocument, JsonObject, audited_file, clean, idle_waiver_lines, readable
 from leafgate_reports.common import (
     detail_lines,
@@ -126,12 +128,26 @@ def _result(report: JsonObject, finding: JsonObject, rule: int) -> JsonDocument:
         **_analysis_target(report),
         "locations": [_location(report, finding)],
         "partialFingerprints": _fingerprints(report, finding),
-        "properties": {"state": state(finding)},
+        "properties": {"state": state(finding), **_remedies(finding)},
     }
     if "waiver" in finding:
         why = f"{clean(finding['waiver']['id'])}: {clean(finding['waiver']['reason'])}"
         fields["suppressions"] = [{"kind": "external", "status": "accepted", "justification": why}]
     return fields
+
+
+def _remedies(finding: JsonObject) -> JsonDocument:
+    """What to do about the finding as scripts read it, as in report.json; nothing where there is none."""
+    return {"remedies": _cleaned(finding["remedies"])} if finding.get("remedies") else {}
+
+
+def _cleaned(value: JsonValue) -> JsonValue:
+    """The value with every text in it cleaned."""
+    if isinstance(value, dict):
+        return {clean(key): _cleaned(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_cleaned(each) for each in value]
+    return clean(value, 4 * LONGEST) if isinstance(value, str) else value
 
 
 def _analysis_target(report: JsonObject) -> JsonDocument:

@@ -224,7 +224,7 @@ class GeneralisationGap(ReleaseAtMost):
     source = SACRO
 
     def score(self, case: ScoringContext) -> Score:
-        test = case.require_exact_test("leave this metric out")
+        test = case.require_exact_test("name a test table without noise")
         if self.form == "losses":
             losses, test_losses = _losses(case, case.table), _losses(case, test)
             gap = largest_difference(losses, case.table.weight, test_losses, test.weight)
@@ -318,7 +318,7 @@ def parameters(release: Release) -> int:
     counts all classes on its leaves, each of which speaks for one.
     """
     if not release.trees:
-        raise InconclusiveError("the release has no trees", remedy="leave this metric out")
+        raise InconclusiveError("the release has no trees", remedy="it judges releases of trees")
     learned, waiting = 0, list[Node](release.trees)
     while waiting:
         node = waiting.pop()

@@ -135,7 +135,7 @@ def divisions(case: ScoringContext, groups: str, by_public: bool) -> list[Divisi
     People who reach no leaf are a group of their own. Raises InconclusiveError for a release without trees.
     """
     if not case.release.trees:
-        raise InconclusiveError("the release has no trees", remedy="leave this metric out")
+        raise InconclusiveError("the release has no trees", remedy="it judges releases of trees")
     weight = case.table.persons
     if groups == "outputs":
         return [Division(None, _group_equal_rows(class_probabilities(case.release, case.table)), weight)]

@@ -126,7 +126,7 @@ def refuse_small(coded: EncodedTable, groups: Ids, k: int) -> None:
         raise NoReleaseError(
             f"no generalisation keeps the promise: a group that nothing can hide has fewer than {k} people",
             people=smallest,
-            remedy="ask for a smaller k, or gather more people",
+            remedy="gather more people, or give these columns coarser values",
         )
 
 

@@ -21,6 +21,13 @@ NOISY_REMEDY = "use accuracy_on_perturbed"
 """What to do where the test people's numbers have noise on them."""
 
 
+MORE_PEOPLE = (
+    "gather more people, or columns that say more of the class: with the same people a better model is one that "
+    "discloses more of them"
+)
+"""What to do where a release predicts too badly: nothing that loosens the limits on what it discloses."""
+
+
 class Accuracy(ReleaseAtLeast):
     """The share of the people in `data.test` whose class the released trees predict.
 
@@ -37,7 +44,7 @@ class Accuracy(ReleaseAtLeast):
     def score(self, case: ScoringContext) -> Score:
         test = case.require_exact_test(NOISY_REMEDY)
         right = prediction.predict(case.release, test) == test.codes(case.release.target)
-        return Score(float(test.weight[right].sum() / test.people), sensitivity=1 / test.people)
+        return Score(float(test.weight[right].sum() / test.people), sensitivity=1 / test.people, remedy=MORE_PEOPLE)
 
 
 class AreaUnderCurve(ReleaseAtLeast):
@@ -58,11 +65,11 @@ class AreaUnderCurve(ReleaseAtLeast):
         """The area; each person of the rarer class moves it by at most one over the people of that class."""
         test = case.require_exact_test(NOISY_REMEDY)
         if len(case.release.classes) != 2:
-            raise InconclusiveError("there are not two classes", remedy="leave this out; `accuracy` takes any number")
+            raise InconclusiveError("there are not two classes", remedy="`accuracy` takes any number of classes")
         people = _people_of_each_class(case.release, test)
         votes = prediction.class_votes(_with_graded_leaves(case.release), test)
         area, rarer = area_under_curve(_ranking(case.release, votes), *people), min(each.sum() for each in people)
-        return Score(area, sensitivity=1 / int(rarer))
+        return Score(area, sensitivity=1 / int(rarer), remedy=MORE_PEOPLE)
 
 
 def area_under_curve(ranking: Floats, second: NDArray[np.int64], first: NDArray[np.int64]) -> float:

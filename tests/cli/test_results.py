@@ -48,6 +48,11 @@ def test_an_audit_writes_release_report_and_timings(tmp_path: Path) -> None:
     assert set(found["timings.json"]["seconds"]) == {"read", "build", "attack linking", "judge", "draw"}
 
 
+def without_remedies(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The findings without what to do about them: of a file there is no builder whose options could be changed."""
+    return [{key: value for key, value in finding.items() if key != "remedies"} for finding in findings]
+
+
 def test_a_release_that_was_written_is_audited_again_to_the_same_verdict(tmp_path: Path) -> None:
     for changes, code in (({}, 0), ({"metrics.0.at_least": 24}, 1)):
         first = leafgate("audit", survey(tmp_path, changes), "--out", tmp_path / "out", "--json")
@@ -57,7 +62,7 @@ def test_a_release_that_was_written_is_audited_again_to_the_same_verdict(tmp_pat
         built, read = first.document["release"], again.document["release"]
         file = {"name": "release.json", "format": "leafgate/release/1", "sha256": built["sha256"]}
         assert read == {"file": file, **built}
-        assert again.document["findings"] == first.document["findings"]
+        assert without_remedies(again.document["findings"]) == without_remedies(first.document["findings"])
         assert (tmp_path / "again" / "release.json").read_bytes() == (tmp_path / "out" / "release.json").read_bytes()
 
 

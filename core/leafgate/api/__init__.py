@@ -184,6 +184,7 @@ if TYPE_CHECKING:
     from leafgate.types.release import Records as Records
     from leafgate.types.release import Release as Release
     from leafgate.types.release import Severity as Severity
+    from leafgate.types.report import Remedy as Remedy
     from leafgate.types.report import Unit as Unit
     from leafgate.types.report import lenient as lenient
     from leafgate.types.schema import Column as Column
@@ -251,7 +252,7 @@ __getattr__ = lazy_exports(
         "leafgate.types.noise": "Coins Law Noise noise_with",
         "leafgate.types.release": "BuildResult Claim Combine Counted FileDisclosure Learner Level NaiveBayes "
         "NOT_STATED Records Release Severity",
-        "leafgate.types.report": "lenient Unit",
+        "leafgate.types.report": "lenient Remedy Unit",
         "leafgate.types.schema": "bin_of bins_between Column Hierarchy Schema Value",
         "leafgate.types.table": "distinct_rows make_table Table text_frame typed_column",
         "leafgate.types.tree": "Branch CategoricalSplit children columns_asked Leaf leaves map_leaves MAX_DEPTH "

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+    from leafgate.api.metrics import Metric
     from leafgate.api.plan import Declarations
     from leafgate.types.adversary import AdversaryKnowledge, Need
     from leafgate.types.belief import Belief
@@ -83,12 +84,15 @@ class TreeBuilder(Component):
     for a release that must not be published. `measure_options` names the options that disclose the selection
     measure, so that `publish: {measure: false}` can leave them out. `guarantees` names the kinds of
     claims (`epsilon`, `Claim.kind`) that hold only while nobody chooses among several releases by looking at the data.
+    `raised_by_remedies` names whole-number options of which more usually makes groups of people larger: where an audit
+    fails, leafgate looks for a value of these, and of those in `stricter_more`, with which it passes.
     """
 
     randomness: ClassVar[Literal["none", "seed", "system"]] = "none"
     measure_options: ClassVar[frozenset[str]] = frozenset()
     public_algorithm: ClassVar[bool] = True
     guarantees: ClassVar[frozenset[str]] = frozenset()
+    raised_by_remedies: ClassVar[frozenset[str]] = frozenset()
 
     @property
     def is_rehearsal(self) -> bool:
@@ -128,6 +132,20 @@ class TreeBuilder(Component):
         Raises NoReleaseError when nothing keeps the builder's promise.
         """
         raise NotImplementedError(type(self).__name__)
+
+    @classmethod
+    def keeping(cls, limits: Sequence[Metric]) -> Self | None:
+        """The builder of this kind whose releases keep as many of these limits as it can keep by construction.
+
+        Where an audit fails, leafgate tries the builders of the installed plugins that answer.
+
+        Args:
+            limits: metrics of the policy whose limits are broken.
+
+        Returns:
+            The builder with the options that these limits ask for; None where it can keep none of them.
+        """
+        return None
 
     def described(self) -> dict[str, Any]:
         """The builder as its release names it."""

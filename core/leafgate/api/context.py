@@ -100,7 +100,7 @@ class ScoringContext:
         if self.noisy_test:
             raise InconclusiveError("the test people's numbers have noise on them", remedy=noisy_remedy)
         if not (self.release.trees or self.release.bayes):
-            raise InconclusiveError("the release has no model to predict with", remedy="release one, or leave this out")
+            raise InconclusiveError("the release has no model to predict with", remedy="release one")
         return test
 
     @property

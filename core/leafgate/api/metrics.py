@@ -6,7 +6,7 @@ A metric's fields are its options in a policy, checked before anything runs. Its
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -23,7 +23,7 @@ from leafgate.api.components import DEFAULT_ORDER, Component
 from leafgate.api.options import FiniteFloat, ShareBelowOne
 from leafgate.errors import InconclusiveError
 from leafgate.types.belief import Belief, CellBelief, GroupBelief, SecretBelief
-from leafgate.types.report import Direction, Limit, Scored, Unit
+from leafgate.types.report import Direction, Limit, Remedy, Scored, Unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +68,8 @@ class Score:
             for all of it is kept, one that holds for none of it is broken, and between the two it is inconclusive.
         insufficient: why a limit that this score keeps may be broken all the same, such as too few candidates: the
             finding is then inconclusive for that reason. A limit that the score breaks stays broken.
-        remedy: what a person can do where a score of the release breaks its limit, such as a command; without any cell.
+        remedy: what to do where a score of the release breaks its limit, without any cell and any number of people: a
+            sentence, or remedies that scripts can follow, the best first. None of them may loosen the policy.
         sensitivity: the most by which one person of the tables, say of `case.test`, can change `value`, from 0 up. A
             public report rounds `value` so that fewer people than the smallest cell cannot move it by a step, and
             leaves it out where the steps would be too wide to mean anything.
@@ -81,7 +82,7 @@ class Score:
     people: pd.Series | None = None
     interval: tuple[float, float] | None = None
     insufficient: str = ""
-    remedy: str = ""
+    remedy: str | Sequence[Remedy] = ""
     sensitivity: float = 0.0
     evidence: Mapping[str, Any] = field(default_factory=dict)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +24,9 @@ else:
     sessions = lazy("leafgate.session.run")
 
 
+NO_REMEDIES = "--no-remedies"
+
+
 def audit(
     policy: PolicyFile,
     data: DataFile = None,
@@ -36,6 +40,10 @@ def audit(
         list[str] | None,
         typer.Option(metavar="FORMAT", help="Write the report in this format (html, ...) too; again for more."),
     ] = None,
+    no_remedies: Annotated[
+        bool,
+        typer.Option(NO_REMEDIES, help="Where a limit fails, try no other settings to say which would pass."),
+    ] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> int:
@@ -45,6 +53,8 @@ def audit(
     if quiet and (as_json or verbose):
         raise InvalidError("prints nothing", place="--quiet", remedy="leave out --json and --verbose")
     run = _opened_session(out, to or (), policy, data, root, test, org)
+    if no_remedies:  # reports state it: without it the same command makes another report
+        run = replace(run, source=replace(run.source, given=(*run.source.given, NO_REMEDIES)))
     if not as_json and not quiet:
         warn(policy, warnings_of(run.policy))
     if run.policy.build.one_shot and out is None:
@@ -55,7 +65,10 @@ def audit(
 
         results = result_files(run.plugins)
         remove_files(out, results - _results_read(run.policy, out, results))
-    audited = run.audit(announce=lambda line: None if as_json or quiet else say(f"note: {line}", err=True))
+    audited = run.audit(
+        announce=lambda line: None if as_json or quiet else say(f"note: {line}", err=True),
+        search_remedies=not no_remedies,
+    )
     if out is not None:
         from leafgate.session.results import write_results
 

@@ -34,11 +34,12 @@ from leafgate.disclosure.schema import (
     MoreThan,
     PolicyDocument,
     ReleaseDocument,
+    RemedyDocument,
     ReportDocument,
 )
 from leafgate.io.json import JsonDocument
 from leafgate.types.evidence import AuditorOnly
-from leafgate.types.report import FORMAT, Finding, Report, SecondaryScore, Unit
+from leafgate.types.report import FORMAT, Finding, Remedy, Report, SecondaryScore, Unit
 
 OUTSIDE_GUARANTEE = (
     "The release claims differential privacy. Whether limits hold was computed from the data: these answers are "
@@ -121,7 +122,24 @@ def _finding_document(
             "plugin": finding.plugin,
             "where": finding.where,
             **({"waiver": finding.waiver} if finding.waiver is not None else {}),
+            **({"remedies": [_remedy(each, audience) for each in finding.remedies]} if finding.remedies else {}),
             "distribution": bars,
+        }
+    )
+
+
+def _remedy(remedy: Remedy, audience: Audience) -> RemedyDocument:
+    """The remedy with what its action needs; numbers that follow from the data are for auditors."""
+    return RemedyDocument.of(
+        {
+            "action": remedy.action,
+            "text": remedy.text,
+            **({"details": remedy.details} if remedy.details and audience == "auditor" else {}),
+            **({"place": remedy.place} if remedy.place else {}),
+            **({"value": remedy.value} if remedy.value is not None else {}),
+            **({"parameters": remedy.parameters} if remedy.parameters else {}),
+            **({"command": remedy.command} if remedy.command else {}),
+            "tried": remedy.tried,
         }
     )
 

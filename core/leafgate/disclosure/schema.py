@@ -28,7 +28,7 @@ from pydantic import (
 
 from leafgate.api.components import Strict
 from leafgate.io.json import JsonDocument
-from leafgate.types.report import Verdict
+from leafgate.types.report import RemedyAction, Verdict
 
 
 class Document(Strict):
@@ -325,6 +325,26 @@ class JudgedWaiverDocument(Document):
         return self
 
 
+class RemedyDocument(Document):
+    """What can be done about a finding that is not ok; keys that the action does not need are left out."""
+
+    action: RemedyAction
+    text: Annotated[str, Field(min_length=1)]
+    details: str = ""
+    place: str = ""
+    value: JsonValue = None
+    parameters: dict[str, Number] = {}  # noqa: RUF012  a pydantic field
+    command: tuple[str, ...] = ()
+    tried: bool = False
+
+    @model_validator(mode="after")
+    def _has_what_the_action_needs(self) -> Self:
+        needed = {"set": self.place, "add": self.place, "run": self.command, "retrain": self.parameters}
+        if not needed.get(self.action, True):
+            raise ValueError(f"does not say what to {self.action}")
+        return self
+
+
 class FindingDocument(Document):
     """One finding."""
 
@@ -344,12 +364,15 @@ class FindingDocument(Document):
     plugin: str
     where: WhereDocument | Nowhere = Nowhere()
     waiver: WaiverDocument = Field(None)  # type: ignore[assignment]
+    remedies: tuple[RemedyDocument, ...] = ()
     distribution: tuple[BarDocument, ...] = ()
 
     @model_validator(mode="after")
     def _waived_only_if_failed(self) -> Self:
         if self.waiver is not None and self.passed is not False:
             raise ValueError("is waived, though it did not fail")
+        if self.remedies and self.passed:
+            raise ValueError("has remedies, though it passes")
         if self.distribution and not self.limit.model_fields_set & {"at_least", "at_most"}:
             raise ValueError("has people's scores, and no limit")
         return self

@@ -167,6 +167,8 @@ def _auditor_facts(report: JsonObject, file: str) -> Iterator[Problem]:
     for i, finding in enumerate(report["findings"]):
         if any({"path", "true"} & set(group) for group in finding["evidence"].get("worst", ())):
             yield Problem(f"{file}: findings[{i}].evidence", "has what only auditors may see, and says it is public")
+        if any("details" in remedy for remedy in finding.get("remedies", ())):
+            yield Problem(f"{file}: findings[{i}].remedies", "has what only auditors may see, and says it is public")
     for i, node in enumerate((report.get("tree") or {"nodes": ()})["nodes"]):
         if {"people", "past", "beliefs"} & set(node):
             yield Problem(f"{file}: tree.nodes[{i}]", "has what only auditors may see, and says it is public")

@@ -63,7 +63,7 @@ def _lines(report: JsonObject) -> Iterator[str]:
         yield f"  {people_words(data)}" + (f" ({', '.join(left_out)})" if left_out else "")
     if release is not None:
         yield f"  release by {release_words(release)}, sha256 {release['sha256'][:16]}"
-    for finding in with_disclosures_once(report["findings"]):
+    for finding in _with_remedies_once(with_disclosures_once(report["findings"])):
         yield from finding_lines(finding)
     yield from (f"  {line}" for line in idle_waiver_lines(report))
     for note in report["notes"]:
@@ -124,6 +124,28 @@ def with_disclosures_once(findings: Sequence[JsonObject]) -> list[JsonObject]:
     return [_without_disclosures(finding, listed) if finding["passed"] and listed else finding for finding in findings]
 
 
+def _with_remedies_once(findings: Sequence[JsonObject]) -> Iterator[JsonObject]:
+    """The findings; where all remedies of one stand under an earlier finding, it names that one in their place."""
+    above: list[tuple[object, str]] = []
+    for finding in findings:
+        remedies = finding.get("remedies")
+        same = next((name for listed, name in above if listed == remedies), None)
+        if remedies and same is None:
+            above.append((remedies, finding["id"]))
+        elif remedies:
+            text = f"the same as for {shorten(str(same), MAX_NAME_LENGTH)}"
+            finding = {**finding, "remedies": [{"action": "advise", "text": text, "tried": False}]}
+        yield finding
+
+
+def remedy_lines(finding: JsonObject) -> Iterator[str]:
+    """What to do about a finding that is not ok, a line for each remedy, the best first."""
+    for remedy in finding.get("remedies", ()):
+        details = f" {remedy['details']}" if remedy.get("details") else ""
+        tried = " Tried: the whole audit then passes." if remedy["tried"] else ""
+        yield f"what to do: {remedy['text']}{details}{tried}"
+
+
 def _without_disclosures(finding: JsonObject, listed: Sequence[object]) -> JsonObject:
     evidence = finding["evidence"]
     if "discloses" not in evidence:
@@ -170,7 +192,7 @@ def limit_words(finding: JsonObject) -> str:
 
 
 def finding_details(finding: JsonObject) -> Iterator[str]:
-    """Lines on the people past the limit, the waiver, why a finding is inconclusive, and the worst groups."""
+    """Lines on the people past the limit, the waiver, why a finding is inconclusive, the worst groups, what to do."""
     if finding["beyond"]:
         yield f"{number_words(finding['beyond'])} of {number_words(finding['people'])} people are past the limit"
     if "waiver" in finding:
@@ -179,11 +201,13 @@ def finding_details(finding: JsonObject) -> Iterator[str]:
     evidence = finding["evidence"]
     yield from _distribution_lines(finding)
     yield from (f"the file tells ({item['severity']}): {item['says']}" for item in evidence.get("discloses", ()))
-    yield from (str(evidence[key]) for key in ("reason", "reason_in_full", "problem", "remedy") if evidence.get(key))
+    advice = () if finding.get("remedies") else ("remedy",)  # reports of older versions have a text alone
+    yield from (str(evidence[key]) for key in ("reason", "reason_in_full", "problem", *advice) if evidence.get(key))
     tried = evidence["tried"].items() if "tried" in evidence else [(finding["attack"], evidence)]
     yield from (f"{name}: {result['says']}" for name, result in tried if result.get("says"))
     if finding["passed"] is False:
         yield from dict.fromkeys(group_words(group, finding["secret"]) for group in evidence.get("worst", ()))
+    yield from remedy_lines(finding)
 
 
 def _value(finding: JsonObject) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from leafgate.algorithms.prediction import class_scores, predict
 from leafgate.api.components import AttackModel, Component
 from leafgate.api.registry import Plugins, use_of
+from leafgate.engine.remedies.static import from_error
 from leafgate.engine.validation import validate_belief
 from leafgate.errors import InconclusiveError, LeafgateError, NoReleaseError, PolicyError, ReleaseError
 from leafgate.io.release_codec import ReleaseArtifact
@@ -25,6 +26,7 @@ from leafgate.types.adversary import (
 )
 from leafgate.types.belief import Belief, CellBelief, GroupBelief, SecretBelief, secret_of
 from leafgate.types.evidence import AuditorOnly, PeopleCount
+from leafgate.types.report import Remedy
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,6 +46,7 @@ class AttackResult:
         known: what this attack was granted, by which its beliefs are scored.
         beliefs: what it believes; empty where there is a problem.
         problem: the reason why there are no beliefs.
+        remedies: what to do about the problem.
         membership: who of the candidates in `known` is in the table; None where there are no candidates.
         queries: how often it asked the model; None where it was handed the release.
     """
@@ -55,6 +58,7 @@ class AttackResult:
     problem: str = ""
     membership: Membership | None = None
     queries: QueryLog | None = None
+    remedies: tuple[Remedy, ...] = ()
 
     @property
     def evidence(self) -> dict[str, Any]:
@@ -153,7 +157,7 @@ def run_attack(
             beliefs = tuple(_validated(belief, attack, known, release if log is None else None) for belief in items)
     except LeafgateError as error:
         located = (replace(each, location=_in_section(each.location, section)) for each in error.problems)
-        return replace(result, problem="\n".join(map(str, located)))
+        return replace(result, problem="\n".join(map(str, located)), remedies=from_error(error))
     about = [secret_of(belief) or type(belief) for belief in beliefs]
     if not beliefs or len(set(about)) < len(about):
         problem = "returned two beliefs about one secret, or two of one type about none"

@@ -18,6 +18,9 @@ from leafgate.engine.build import build
 from leafgate.engine.checks import check_claims, plugin_checks, soundness_checks, verified
 from leafgate.engine.figures import guesses, tree_view
 from leafgate.engine.knowledge import Adversaries, secret_inputs
+from leafgate.engine.remedies.search import with_searched_remedies
+from leafgate.engine.remedies.static import from_error, with_static_remedies
+from leafgate.engine.remedies.trials import Trial
 from leafgate.engine.report_facts import files_about_people, files_of, report_of
 from leafgate.engine.score import AuditState, comparisons, judge
 from leafgate.engine.waivers import SourceLocations, apply_waivers, never, passes
@@ -28,6 +31,9 @@ from leafgate.types.adversary import limit_knowledge
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.report import Finding, Report
 from leafgate.types.table import Table
+
+SECONDS_TO_ANNOUNCE = 5.0
+"""An audit that takes longer says that it goes on to try other settings. Nothing else depends on a clock."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,13 +64,15 @@ def audit(
     file_checks: ReleaseFileChecks,
     today: date | None = None,
     announce: Callable[[str], None] = lambda line: None,
+    search_remedies: bool = False,
 ) -> Audit:
     """Build or load the release, attack it, and hold the scores against the policy's limits.
 
     `people` are those whose secrets the policy's `knows` names, `own_people` those of each attack that names a file in
     a `knows` of its own, by the attack's name. `control` are people who are not in the table.
     `file_checks` checks a release that was read from a file. `announce` is called with a line before an attack that
-    forecasts how long it will take.
+    forecasts how long it will take. `search_remedies`: where a limit fails, audit again with other settings, to say
+    which passes.
     Waivers are judged on the day `today`, the present day in UTC when left out; without waivers no clock is read.
     Raises InvalidError for what the policy or data get wrong and InconclusiveError when the builder
     itself fails; a failing attack or metric is a finding and takes nothing else down.
@@ -76,7 +84,7 @@ def audit(
         with _timed(seconds, "build"):
             artifact = build(plan, plugins, table, test, file_checks=file_checks)
     except NoReleaseError as error:
-        refused = locations.of_build([_no_release(plan, plugins, error)])
+        refused = with_static_remedies(locations.of_build([_no_release(plan, plugins, error)]), plan, plugins, None)
         _, waivers = apply_waivers(plan, None, [], refused, never, today)
         return Audit(report_of(plan, plugins, table, files, None, refused, waivers))
     adversaries = Adversaries(
@@ -112,11 +120,23 @@ def audit(
         disclosed = locations.of_build(file_checks.findings(plan, plugins, artifact.release))
         limits += locations.of_build(plugin_checks(state))
         limits, waivers = apply_waivers(plan, artifact, limits, [*doubts, *disclosed, *claims], passes(state), today)
-    findings = [*doubts, *disclosed, *limits, *claims]
+    findings = with_static_remedies([*doubts, *disclosed, *limits, *claims], plan, plugins, artifact.release)
     with _timed(seconds, "draw"):
         tree, accuracies = tree_view(state, findings, artifact.starting_trees), guesses(state)
     report = report_of(plan, plugins, table, files, artifact, findings, waivers)
-    return Audit(replace(report, tree=tree, guesses=accuracies), artifact, seconds)
+    report = replace(report, tree=tree, guesses=accuracies)
+    if search_remedies and report.verdict == "fail":
+
+        def run(changed: AuditPlan) -> Trial:
+            tables = (table, test, population, people, own_people, control)
+            tried = audit(changed, plugins, *tables, file_checks=file_checks, today=today)
+            return Trial(tried.report, tried.artifact)
+
+        if sum(seconds.values()) > SECONDS_TO_ANNOUNCE:
+            announce("a limit fails, so other settings are tried, with an audit each")
+        with _timed(seconds, "remedies"):
+            report = with_searched_remedies(plan, plugins, table, report, artifact, run)
+    return Audit(report, artifact, seconds)
 
 
 def _attacked(
@@ -128,7 +148,7 @@ def _attacked(
         known, membership = adversaries.knowledge_of(attack), adversaries.membership_of(attack)
     except InconclusiveError as error:
         nothing = limit_knowledge(adversaries.default, attack.needs)
-        return AttackResult(attack, plugins.origin(attack), nothing, problem=str(error))
+        return AttackResult(attack, plugins.origin(attack), nothing, problem=str(error), remedies=from_error(error))
     announce_attack(attack, artifact, known, plugins, announce)
     return run_attack(attack, artifact, known, plugins, section, membership)
 
@@ -150,5 +170,11 @@ def _no_release(plan: AuditPlan, plugins: Plugins, error: NoReleaseError) -> Fin
         evidence["reason_in_full"] = AuditorOnly(error.details)
     origin = plugins.origin(plan.builder)
     return Finding(
-        "build", "build", passed=False, evidence=evidence, plugin=origin, plain_failure="no release could be built"
+        "build",
+        "build",
+        passed=False,
+        evidence=evidence,
+        plugin=origin,
+        plain_failure="no release could be built",
+        remedies=from_error(error),
     )

@@ -19,12 +19,13 @@ from leafgate.api.metrics import Metric
 from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins, use_of
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
+from leafgate.engine.remedies.static import as_sentence, from_error
 from leafgate.engine.score import AuditState, inconclusive, score_beliefs, score_one
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
 from leafgate.types.belief import CellBelief, MechanismBelief
 from leafgate.types.evidence import RESERVED, AuditorOnly, checked_evidence, is_json_encodable
 from leafgate.types.release import Claim
-from leafgate.types.report import CHECK_PREFIX, Finding
+from leafgate.types.report import CHECK_PREFIX, Finding, Remedy
 
 Attack = Callable[[AttackModel], AttackResult]
 WORST_FIRST = (False, None, True)
@@ -125,7 +126,14 @@ def _check_claim(claim: str, promised: Any, state: AuditState, attack: Attack) -
                 yield from _check_with(checker, promised, state, attack)
             except LeafgateError as error:
                 origin = state.plugins.origin(checker)
-                yield Finding("", claim, passed=None, evidence={"problem": str(error)}, plugin=origin)
+                yield Finding(
+                    "",
+                    claim,
+                    passed=None,
+                    evidence={"problem": str(error)},
+                    plugin=origin,
+                    remedies=from_error(error),
+                )
 
 
 def _check_with(checker: type[Metric], promised: Any, state: AuditState, attack: Attack) -> Iterator[Finding]:
@@ -171,9 +179,38 @@ def soundness_checks(plan: AuditPlan, plugins: Plugins, state: AuditState) -> li
             evidence={"problem": problem, **evidence.get(name, {})},
             plugin=origin,
             plain_failure="a pass would prove nothing",
+            remedies=_remedies(name, problem, plan, plugins),
         )
         for name, secret, problem in items
     ]
+
+
+def _remedies(name: str, problem: str, plan: AuditPlan, plugins: Plugins) -> tuple[Remedy, ...]:
+    """What to do about a doubt, by its name."""
+    if name == "rehearsal" and plan.builder.is_rehearsal:
+        text = "Take `build.rehearsal` out, audit once more, and publish what that audit writes and nothing else."
+        return (Remedy(action="set", text=text, place="build.rehearsal", value=False),)
+    if name == "counted" and problem == DROPPED_PEOPLE:
+        text = "Audit the people with missing cells too: keep them in the table (`data.on_missing: keep`)."
+        return (Remedy(action="set", text=text, place="data.on_missing", value="keep"),)
+    if name == "counted":
+        return (Remedy(action="advise", text=as_sentence(REMEDY)),)
+    if name in {"unread#records", "unread#alternatives"}:
+        part = name.partition("#")[2]
+        tried = {each.use for each in plan.attacks}
+        kinds = [kind for kind in plugins.kind(AttackModel) if issubclass(kind, AttackModel) and part in kind.parts]
+        reading = sorted({use_of(kind) for kind in kinds} - tried, key=lambda use: (use != "linking", use))[:1]
+        text = "Add the attack `{}`, which takes the published {} into account."
+        return tuple(
+            Remedy(action="add", text=text.format(use, part), place="attacks", value={"use": use}) for use in reading
+        )
+    texts = {
+        "rehearsal": "Build the release without `rehearsal`, once, and publish that one.",
+        "unread": "Take the alternative tree out of the release, or publish the records it was learned from.",
+        "records": "Add an attack that sees through the noise on the records' cells of this secret, or withhold these.",
+        "protected": "Withhold the protected cells, and add an attack that speaks of hidden cells.",
+    }
+    return (Remedy(action="advise", text=texts[name.partition("#")[0]]),)
 
 
 SoundnessProblem = tuple[str, str | None, str]

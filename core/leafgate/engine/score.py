@@ -18,6 +18,7 @@ from leafgate.api.metrics import Metric, PersonMetric, ReleaseMetric
 from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult
+from leafgate.engine.remedies.static import from_error
 from leafgate.engine.scores import (
     DISTRIBUTION_NAMES,
     DISTRIBUTIONS,
@@ -37,7 +38,7 @@ from leafgate.engine.scores import (
     worst_scores,
 )
 from leafgate.engine.validation import align_to_records
-from leafgate.errors import LeafgateError, UnreadableError
+from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
 from leafgate.progress import progress_step
 from leafgate.types.adversary import AdversaryKnowledge, defensive_copy
 from leafgate.types.belief import (
@@ -146,15 +147,16 @@ def score_beliefs(metric: Metric, state: AuditState, result: AttackResult, *, na
             continue
 
 
-UNREAD_SCORES = (
+UNREAD_SCORES = InconclusiveError(
     "the numbers on the leaves (scores or means) disclose more of the class than this attack works out, which decides "
-    "on the limit (publish a tree or a forest with labels, shares or counts on its leaves in place of one whose scores "
-    "add up: all that these disclose is worked out)"
+    "on the limit",
+    remedy="publish a tree or a forest with labels, shares or counts on its leaves in place of one whose scores "
+    "add up: all that these disclose is worked out",
 )
 """Why a finding is inconclusive where an attack does not evaluate all that a release discloses, and what to do."""
-EQUAL_BELIEFS = (
-    "several beliefs of the adversary agree equally well with the release, and the limit holds for some of them only "
-    "(let the release disclose less, by more people at each leaf or by labels in place of counts)"
+EQUAL_BELIEFS = InconclusiveError(
+    "several beliefs of the adversary agree equally well with the release, and the limit holds for some of them only",
+    remedy="let the release disclose less, by more people at each leaf or by labels in place of counts",
 )
 """The same where an attack cannot choose between several posteriors."""
 
@@ -170,7 +172,8 @@ def _for_every_belief(
         twin = replace(belief, posterior=alternative, alternative_posteriors=())
         if score_one(metric, state, "", result, twin).passed != finding.passed:
             problem = UNREAD_SCORES if belief.incomplete else EQUAL_BELIEFS
-            return replace(finding, passed=None, evidence={**finding.evidence, "problem": problem})
+            evidence = {**finding.evidence, "problem": str(problem)}
+            return replace(finding, passed=None, evidence=evidence, remedies=from_error(problem))
     return finding
 
 
@@ -219,7 +222,7 @@ def score_one(
             raise
         return inconclusive(metric, state, id, "there is no belief to read")
     except LeafgateError as error:
-        return inconclusive(metric, state, id, str(error))
+        return inconclusive(metric, state, id, error)
     common = _common(metric, state, id, result, belief) | {"private": private, "sensitivity": score.sensitivity}
     people = int(state.table.persons.sum()) if Unit(metric.unit).is_of_everyone else None
     value = float(score.numbers)
@@ -235,9 +238,17 @@ def score_one(
         evidence |= {} if len(kept) == 1 else {"problem": "the limit lies within the interval of the score"}
     if passed is not False and score.insufficient:
         passed, evidence["problem"] = None, score.insufficient
-    if passed is False and score.remedy:
-        evidence["remedy"] = score.remedy
-    return Finding(value=finite(value), passed=passed, people=people, limit=metric.limit, evidence=evidence, **common)
+    remedies = score.remedies if passed is False else ()
+    evidence |= {"remedy": remedies[0].text} if remedies else {}
+    return Finding(
+        value=finite(value),
+        passed=passed,
+        people=people,
+        limit=metric.limit,
+        evidence=evidence,
+        remedies=remedies,
+        **common,
+    )
 
 
 def _score_belief(metric: PersonMetric, state: AuditState, id: str, result: AttackResult, belief: Belief) -> Finding:
@@ -261,14 +272,14 @@ def _score_belief(metric: PersonMetric, state: AuditState, id: str, result: Atta
         serious = [error for error in errors.values() if not isinstance(error, UnreadableError)]
         if not serious:
             raise next(iter(errors.values()))
-        return inconclusive(metric, state, id, str(serious[0]), scored)
+        return inconclusive(metric, state, id, serious[0], scored)
     first = next(iter(cases.values()))
     common = _common(metric, state, id, result, belief)
     try:
         common |= {"private": any(is_hidden(metric, state.plugins, each.case, result) for each in cases.values())}
         secondary = secondary_scores(metric, state.plugins, cases, scored, result)
     except LeafgateError as error:
-        return inconclusive(metric, state, id, str(error), scored)
+        return inconclusive(metric, state, id, error, scored)
     scores = worst_scores(metric, [each.scores for each in cases.values()])
     finding = _judge_people(metric, scores, first.case, common, _attack_evidence(first.case, result))
     evidence = {**finding.evidence, **first.evidence, **secondary, **({"scored_because": reason} if reason else {})}
@@ -276,8 +287,9 @@ def _score_belief(metric: PersonMetric, state: AuditState, id: str, result: Atta
     finding = replace(finding, limit=replace(metric.limit, scored=scored), evidence=evidence)
     for distribution, why in errors.items():
         problem = f"{DISTRIBUTION_NAMES[distribution]} could not be scored: {why}"
-        passed = None if finding.passed else finding.passed
-        finding = replace(finding, passed=passed, evidence={**finding.evidence, "problem": problem})
+        passed, advised = (None, from_error(why)) if finding.passed else (finding.passed, ())
+        evidence = {**finding.evidence, "problem": problem}
+        finding = replace(finding, passed=passed, evidence=evidence, remedies=advised)
     return finding
 
 
@@ -332,7 +344,9 @@ def _judge_people(
     return Finding(value=finite(value), passed=passed, people=people, violations=beyond, evidence=evidence, **fields)
 
 
-def inconclusive(metric: Metric, state: AuditState, id: str, problem: str, scored: Scored | None = None) -> Finding:
+def inconclusive(
+    metric: Metric, state: AuditState, id: str, problem: str | LeafgateError, scored: Scored | None = None
+) -> Finding:
     """The finding of a limit that could not be checked, with the problem as its evidence."""
     origin = state.plugins.origin(metric)
     return Finding(
@@ -340,10 +354,11 @@ def inconclusive(metric: Metric, state: AuditState, id: str, problem: str, score
         metric.called,
         None,
         limit=metric.limit if scored is None else replace(metric.limit, scored=scored),
-        evidence={"problem": problem},
+        evidence={"problem": str(problem)},
         plugin=origin,
         plain_failure=metric.plain_failure_of(None),
         use=_renamed(metric),
+        remedies=from_error(problem) if isinstance(problem, LeafgateError) else (),
     )
 
 
@@ -400,6 +415,7 @@ def _failed(result: AttackResult) -> Finding:
         evidence=evidence,
         plugin=result.plugin,
         plain_failure=ATTACK_FAILED,
+        remedies=result.remedies,
     )
 
 

@@ -17,11 +17,12 @@ from leafgate.api.context import Observation, ScoringContext
 from leafgate.api.metrics import Metric, PersonMetric, Score
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
+from leafgate.engine.remedies.static import of_texts
 from leafgate.engine.validation import are_real_numbers, is_reordered
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.types.belief import Belief, CellBelief, GroupBelief, PosteriorBelief, SecretBelief, classes_of
-from leafgate.types.evidence import RESERVED, AuditorOnly, PeopleCount, checked_evidence
-from leafgate.types.report import Scored, SecondaryScore
+from leafgate.types.evidence import RESERVED, AuditorOnly, PeopleCount, checked_evidence, is_json_encodable
+from leafgate.types.report import Remedy, Scored, SecondaryScore
 from leafgate.types.table import Table
 
 Scores = NDArray[np.float64]
@@ -35,7 +36,7 @@ class ValidScore:
     numbers: Any
     interval: tuple[float, float] | None
     insufficient: str
-    remedy: str
+    remedies: tuple[Remedy, ...]
     sensitivity: float
     evidence: dict[str, Any]
 
@@ -58,10 +59,19 @@ def score_of(metric: Metric, plugins: Plugins, case: ScoringContext) -> ValidSco
         kept -= set() if of_people else {"worst"}
         if not isinstance(score.insufficient, str) or (of_people and score.insufficient):
             raise InconclusiveError(f"{metric.use} returned an `insufficient` that is no text of a release's score")
-        if not isinstance(score.remedy, str) or (of_people and score.remedy):
+        if not _are_remedies(score.remedy) or (of_people and score.remedy):
             raise InconclusiveError(f"{metric.use} returned a `remedy` that is no text of a release's score")
         evidence = checked_evidence(score.evidence, kept, f"{metric.use}: its")
-        return ValidScore(numbers, interval, score.insufficient, score.remedy, sensitivity, evidence)
+        return ValidScore(numbers, interval, score.insufficient, of_texts(score.remedy), sensitivity, evidence)
+
+
+def _are_remedies(remedy: object) -> bool:
+    """Is it a text, or remedies that a report can hold?"""
+    if isinstance(remedy, str):
+        return True
+    if not isinstance(remedy, list | tuple):
+        return False
+    return all(isinstance(each, Remedy) and each.text and is_json_encodable(each.value) for each in remedy)
 
 
 def _validated_interval(interval: object, metric: Metric, value: Any) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from leafgate.api.plan import AuditPlan, ReleaseFileChecks
 from leafgate.api.registry import Plugins
 from leafgate.types.release import LEVELS, NOT_STATED, FileDisclosure, Level, Release, discloses_more
-from leafgate.types.report import Finding
+from leafgate.types.report import Finding, Remedy
 
 WORST_FIRST = ("high", "medium", "low")
 
@@ -31,13 +31,18 @@ def file_disclosure_check(plan: AuditPlan, plugins: Plugins, release: Release) -
         "file": release.file.sha256,
         "discloses": [item.described() for item in found],
     }
+    remedies: tuple[Remedy, ...] = ()
     if broken:
         evidence["problem"] = f"the policy publishes {claim}, and the file tells {level}"
         leaves = "labels" if claim == "error_rates" else claim  # no scrubbed file has error rates on its leaves
-        evidence["remedy"] = f"leafgate scrub FILE NEW --leaves {leaves}; or say what the file tells"
+        command = ("leafgate", "scrub", "MODEL", "NEW", "--leaves", leaves, "--policy", "POLICY")
+        text = f"Write the model anew with {leaves} on its leaves (`{' '.join(command)}`), and audit the new file."
+        remedies = (Remedy(action="run", text=text, command=command),)
     elif unknown:
         evidence["problem"] = f"the reader of {release.file.format} files does not state what they tell"
-        evidence["remedy"] = "update the plugin that reads this format; it must state `ModelIR.discloses`"
+        text = "Update the plugin that reads this format; it must state `ModelIR.discloses`."
+        remedies = (Remedy(action="advise", text=text),)
+    evidence |= {"remedy": remedies[0].text} if remedies else {}
     origin = plugins.origin(plan.builder)
     alarm = "the model's file tells more than the policy publishes"
     yield Finding(
@@ -48,6 +53,7 @@ def file_disclosure_check(plan: AuditPlan, plugins: Plugins, release: Release) -
         plugin=origin,
         plain_failure=alarm,
         of_release=True,
+        remedies=remedies,
     )
 
 

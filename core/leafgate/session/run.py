@@ -52,10 +52,24 @@ class Session:
     own_people: Mapping[str, Table] = field(default_factory=dict)
     control: Table | None = None
 
-    def audit(self, today: date | None = None, announce: Callable[[str], None] = lambda line: None) -> NotebookAudit:
+    def audit(
+        self,
+        today: date | None = None,
+        announce: Callable[[str], None] = lambda line: None,
+        *,
+        search_remedies: bool = False,
+    ) -> NotebookAudit:
         """Build, attack and judge as `audit_policy` does; the timings include the reading of the tables."""
         tables = (self.table, self.test, self.population, self.people, self.own_people, self.control)
-        audited = audit_policy(self.policy, self.plugins, *tables, source=self.source, today=today, announce=announce)
+        audited = audit_policy(
+            self.policy,
+            self.plugins,
+            *tables,
+            source=self.source,
+            today=today,
+            announce=announce,
+            search_remedies=search_remedies,
+        )
         return replace(audited, seconds={**self.seconds, **audited.seconds})
 
 
@@ -72,6 +86,7 @@ def audit_policy(
     source: PolicyOrigin = IN_MEMORY,
     today: date | None = None,
     announce: Callable[[str], None] = lambda line: None,
+    search_remedies: bool = False,
 ) -> NotebookAudit:
     """Audit by a policy whose tables are open: compile it, build or load the release, attack it, judge it.
 
@@ -87,6 +102,8 @@ def audit_policy(
         source: where the policy was read from.
         today: the day on which waivers are judged; the present day in UTC when left out.
         announce: is called with a line before an attack that forecasts a long run.
+        search_remedies: where a limit fails, audit again with other settings of the builder or of the model, so that
+            the report says which passes.
 
     Raises:
         InvalidError: the policy or the data are wrong.
@@ -98,7 +115,15 @@ def audit_policy(
 
     plan = compile_plan(policy, source, table=table)
     tables = (table, test, population, people, own_people, control)
-    audited = audit(plan, plugins, *tables, file_checks=FILE_CHECKS, today=today, announce=announce)
+    audited = audit(
+        plan,
+        plugins,
+        *tables,
+        file_checks=FILE_CHECKS,
+        today=today,
+        announce=announce,
+        search_remedies=search_remedies,
+    )
     return NotebookAudit.of(audited, policy.plugins)
 
 

@@ -145,6 +145,38 @@ class ScoredPeople:
     everyone: bool
 
 
+RemedyAction = Literal["set", "run", "retrain", "add", "advise", "none"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remedy:
+    """One thing that can be done about a finding that is not ok. It never loosens the policy.
+
+    Attributes:
+        action: `set` a key of the policy to a value; `run` a command; `retrain` the model with another parameter;
+            `add` something that the policy lacks; `advise`, which only a person can follow; `none`: a search found
+            nothing, and the text says what was tried.
+        text: one plain sentence for everybody: without a cell of the data, and without a number of people.
+        details: a sentence with numbers that follow from the data, for auditors alone.
+        place: where in the policy, such as `build.min_leaf` or `data.control`; of `set` and `add`. A list, such as
+            `metrics`, is added to.
+        value: what stands there afterwards, as JSON; None where only a person knows it.
+        parameters: of the learner, by their names, of `retrain`.
+        command: the words of the command, of `run`; MODEL, POLICY and NEW stand for the audited file, the policy's
+            file and a new file.
+        tried: whether a whole audit with it kept every limit.
+    """
+
+    action: RemedyAction
+    text: str
+    details: str = field(default="", repr=False)
+    place: str = ""
+    value: Any = None
+    parameters: Mapping[str, int | float] = field(default_factory=dict)
+    command: tuple[str, ...] = ()
+    tried: bool = False
+
+
 @dataclass(frozen=True, repr=False)
 class Finding:
     """One limit compared with one score. Its repr holds no number, because notebooks and logs keep what they print.
@@ -158,7 +190,7 @@ class Finding:
     `smallest_group` in the smallest of all. `where` is the line of the policy file that asked for the limit:
     {"file", "line"}, empty where it is not known. `waiver` states who lets the finding through although it failed, and
     until when. `plain_failure` is a clause in plain words: what a broken limit means. `use` is the `use` of a metric
-    with a name of its own, or of an audit check.
+    with a name of its own, or of an audit check. `remedies` say what to do where it is not ok, the best first.
     """
 
     id: str
@@ -184,6 +216,7 @@ class Finding:
     where: Mapping[str, Any] = field(default_factory=dict)
     waiver: Mapping[str, Any] | None = None
     plain_failure: str = ""
+    remedies: tuple[Remedy, ...] = ()
 
     def __repr__(self) -> str:
         return f"Finding(id={self.id!r}, passed={self.passed})"
@@ -209,6 +242,11 @@ class Finding:
     def fails(self) -> bool:
         """Is a limit broken, and not waived?"""
         return self.passed is False and self.waiver is None
+
+    @property
+    def needs_action(self) -> bool:
+        """Is it failed or inconclusive, and not waived?"""
+        return self.passed is not True and self.waiver is None
 
 
 @dataclass(frozen=True, repr=False)

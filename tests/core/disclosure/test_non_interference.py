@@ -153,7 +153,13 @@ def interfering(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
         f"{name}: {key} {ours[name].get(key, 'nothing')} {theirs[name].get(key, 'nothing')}"
         for name in sorted(ours.keys() & theirs.keys() - doubtful)
         for key in sorted(ours[name].keys() | theirs[name].keys())
-        if key not in {"passed", "evidence"} and ours[name].get(key, ...) != theirs[name].get(key, ...)
+        if key not in {"passed", "evidence", "remedies"} and ours[name].get(key, ...) != theirs[name].get(key, ...)
+    ]
+    same_verdict = [name for name in ours.keys() & theirs.keys() if ours[name]["passed"] == theirs[name]["passed"]]
+    found += [
+        f"{name}: remedies"
+        for name in sorted(same_verdict)
+        if ours[name].get("remedies") != theirs[name].get("remedies")
     ]
     for name in sorted(ours.keys() & theirs.keys() - doubtful):
         found += [f"{name}: evidence"] if ours[name]["evidence"] != theirs[name]["evidence"] else []

@@ -73,8 +73,16 @@ def test_the_verdict_is_seen_without_scrolling_and_nothing_is_asked_for(
     page.close()
 
 
+def without_a_tree(page_file: Path) -> bool:
+    """Is it the public page of a release that fails, which draws no tree?"""
+    return "What the public may know" in page_file.read_text(encoding="utf-8")
+
+
 def test_every_node_of_the_tree_opens_without_a_script(browser: Any, page_file: Path) -> None:
     page, seen = opened(browser, page_file, SIZES["desk"], java_script_enabled=False)
+    if without_a_tree(page_file):
+        assert page.locator("svg[role=group], .card").count() == 0
+        return
     nodes = page.locator("svg a[href^='#node-']")
     assert nodes.count() > 1
     assert page.locator(".card:visible").count() == 0
@@ -98,9 +106,10 @@ def test_a_node_in_a_notebook_opens_in_its_cell(browser: Any, page_file: Path) -
     cell.write_text(f"<p>In [1]: audit</p>{_frame(page_file.read_text(encoding='utf-8'))}", encoding="utf-8")
     page, seen = opened(browser, cell, SIZES["desk"], java_script_enabled=False)
     frame = page.frame_locator("iframe")
-    frame.locator("a[href='#node-0']").click()
-    assert frame.locator("#node-0").is_visible()
     assert frame.locator("h1").count() == 1
+    if not without_a_tree(page_file):
+        frame.locator("a[href='#node-0']").click()
+        assert frame.locator("#node-0").is_visible()
     assert seen == []
     page.close()
 

@@ -1,0 +1,232 @@
+"""What to do with a model's file that fails: labels alone on its leaves, larger leaves, fewer trees.
+
+What a learner would make with larger leaves is tried on the given trees, cut back to such leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from leafgate.algorithms.pruned_release import pruned_release
+from leafgate.algorithms.publication import at_level
+from leafgate.api.components import TreeBuilder
+from leafgate.engine.remedies.static import REPAIR
+from leafgate.engine.remedies.trials import Trial, Trials, ladder, one_leaf_warning
+from leafgate.io.release_codec import LoadedRelease
+from leafgate.types.release import Publish, Release
+from leafgate.types.report import Remedy
+from leafgate.types.tree import Node, map_leaves
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from leafgate.types.table import Table
+
+LEAF_PARAMETERS = {
+    "sklearn": ("min_samples_leaf", 1.0),
+    "lightgbm": ("min_data_in_leaf", 1.0),
+    "xgboost": ("min_child_weight", 0.25),
+}
+"""By library, the parameter that bounds a leaf from below, and what one person adds to it at most: XGBoost adds second
+derivatives, which are at most a quarter for the logistic loss, so that a sum of 50 needs 200 people; twice as much for
+several classes."""
+FEWER_TREES = (10, 5, 2, 1)
+"""So many trees of a forest are kept in trials where leaves of no size do with all of them."""
+
+
+class GivenRelease(TreeBuilder):
+    """Stands in for a builder: returns a release that was made in the search."""
+
+    use: Literal["published"] = "published"
+    public_algorithm = False
+
+    _made: list[LoadedRelease] = []  # noqa: RUF012  a pydantic private attribute
+
+    @classmethod
+    def of(cls, made: LoadedRelease) -> GivenRelease:
+        builder = cls()
+        builder._made = [made]
+        return builder
+
+    def build(self, table: Table, rng: np.random.Generator) -> LoadedRelease:
+        return self._made[0]
+
+
+@dataclass(frozen=True)
+class _Variant:
+    """A model that is tried in place of the audited one: with `labels` alone on its leaves, or its first `trees`."""
+
+    release: Release
+    labels: bool = False
+    trees: int = 0
+
+    @property
+    def said(self) -> str:
+        """What differs, as the end of a clause."""
+        return " and labels alone on them" if self.labels else f" in {self.trees} of its trees" if self.trees else ""
+
+
+@dataclass(frozen=True, eq=False)
+class _CutBack:
+    """The leaves with which a variant keeps every limit: of `value` people or more; of `larger` in training."""
+
+    variant: _Variant
+    value: int
+    larger: int
+    margin_steps: int
+    held: str
+    whole: Trial
+
+
+@dataclass(frozen=True)
+class ModelFileSearch:
+    """The search for what to do with the file of a model, by trials on its trees."""
+
+    trials: Trials
+
+    def remedies(self) -> Iterator[Remedy]:
+        """What to do with a model's file: write it anew with labels, cut it back, or train it with larger leaves."""
+        assert self.trials.artifact is not None
+        release = self.trials.artifact.release
+        if not release.trees:
+            return
+        if _can_be_scrubbed(release):
+            scrubbed = self._given(_with_labels(release))
+            self.trials.tried.append("labels alone on the leaves")
+            if all(self.trials.keeps(self.trials.trial(whole=whole, **scrubbed)) for whole in (False, True)):
+                command = ("leafgate", "scrub", "MODEL", "NEW", "--leaves", "labels", "--policy", "POLICY")
+                text = (
+                    f"Write the model anew with labels alone on its leaves (`{' '.join(command)}`), and audit the new "
+                    "file: then every limit holds."
+                )
+                yield Remedy(action="run", text=text, command=command, tried=True)
+                return
+        yield from self._larger_leaves(release)
+
+    def _larger_leaves(self, release: Release) -> Iterator[Remedy]:
+        """What cuts the model back, and the parameters of a learner whose model would be like it."""
+        found: list[_CutBack] = []
+        for variant in self._variants(release):
+            cut = self._cut_back(variant)
+            found += [] if cut is None else [cut]
+            if cut is not None and cut.margin_steps == self._wanted_margin(variant.release):
+                break
+        whole_forest = [cut for cut in found if not cut.variant.trees]
+        for cut in whole_forest[:1]:
+            text = f"Repair the model (`{' '.join(REPAIR)}`), and audit the new file. {cut.held}."
+            text += one_leaf_warning(cut.whole)
+            details = self.trials.details(cut.whole)
+            if release.file is not None:
+                yield Remedy(action="run", text=text, details=details, command=REPAIR)
+            else:  # a release file of leafgate, which a builder made
+                yield Remedy(
+                    action="advise", text=f"Build the release again with larger groups. {cut.held}.", details=details
+                )
+        parameter, most = self._leaf_parameter()
+        if found and parameter:
+            best = max(found, key=lambda cut: cut.margin_steps)
+            yield self._retrained(best, parameter, most, said=best not in whole_forest[:1])
+
+    def _variants(self, release: Release) -> Iterator[_Variant]:
+        """The model, the same with labels alone on its leaves, and its first trees, the most first."""
+        yield _Variant(release)
+        if _can_be_scrubbed(release):
+            yield _Variant(_with_labels(release), labels=True)
+        if release.combine in {"vote", "mean_per_tree"} and self._leaf_parameter()[0] == "min_samples_leaf":
+            for count in FEWER_TREES:
+                if count < len(release.trees):
+                    yield _Variant(replace(release, trees=release.trees[:count]), trees=count)
+
+    def _cut_back(self, variant: _Variant) -> _CutBack | None:
+        """The least size of leaves with which a variant's trees keep every limit; None where none does."""
+        values = ladder(1, self.trials.table.people)
+        if not values:
+            return None
+        self.trials.tried.append(f"leaves of up to {values[-1]:,} people{variant.said}")
+
+        def changes(value: int) -> dict[str, Any]:
+            return self._given(pruned_release(variant.release, self.trials.table, value))
+
+        smallest = self.trials.smallest(values, lambda value: self.trials.trial(whole=False, **changes(value)))
+        if smallest is None:
+            return None
+        value = smallest
+        whole = self.trials.trial(whole=True, **changes(value))
+        if whole is None or not self.trials.keeps(whole):
+            self.trials.note_broken(whole)
+            return None
+        below = values[values.index(value) - 1] if values.index(value) else 1
+        held = f"Cut back to leaves of at least {value:,} people{variant.said}, this model's trees keep every limit"
+        larger = ladder(value, self.trials.table.people // 2)[: self._wanted_margin(variant.release)]
+        steps = 0
+        for size in larger if not one_leaf_warning(whole) else ():
+            trial = self.trials.trial(whole=False, **changes(size))
+            if trial is None or not self.trials.keeps(trial) or one_leaf_warning(trial):
+                break
+            steps += 1
+        return _CutBack(
+            variant, value, larger[steps - 1] if steps else value, steps, held + self.trials.why_not(below, ""), whole
+        )
+
+    def _wanted_margin(self, release: Release) -> int:
+        """By how many steps of the ladder leaves should be larger in training.
+
+        A new model divides people otherwise than this one does, cut back; trees of a forest have other samples besides.
+        """
+        return 2 if len(release.trees) == 1 else 3
+
+    def _retrained(self, cut: _CutBack, parameter: str, most: float, *, said: bool) -> Remedy:
+        """The parameters with which a learner makes such leaves; `said`: the text says why."""
+        trees = cut.variant.trees
+        bounds = {parameter: max(round(cut.larger * most), 1)} | ({"n_estimators": trees} if trees else {})
+        wanted = " and ".join(f"`{name}` {bound:,}" for name, bound in bounds.items())
+        scrub = ", scrub the file (`leafgate scrub ... --leaves labels`)," if cut.variant.labels else ""
+        why = f" {cut.held}." if said else ""
+        if cut.larger > cut.value:
+            why += f" {cut.value:,} would leave no margin, and a new model divides people otherwise."
+        text = f"Train the model with {wanted}{scrub} and audit it again.{why}{one_leaf_warning(cut.whole)}"
+        return Remedy(
+            action="retrain", text=text, details=self.trials.details(cut.whole) if said else "", parameters=bounds
+        )
+
+    def _leaf_parameter(self) -> tuple[str, float]:
+        """The learner's parameter that bounds a leaf from below; empty where the learner is not known."""
+        learner = None if self.trials.artifact is None else self.trials.artifact.learner
+        library = "" if learner is None else learner.estimator.partition(".")[0]
+        parameter, most = LEAF_PARAMETERS.get(library, ("", 1.0))
+        classes = 0 if self.trials.artifact is None else len(self.trials.artifact.release.classes)
+        return parameter, 2 * most if library == "xgboost" and classes > 2 else most
+
+    def _given(self, release: Release) -> dict[str, Any]:
+        """The changes of the plan by which a release is audited that the search made."""
+        made = LoadedRelease(release, learner=None if self.trials.artifact is None else self.trials.artifact.learner)
+        changes: dict[str, Any] = {"builder": GivenRelease.of(made)}
+        return changes
+
+
+def _can_be_scrubbed(release: Release) -> bool:
+    """Can its file be written anew with labels alone, and does it disclose more now?"""
+    labels = release.combine in {"one", "vote"} and not release.predicts_numbers
+    return labels and release.file is not None and release.publish.leaves != "labels"
+
+
+def _with_labels(release: Release) -> Release:
+    """The release as a scrubbed file has it: labels on its leaves, and nothing else beside its tests."""
+    file = None if release.file is None else replace(release.file, discloses=())
+
+    def bare(tree: Node) -> Node:
+        return map_leaves(
+            tree, lambda leaf: replace(at_level(leaf, "labels"), counts=None, shares=None, error_rate=None)
+        )
+
+    trees = tuple(map(bare, release.trees))
+    return replace(
+        release,
+        trees=trees,
+        publish=Publish("labels", measure=False),
+        selection=None,
+        file=file,
+        count_semantics="unknown",
+    )

@@ -1,0 +1,201 @@
+"""The search for a change with which a failing audit passes: a builder's option, another builder, larger leaves.
+
+Settings are tried on a fixed ladder (1, 2, 5, 10, 20, 50, ...) and by bisection, first against the broken limits alone,
+at last by one whole audit. Nothing is random and no clock is read: the same audit finds the same remedies. No limit, no
+attack, no grant and no role is ever changed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from leafgate.api.components import TreeBuilder
+from leafgate.api.plan import AuditPlan
+from leafgate.api.registry import Plugins, use_of
+from leafgate.engine.remedies.model_files import ModelFileSearch
+from leafgate.engine.remedies.static import raised_options
+from leafgate.engine.remedies.trials import Run, Trial, Trials, ladder, leaves_of, one_leaf_warning
+from leafgate.errors import LeafgateError
+from leafgate.io.release_codec import ReleaseArtifact
+from leafgate.types.release import Publish
+from leafgate.types.report import Remedy, Report
+
+if TYPE_CHECKING:
+    from leafgate.types.table import Table
+
+PLAIN_WORD = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)$)[a-z][a-z0-9_]*")
+"""Texts that YAML reads as texts without quotes."""
+
+
+def with_searched_remedies(
+    plan: AuditPlan, plugins: Plugins, table: Table, report: Report, artifact: ReleaseArtifact | None, run: Run
+) -> Report:
+    """The report; its failed findings begin with what the search found, or with a remedy that says it found nothing."""
+    trials = Trials(plan, table, report, artifact, run)
+    if not trials.failed or not may_search(plan, artifact):
+        return report
+    found = tuple(_remedies(trials, plugins))
+    if not found:
+        return report
+    helped = {finding.id for finding in trials.failed}
+    findings = [replace(each, remedies=found) if each.id in helped else each for each in report.findings]
+    return replace(report, findings=findings)
+
+
+def may_search(plan: AuditPlan, artifact: ReleaseArtifact | None) -> bool:
+    """May releases be chosen by looking at the data, and is each trial bounded?
+
+    Not where the builder or the release promises what such a choice breaks, or draws what may be drawn once; nor where
+    an attack trains models or runs the builder many times.
+    """
+    builder = plan.builder
+    promised = builder.randomness == "system" or bool(builder.guarantees)
+    promised |= artifact is not None and artifact.release.claims_differential_privacy
+    return not promised and not any("mechanism" in attack.needs for attack in plan.attacks)
+
+
+def _remedies(trials: Trials, plugins: Plugins) -> Iterator[Remedy]:
+    """What passes, first what leaves most of the trees; one remedy that says so where nothing does."""
+    read = trials.artifact is not None and not trials.artifact.built
+    search = ModelFileSearch(trials) if read else _BuilderSearch(trials, plugins)
+    remedies = list(search.remedies())  # which states how many leaves are left with each
+    found = sorted(remedies, key=lambda remedy: (not remedy.tried, -trials.leaves_left.get(remedy.text, 0)))
+    yield from found
+    if not found and trials.tried:
+        text = (
+            f"No change was found with which every limit holds. Tried: {'; '.join(trials.tried)}. "
+            "Gather more people, or publish fewer columns."
+        )
+        yield Remedy(action="none", text=text)
+
+
+@dataclass(frozen=True)
+class _BuilderSearch:
+    """The search for options of the builder, or another builder, by trials on the table."""
+
+    trials: Trials
+    plugins: Plugins
+
+    def remedies(self) -> Iterator[Remedy]:
+        yield from self._labels()
+        for option in raised_options(self.trials.plan):
+            yield from self._raised(self.trials.plan.builder, option, "")
+        artifact = self.trials.artifact
+        if artifact is None or artifact.release.records is not None or not artifact.release.trees:
+            return  # a tree would be another kind of release
+        for kind in self.plugins.kind(TreeBuilder):
+            if issubclass(kind, TreeBuilder) and (other := self._keeping(kind)) is not None:
+                yield from self._replaced(other)
+
+    def _labels(self) -> Iterator[Remedy]:
+        """Labels alone on the leaves, where the limits are on what an adversary derives from the leaves."""
+        publish = self.trials.plan.publish or Publish()
+        derived = all(each.limit is not None and each.limit.scored == "derived" for each in self.trials.failed)
+        if publish.leaves == "labels" or not derived or not all(each.secret for each in self.trials.failed):
+            return
+        less = replace(publish, leaves="labels")
+        self.trials.tried.append("`publish.leaves: labels`")
+        if self.trials.keeps(self.trials.trial(whole=False, publish=less)):
+            text = "Publish labels alone on the leaves (`publish.leaves: labels`)"
+            trial = self.trials.trial(whole=True, publish=less)
+            yield from self._set(trial, text, "publish.leaves", "labels")
+
+    def _raised(self, builder: TreeBuilder, option: str, said: str) -> Iterator[Remedy]:
+        """The least value of a whole-number option with which every limit holds."""
+        now = getattr(builder, option)
+        values = ladder(now, max(self.trials.table.people // 2, 1))
+        if not values:
+            return
+
+        def trial_of(value: int) -> Trial | None:
+            return self.trials.trial(whole=False, builder=builder.model_copy(update={option: value}))
+
+        name = f"`build.{option}`" if not said else f"{said} and `{option}`"
+        self.trials.tried.append(f"{name} up to {values[-1]:,}")
+        found = self.trials.smallest(values, trial_of)
+        if found is None:
+            return
+        value = found
+        chosen = builder.model_copy(update={option: value})
+        below = values[values.index(value) - 1] if values.index(value) else now
+        why = self.trials.why_not(below, option)
+        whole = self.trials.trial(whole=True, builder=chosen)
+        if said:
+            text = f"Build with {said} and `{option}` {value:,} (`build: {_written(chosen)}`){why}"
+            yield from self._set(whole, text, "build", _document(chosen))
+        else:
+            yield from self._set(whole, f"Set `build.{option}` to {value:,}{why}", f"build.{option}", value)
+
+    def _keeping(self, kind: type[TreeBuilder]) -> TreeBuilder | None:
+        """The builder of this kind that keeps the policy's limits by construction; the policy's own, made stricter."""
+        try:
+            other = kind.keeping(self.trials.plan.metrics)
+        except LeafgateError:
+            return None
+        mine = self.trials.plan.builder
+        if other is None or not isinstance(mine, kind):
+            return other
+        stricter: dict[str, Any] = {}
+        for name in other.model_fields_set - {"use"}:
+            old, new = getattr(mine, name), getattr(other, name)
+            if isinstance(new, tuple):
+                stricter[name] = (*old, *(each for each in new if each not in old))
+            elif name in kind.stricter_more:
+                stricter[name] = max(old, new)
+        changed = any(getattr(mine, key) != value for key, value in stricter.items())
+        return mine.model_copy(update=stricter) if changed else None
+
+    def _replaced(self, other: TreeBuilder) -> Iterator[Remedy]:
+        """The release built with a builder that keeps such limits; with larger groups where that alone does not do."""
+        self.trials.tried.append(f"`build: {_written(other)}`")
+        trial = self.trials.trial(whole=False, builder=other)
+        if self.trials.keeps(trial):
+            text = f"Build with `{other.use}`, which keeps such limits by construction (`build: {_written(other)}`)"
+            whole = self.trials.trial(whole=True, builder=other)
+            yield from self._set(whole, text, "build", _document(other))
+            return
+        plan = replace(self.trials.plan, builder=other)
+        for option in raised_options(plan)[:1]:
+            yield from self._raised(other, option, f"`{other.use}`")
+
+    def _set(self, whole: Trial | None, text: str, place: str, value: Any) -> Iterator[Remedy]:
+        """The remedy, if the whole audit with it keeps every limit; else nothing, and the limits that then break."""
+        if whole is None or not self.trials.keeps(whole):
+            self.trials.note_broken(whole)
+            return
+        text += f".{one_leaf_warning(whole)}"
+        self.trials.leaves_left[text] = leaves_of(whole)
+        tried = whole.report.verdict == "pass"
+        yield Remedy(action="set", text=text, details=self.trials.details(whole), place=place, value=value, tried=tried)
+
+
+def _document(builder: TreeBuilder) -> dict[str, Any]:
+    """The builder as a policy has it, without options that have their defaults."""
+    written = builder.model_dump(mode="json", exclude_none=True)
+    fields = type(builder).model_fields
+    chosen = {
+        name: written[name]
+        for name in fields
+        if name in written and (fields[name].is_required() or getattr(builder, name) != fields[name].get_default())
+    }
+    return {"use": use_of(type(builder)), **chosen}
+
+
+def _written(builder: TreeBuilder) -> str:
+    """The builder in one line of YAML."""
+    return _flow(_document(builder))
+
+
+def _flow(value: Any) -> str:
+    """A value in YAML's flow style."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_flow(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    if isinstance(value, str) and PLAIN_WORD.fullmatch(value):
+        return value
+    return f"{value:g}" if isinstance(value, float) else json.dumps(value)

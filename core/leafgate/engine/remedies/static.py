@@ -1,0 +1,215 @@
+"""What to do about each finding that is not ok, as it follows from its reason, the plan and the release.
+
+Nothing is tried here: `leafgate.engine.remedies.search` looks for settings that pass.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from leafgate.api.components import AttackModel
+from leafgate.api.metrics import Metric
+from leafgate.api.plan import AuditPlan
+from leafgate.api.registry import Plugins, use_of
+from leafgate.errors import LeafgateError, Problem
+from leafgate.types.belief import AttributeBelief, CellBelief, MechanismBelief, MembershipBelief
+from leafgate.types.release import Claim, Release
+from leafgate.types.report import Finding, Remedy
+
+FILES = frozenset({"data.control", "data.test", "data.population"})
+"""The keys of a policy that name one more file."""
+SECTIONS = frozenset({"attacks", "build", "data", "knows", "metrics", "publish"})
+"""The sections of a policy that problems locate themselves in."""
+REPAIR = ("leafgate", "repair", "MODEL", "--policy", "POLICY", "--out", "NEW")
+MANY_CANDIDATES = "give the attack more candidates: name more people who are not in the table in `data.control`"
+MAX_ATTACKS = 3
+"""So many attacks at most are named that compute what a metric judges."""
+
+
+def from_error(error: LeafgateError) -> tuple[Remedy, ...]:
+    """What the problems of an error advise, each hint once."""
+    return _distinct(_from_problem(problem) for problem in error.problems if problem.hint)
+
+
+def _distinct(remedies: Iterable[Remedy]) -> tuple[Remedy, ...]:
+    """Each remedy once; their values need not be hashable."""
+    kept: list[Remedy] = []
+    for remedy in remedies:
+        kept += [] if remedy in kept else [remedy]
+    return tuple(kept)
+
+
+def _from_problem(problem: Problem) -> Remedy:
+    """What a problem's hint advises; the key that is missing, where the problem is about a file that a policy names."""
+    text = as_sentence(problem.hint)
+    if problem.location in FILES:
+        return Remedy(action="add", text=f"`{problem.location}`: {text}", place=problem.location)
+    root = re.split(r"[.\[]", problem.location)[0]
+    return Remedy(action="advise", text=f"`{problem.location}`: {text}" if root in SECTIONS else text)
+
+
+def as_sentence(text: str) -> str:
+    """The text as a sentence of its own; what begins with a name or a command keeps its first letter."""
+    first = text[:1].upper() if text[:2].isalpha() and not text.startswith("leafgate ") else text[:1]
+    return first + text[1:] + ("" if text.endswith((".", "?", "`", "'", '"')) else ".")
+
+
+def with_static_remedies(
+    findings: Iterable[Finding], plan: AuditPlan, plugins: Plugins, release: Release | None
+) -> list[Finding]:
+    """The findings, each that is not ok with what follows from its reason, and the others without remedies."""
+
+    def completed(finding: Finding) -> Finding:
+        if not finding.needs_action:
+            return replace(finding, remedies=()) if finding.remedies else finding
+        return replace(finding, remedies=_distinct(finding.remedies or _remedies_of(finding, plan, plugins, release)))
+
+    return [completed(finding) for finding in findings]
+
+
+def _remedies_of(finding: Finding, plan: AuditPlan, plugins: Plugins, release: Release | None) -> Iterator[Remedy]:
+    """What follows from the kind of finding, where neither its metric nor its error says what to do."""
+    metric = next((each for each in plan.metrics if each.called == finding.metric), None)
+    if finding.id.startswith("guarantee:"):
+        yield _about_claim(finding)
+    elif finding.is_of_check:
+        name = finding.use or finding.id
+        text = f"Correct what this check found in the release; `leafgate explain {name}` says what it looks for."
+        yield Remedy(action="advise", text=text)
+    elif finding.passed is None:
+        yield from _about_doubt(finding, metric, plan, plugins)
+    elif release is not None and release.claims_differential_privacy and metric is not None:
+        yield from _about_private_release(metric, plan, plugins, release)
+    elif finding.metric and release is not None and release.trees and release.file is not None:
+        text = (
+            f"Repair the model (`{' '.join(REPAIR)}`): it is cut back to the most accurate one that keeps the limits."
+        )
+        yield Remedy(action="run", text=text, command=REPAIR)
+    else:
+        yield _larger_groups(plan)
+
+
+def _larger_groups(plan: AuditPlan) -> Remedy:
+    options = ", ".join(f"`build.{name}`" for name in raised_options(plan))
+    if options:
+        return Remedy(
+            action="advise", text=f"Raise {options}, so that groups of people become larger, and audit again."
+        )
+    text = (
+        "Let the release disclose less, by a builder that keeps such limits (`leafgate plugins` lists all), by larger "
+        "groups, or by less on its leaves, and audit again."
+    )
+    return Remedy(action="advise", text=text)
+
+
+def raised_options(plan: AuditPlan) -> list[str]:
+    """The whole-number options of the builder of which more makes groups of people larger."""
+    builder = type(plan.builder)
+    names = builder.stricter_more | builder.raised_by_remedies
+    return [name for name in builder.model_fields if name in names and type(getattr(plan.builder, name)) is int]
+
+
+def _about_claim(finding: Finding) -> Remedy:
+    claim = finding.id.removeprefix("guarantee:")
+    if finding.passed is None:
+        text = (
+            f"Install the plugin that checks claims of {claim}, or give the attacks and tables that its metric needs: "
+            "an unchecked claim is no promise."
+        )
+        return Remedy(action="advise", text=text)
+    text = (
+        f"The release promises {claim} and does not keep it: build it again with the builder that makes this promise, "
+        "from the table that it is audited on, and publish what that writes."
+    )
+    return Remedy(action="advise", text=text)
+
+
+def _about_private_release(metric: Metric, plan: AuditPlan, plugins: Plugins, release: Release) -> Iterator[Remedy]:
+    """The metric that judges a promise of differential privacy; no release is chosen by looking at the data."""
+    metrics = (kind for kind in plugins.kind(Metric) if issubclass(kind, Metric))
+    own = next((kind for kind in metrics if _checks_promise(kind, release)), None)
+    why = "trying settings on the data until one passes would break the promise, so none was tried"
+    if own is not None and not any(isinstance(each, own) for each in plan.metrics):
+        name = use_of(own)
+        text = (
+            f"Judge what the release promises: add the metric `{name}`, whose limit holds whatever an adversary knows. "
+            f"`{metric.called}` judges numbers as if they had no noise; {why}."
+        )
+        yield Remedy(action="add", text=text, place="metrics", value=_promised_limit(own, release))
+    if hasattr(plan.builder, "epsilon") and "epsilon" in type(plan.builder).stricter_less:
+        text = f"Choose a smaller `build.epsilon` without looking at the data, and draw the release once; {why}."
+        yield Remedy(action="advise", text=text)
+    else:
+        yield Remedy(action="advise", text=f"Build with a smaller epsilon, chosen without the data; {why}.")
+
+
+def _checks_promise(kind: type[Metric], release: Release) -> bool:
+    """Does this metric judge one of the release's claims of differential privacy?"""
+    return any(kind.checks == claim and Claim.of(claim).covers_data for claim in release.guarantee)
+
+
+def _promised_limit(kind: type[Metric], release: Release) -> dict[str, object] | None:
+    """The metric with what the release claims as its limit; None where that is no single claim."""
+    promised = release.guarantee[str(kind.checks)]
+    claims = promised if isinstance(promised, list) else [promised]
+    try:
+        metric = kind.from_claim(claims[0])
+    except LeafgateError:
+        return None
+    return metric.model_dump(mode="json", exclude_unset=True) | {"use": use_of(kind)}
+
+
+def _about_doubt(finding: Finding, metric: Metric | None, plan: AuditPlan, plugins: Plugins) -> Iterator[Remedy]:
+    """What an inconclusive limit or attack lacks."""
+    drawn = metric is not None and bool(metric.judges & {MembershipBelief, AttributeBelief})
+    if drawn and finding.attack is not None:
+        yield Remedy(action="add", text=as_sentence(MANY_CANDIDATES), place="data.control")
+        return
+    if metric is not None and metric.judges and finding.attack is None:
+        yield from _attacks_for(metric, plan, plugins)
+        return
+    if "interval" in finding.evidence:
+        text = "The score is an estimate: more people in `data.test` make its interval narrower."
+        yield Remedy(action="add", text=text, place="data.test")
+        return
+    needed = f"`leafgate explain {finding.use or finding.metric or finding.attack or finding.id}`"
+    text = f"Give what is missing: {needed} says what it reads, and the reason above what it did not get."
+    yield Remedy(action="advise", text=text)
+
+
+def _attacks_for(metric: Metric, plan: AuditPlan, plugins: Plugins) -> Iterator[Remedy]:
+    """An attack beside those of the policy whose belief the metric judges, those that need nothing more first."""
+    tried = {each.use for each in plan.attacks}
+    kinds = [kind for kind in plugins.kind(AttackModel) if issubclass(kind, AttackModel) and use_of(kind) not in tried]
+    fitting = [use_of(kind) for kind in kinds if _may_suit(kind, metric) and not _required_options(kind)]
+    first = sorted(fitting, key=lambda name: (name != metric.checked_by, name != "linking"))[:MAX_ATTACKS]
+    for name in first:
+        text = f"Add the attack `{name}`: the limit needs what an attack of its kind computes."
+        yield Remedy(action="add", text=text, place="attacks", value={"use": name})
+    if not first:
+        text = f"Install or add an attack whose result `{metric.called}` can judge: no attack of the policy has one."
+        yield Remedy(action="advise", text=text)
+
+
+def _may_suit(kind: type[AttackModel], metric: Metric) -> bool:
+    """Can the attack return a belief that the metric judges? By what it needs: that divides the kinds of belief."""
+    if "candidates" in kind.needs:
+        return MembershipBelief in metric.judges
+    if "targets" in kind.needs:
+        return AttributeBelief in metric.judges
+    if "mechanism" in kind.needs:
+        return MechanismBelief in metric.judges
+    return bool(metric.judges - {MembershipBelief, AttributeBelief, MechanismBelief, CellBelief})
+
+
+def _required_options(kind: type[AttackModel]) -> bool:
+    return any(field.is_required() for field in kind.model_fields.values())
+
+
+def of_texts(texts: str | Sequence[Remedy]) -> tuple[Remedy, ...]:
+    """What a metric advises: a text as a remedy that only a person can follow, remedies as they are."""
+    if isinstance(texts, str):
+        return (Remedy(action="advise", text=as_sentence(texts)),) if texts else ()
+    return tuple(texts)

@@ -1,0 +1,140 @@
+"""Audits with a change, against the broken limits alone or whole, and bisection on a fixed ladder of values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from leafgate.algorithms.pruned_release import largest_leaf_count
+from leafgate.api.plan import AuditPlan
+from leafgate.errors import LeafgateError
+from leafgate.io.release_codec import ReleaseArtifact
+from leafgate.types.report import Finding, Report
+
+if TYPE_CHECKING:
+    from leafgate.types.table import Table
+
+STEPS = (1, 2, 5)
+"""The first digits of the ladder: a value that passes says no more than which coarse settings do."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One audit with a change: its report, and what was built (None where nothing could be)."""
+
+    report: Report
+    artifact: ReleaseArtifact | None
+
+
+Run = Callable[[AuditPlan], Trial]
+"""Audits a plan on the same tables, without a search of its own."""
+
+
+def ladder(above: int, most: int) -> list[int]:
+    """The values 1, 2, 5, 10, 20, 50, ... above one number and up to another.
+
+    >>> ladder(2, 120)
+    [5, 10, 20, 50, 100]
+    """
+    powers = (10**power for power in range(len(str(max(most, 1)))))
+    return [step * power for power in powers for step in STEPS if above < step * power <= most]
+
+
+def has_own_command(finding: Finding) -> bool:
+    """Does the finding say which command settles it, whatever the trees are? What a file says besides is scrubbed."""
+    return finding.of_release and any(remedy.action == "run" for remedy in finding.remedies)
+
+
+@dataclass
+class Trials:
+    """The trials of one search, on the tables of one audit; `tried` says in words what was tried.
+
+    `leaves_left` has by the text of a remedy how many leaves the largest tree then has.
+    """
+
+    plan: AuditPlan
+    table: Table
+    report: Report
+    artifact: ReleaseArtifact | None
+    run: Run
+    tried: list[str] = field(default_factory=list)
+    leaves_left: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> list[Finding]:
+        """The findings that something is sought for."""
+        return [finding for finding in self.report.findings if finding.fails and not has_own_command(finding)]
+
+    def _restricted(self) -> AuditPlan:
+        """The plan with only the attacks and the limits that failed."""
+        names = {finding.metric for finding in self.failed}
+        attackers = {finding.attack for finding in self.failed}
+        metrics = tuple(each for each in self.plan.metrics if each.called in names)
+        attacks = tuple(each for each in self.plan.attacks if each.called in attackers)
+        return replace(self.plan, metrics=metrics or self.plan.metrics, attacks=attacks, waivers=())
+
+    def trial(self, *, whole: bool, **changes: Any) -> Trial | None:
+        """An audit of the plan with changes; None where it cannot be run at all."""
+        plan = replace(self.plan, waivers=()) if whole else self._restricted()
+        try:
+            return self.run(replace(plan, **changes))
+        except LeafgateError:
+            return None
+
+    def keeps(self, trial: Trial | None) -> bool:
+        """Does every limit hold, but for what could not be determined before either?"""
+        if trial is None or trial.artifact is None:
+            return False
+        findings = self.report.findings
+        aside = {each.id for each in findings if each.passed is None or each.waiver or has_own_command(each)}
+        return all(finding.passed or finding.id in aside for finding in trial.report.findings)
+
+    def smallest(self, values: Sequence[int], trial_of: Callable[[int], Trial | None]) -> int | None:
+        """The least value for which the broken limits hold, by bisection; None where they hold for none that was tried.
+
+        Where nothing can be built with a value, it asks for too much, and smaller ones are tried.
+        """
+        low, high, best = 0, len(values) - 1, None
+        while low <= high:
+            middle = (low + high) // 2
+            trial = trial_of(values[middle])
+            if self.keeps(trial):
+                best = values[middle]
+            if self.keeps(trial) or trial is None or trial.artifact is None:
+                high = middle - 1
+            else:
+                low = middle + 1
+        return best
+
+    def note_broken(self, whole: Trial | None) -> None:
+        """Add to what was tried last which limits then break that were not broken before."""
+        broken = [] if whole is None else [finding.id for finding in whole.report.findings if finding.fails]
+        also = ", ".join(f"`{each}`" for each in broken[:3])
+        self.tried[-1] += f" (the broken limits then hold, and {also} does not)" if also else ""
+
+    def why_not(self, below: int, option: str) -> str:
+        """Why the value below does not do, in a clause."""
+        hidden = [column.name for column in self.table.schema.columns if "private" in column.roles]
+        widen = "private columns widen what a leaf discloses, so " if hidden and option != "k" else ""
+        return f"; {widen}{below:,} is not enough"
+
+    def details(self, trial: Trial) -> str:
+        """How large the smallest group would be, and how many leaves there would be, for auditors."""
+        sizes = [finding.smallest_group for finding in trial.report.findings if finding.smallest_group is not None]
+        leaves = leaves_of(trial)
+        clauses = [f"the smallest group would be {min(sizes):,}"] if sizes else []
+        clauses += [f"the largest tree would have {leaves:,} {'leaf' if leaves == 1 else 'leaves'}"] if leaves else []
+        text = ", and ".join(clauses)
+        return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def leaves_of(trial: Trial) -> int:
+    """How many leaves the largest tree of a trial has; 0 where there is none."""
+    return 0 if trial.artifact is None else largest_leaf_count(trial.artifact.release)
+
+
+def one_leaf_warning(trial: Trial) -> str:
+    """A warning where nothing is left of the trees."""
+    single = " Beware: the tree is then a single leaf, which predicts the same for everybody."
+    return single if leaves_of(trial) == 1 else ""

@@ -1,0 +1,138 @@
+"""What reports say to do about findings that are not ok, where nothing is tried."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leafgate.api.registry import Plugins
+from leafgate.disclosure.document import document
+from leafgate.disclosure.stored import parse_report
+from leafgate.disclosure.text import summary
+from leafgate.engine.remedies.static import from_error
+from leafgate.errors import InconclusiveError, ReportError
+from leafgate.io.json import readable
+from leafgate.session.run import open_session
+from leafgate.types.report import Finding, Remedy, Report
+from reports import FILES, view
+from survey import survey
+
+UNPROTECTED = {"build": {"use": "id3"}, "metrics.0.at_least": 4}
+
+
+def report_of(folder: Path, changes: Mapping[str, Any]) -> Report:
+    return open_session(survey(folder, changes)).audit().report
+
+
+def remedies_of(report: Report, id: str) -> tuple[Remedy, ...]:
+    [finding] = [each for each in report.findings if each.id == id]
+    return finding.remedies
+
+
+def test_a_finding_that_holds_has_no_remedy(tmp_path: Path) -> None:
+    report = report_of(tmp_path, {})
+    assert report.verdict == "pass"
+    assert all(finding.remedies == () for finding in report.findings)
+    assert all("remedies" not in finding for finding in document(report, "auditor")["findings"])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        UNPROTECTED,
+        {"build": {"use": "kadet", "k": 25}},
+        {"metrics.0": {"use": "accuracy", "at_least": 0.5}},
+        {"metrics.0": {"use": "membership_advantage", "at_most": 0.6}},
+        {"metrics.0": {"use": "membership_advantage", "at_most": 0.1}, "attacks.0": {"use": "loss_threshold"}},
+        {"build": {"use": "dp_random_trees", "epsilon": 3, "depth": 1, "rehearsal": True}},
+    ],
+    ids=["failed", "no release", "no test table", "no such belief", "no candidates", "rehearsal"],
+)
+def test_every_finding_that_is_not_ok_says_what_to_do(tmp_path: Path, changes: dict[str, Any]) -> None:
+    report = report_of(tmp_path, changes)
+    assert report.verdict != "pass"
+    for finding in report.findings:
+        assert bool(finding.remedies) == (finding.passed is not True), finding.id
+
+
+def test_an_unprotected_builder_is_told_to_make_larger_groups(tmp_path: Path) -> None:
+    [remedy] = remedies_of(report_of(tmp_path, UNPROTECTED), "k_anonymity@linking#ill")
+    assert (remedy.action, remedy.tried) == ("advise", False)
+    assert "`build.min_leaf`" in remedy.text
+
+
+def test_a_missing_test_table_is_added_where_the_policy_names_it(tmp_path: Path) -> None:
+    [remedy] = remedies_of(report_of(tmp_path, {"metrics.0": {"use": "accuracy", "at_least": 0.5}}), "accuracy")
+    assert (remedy.action, remedy.place) == ("add", "data.test")
+    assert remedy.text == "`data.test`: Name one, or give --test FILE."
+
+
+def test_hints_of_an_error_become_remedies_each_once() -> None:
+    problem = InconclusiveError("nobody", place="data.control", remedy="name a file")
+    twice = InconclusiveError.listing([*problem.problems, *problem.problems])
+    assert from_error(twice) == (Remedy(action="add", text="`data.control`: Name a file.", place="data.control"),)
+    assert from_error(InconclusiveError("nobody")) == ()
+
+
+def test_a_waived_finding_has_no_remedy(tmp_path: Path) -> None:
+    from leafgate.engine.remedies.static import with_static_remedies
+
+    session = open_session(survey(tmp_path, {}))
+    from leafgate.policy.load import compile_plan
+
+    plan = compile_plan(session.policy, table=session.table)
+    waived = Finding("x", "x", False, waiver={"id": "w"}, remedies=(Remedy(action="none", text="Nothing."),))
+    assert with_static_remedies([waived], plan, Plugins(), None)[0].remedies == ()
+
+
+def test_details_are_for_auditors(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    report = report_of(tmp_path, UNPROTECTED)
+    remedy = Remedy(action="set", text="Set it.", details="The smallest group has 31.", place="build.k", value=80)
+    report = replace(report, findings=[replace(each, remedies=(remedy,)) for each in report.findings])
+    public, full = (json.loads(readable(document(report, audience))) for audience in ("public", "auditor"))
+    assert public["findings"][0]["remedies"] == [
+        {"action": "set", "text": "Set it.", "place": "build.k", "value": 80, "tried": False}
+    ]
+    assert full["findings"][0]["remedies"][0]["details"] == "The smallest group has 31."
+    assert "31" not in summary(public).replace(public["policy"]["sha256"], "")
+    public["findings"][0]["remedies"][0]["details"] = "The smallest group has 31."
+    with pytest.raises(ReportError, match="only auditors may see"):
+        parse_report(json.dumps(public).encode(), "report.json")
+
+
+def test_every_format_says_what_to_do(tmp_path: Path) -> None:
+    report = json.loads(readable(document(report_of(tmp_path, UNPROTECTED), "public")))
+    for form in FILES:
+        assert "so that groups of people become larger" in view(report, form).decode(), form
+    [result] = json.loads(view(report, "sarif"))["runs"][0]["results"]
+    assert result["properties"]["remedies"] == report["findings"][0]["remedies"]
+
+
+@pytest.mark.parametrize(
+    "remedy",
+    [
+        {"action": "set", "text": "Do.", "tried": False},
+        {"action": "run", "text": "Do.", "tried": False},
+        {"action": "retrain", "text": "Do.", "parameters": {}, "tried": False},
+        {"action": "dance", "text": "Do.", "tried": False},
+        {"action": "advise", "text": "", "tried": False},
+    ],
+)
+def test_a_stored_remedy_that_says_nothing_is_refused(tmp_path: Path, remedy: dict[str, Any]) -> None:
+    report = json.loads(readable(document(report_of(tmp_path, UNPROTECTED), "public")))
+    report["findings"][0]["remedies"] = [remedy]
+    with pytest.raises(ReportError):
+        parse_report(json.dumps(report).encode(), "report.json")
+
+
+def test_a_finding_that_passes_with_remedies_is_refused(tmp_path: Path) -> None:
+    report = json.loads(readable(document(report_of(tmp_path, {}), "public")))
+    report["findings"][0]["remedies"] = [{"action": "advise", "text": "Do.", "tried": False}]
+    with pytest.raises(ReportError, match="passes"):
+        parse_report(json.dumps(report).encode(), "report.json")

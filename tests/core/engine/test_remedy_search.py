@@ -1,0 +1,201 @@
+"""The search for settings with which a failing audit passes: what it finds, what it costs, what it never does."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+from collections.abc import Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cases import more
+from leafgate.algorithms.pruned_release import pruned_release
+from leafgate.algorithms.routing import route
+from leafgate.disclosure.document import document
+from leafgate.engine.remedies.trials import ladder
+from leafgate.io.json import readable
+from leafgate.session.run import build_release, open_session
+from leafgate.types.report import Remedy, Report
+from leafgate.types.tree import leaves
+from survey import survey
+
+SCRIPT = runpy.run_path(str(Path(__file__).parents[3] / "docs/reproduce/remedies_on_random_tables.py"))
+UNPROTECTED = {"build": ..., "build.use": "id3", "metrics.0.at_least": 4}
+
+
+def searched(folder: Path, changes: Mapping[str, Any]) -> Report:
+    return open_session(survey(folder, changes)).audit(search_remedies=True).report
+
+
+def first_remedies(report: Report) -> tuple[Remedy, ...]:
+    return next(finding for finding in report.findings if finding.fails).remedies
+
+
+def test_the_ladder_has_three_steps_a_power_of_ten() -> None:
+    assert ladder(0, 1000) == [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
+    assert ladder(20, 20) == []
+    assert ladder(3, 60) == [5, 10, 20, 50]
+
+
+def test_a_value_that_was_tried_passes_and_the_one_below_does_not(tmp_path: Path) -> None:
+    report = searched(tmp_path, UNPROTECTED)
+    remedies = [remedy for remedy in first_remedies(report) if remedy.place == "build.min_leaf"]
+    for remedy in remedies:
+        assert remedy.tried
+        steps = ladder(1, 12)
+        for value in steps:
+            verdict = open_session(survey(tmp_path, UNPROTECTED | {"build.min_leaf": value})).audit().report.verdict
+            if value == remedy.value:
+                assert verdict == "pass"
+    kadet = [remedy for remedy in first_remedies(report) if remedy.place == "build"]
+    [remedy] = kadet
+    assert remedy.value == {"use": "kadet", "k": 4}
+    assert (
+        open_session(survey(tmp_path, {"build": remedy.value, "metrics.0.at_least": 4})).audit().report.verdict
+        == "pass"
+    )
+
+
+def test_the_same_audit_finds_the_same_remedies(tmp_path: Path) -> None:
+    one, other = (readable(document(searched(tmp_path, UNPROTECTED), "auditor")) for _ in range(2))
+    assert one == other
+
+
+def test_the_builder_of_the_policy_is_made_stricter_and_keeps_its_options(tmp_path: Path) -> None:
+    report = searched(tmp_path, {"build": {"use": "kadet", "k": 2, "prune": False}, "metrics.0.at_least": 5})
+    remedies = {remedy.place: remedy.value for remedy in first_remedies(report) if remedy.tried}
+    assert remedies["build.k"] == 5
+    assert remedies["build"] == {"use": "kadet", "k": 5, "prune": False}
+
+
+def test_labels_alone_are_published_only_where_that_changes_scores(tmp_path: Path) -> None:
+    places = {}
+    for scored in ("derived", "composition"):
+        case = SCRIPT["random_case"](tmp_path / scored, "c45", np.random.default_rng(1))
+        case.document["metrics"] = [{"use": "confidence", "at_most": 0.97, "scored": scored}]
+        [finding] = case.audit()["findings"]
+        places[scored] = [remedy.get("place") for remedy in finding["remedies"] if remedy["tried"]]
+    assert places["derived"][0] == "publish.leaves"  # the tree keeps all of its leaves
+    assert sorted(places["derived"][1:]) == sorted(places["composition"]) == ["build", "build.min_leaf"]
+
+
+def test_where_nothing_passes_the_report_says_what_was_tried(tmp_path: Path) -> None:
+    report = searched(tmp_path, {"build": {"use": "id3"}, "metrics.0.at_least": 25})
+    [remedy] = first_remedies(report)
+    assert (remedy.action, remedy.tried) == ("none", False)
+    assert "`build.min_leaf` up to 10" in remedy.text
+    assert "kadet" in remedy.text
+
+
+def test_no_release_is_chosen_where_one_promises_differential_privacy(tmp_path: Path) -> None:
+    build = {"use": "dp_random_trees", "epsilon": 3, "depth": 1, "rehearsal": True}
+    changes = {"build": build, "metrics.0.at_least": 1000}
+    report = searched(tmp_path, changes)
+    failed = next(finding for finding in report.findings if finding.metric == "k_anonymity")
+    assert [remedy.action for remedy in failed.remedies] == ["add", "advise"]
+    assert failed.remedies[0].place == "metrics"
+    assert failed.remedies[0].value["use"] == "differential_privacy"
+    assert not any(remedy.tried for finding in report.findings for remedy in finding.remedies)
+
+
+def test_nothing_is_tried_where_an_attack_trains_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object, **changes: object) -> None:
+        raise AssertionError("an audit was run again")
+
+    monkeypatch.setattr("leafgate.engine.remedies.trials.Trials.trial", refuse)
+    searched(tmp_path, UNPROTECTED | {"attacks": [{"use": "linking"}, {"use": "lira"}]})
+    with pytest.raises(AssertionError):
+        searched(tmp_path, UNPROTECTED)
+
+
+def test_a_search_costs_a_bounded_number_of_audits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from leafgate.engine.remedies.trials import Trials
+
+    runs = []
+    trial = Trials.trial
+
+    def counted(self: Any, **changes: Any) -> Any:
+        runs.append(changes)
+        return trial(self, **changes)
+
+    monkeypatch.setattr(Trials, "trial", counted)
+    searched(tmp_path, {"build": {"use": "id3"}, "metrics.0.at_least": 25})
+    assert 0 < len(runs) <= 14
+
+
+def test_a_release_cut_back_has_leaves_of_at_least_so_many_people(tmp_path: Path) -> None:
+    session = open_session(survey(tmp_path, UNPROTECTED))
+    release = build_release(session.policy, session.plugins, session.table).release
+    for smallest in (1, 2, 4, 9, 30):
+        pruned = pruned_release(release, session.table, smallest)
+        [tree] = pruned.trees
+        routed = route(tree, session.table)
+        people = np.bincount(routed.leaf, weights=session.table.weight, minlength=len(routed.leaves))
+        assert len(routed.leaves) == 1 or people.min() >= smallest
+        assert [leaf.size for leaf in routed.leaves] == people.tolist()  # counts stay the people's own
+        for leaf in leaves(tree):
+            assert leaf.counts is not None
+            assert leaf.label is None or leaf.counts[leaf.label] == max(leaf.counts.values())
+    assert pruned_release(release, session.table, 1) != release or all(
+        people > 0 for people in np.bincount(route(release.trees[0], session.table).leaf)
+    )
+
+
+def test_a_model_file_is_told_the_parameter_and_the_command(tmp_path: Path) -> None:
+    case = SCRIPT["random_case"](tmp_path / "case", "sklearn tree", np.random.default_rng(4))
+    case.document["metrics"] = [{"use": "k_anonymity", "at_least": 35}]
+    report = case.audit()
+    finding = next(each for each in report["findings"] if each["passed"] is False)
+    assert [remedy["action"] for remedy in finding["remedies"]] == ["run", "retrain"]
+    assert finding["remedies"][0]["command"][:2] == ["leafgate", "repair"]
+    assert finding["remedies"][1]["parameters"]["min_samples_leaf"] >= 35
+
+
+@pytest.mark.parametrize("seed", [0, *more(1, 2, 3)])
+def test_what_reports_of_random_tables_say_passes_at_the_first_try(seed: int) -> None:
+    results = [outcome for _, outcome in SCRIPT["outcomes"](20, seed)]
+    passes, single, fails, none, nothing = (results.count(outcome) for outcome in SCRIPT["OUTCOMES"])
+    assert nothing == 0
+    assert passes + single >= 9 * (passes + single + fails) / 10
+    assert passes > 10
+    assert passes + single + none >= 18
+
+
+NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_public_remedies_have_no_numbers_but_those_of_the_ladder_and_of_the_policy(tmp_path: Path, seed: int) -> None:
+    """Whoever knows the policy learns from a remedy at most which steps of the ladder pass."""
+    rng = np.random.default_rng(seed)
+    steps = {float(step) for step in ladder(0, 10**6)}
+    for i, kind in enumerate(SCRIPT["BUILDERS"]):
+        case = SCRIPT["random_case"](tmp_path / str(i), kind, rng)
+        policy_numbers = {float(number.replace(",", "")) for number in NUMBER.findall(json.dumps(case.document))}
+        report = case.audit()
+        for finding in report["findings"]:
+            for remedy in finding.get("remedies", ()):
+                assert "details" not in remedy
+                numbers = {float(number.replace(",", "")) for number in NUMBER.findall(json.dumps(remedy))}
+                assert numbers <= steps | policy_numbers | {2.0}, remedy
+
+
+def test_the_public_remedies_are_the_auditors_without_details(tmp_path: Path) -> None:
+    report = searched(tmp_path, UNPROTECTED)
+    public, full = (json.loads(readable(document(report, audience))) for audience in ("public", "auditor"))
+    for one, other in zip(public["findings"], full["findings"], strict=True):
+        stripped = deepcopy(other.get("remedies", []))
+        for remedy in stripped:
+            remedy.pop("details", None)
+        assert one.get("remedies", []) == stripped
+    assert any("smallest group" in remedy.get("details", "") for remedy in full["findings"][0]["remedies"])
+
+
+def test_sweeps_and_programs_search_only_when_asked(tmp_path: Path) -> None:
+    report = open_session(survey(tmp_path, UNPROTECTED)).audit().report
+    assert [remedy.action for remedy in first_remedies(report)] == ["advise"]
