@@ -113,21 +113,20 @@ class ModelFileSearch:
             found += [] if cut is None else [cut]
             if cut is not None and cut.margin_steps == self._wanted_margin(variant.release):
                 break
-        whole_forest = [cut for cut in found if not cut.variant.trees]
-        for cut in whole_forest[:1]:
-            text = f"Repair the model (`{' '.join(REPAIR)}`), and audit the new file. {cut.held}."
-            text += one_leaf_warning(cut.whole)
-            details = self.trials.details(cut.whole)
-            if release.file is not None:
-                yield Remedy(action="run", text=text, details=details, command=REPAIR)
-            else:  # a release file of leafgate, which a builder made
-                yield Remedy(
-                    action="advise", text=f"Build the release again with larger groups. {cut.held}.", details=details
-                )
+        if not found:
+            return
+        best = max(found, key=lambda cut: cut.margin_steps)
+        first = next((cut for cut in found if not cut.variant.trees and not one_leaf_warning(cut.whole)), best)
+        details = self.trials.details(first.whole)
+        if release.file is None:  # a release file of leafgate, which a builder made
+            text = f"Build the release again with larger groups. {first.held}."
+            yield Remedy(action="advise", text=text, details=details)
+            return
+        text = f"Repair the model (`{' '.join(REPAIR)}`), and audit the new file. {first.held}."
+        yield Remedy(action="run", text=text + one_leaf_warning(first.whole), details=details, command=REPAIR)
         parameter, most = self._leaf_parameter()
-        if found and parameter:
-            best = max(found, key=lambda cut: cut.margin_steps)
-            yield self._retrained(best, parameter, most, said=best not in whole_forest[:1])
+        if parameter:
+            yield self._retrained(best, parameter, most, said=best is not first)
 
     def _variants(self, release: Release) -> Iterator[_Variant]:
         """The model, the same with labels alone on its leaves, and its first trees, the most first."""
