@@ -21,7 +21,6 @@ from leafgate_convert.repair.pruning import PrunableModel, PrunableTree
 from leafgate_convert.repair.trials import Workbench
 from leafgate_convert.scrub import LeafContent
 
-
 MAX_CONFIRMED = 3
 """So many nodes are measured a second time, in another tree."""
 
@@ -237,8 +236,8 @@ class NodeLimits:
     def _is_confirmed(self, programme: _Programme) -> bool:
         """Do the limits say the same of some nodes with people beyond them where nearly everything else is one leaf?"""
         crowded = np.flatnonzero(programme.beyond.any(axis=1))
-        chosen = np.unique(np.linspace(0, len(crowded) - 1, MAX_CONFIRMED).astype(np.int64)) if len(crowded) else []
-        return all(self._measure([int(crowded[i])], programme) for i in chosen)
+        positions = np.linspace(0, max(len(crowded) - 1, 0), MAX_CONFIRMED).astype(np.int64)
+        return all(self._measure([int(crowded[i])], programme) for i in np.unique(positions)[: len(crowded)])
 
     def _around(self, nodes: Sequence[int]) -> Mask:
         """The cut with these nodes in which everything beside the ways to them is a leaf."""
