@@ -134,6 +134,7 @@ if TYPE_CHECKING:
     from leafgate.policy.strictness import PolicyChange as PolicyChange
     from leafgate.policy.strictness import compare_policies as compare_policies
     from leafgate.policy.strictness import line_of_value as line_of_value
+    from leafgate.progress import progress_step as progress_step
     from leafgate.session.expected_run import ExpectedRun as ExpectedRun
     from leafgate.session.report_formats import chosen_formats as chosen_formats
     from leafgate.session.report_formats import result_files as result_files
@@ -202,6 +203,7 @@ __getattr__ = lazy_exports(
         "leafgate.policy.repository": "Repository RepositoryEntry",
         "leafgate.policy.sources": "component_name display_path PolicyDocument read_policy_lines",
         "leafgate.policy.strictness": "compare_policies line_of_value PolicyChange",
+        "leafgate.progress": "progress_step",
         "leafgate.session.expected_run": "ExpectedRun",
         "leafgate.session.report_formats": "chosen_formats result_files",
         "leafgate.session.results": "write_results",

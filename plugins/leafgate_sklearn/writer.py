@@ -51,6 +51,10 @@ NOTHING: Mapping[str, Any] = {
 }
 """What skops writes for None."""
 
+SELECTOR = "make_column_selector"
+DTYPE = "leafgate dtype "
+"""What stands before the name of a NumPy type in the schema that skops loads."""
+
 MAX_OBJECTS = 100_000
 COUNTS_REMEDY = "write the model at the level labels or shares"
 
@@ -87,6 +91,7 @@ def write(model: ModelIR, original: bytes) -> bytes:
         )
     thing = _replaced(_loaded(original), lambda old: _estimator(model, before, old))
     for each in _objects(thing):
+        _restore(each)
         _forget_people(each)
     from skops.io import dumps
 
@@ -152,7 +157,11 @@ def _loaded(original: bytes) -> Any:
 
 
 def _without_trees(original: bytes) -> bytes:
-    """The skops file with `null` in place of each tree, and of what a search keeps beside its best estimator."""
+    """The skops file with `null` in place of each tree, and of what a search keeps beside its best estimator.
+
+    Two kinds of objects that pipelines often have and that skops does not trust go, too: selectors of columns, of which
+    a fitted pipeline keeps what they selected, and types of numbers, of which the name is left. `_restore` makes them.
+    """
     entries = _entries(original)
     schema = json.loads(entries[SCHEMA])
     waiting: list[Any] = [schema]
@@ -160,15 +169,24 @@ def _without_trees(original: bytes) -> bytes:
         here = waiting.pop()
         if isinstance(here, list):
             waiting.extend(here)
-        elif isinstance(here, dict) and here.get("__loader__") == "TreeNode":
-            here.clear()
+        elif isinstance(here, dict) and (here.get("__loader__") == "TreeNode" or here.get("__class__") == SELECTOR):
+            here.pop("__reduce__", None)
             here.update(NOTHING)
+        elif isinstance(here, dict) and here.get("__loader__") == "DTypeNode":
+            here.update(NOTHING, content=json.dumps(DTYPE + _dtype_name(here["content"], entries)))
         elif isinstance(here, dict):
             if here.get("__class__") in SEARCHES and here.get("__loader__") == "ObjectNode":
                 kept = here["content"]["content"]
                 kept.update((name, NOTHING) for name in kept.keys() - {"best_estimator_", "_sklearn_version"})
             waiting.extend(here.values())
     return _with_entries({**entries, SCHEMA: json.dumps(schema).encode()})
+
+
+def _dtype_name(array: Mapping[str, Any], entries: Mapping[str, bytes]) -> str:
+    """The name of the type of an array: of one in the schema itself, which has none of numbers, that of objects."""
+    if array.get("type") != "numpy":
+        return "|O"
+    return str(np.load(io.BytesIO(entries[array["file"]]), allow_pickle=False).dtype.str)
 
 
 def _replaced(thing: Any, replacement: Callable[[Any], Any]) -> Any:
@@ -198,6 +216,19 @@ def _objects(thing: Any) -> Iterator[Any]:
         elif type(here).__module__.startswith("sklearn.") and hasattr(here, "get_params") and hasattr(here, "__dict__"):
             yield here
             waiting.extend(vars(here).values())
+
+
+def _restore(thing: Any) -> None:
+    """Give an object the types of numbers that it had, and a ColumnTransformer the columns that selectors selected."""
+    for name, value in list(vars(thing).items()):
+        if isinstance(value, str) and value.startswith(DTYPE):
+            setattr(thing, name, np.dtype(value.removeprefix(DTYPE)))
+    if type(thing).__name__ == "ColumnTransformer" and "transformers_" in vars(thing):
+        selected = {name: columns for name, _, columns in thing.transformers_}
+        thing.transformers = [
+            (name, step, selected.get(name) if columns is None else columns)
+            for name, step, columns in thing.transformers
+        ]
 
 
 def _forget_people(thing: Any) -> None:

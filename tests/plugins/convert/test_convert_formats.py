@@ -26,6 +26,14 @@ def test_a_skops_file_is_written_by_its_ending(tmp_path: Path) -> None:
     np.testing.assert_array_equal(before.trees[0].threshold, after.trees[0].threshold)
 
 
+def test_an_onnx_file_is_written_by_its_ending_from_a_neutral_file_too(tmp_path: Path) -> None:
+    assert leafgate("convert", model_file(tmp_path), tmp_path / "new.json").code == 0
+    assert leafgate("convert", tmp_path / "new.json", tmp_path / "new.ONNX").code == 0
+    assert leafgate("convert", tmp_path / "model.skops", tmp_path / "direct.onnx").code == 0
+    assert (tmp_path / "new.ONNX").read_bytes() == (tmp_path / "direct.onnx").read_bytes()
+    assert read_foreign((tmp_path / "new.ONNX").read_bytes(), "new").level != "labels"
+
+
 def test_other_endings_are_neutral_files(tmp_path: Path) -> None:
     for name in ("new.json", "new.neutral"):
         assert leafgate("convert", model_file(tmp_path), tmp_path / name).code == 0

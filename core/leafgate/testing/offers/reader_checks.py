@@ -211,7 +211,7 @@ def _require_same_model(subject: ReaderSubject, known: KnownModel, model: ModelI
     if model.classes:
         same = np.array_equal(_predicted_classes(before, table), _predicted_classes(after, table))
     else:
-        same = np.array_equal(predicted_numbers(before, table), predicted_numbers(after, table))
+        same = np.allclose(predicted_numbers(before, table), predicted_numbers(after, table), rtol=1e-6, atol=0)
     if not same:
         raise NonConformance(
             f"what it wrote of {known.name} predicts otherwise than the model",
