@@ -16,7 +16,7 @@ import numpy as np
 
 from leafgate.api import LEAF, Ids, Mask, PersonMetric, Table
 from leafgate.app import Finding
-from leafgate_convert.repair.fronts import AS_LEAF, Front, joined, leaf_front, with_leaf
+from leafgate_convert.repair.fronts import AS_LEAF, Front, joined, leaf_front, points_kept, with_leaf
 from leafgate_convert.repair.pruning import PrunableModel, PrunableTree
 from leafgate_convert.repair.trials import Workbench
 from leafgate_convert.scrub import LeafContent
@@ -105,6 +105,11 @@ class _Programme:
     fronts: dict[int, Front] = field(default_factory=dict)
     expanded: dict[int, Front] = field(default_factory=dict)
 
+    @property
+    def most(self) -> int:
+        """How many points of a front are kept."""
+        return points_kept(self.prunable.tree.nodes)
+
     def waiting(self) -> list[int]:
         """Compute what can be computed; the nodes, none above another, that have to be measured to go on."""
         tree, needed = self.prunable.tree, []
@@ -121,12 +126,12 @@ class _Programme:
             if low not in self.fronts or high not in self.fronts:
                 continue
             if node not in self.expanded:
-                self.expanded[node] = joined(self.fronts[low], self.fronts[high], self.budgets)
+                self.expanded[node] = joined(self.fronts[low], self.fronts[high], self.budgets, self.most)
             front = self.expanded[node]
             if front.beats(int(self.prunable.errors[node])):
                 self.fronts[node] = front
             elif self.measured[node]:
-                self.fronts[node] = with_leaf(front, self._as_leaf(node))
+                self.fronts[node] = with_leaf(front, self._as_leaf(node), self.most)
             else:
                 needed.append(node)
         return needed
@@ -236,8 +241,8 @@ class NodeLimits:
     def _is_confirmed(self, programme: _Programme) -> bool:
         """Do the limits say the same of some nodes with people beyond them where nearly everything else is one leaf?"""
         crowded = np.flatnonzero(programme.beyond.any(axis=1))
-        chosen = np.unique(np.linspace(0, len(crowded) - 1, MAX_CONFIRMED).astype(np.int64)) if len(crowded) else []
-        return all(self._measure([int(crowded[i])], programme) for i in chosen)
+        positions = np.linspace(0, max(len(crowded) - 1, 0), MAX_CONFIRMED).astype(np.int64)
+        return all(self._measure([int(crowded[i])], programme) for i in np.unique(positions)[: len(crowded)])
 
     def _around(self, nodes: Sequence[int]) -> Mask:
         """The cut with these nodes in which everything beside the ways to them is a leaf."""

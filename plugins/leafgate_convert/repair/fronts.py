@@ -13,8 +13,14 @@ import numpy as np
 
 from leafgate.api import Ids, Mask
 
-MAX_POINTS = 300
+MAX_POINTS = 128
 """So many points of a front are kept where several limits allow people beyond them."""
+
+MIN_POINTS = 32
+"""So many at least, however large the tree is."""
+
+POINTS_OF_ALL_NODES = 60_000
+"""So many on all nodes of a tree together, about."""
 
 BLOCK = 512
 """So many points are compared with one another at a time."""
@@ -56,8 +62,13 @@ def leaf_front(beyond: Ids, errors: int, budgets: Ids, *, allowed: bool = True) 
     return Front(beyond[None, :][kept], np.array([errors], dtype=np.int64)[kept], own, own)
 
 
-def joined(low: Front, high: Front, budgets: Ids) -> Front:
-    """The front of the prunings in which neither child's parent is a leaf."""
+def points_kept(nodes: int) -> int:
+    """How many points of a front are kept in a tree of so many nodes, where several limits allow people beyond them."""
+    return min(max(POINTS_OF_ALL_NODES // nodes, MIN_POINTS), MAX_POINTS)
+
+
+def joined(low: Front, high: Front, budgets: Ids, most: int = MAX_POINTS) -> Front:
+    """The front of the prunings in which neither child's parent is a leaf; by several limits at most so many."""
     complete = low.complete and high.complete
     if len(budgets) == 1 and len(low) * len(high) > BLOCK:
         return _joined_by_one(low, high, int(budgets[0]), complete=complete)
@@ -65,10 +76,11 @@ def joined(low: Front, high: Front, budgets: Ids) -> Front:
     beyond = low.beyond[first] + high.beyond[second]
     within = (beyond <= budgets).all(axis=1)
     first, second = first[within], second[within]
-    return _front(beyond[within], low.errors[first] + high.errors[second], first, second, complete=complete)
+    errors = low.errors[first] + high.errors[second]
+    return _front(beyond[within], errors, first, second, complete=complete, most=most)
 
 
-def with_leaf(front: Front, leaf: Front) -> Front:
+def with_leaf(front: Front, leaf: Front, most: int = MAX_POINTS) -> Front:
     """The front with the node itself as a leaf; a pruning that keeps more of the tree goes first among equals."""
     if not len(leaf):
         return front
@@ -78,6 +90,7 @@ def with_leaf(front: Front, leaf: Front) -> Front:
         np.concatenate([front.low, leaf.low]),
         np.concatenate([front.high, leaf.high]),
         complete=front.complete,
+        most=most,
     )
 
 
@@ -102,14 +115,14 @@ def _joined_by_one(low: Front, high: Front, budget: int, *, complete: bool) -> F
     return _front(found[:, None].astype(np.int64), errors[found], first, second, complete=complete)
 
 
-def _front(beyond: Ids, errors: Ids, low: Ids, high: Ids, *, complete: bool) -> Front:
-    """The points that no other beats; of equal ones the first."""
+def _front(beyond: Ids, errors: Ids, low: Ids, high: Ids, *, complete: bool, most: int = MAX_POINTS) -> Front:
+    """The points that no other beats, by several limits at most so many; of equal ones the first."""
     n, limits = beyond.shape
     order = np.lexsort((np.arange(n), *beyond.T[::-1], errors))
     beyond, errors = beyond[order], errors[order]
     kept = np.flatnonzero(_unbeaten(beyond, errors, limits))
-    if limits > 1 and len(kept) > MAX_POINTS:
-        kept = kept[_spread(beyond[kept])]
+    if limits > 1 and len(kept) > most:
+        kept = kept[_spread(beyond[kept], most)]
         complete = False
     at = order[kept]
     return Front(beyond[kept], errors[kept], low[at], high[at], complete)
@@ -142,8 +155,8 @@ def _are_within(points: Ids, others: Ids) -> Mask:
     return np.asarray((points[None, :, :] <= others[:, None, :]).all(axis=2), dtype=np.bool_)
 
 
-def _spread(beyond: Ids) -> Ids:
-    """Positions of MAX_POINTS points, among them the first and those with the fewest people beyond each limit."""
+def _spread(beyond: Ids, most: int) -> Ids:
+    """Positions of `most` points at most, among them the first and those with the fewest people beyond each limit."""
     least = [int(column.argmin()) for column in beyond.T] + [int(beyond.sum(axis=1).argmin())]
-    even = np.linspace(0, len(beyond) - 1, MAX_POINTS - len(least)).astype(np.int64)
+    even = np.linspace(0, len(beyond) - 1, most - len(least)).astype(np.int64)
     return np.unique(np.concatenate([even, np.array(least, dtype=np.int64)]))

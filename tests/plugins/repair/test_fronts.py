@@ -87,12 +87,11 @@ def test_many_points_are_joined_as_few_are(seed: int, monkeypatch: pytest.Monkey
         assert low.errors[fast.low[i]] + high.errors[fast.high[i]] == fast.errors[i]
 
 
-def test_what_is_left_out_of_too_many_points_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_left_out_of_too_many_points_is_said() -> None:
     low, high, budgets = random_front(1, 400, 2), random_front(2, 400, 2), np.array([150, 150])
-    whole = joined(low, high, budgets)
+    whole = joined(low, high, budgets, 10**6)
     assert whole.complete
-    monkeypatch.setattr(fronts, "MAX_POINTS", 10)
-    part = joined(low, high, budgets)
+    part = joined(low, high, budgets, 10)
     assert not part.complete
     assert len(part) <= 10 < len(whole)
     assert points_of(part) < points_of(whole)
