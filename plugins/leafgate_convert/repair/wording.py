@@ -84,6 +84,13 @@ def success_lines(outcome: Outcome, best: Trial, new: ModelIR, session: Session)
     yield f"  {_proof(outcome, best, session)}"
     yield f"  accuracy on {accuracy.whose}: {accuracy.before} before, {accuracy.after} after"
 
+    sampled = [one.id for one in best.report.findings if one.passed and one.evidence.get("judged_by") == "interval"]
+    if sampled:
+        yield (
+            f"  judged by samples of people: {', '.join(sampled)}; several audits asked for them, and an interval "
+            "flatters what is chosen by it: audit the new file with other people in data.control"
+        )
+
 
 def _size(model: ModelIR) -> str:
     leaves = sum(len(tree.leaves) for tree in model.trees)

@@ -1,6 +1,7 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,11 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from command_line import Ended, leafgate
+from leafgate.app import open_session
+from leafgate_convert.repair.plan import opened_model
+from leafgate_convert.repair.plan import repaired as repaired_outcome
+from leafgate_convert.repair.trials import Workbench
+from leafgate_convert.repair.wording import success_lines
 from repairs import fit_in, people, policy_file
 
 K10 = [{"use": "k_anonymity", "at_least": 10}]
@@ -229,3 +235,17 @@ def test_no_small_number_of_people_is_told(tmp_path: Path) -> None:
     assert ended.code == 0
     assert "not told of so few people before, not told of so few people after" in ended.out
     assert not re.search(r"0\.\d", ended.out.partition("repairs:")[0])
+
+
+def test_limits_judged_by_samples_are_named_because_many_candidates_were_asked(tmp_path: Path) -> None:
+    fit_in(tmp_path, people(1, 400), DecisionTreeClassifier(random_state=0))
+    session, model = open_session(policy_file(tmp_path, K10)), tmp_path / "model.skops"
+    with Workbench.opened(session, "new.json", model.read_bytes()) as bench:
+        outcome = repaired_outcome(bench, opened_model(model, session), model)
+    assert outcome.best is not None
+    new, report = outcome.best.model, outcome.best.report
+    assert not [line for line in success_lines(outcome, outcome.best, new, session) if "samples" in line]
+    findings = [replace(one, evidence={**one.evidence, "judged_by": "interval"}) for one in report.findings]
+    sampled = replace(outcome.best, report=replace(report, findings=findings))
+    [line] = [line for line in success_lines(outcome, sampled, new, session) if "samples" in line]
+    assert "k_anonymity@linking#class; several audits" in line
