@@ -32,6 +32,9 @@ LEAF_PARAMETERS = {
 """By library, the parameter that bounds a leaf from below, and what one person adds to it at most: XGBoost adds second
 derivatives, which are at most a quarter for the logistic loss, so that a sum of 50 needs 200 people; twice as much for
 several classes."""
+MARGIN_STEPS = 2
+"""By so many steps of the ladder leaves should be larger in training than those with which this model, cut back, keeps
+the limits: a new model divides people otherwise."""
 FEWER_TREES = (10, 5, 2, 1)
 """So many trees of a forest are kept in trials where leaves of no size do with all of them."""
 
@@ -111,7 +114,7 @@ class ModelFileSearch:
         for variant in self._variants(release):
             cut = self._cut_back(variant)
             found += [] if cut is None else [cut]
-            if cut is not None and cut.margin_steps == self._wanted_margin(variant.release):
+            if cut is not None and cut.margin_steps == MARGIN_STEPS:
                 break
         if not found:
             if release.file is not None and release.combine != "one" and not release.predicts_numbers:
@@ -165,7 +168,7 @@ class ModelFileSearch:
             return None
         below = values[values.index(value) - 1] if values.index(value) else 1
         held = f"Cut back to leaves of at least {value:,} people{variant.said}, this model's trees keep every limit"
-        larger = ladder(value, self.trials.table.people // 2)[: self._wanted_margin(variant.release)]
+        larger = ladder(value, self.trials.table.people // 2)[:MARGIN_STEPS]
         steps = 0
         for size in larger if not one_leaf_warning(whole) else ():
             trial = self.trials.trial(whole=False, **changes(size))
@@ -175,13 +178,6 @@ class ModelFileSearch:
         return _CutBack(
             variant, value, larger[steps - 1] if steps else value, steps, held + self.trials.why_not(below, ""), whole
         )
-
-    def _wanted_margin(self, release: Release) -> int:
-        """By how many steps of the ladder leaves should be larger in training.
-
-        A new model divides people otherwise than this one does, cut back; trees of a forest have other samples besides.
-        """
-        return 2 if len(release.trees) == 1 else 3
 
     def _retrained(self, cut: _CutBack, parameter: str, most: float, *, said: bool) -> Remedy:
         """The parameters with which a learner makes such leaves; `said`: the text says why."""
