@@ -14,7 +14,7 @@ from leafgate_convert.repair.pruning import PrunableModel, PrunableTree, trainin
 from leafgate_convert.repair.trials import Trial, Workbench
 from leafgate_convert.scrub import LeafContent, with_leaves
 
-MAX_AUDITS = 80
+MAX_AUDITS = 60
 """So many candidates are audited for each kind of leaves."""
 
 MAX_RUNGS = 24

@@ -17,6 +17,7 @@ from leafgate_convert.repair.plan import repaired as repaired_outcome
 from leafgate_convert.repair.trials import Workbench
 from leafgate_convert.repair.wording import success_lines
 from repairs import fit_in, people, policy_file
+from sklearn_zoo import skops_bytes
 
 K10 = [{"use": "k_anonymity", "at_least": 10}]
 
@@ -52,6 +53,51 @@ def test_a_repaired_model_passes_its_audit_and_says_what_was_changed(tmp_path: P
     assert re.search(r"accuracy on the people of data.test.*: about 0\.\d before, about 0\.\d after", ended.out)
     assert "change the policy's `build`: path: new.json" in ended.out
     assert 'repairs: PASS: every limit of the policy holds.\n  audited file "new.json"' in ended.out
+
+
+@pytest.mark.parametrize("leaves", ["labels", "shares", "counts"])
+@pytest.mark.parametrize("ending", ["skops", "onnx"])
+def test_the_new_file_has_the_format_of_its_ending(ending: str, leaves: str, tmp_path: Path) -> None:
+    fit_in(tmp_path, people(1, 300), DecisionTreeClassifier(random_state=0))
+    policy_file(tmp_path, K10, leaves=leaves)
+    assert [repaired(tmp_path, name).code for name in ("new.json", f"new.{ending}")] == [0, 0]
+    neutral, other = audited(tmp_path).document, audited(tmp_path, f"new.{ending}").document
+    assert (neutral["verdict"], other["verdict"]) == ("pass", "pass")
+    assert neutral["release"]["file"]["format"] == "leafgate/model/1"
+    assert other["release"]["file"]["format"] == ending
+    assert other["release"]["leaves"] == neutral["release"]["leaves"]
+
+
+def test_the_policy_may_name_the_new_file_before_it_is_there(tmp_path: Path) -> None:
+    fit_in(tmp_path, people(1, 200), DecisionTreeClassifier(random_state=0))
+    policy_file(tmp_path, K10, build={"use": "published", "path": "new.json"})
+    ended = repaired(tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    assert leafgate("audit", tmp_path / "policy.yaml").code == 0
+
+
+@pytest.mark.parametrize("counts", ["people", "rows"])
+def test_weights_of_rows_count(counts: str, tmp_path: Path) -> None:
+    """A row may be several people; or one, whose weight is no number of people, and then limits hold by both."""
+    table = people(1, 200)
+    features, rng = ["age", "zip", "sex"], np.random.default_rng(0)
+    table["people"] = rng.integers(1, 6, 200)
+    many = table.loc[table.index.repeat(table["people"])] if counts == "people" else table
+    weights = None if counts == "people" else table["people"]
+    model = DecisionTreeClassifier(random_state=0).fit(many[features], many["class"], sample_weight=weights)
+    fit_in(tmp_path, people(1, 200), DecisionTreeClassifier())
+    (tmp_path / "model.skops").write_bytes(skops_bytes(model))
+    table.to_csv(tmp_path / "people.csv", index=False)
+    path = policy_file(tmp_path, [{"use": "k_anonymity", "at_least": 10, "allow": 0.1}])
+    policy = json.loads(path.read_text())
+    said = {"reason": "each row is several alike people"} if counts == "people" else {}
+    policy["data"]["columns"]["people"] = {"role": "weight", "counts": counts} | said
+    path.write_text(json.dumps(policy))
+    ended = repaired(tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    found = audited(tmp_path).document
+    assert found["verdict"] == "pass"
+    assert found["release"]["leaves"] > 10
 
 
 def test_a_model_that_passes_is_left_as_it_is(tmp_path: Path) -> None:
@@ -114,8 +160,6 @@ def test_what_the_policy_says_of_features_holds_for_the_new_file(tmp_path: Path)
     table["noise"] = rng.integers(0, 2, 300)
     model = DecisionTreeClassifier(random_state=0).fit(np.column_stack([features, table["noise"]]), table["class"])
     fit_in(tmp_path, people(1, 300), DecisionTreeClassifier())
-    from sklearn_zoo import skops_bytes
-
     (tmp_path / "model.skops").write_bytes(skops_bytes(model))
     table.to_csv(tmp_path / "people.csv", index=False)
     path = policy_file(tmp_path, [{"use": "k_anonymity", "at_least": 60}], leaves="labels")
