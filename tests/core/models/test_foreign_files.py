@@ -111,7 +111,11 @@ def test_a_broken_limit_on_a_file_lists_what_it_counts_and_the_command_that_mend
     finding = next(each for each in report["findings"] if each["metric"] == "file_disclosure")
     command = finding["remedies"][0]["command"]
     assert command[:2] == ["leafgate", "scrub"]
-    words = {"MODEL": str(folder / "model.json"), "NEW": str(folder / "new.json"), "POLICY": str(folder / "policy.yaml")}
+    words = {
+        "MODEL": str(folder / "model.json"),
+        "NEW": str(folder / "new.json"),
+        "POLICY": str(folder / "policy.yaml"),
+    }
     assert leafgate(*(words.get(word, word) for word in command[1:])).code == 0
     (folder / "new.json").rename(folder / "model.json")
     ended = leafgate("audit", folder / "policy.yaml")
