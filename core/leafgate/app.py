@@ -32,8 +32,11 @@ if TYPE_CHECKING:
     from leafgate.console.options import TestFile as TestFile
     from leafgate.console.output import print_document as print_document
     from leafgate.console.output import say as say
+    from leafgate.disclosure.document import document as document
     from leafgate.disclosure.intervals import range_of_value as range_of_value
     from leafgate.disclosure.intervals import share_range as share_range
+    from leafgate.disclosure.masking import MAX_ROUNDING_BASE as MAX_ROUNDING_BASE
+    from leafgate.disclosure.masking import round_coarsely as round_coarsely
     from leafgate.disclosure.schema import LimitDocument as LimitDocument
     from leafgate.disclosure.schema import MaskedScore as MaskedScore
     from leafgate.disclosure.stored import parse_report as parse_report
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
     from leafgate.disclosure.text import quoted_name as quoted_name
     from leafgate.disclosure.text import release_words as release_words
     from leafgate.disclosure.text import remedy_lines as remedy_lines
+    from leafgate.disclosure.text import summary as summary
     from leafgate.disclosure.text import verdict_words as verdict_words
     from leafgate.disclosure.text import with_disclosures_once as with_disclosures_once
     from leafgate.engine.build import publish as publish
@@ -108,6 +112,9 @@ if TYPE_CHECKING:
     from leafgate.models.lowering.tests import invert_threshold as invert_threshold
     from leafgate.models.origins import with_origins as with_origins
     from leafgate.models.reader import read_model as read_model
+    from leafgate.models.writer import model_as_file as model_as_file
+    from leafgate.models.writer import model_writer as model_writer
+    from leafgate.models.writer import writable_suffixes as writable_suffixes
     from leafgate.policy.inherit import quoted_value as quoted_value
     from leafgate.policy.load import PartialPolicy as PartialPolicy
     from leafgate.policy.load import compile_plan as compile_plan
@@ -128,10 +135,12 @@ if TYPE_CHECKING:
     from leafgate.policy.strictness import PolicyChange as PolicyChange
     from leafgate.policy.strictness import compare_policies as compare_policies
     from leafgate.policy.strictness import line_of_value as line_of_value
+    from leafgate.progress import progress_step as progress_step
     from leafgate.session.expected_run import ExpectedRun as ExpectedRun
     from leafgate.session.report_formats import chosen_formats as chosen_formats
     from leafgate.session.report_formats import result_files as result_files
     from leafgate.session.results import write_results as write_results
+    from leafgate.session.run import Session as Session
     from leafgate.session.run import SharedTables as SharedTables
     from leafgate.session.run import audit_inputs_sha256 as audit_inputs_sha256
     from leafgate.session.run import audit_policy as audit_policy
@@ -144,6 +153,8 @@ if TYPE_CHECKING:
     from leafgate.types.report import DIRECTIONS as DIRECTIONS
     from leafgate.types.report import EXIT_CODES as EXIT_CODES
     from leafgate.types.report import Direction as Direction
+    from leafgate.types.report import Finding as Finding
+    from leafgate.types.report import Report as Report
     from leafgate.types.report import Verdict as Verdict
 
 __getattr__ = lazy_exports(
@@ -156,12 +167,14 @@ __getattr__ = lazy_exports(
         "leafgate.console.options": "AsOf Audience DataFile DataRoot ExpectFile ExpectPolicy ExpectRelease "
         "JsonOutput PolicyFile Quiet TestFile",
         "leafgate.console.output": "print_document say",
+        "leafgate.disclosure.document": "document",
         "leafgate.disclosure.intervals": "range_of_value share_range",
+        "leafgate.disclosure.masking": "MAX_ROUNDING_BASE round_coarsely",
         "leafgate.disclosure.schema": "LimitDocument MaskedScore",
         "leafgate.disclosure.stored": "parse_report read_report report_bytes",
         "leafgate.disclosure.text": "audited_file file_words finding_alarm finding_details finding_headline "
         "group_words idle_waiver_lines limit_words middle_of_count number_words people_words quoted_name "
-        "release_words remedy_lines verdict_words with_disclosures_once",
+        "release_words remedy_lines summary verdict_words with_disclosures_once",
         "leafgate.engine.build": "publish",
         "leafgate.errors": "ExitCode ReportError",
         "leafgate.io.cells": "are_decimal_commas DECIMAL_POINTS is_code",
@@ -183,6 +196,7 @@ __getattr__ = lazy_exports(
         "leafgate.models.lowering.tests": "invert_threshold Split",
         "leafgate.models.origins": "with_origins",
         "leafgate.models.reader": "read_model",
+        "leafgate.models.writer": "model_as_file model_writer writable_suffixes",
         "leafgate.policy.inherit": "quoted_value",
         "leafgate.policy.load": "compile_plan document_of load_policy PartialPolicy policy_model policy_of "
         "read_partial_policy",
@@ -190,13 +204,14 @@ __getattr__ = lazy_exports(
         "leafgate.policy.repository": "Repository RepositoryEntry",
         "leafgate.policy.sources": "component_name display_path PolicyDocument read_policy_lines",
         "leafgate.policy.strictness": "compare_policies line_of_value PolicyChange",
+        "leafgate.progress": "progress_step",
         "leafgate.session.expected_run": "ExpectedRun",
         "leafgate.session.report_formats": "chosen_formats result_files",
         "leafgate.session.results": "write_results",
-        "leafgate.session.run": "audit_inputs_sha256 audit_policy open_session read_undeclared_table SharedTables "
-        "with_data_files",
+        "leafgate.session.run": "audit_inputs_sha256 audit_policy open_session read_undeclared_table Session "
+        "SharedTables with_data_files",
         "leafgate.session.stale_results": "RELEASE",
         "leafgate.types.paths": "DocumentPath format_path",
-        "leafgate.types.report": "Direction DIRECTIONS EXIT_CODES Verdict",
+        "leafgate.types.report": "Direction DIRECTIONS EXIT_CODES Finding Report Verdict",
     },
 )

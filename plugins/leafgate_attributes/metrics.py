@@ -30,6 +30,7 @@ from leafgate.api import (
     Unit,
     UnreadableError,
     lazy,
+    report_progress,
 )
 from leafgate_attributes.intervals import Estimate, most_probable, upper_bound
 from leafgate_attributes.leaks import MEASURES, Beliefs, Leaks, Measure, leaks_of, measured, tie_rng
@@ -420,6 +421,7 @@ def power_problem(metric: AttributeLeak, asked: Asked, error: float) -> str:
         for repetition in range(REPEATS):
             if repetition - missed == DETECTED:
                 break
+            report_progress(repetition, REPEATS, "planted leaks")
             missed += not sees_leak(metric, asked, metric.bound, error, repetition, sees)
             if missed > REPEATS - DETECTED:
                 return UNSEEN

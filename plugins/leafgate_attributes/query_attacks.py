@@ -22,6 +22,7 @@ from leafgate.api import (
     Table,
     Targets,
     lazy,
+    report_progress,
     require_installed,
 )
 from leafgate_attributes.game import (
@@ -504,7 +505,8 @@ def member_answers(known: AdversaryKnowledge, targets: Targets) -> Answers:
     rng = coins(known.seed, LIKELIHOOD_STREAM)
     scores = np.zeros((len(auxiliary), n_values, len(schema.classes)))
     by_cells = np.argsort(record_hashes(auxiliary), kind="stable")  # the order of rows and columns changes nothing
-    for part in np.array_split(by_cells[rng.permutation(len(auxiliary))], MEMBERS_PER_MODEL):
+    for number, part in enumerate(np.array_split(by_cells[rng.permutation(len(auxiliary))], MEMBERS_PER_MODEL)):
+        report_progress(number, MEMBERS_PER_MODEL, "models")
         if not len(part):
             continue
         people = _known_of(auxiliary, targets, part)

@@ -1,8 +1,9 @@
-"""Neutral files of models, `leafgate/model/1`: their reader, and the commands `convert` and `scrub` that write them.
+"""Neutral files of models, `leafgate/model/1`: their reader, and `convert`, `scrub` and `repair`, which write models.
 
 `neutral` reads and writes them, `unread` finds what of one is no part of the model. `command` has the commands:
 `pickles` opens what its owner trusts; `scrub` leaves of a model what may be disclosed, with `rounding` and `merging` of
-leaves, and compares predictions on points (`sampling`) and on a policy's table (`equivalence`).
+leaves, and compares predictions on points (`sampling`) and on a policy's table (`equivalence`). `repair/` writes the
+most accurate model below a given one that keeps a policy's limits.
 """
 
 from __future__ import annotations
@@ -43,6 +44,13 @@ def read_with(content: bytes, place: str, known: Vocabulary) -> ModelIR:
     return neutral.read(content, place, known)
 
 
+def write(model: ModelIR, original: bytes) -> bytes:
+    """The model as a neutral file; nothing of the `original` file is kept."""
+    from leafgate_convert import neutral
+
+    return neutral.written(model)
+
+
 def texts() -> ReaderTexts:
     """The words of `leafgate scrub`, and of the reader itself."""
     return ReaderTexts(producers=frozenset({SCRUBBED}), reasons=(FOREIGN_REASON, UNPROVED))
@@ -56,6 +64,8 @@ NEUTRAL = ModelReader(
     texts=texts,
     read_with=read_with,
     file_format=FORMAT,
+    write=write,
+    suffixes=(".json",),
 )
 """The files that `leafgate convert` and `leafgate scrub` write."""
 
@@ -68,5 +78,6 @@ def model_readers() -> list[ModelReader]:
 @hookimpl
 def commands() -> list[typer.Typer]:
     from leafgate_convert.command import app
+    from leafgate_convert.repair.command import app as repair
 
-    return [app]
+    return [app, repair]

@@ -12,6 +12,9 @@ from leafgate.app import DataRoot, guarded
 
 app = typer.Typer()
 
+LARGEST_MODEL = 512 * 2**20
+"""Bytes of the largest file that any reader is given."""
+
 
 class ScrubLevel(StrEnum):
     """What the leaves of a scrubbed file may disclose."""
@@ -32,15 +35,37 @@ def convert(
         bool, typer.Option("--trust", help="Open a pickle, which runs what it holds: for its owner, where it was made.")
     ] = False,
 ) -> int:
-    """Write a model's trees as a neutral file, leafgate/model/1. A pickle or joblib file only with --trust."""
-    from leafgate.app import OWNER_ONLY, load_plugins, make_folder, read_model, refuse_same, say, write_file
+    """Write a model's trees as a neutral file, leafgate/model/1, or in the format of OUT's ending (.onnx, .skops).
+
+    A pickle or joblib file only with --trust.
+    """
+    from leafgate.api import ReleaseError
+    from leafgate.app import (
+        OWNER_ONLY,
+        load_plugins,
+        make_folder,
+        model_as_file,
+        read_bounded,
+        read_model,
+        refuse_same,
+        say,
+        writable_suffixes,
+        write_file,
+    )
     from leafgate_convert.neutral import written
     from leafgate_convert.pickles import opened, refused
 
     refuse_same(model, out)
     make_folder(out.parent)
-    read = read_model(model, load_plugins().readers, opened if trust else refused)
-    write_file(out, written(read), OWNER_ONLY)
+    readers = load_plugins().readers
+    read = read_model(model, readers, opened if trust else refused)
+    others = tuple(ending for ending in writable_suffixes(readers) if ending != ".json")
+    if out.name.lower().endswith(others):
+        original = read_bounded(model, LARGEST_MODEL, ReleaseError, model.name)
+        content = model_as_file(read, original, out.name, readers)
+    else:
+        content = written(read)
+    write_file(out, content, OWNER_ONLY)
     say(f"{out}: {len(read.trees)} tree(s) of {read.producer or read.format}; it discloses {read.level}")
     return 0
 

@@ -17,11 +17,11 @@ def collapse_equal_leaves(tree: TreeIR) -> TreeIR:
         low, high = int(tree.low[node]), int(tree.high[node])
         if feature[node] != LEAF and feature[low] == feature[high] == LEAF and (says[low] == says[high]).all():
             feature[node], says[node] = LEAF, says[low]
-    return _compact(replace(tree, feature=feature, values=says, counts=None, size=None, numbers=()))
+    return compact(replace(tree, feature=feature, values=says, counts=None, size=None, numbers=()))
 
 
-def _compact(tree: TreeIR) -> TreeIR:
-    """The nodes that can be reached alone, numbered anew."""
+def compact(tree: TreeIR) -> TreeIR:
+    """The nodes that can be reached alone, numbered anew; nothing is left of what was asked where leaves are now."""
     kept = topological_order(tree)
     number = np.full(tree.nodes, LEAF, dtype=np.int64)
     number[kept] = np.arange(len(kept))
@@ -34,8 +34,11 @@ def _compact(tree: TreeIR) -> TreeIR:
         low=np.where(inner, number[tree.low[kept]], LEAF),
         high=np.where(inner, number[tree.high[kept]], LEAF),
         values=tree.values[kept],
-        strict=tree.flag("strict")[kept],
-        float32=tree.flag("float32")[kept],
-        missing_low=tree.flag("missing_low")[kept],
+        counts=None if tree.counts is None else tree.counts[kept],
+        size=None if tree.size is None else tree.size[kept],
+        numbers=(),
+        strict=tree.flag("strict")[kept] & inner,
+        float32=tree.flag("float32")[kept] & inner,
+        missing_low=tree.flag("missing_low")[kept] & inner,
         subsets={node: chosen for node, chosen in subsets.items() if node != LEAF},
     )

@@ -20,8 +20,8 @@ NEAR = 1e-9
 """What floating point makes of a whole number of units."""
 
 
-def with_rounded(model: ModelIR, digits: int, place: str) -> ModelIR:
-    """The model with every leaf's shares rounded, siblings that say the same made one.
+def with_rounded(model: ModelIR, digits: int, place: str, *, merge: bool = True) -> ModelIR:
+    """The model with every leaf's shares rounded, siblings that say the same made one unless `merge` is False.
 
     Raises ReleaseError where a share would change by more than a unit of the last digit, or where people could be
     counted from what is left.
@@ -36,7 +36,8 @@ def with_rounded(model: ModelIR, digits: int, place: str) -> ModelIR:
                 place=place,
                 remedy=f"--digits {digits + 1}",
             )
-        trees.append(collapse_equal_leaves(replace(tree, values=says)))
+        less_precise = replace(tree, values=says)
+        trees.append(collapse_equal_leaves(less_precise) if merge else less_precise)
     says_so = f"shares of classes, rounded to {digits} digit(s)"
     less = replace(model, trees=tuple(trees), discloses=(FileDisclosure("ratios", "medium", says_so),))
     if with_implied_disclosures(less).level == "counts":

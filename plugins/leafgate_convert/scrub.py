@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -58,22 +58,30 @@ def votes(model: ModelIR, rows: Floats) -> Floats:
     `vote` counts each tree's likeliest class, `sum` adds, `mean_per_tree` takes the mean of shares, `boost` adds
     scores to the base; a number is the sum or the mean likewise. A tie goes to the first class.
     """
-    width = max(len(model.classes), 1)
-    total = np.zeros((len(rows), width))
-    if model.base:
-        total += (
-            np.asarray(model.base) if len(model.base) == width else _alone(np.array(model.base)[:, None], None, width)
-        )
+    total = np.tile(base_scores(model), (len(rows), 1))
     for tree in model.trees:
-        outputs = tree.values[leaves_of(tree, rows)]
-        outputs = _alone(outputs, tree.output, width) if outputs.shape[1] != width else outputs
-        if model.combine in {"one", "vote"} and model.classes:
-            silent = (model.values == "labels") & ~outputs.any(axis=1, keepdims=True)
-            outputs = ((np.arange(width) == outputs.argmax(axis=1)[:, None]) & ~silent).astype(np.float64)
-        elif model.combine == "mean_per_tree" and model.values == "counts":
-            outputs = outputs / outputs.sum(axis=1, keepdims=True)
-        total += outputs
+        total += scores_of_nodes(model, tree)[leaves_of(tree, rows)]
     return total / len(model.trees) if model.combine == "mean_per_tree" else total
+
+
+def base_scores(model: ModelIR) -> Floats:
+    """What is added to the trees' outputs: shape (max(1, n_classes),)."""
+    width = max(len(model.classes), 1)
+    base = np.array(model.base or [0.0] * width)
+    return base if len(base) == width else np.asarray(_alone(base[:, None], None, width)[0])
+
+
+def scores_of_nodes(model: ModelIR, tree: TreeIR) -> Floats:
+    """What each node of a tree adds for each class where it is a leaf: shape (n_nodes, max(1, n_classes))."""
+    width = max(len(model.classes), 1)
+    outputs = tree.values if tree.values.shape[1] == width else _alone(tree.values, tree.output, width)
+    if model.combine in {"one", "vote"} and model.classes:
+        silent = (model.values == "labels") & ~outputs.any(axis=1, keepdims=True)
+        return np.asarray((np.arange(width) == outputs.argmax(axis=1)[:, None]) & ~silent, dtype=np.float64)
+    if model.combine == "mean_per_tree" and model.values == "counts":
+        with np.errstate(invalid="ignore"):
+            return np.asarray(outputs / outputs.sum(axis=1, keepdims=True))
+    return outputs
 
 
 def _alone(outputs: Floats, output: int | None, width: int) -> Floats:
@@ -94,35 +102,28 @@ LeafContent = Literal["labels", "shares", "counts"]
 POINTS = 20_000
 
 
-def minimise(model: ModelIR, leaves: LeafContent, place: str, digits: int = DIGITS) -> ModelIR:
+def minimise(
+    model: ModelIR,
+    leaves: LeafContent,
+    place: str,
+    digits: int | None = DIGITS,
+    *,
+    merge: bool = True,
+    kept: Collection[str] = (),
+) -> ModelIR:
     """The model with nothing in it but what predictions need and, on its leaves, what `leaves` allows.
 
-    Shares are left with so many digits; all scores of boosting, without which nobody could predict.
+    Shares are left with so many digits (None: as they are); all scores of boosting, without which nobody could predict.
 
-    Features no tree asks about go, with their names, tests between leaves of one label, and values that no test parts
-    from values never seen. How numbers were scaled and gaps filled goes into the thresholds. Raises ReleaseError where
-    the file has not what is to be left.
+    Features no tree asks about go, with their names, except the names in `kept`; so do tests between leaves of one
+    label (unless `merge` is False), and values that no test parts from values never seen. How numbers were scaled and
+    gaps filled goes into the thresholds. Raises ReleaseError where the file has not what is to be left.
     """
-    if leaves == "counts" and model.leaf_level != "counts":
-        raise ReleaseError(f"has no counts on its leaves to leave there, only {model.leaf_level}", place=place)
-    if leaves == "labels" and model.values == "scores":
-        raise ReleaseError(
-            "cannot do with labels: its leaves' scores add up, and the shares of classes follow from them",
-            place=place,
-            remedy="--leaves shares",
-        )
-    if leaves == "shares" and model.leaf_level == "labels":
-        raise ReleaseError("has no shares on its leaves to leave there", place=place, remedy="--leaves labels")
-    model = _at_level(replace(model, trees=tuple(_folded(model, tree) for tree in model.trees)), leaves)
-    if leaves == "shares" and model.values == "shares":
-        model = with_rounded(model, digits, place)
-    asked = sorted(_asked(model))
+    model = with_leaves(folded(model), leaves, place, digits, merge=merge)
+    asked = sorted(_asked(model) | {i for i, name in enumerate(model.features) if name in kept})
     number = {old: new for new, old in enumerate(asked)}
     trees = [_renumbered(tree, number) for tree in model.trees]
-    origins = None
-    if model.origins is not None:
-        kept = [model.origins[f] for f in asked]
-        origins = tuple(Numeric(one.column) if isinstance(one, Numeric) else one for one in kept)
+    origins = None if model.origins is None else tuple(model.origins[f] for f in asked)
     names = tuple(model.features[f] for f in asked)
     sampling = model.sampling if any(tree.counts is not None for tree in trees) else NO_SAMPLING
     kept_model = replace(model, features=names, origins=origins, trees=tuple(trees), producer=SCRUBBED, settings={})
@@ -134,6 +135,30 @@ def minimise(model: ModelIR, leaves: LeafContent, place: str, digits: int = DIGI
     return with_implied_disclosures(less)
 
 
+def with_leaves(
+    model: ModelIR, leaves: LeafContent, place: str, digits: int | None = DIGITS, *, merge: bool = True
+) -> ModelIR:
+    """The model over the same features with no more on its leaves than `leaves` allows, and no other numbers of people.
+
+    Leaves that say the same are made one unless `merge` is False. Raises ReleaseError where the model has not what is
+    to be left.
+    """
+    if leaves == "counts" and model.leaf_level != "counts":
+        raise ReleaseError(f"has no counts on its leaves to leave there, only {model.leaf_level}", place=place)
+    if leaves == "labels" and model.values == "scores":
+        raise ReleaseError(
+            "cannot do with labels: its leaves' scores add up, and the shares of classes follow from them",
+            place=place,
+            remedy="--leaves shares",
+        )
+    if leaves == "shares" and model.leaf_level == "labels":
+        raise ReleaseError("has no shares on its leaves to leave there", place=place, remedy="--leaves labels")
+    model = _at_level(model, leaves, merge=merge)
+    if leaves == "shares" and model.values == "shares" and digits is not None:
+        model = with_rounded(model, digits, place, merge=merge)
+    return model
+
+
 def shares_changed(model: ModelIR, leaves: LeafContent, digits: int = DIGITS) -> str:
     """How much shares change by rounding and whether labels do, in words; empty where nothing is rounded."""
     if leaves != "shares" or not model.classes or model.values not in {"shares", "counts"}:
@@ -143,7 +168,7 @@ def shares_changed(model: ModelIR, leaves: LeafContent, digits: int = DIGITS) ->
     return f", which change by at most {largest_change(model, digits):.4f}{certain}"
 
 
-def _at_level(model: ModelIR, leaves: LeafContent) -> ModelIR:
+def _at_level(model: ModelIR, leaves: LeafContent, *, merge: bool = True) -> ModelIR:
     """The reduced leaves, and what they still disclose."""
     if not model.classes or model.values == "scores":
         trees = tuple(replace(tree, counts=None, size=None, numbers=()) for tree in model.trees)
@@ -159,9 +184,9 @@ def _at_level(model: ModelIR, leaves: LeafContent) -> ModelIR:
         )
         return replace(model, trees=trees, values="shares", discloses=(RATIOS_DISCLOSURE,))
     trees = tuple(
-        collapse_equal_leaves(replace(tree, values=_labels(tree.values), counts=None, size=None, numbers=()))
-        for tree in model.trees
+        replace(tree, values=_labels(tree.values), counts=None, size=None, numbers=()) for tree in model.trees
     )
+    trees = tuple(map(collapse_equal_leaves, trees)) if merge else trees
     combine: Combine = "one" if model.combine == "one" else "vote"
     return replace(model, trees=trees, values="labels", combine=combine, discloses=(), counted="unknown")
 
@@ -182,6 +207,14 @@ def _labels(says: Floats) -> Floats:
     """1 for the class a leaf says, 0 for the others; nothing where it says nothing."""
     before = np.arange(says.shape[1]) == says.argmax(axis=1)[:, None]
     return np.asarray(before & says.any(axis=1, keepdims=True), dtype=np.float64)
+
+
+def folded(model: ModelIR) -> ModelIR:
+    """The model over the columns' own numbers: how they were scaled and gaps filled goes into the thresholds."""
+    if model.origins is None:
+        return model
+    origins = tuple(Numeric(one.column) if isinstance(one, Numeric) else one for one in model.origins)
+    return replace(model, trees=tuple(_folded(model, tree) for tree in model.trees), origins=origins)
 
 
 def _folded(model: ModelIR, tree: TreeIR) -> TreeIR:

@@ -25,6 +25,7 @@ from leafgate.api import (
     ScoringContext,
     Table,
     lazy,
+    report_progress,
 )
 from leafgate_membership.game import UNLIKE, Answers, are_alike, own_classes
 
@@ -249,7 +250,11 @@ def influences(
         return np.array(found) if len(found) == len(drawn) else None
 
     with ThreadPoolExecutor(min(MAX_THREADS, os.cpu_count() or 1)) as pool:
-        results = list(pool.map(without, range(len(tried))))
+        results = []
+        report_progress(0, len(tried), "people left out")
+        for result in pool.map(without, range(len(tried))):
+            results.append(result)
+            report_progress(len(results), len(tried), "people left out")
     done = next((i for i, result in enumerate(results) if result is None), len(results))
     if not done:
         raise _too_slow()

@@ -31,6 +31,7 @@ from leafgate.api import (
     UnreadableError,
     distinct_rows,
     lazy,
+    report_progress,
 )
 from leafgate_membership.intervals import (
     Estimate,
@@ -600,6 +601,7 @@ def detections(
     for repeat in range(REPEATS):
         if repeat - missed == DETECTED:
             return True
+        report_progress(repeat, REPEATS, "planted leaks")
         leak = planted_leak(belief, share, repeat)
         rng = np.random.default_rng([repeat, *sizes])
         people = People(ranks_of(leak.scores), np.asarray(leak.in_table))

@@ -9,12 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sys
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from io import BytesIO
@@ -25,7 +23,7 @@ from zipfile import BadZipFile
 
 from pydantic import Field
 
-from leafgate.api import AdversaryKnowledge, CacheFolder, InconclusiveError, Strict, lazy
+from leafgate.api import AdversaryKnowledge, CacheFolder, InconclusiveError, Strict, lazy, report_progress
 from leafgate_membership.game import candidates_of, canonical_order, own_classes
 
 if TYPE_CHECKING:
@@ -250,14 +248,14 @@ class _Training:
         written = time.monotonic()
         unwritten = False
         try:
-            with _progress(len(missing)) as done:
-                for model, scores in _side_by_side(clock.allowed(missing), self.scores, self.jobs(options)):
-                    answers[model], unwritten = scores, True
-                    clock.finished += 1
-                    done()
-                    if time.monotonic() - written > WRITE_SECONDS:
-                        self.store(options, answers)
-                        written, unwritten = time.monotonic(), False
+            report_progress(0, len(missing), "shadow models")
+            for model, scores in _side_by_side(clock.allowed(missing), self.scores, self.jobs(options)):
+                answers[model], unwritten = scores, True
+                clock.finished += 1
+                report_progress(clock.finished, len(missing), "shadow models")
+                if time.monotonic() - written > WRITE_SECONDS:
+                    self.store(options, answers)
+                    written, unwritten = time.monotonic(), False
         finally:
             if unwritten:
                 self.store(options, answers)
@@ -404,15 +402,3 @@ class _SharedWork:
             self.results.put(error)
         finally:
             self.results.put(None)
-
-
-@contextmanager
-def _progress(models: int) -> Iterator[Callable[[], None]]:
-    """A progress bar on a terminal; nothing anywhere else."""
-    if not models or not sys.stderr.isatty():
-        yield lambda: None
-        return
-    import typer
-
-    with typer.progressbar(length=models, label="training shadow models", file=sys.stderr) as bar:
-        yield lambda: bar.update(1)

@@ -1,7 +1,7 @@
 """ONNX files: `wire` parses protocol buffers, `graph` the operators, `reader` builds the model.
 
 `preprocessing` and `operators*` trace features back to columns, `ensemble*` reads the trees, `postprocessing` checks
-what follows them, `unread` records the rest.
+what follows them, `unread` records the rest. `writer` writes any model's trees as such a file.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from leafgate.api import ModelIR
 
 leafgate_api = ">=2,<3"
+
+PRODUCER, LABELS_PRODUCER = "leafgate", "leafgate labels"
+"""What files that `writer` writes say made them: where leaves hold 1 for a label, that is no share of their people."""
 
 
 def sniff(head: bytes) -> bool:
@@ -37,7 +40,22 @@ def texts() -> ReaderTexts:
     return ReaderTexts(producers=WORDS | {"by", "onnx"}, reasons=(UNTOLD,), disclosures=DISCLOSURES)
 
 
-ONNX = ModelReader(name="onnx", sniff=sniff, read=read, max_bytes=192 * 2**20, texts=texts)
+def write(model: ModelIR, original: bytes) -> bytes:
+    """The model as an ONNX file; the `original` file is not needed. See `writer.write`."""
+    from leafgate_onnx import writer
+
+    return writer.write(model, original)
+
+
+ONNX = ModelReader(
+    name="onnx",
+    sniff=sniff,
+    read=read,
+    max_bytes=192 * 2**20,
+    texts=texts,
+    write=write,
+    suffixes=(".onnx",),
+)
 """ONNX graphs with one ensemble of trees."""
 
 

@@ -21,6 +21,7 @@ from leafgate.api import (
     ReleaseError,
     TreeIR,
 )
+from leafgate_onnx import LABELS_PRODUCER
 from leafgate_onnx.ensemble_v5 import grown, lists_of, targets_of
 from leafgate_onnx.graph import Graph, Operator, numbers, texts
 from leafgate_onnx.postprocessing import Role, classes_of
@@ -170,7 +171,24 @@ def model_of(ensemble: Operator, graph: Graph, roles: Mapping[str, Role], place:
         model = _five(ensemble, graph, roles, place)
         return model, 1 + max(int(tree.feature.max()) for tree in model.trees)
     trees, width = trees_of(ensemble, place)
-    return (_classifier if ensemble.kind == "TreeEnsembleClassifier" else _regressor)(ensemble, trees, place), width
+    if ensemble.kind == "TreeEnsembleRegressor":
+        return _regressor(ensemble, trees, place), width
+    model = _classifier(ensemble, trees, place)
+    return (_as_labels(model, ensemble, place) if graph.producer == LABELS_PRODUCER else model), width
+
+
+def _as_labels(model: ModelIR, ensemble: Operator, place: str) -> ModelIR:
+    """The model that leafgate wrote with labels, where each leaf gives its class the same weight; else as it is."""
+    weights = numbers(ensemble, "class_weights", place)
+    if model.values != "shares" or weights is None or len(np.unique(weights[weights != 0])) > 1:
+        return model
+    whole = [np.rint(tree.values) for tree in model.trees]
+    said = [(rounded[tree.leaves], tree.values[tree.leaves]) for rounded, tree in zip(whole, model.trees, strict=True)]
+    if not all((rounded.sum(axis=1) == 1).all() and (abs(rounded - says) < CLOSE).all() for rounded, says in said):
+        return model
+    trees = tuple(replace(tree, values=values) for tree, values in zip(model.trees, whole, strict=True))
+    combine: Combine = "vote" if len(trees) > 1 else "one"
+    return replace(model, trees=trees, values="labels", combine=combine, discloses=())
 
 
 def _five(ensemble: Operator, graph: Graph, roles: Mapping[str, Role], place: str) -> ModelIR:

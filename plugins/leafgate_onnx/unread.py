@@ -144,18 +144,18 @@ MODEL = Message(
 
 WRITTEN = """
 ad add addcst ai ali anonymous arg argmax array arrayfeatureextractor average axis base best bi binarizer boosting
-branch c ca cast cl class classes classid classifier classlabels clip clipcst co column columns com common conc concat
-concatenated const constant container convert converter converters cst decision default depth di div divcst double
-encoder ensemble entropy eq equal exp ext extra extracted extractor extratrees false feature features fl flatten float
-forest from g gather ge gradient graph gt gte hist histgradientboosting hot hummingbird i id identity if imputed
-imputer in index indices input inputs int is isnan keep kind l label labels leaf lelabel leq less lgbm lightgbm linear
-loc logistic lt lte main map max member merged microsoft min missing ml mode model mu mul mulcst multi n name nan neg
-neq node none normalized normalizer not number o one onehot onehotencoder onnx onnxconverter onnxml onnxmltools op
-operator opset or ordinal org out output outputs p pipeline pred predicted prediction proba probabilities probability
-product pytorch random raw re red reduce reduced reducesum regressor reshape reshaped result robust root s scale
-scaled scaler score scores select sequence shape sk skl sklearn softmax split squeeze standard str string su sub
-subcst sum sy t target tensor the to top torch tr transformed transpose tree treeensemble trees true type union
-unsqueeze unused value values var variable variables vectorizer w where x xgb xgboost y z zero zip zipmap
+branch c ca cast cl class classes classid classifier classlabels clip clipcst co coded column columns com common conc
+concat concatenated const constant container convert converter converters cst decision default depth di div divcst
+double encoder ensemble entropy eq equal exp ext extra extracted extractor extratrees false feature features fl flatten
+float forest from g gather ge gradient graph gt gte hist histgradientboosting hot hummingbird i id identity if imputed
+imputer in index indices input inputs int is isnan keep kind l label labels leaf leafgate lelabel leq less lgbm
+lightgbm linear loc logistic lt lte main map max member merged microsoft min missing ml mode model mu mul mulcst multi
+n name nan neg neq node none normalized normalizer not number o one onehot onehotencoder onnx onnxconverter onnxml
+onnxmltools op operator opset or ordinal org out output outputs p pipeline pred predicted prediction proba
+probabilities probability product pytorch random raw re red reduce reduced reducesum regressor reshape reshaped result
+robust root s scale scaled scaler score scores select sequence shape sk skl sklearn softmax split squeeze standard str
+string su sub subcst sum sy t target tensor the to top torch tr transformed transpose tree treeensemble trees true type
+union unsqueeze unused value values var variable variables vectorizer w where x xgb xgboost y z zero zip zipmap
 """
 WORDS = frozenset(WRITTEN.split())
 """Words of which skl2onnx, onnxmltools and onnx make names of what a graph has."""

@@ -1,7 +1,8 @@
 """scikit-learn's models and their pipelines, from skops files (`skops`) and from memory (`estimators`).
 
 `pipeline` traces features back to columns with `encoders` and `numeric_transformers`; `trees` and `hist_boosting` read
-the trees; `disclosures` and `unread` say what the objects hold besides. `training` fits such models on other people.
+the trees; `disclosures` and `unread` say what the objects hold besides. `training` fits such models on other people,
+`writer` puts other trees into the estimator of a skops file.
 """
 
 from __future__ import annotations
@@ -54,6 +55,13 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
     return training.train(learner, own, asked, seed)
 
 
+def write(model: ModelIR, original: bytes) -> bytes:
+    """The model as a skops file with the pipeline and estimator of the original one; see `writer.write`."""
+    from leafgate_sklearn import writer
+
+    return writer.write(model, original)
+
+
 SKOPS = ModelReader(
     name="skops",
     sniff=sniff,
@@ -63,6 +71,8 @@ SKOPS = ModelReader(
     from_object=from_object,
     trains=("sklearn.",),
     train=train,
+    write=write,
+    suffixes=(".skops",),
 )
 """The files that `skops.io.dump` writes, and scikit-learn's models in memory."""
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api import Counted, FileDisclosure, ObjectView, TreeIR
+from leafgate.api import RATIOS_DISCLOSURE, Counted, FileDisclosure, ObjectView, TreeIR
+from leafgate_sklearn.trees import says_labels
 
 ROWS = "how many rows reach every node (n_node_samples)"
 KEPT: Mapping[str, FileDisclosure] = {
@@ -57,6 +58,9 @@ KEPT: Mapping[str, FileDisclosure] = {
 }
 """Attributes that disclose something, whatever kind of object has them."""
 
+MOMENTS_ALONE = FileDisclosure("moments", "medium", "mean and spread of a column (mean_, var_)")
+"""What a scaler discloses whose number of rows was taken away."""
+
 
 SEARCHES = frozenset({"GridSearchCV", "RandomizedSearchCV"})
 """Searches over settings, which keep the best model with all that they tried."""
@@ -71,7 +75,7 @@ def disclosures(
     root: ObjectView, estimator: ObjectView, trees: Sequence[TreeIR], counted: Counted
 ) -> tuple[FileDisclosure, ...]:
     """Everything the estimator and the transformers before it keep that nobody needs to predict."""
-    found = [*_numbers(estimator, trees, counted), *_impurity(estimator), *_coins(estimator), *_kept(root)]
+    found = [*_numbers(estimator, trees, counted), *_impurity(estimator, trees), *_coins(estimator), *_kept(root)]
     return tuple(dict.fromkeys(found))
 
 
@@ -82,15 +86,21 @@ def _numbers(estimator: ObjectView, trees: Sequence[TreeIR], counted: Counted) -
             "bootstrap": "how often people of each class were drawn to every node, and how many different ones",
         }.get(counted, "the weight of each class at every node")
         yield FileDisclosure("counts", "high", says, "counts")
-    elif trees and trees[0].size is not None:
+    elif any(tree.size is not None for tree in trees):
         yield FileDisclosure(
             "sizes", "high", ROWS if "Hist" not in estimator.kind else "how many rows reach every node", "counts"
         )
 
 
-def _impurity(estimator: ObjectView) -> Iterator[FileDisclosure]:
-    """Two classes' shares follow from Gini's index or the entropy; gains follow from hessians alike."""
-    if estimator.kind.startswith("Hist"):
+def _impurity(estimator: ObjectView, trees: Sequence[TreeIR]) -> Iterator[FileDisclosure]:
+    """Two classes' shares follow from Gini's index or the entropy; gains follow from hessians alike.
+
+    Trees without sizes have no impurities; shares that their leaves say disclose ratios.
+    """
+    if all(tree.size is None and not tree.numbers for tree in trees):
+        if "classes_" in estimator and "Boosting" not in estimator.kind and not says_labels(trees):
+            yield RATIOS_DISCLOSURE
+    elif estimator.kind.startswith("Hist"):
         yield FileDisclosure("gains", "medium", "how much every test gained (gain)")
     else:
         yield FileDisclosure(
@@ -115,7 +125,7 @@ def _kept(whole: ObjectView) -> Iterator[FileDisclosure]:
     for each in _without_trees(whole):
         for name, result in KEPT.items():
             if name in each and _something(each.get(name)):
-                yield result
+                yield MOMENTS_ALONE if name == "mean_" and "n_samples_seen_" not in each else result
         if each.kind in SEARCHES and "cv_results_" in each:
             parts = each.get("n_splits_")
             few = isinstance(parts, int) and parts <= MAX_PARTS and _are_results(each.get("cv_results_"), parts)
@@ -177,6 +187,7 @@ DISCLOSURES = tuple(
     how well each stage did on rows left out of it (oob_improvement_, oob_scores_)
     how well every setting that was tried did on parts of the table it was trained on (cv_results_)
     how well it did on rows left out (oob_score_)
+    mean and spread of a column (mean_, var_)
     mean and spread of a column, and how many rows there are (mean_, var_)
     median and quartiles of a column (center_, scale_)
     the impurity of every node, from which shares of classes follow

@@ -9,6 +9,7 @@ from typing import Any
 from leafgate.api import (
     LEARNER_SETTINGS,
     LISTED_SETTINGS,
+    LeafValueKind,
     LearnerSetting,
     ModelIR,
     Numeric,
@@ -29,6 +30,7 @@ from leafgate_sklearn.trees import (
     boosting_regressor,
     forest_classifier,
     forest_regressor,
+    says_labels,
     tree_classifier,
     tree_regressor,
 )
@@ -55,7 +57,7 @@ def model_of(thing: Any, format: str, version: str, place: str) -> ModelIR:
         features=named,
         classes=read.classes,
         trees=read.trees,
-        values="values" if not read.classes else "scores" if read.combine == "boost" else "shares",
+        values=_leaf_values(read),
         combine=read.combine,
         base=read.base,
         counted=read.counted,
@@ -70,6 +72,15 @@ def model_of(thing: Any, format: str, version: str, place: str) -> ModelIR:
         sampling=read.sampling,
         learner=learner_of(estimator),
     )
+
+
+def _leaf_values(read: EstimatorIR) -> LeafValueKind:
+    """What the leaves of its trees say."""
+    if not read.classes:
+        return "values"
+    if read.combine == "boost":
+        return "scores"
+    return "labels" if says_labels(read.trees) else "shares"
 
 
 def settings_of(estimator: ObjectView) -> dict[str, LearnerSetting]:

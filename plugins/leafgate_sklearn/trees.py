@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -61,6 +61,7 @@ def _structure(tree: ObjectView) -> tuple[dict[str, Any], np.ndarray]:
     rows, weights = (nodes[name].astype(np.float64) for name in ("n_node_samples", "weighted_n_node_samples"))
     low, high = nodes["left_child"].astype(np.int64), nodes["right_child"].astype(np.int64)
     leaf = low == LEAF
+    counted = not _is_without_people(tree, nodes, leaf)
     for name in ("n_node_samples", "weighted_n_node_samples"):
         _refuse_wrong_sums(nodes[name].astype(np.float64), low, high, tree.place)
     most = float(np.finfo(np.float32).max)  # where only missing cells go high scikit-learn has infinity
@@ -72,13 +73,35 @@ def _structure(tree: ObjectView) -> tuple[dict[str, Any], np.ndarray]:
         "high": np.where(leaf, LEAF, high),
         "float32": True,
         "missing_low": missing,
-        "size": rows,
+        "size": rows if counted else None,
         "numbers": (
             NodeNumbers("n_node_samples", "rows", rows),
             NodeNumbers("weighted_n_node_samples", "weight", weights),
-        ),
+        )
+        if counted
+        else (),
     }
     return arrays, nodes
+
+
+def _is_without_people(tree: ObjectView, nodes: np.ndarray, leaf: np.ndarray) -> bool:
+    """Does nothing of a tree but its tests and its leaves' values say anything? So `writer` writes labels and shares.
+
+    A fitted tree has people at its root. Where rows, weights, impurities, or values of inner nodes are there, all of
+    them are read as those of a fitted tree.
+    """
+    names = ("n_node_samples", "weighted_n_node_samples", "impurity")
+    values = tree.array("values")
+    silent = all(name in (nodes.dtype.names or ()) and not nodes[name].any() for name in names)
+    return silent and len(values) == len(nodes) and not values[~leaf].any()
+
+
+def says_labels(trees: Sequence[TreeIR]) -> bool:
+    """Do the leaves of classification trees say nothing but a class, beside which the file has no numbers of people?"""
+    leaves = [tree.values[tree.leaves] for tree in trees if tree.size is None and not tree.numbers]
+    return len(leaves) == len(trees) and all(
+        bool(np.isin(values, (0.0, 1.0)).all() and (values.sum(axis=1) == 1).all()) for values in leaves
+    )
 
 
 def _refuse_wrong_sums(values: Floats, low: Any, high: Any, place: str) -> None:
@@ -118,6 +141,8 @@ def _class_tree(estimator: Any, classes: int, place: str) -> TreeIR:
     with np.errstate(all="ignore"):
         shares = np.where(abs(total - 1) < CLOSE, values, values / total)
         counts = shares * weight[:, None]
+    if arrays["size"] is None:
+        return TreeIR(**arrays, values=shares)
     whole = bool((abs(counts - np.rint(counts)) <= CLOSE * np.maximum(1, counts)).all())
     if not whole:
         shares_of_weight = NodeNumbers("value", "weight", shares)
@@ -138,7 +163,8 @@ def tree_classifier(estimator: ObjectView) -> EstimatorIR:
 
 
 def tree_regressor(estimator: ObjectView) -> EstimatorIR:
-    return EstimatorIR((), (_number_tree(estimator, estimator.place),), "one", "exact")
+    tree = _number_tree(estimator, estimator.place)
+    return EstimatorIR((), (tree,), "one", "unknown" if tree.size is None else "exact")
 
 
 def _number_tree(estimator: Any, place: str, times: float = 1.0, output: int | None = None) -> TreeIR:
@@ -151,8 +177,12 @@ def forest_classifier(estimator: ObjectView) -> EstimatorIR:
     """A forest that takes the mean of its trees' shares; on a bootstrap its counts are draws, not people."""
     classes, members = classes_of(estimator), estimator.many("estimators_")
     trees = tuple(_class_tree(one, len(classes), estimator.place) for one in members)
+    if says_labels(trees):
+        return EstimatorIR(classes, trees, "vote", "unknown")
     if not all(tree.counts is not None for tree in trees):
         trees = tuple(replace(tree, counts=None) for tree in trees)
+    if all(tree.size is None for tree in trees):
+        return EstimatorIR(classes, trees, "mean_per_tree", "unknown")
     if _drawn_by_weight(estimator):
         counted: Counted = "unknown"
     elif estimator.get("bootstrap") is True:
@@ -202,7 +232,9 @@ def _bootstrap(estimator: ObjectView) -> Sampling:
 
 
 def _with_draws(tree: TreeIR) -> TreeIR:
-    """The tree with its nodes' weights as numbers of draws, where they are whole."""
+    """The tree with its nodes' weights as numbers of draws, where they are whole; as it is where it has no weights."""
+    if len(tree.numbers) < 2:
+        return tree
     rows, weight, *others = tree.numbers
     whole = bool((weight.values == np.rint(weight.values)).all())
     return replace(tree, numbers=(rows, replace(weight, kind="draws" if whole else "weight"), *others))
@@ -211,6 +243,8 @@ def _with_draws(tree: TreeIR) -> TreeIR:
 def forest_regressor(estimator: ObjectView) -> EstimatorIR:
     members = estimator.many("estimators_")
     trees = tuple(_number_tree(one, estimator.place) for one in members)
+    if all(tree.size is None for tree in trees):
+        return EstimatorIR((), trees, "mean_per_tree", "unknown")
     if estimator.get("bootstrap") is not True:
         return EstimatorIR((), trees, "mean_per_tree", "exact")
     by_weight = _drawn_by_weight(estimator)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -44,6 +41,7 @@ def sweep(
         document_of,
         make_folder,
         print_document,
+        progress_step,
         readable,
         remove_files,
         say,
@@ -69,8 +67,8 @@ def sweep(
     for point in points:
         with at_point(point):
             policies.append(policy_at(point, task)[0])
-    with _progress(len(points), shown=not quiet) as done:
-        results = run_points(points, task, min(workers or _processors(), len(points)), done)
+    with progress_step("sweep"):
+        results = run_points(points, task, min(workers or _processors(), len(points)))
     outcome = outcome_of(results, policies)
     document = as_document(outcome, audience.value)
     files = (readable(document), as_csv(outcome), sweep_picture(document))
@@ -85,16 +83,6 @@ def sweep(
 
 def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-@contextmanager
-def _progress(points: int, *, shown: bool) -> Iterator[Callable[[], None]]:
-    """A progress bar on a terminal; nothing anywhere else."""
-    if not shown or not sys.stderr.isatty():
-        yield lambda: None
-        return
-    with typer.progressbar(length=points, label="auditing", file=sys.stderr) as bar:
-        yield lambda: bar.update(1)
 
 
 app.command("sweep")(guarded(sweep))

@@ -6,40 +6,37 @@ import re
 import signal
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 
-from leafgate.api import InconclusiveError, worker_pool
+from leafgate.api import InconclusiveError, report_progress, worker_pool
 from leafgate_sweep.axes import Point
 from leafgate_sweep.worker import Auditor, Result, Task
 
 
-def run_points(points: Sequence[Point], task: Task, workers: int, done: Callable[[], None]) -> list[Result]:
-    """Each point's result, in order, whoever computed it; `done` is called after each.
+def run_points(points: Sequence[Point], task: Task, workers: int) -> list[Result]:
+    """Each point's result, in order, whoever computed it; after each, progress is reported.
 
     Raises InconclusiveError when a worker was killed; what is finished stays.
     """
     named = list(zip(points, folders_of(points), strict=True))
     if workers <= 1 or len(points) <= 1:
-        return list(_each_reported(map(Auditor(task), named), done))
+        return list(_each_reported(map(Auditor(task), named), len(points)))
     with worker_pool(workers, _start_worker, (task,)) as pool:
         try:
             with _interrupts_ignored():
                 results = pool.map(_audit_point, named)
-            return list(_each_reported(results, done))
+            return list(_each_reported(results, len(points)))
         except BrokenProcessPool:
             raise InconclusiveError(
                 "a worker was killed; was the memory used up?", remedy="run it again, finished points are kept"
             ) from None
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 @contextmanager
 def _interrupts_ignored() -> Iterator[None]:
-    """Processes that are started meanwhile ignore interrupts and finish their point; this process handles them."""
+    """Processes that are started meanwhile ignore interrupts, which this process handles: it ends them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -50,9 +47,10 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _each_reported(results: Iterator[Result], done: Callable[[], None]) -> Iterator[Result]:
-    for result in results:
-        done()
+def _each_reported(results: Iterator[Result], total: int) -> Iterator[Result]:
+    report_progress(0, total, "points")
+    for done, result in enumerate(results, 1):
+        report_progress(done, total, "points")
         yield result
 
 

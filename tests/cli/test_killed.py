@@ -17,6 +17,7 @@ import pytest
 
 from command_line import start
 from patience import SECONDS
+from session_processes import PROC, running_in
 from survey import survey
 
 WORKERS = 2
@@ -29,7 +30,6 @@ if "--multiprocessing-fork" in sys.argv:
             time.sleep(600)
     module.{function} = stay
 """
-PROC = Path("/proc/self/stat")
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing is killed so here")
 
@@ -57,20 +57,6 @@ def audit_with_workers(folder: Path) -> list[object]:
 def sweep_with_workers(folder: Path) -> list[object]:
     words = ["--over", "build.k=1,2,3,4", "--out", folder / "swept", "--workers", WORKERS]
     return ["sweep", survey(folder), *words]
-
-
-def session_of(process: int) -> tuple[str, int]:
-    """The state of a process (Z: it has ended), and its session."""
-    try:
-        state, _, _, session = (Path("/proc") / str(process) / "stat").read_text().rpartition(") ")[2].split()[:4]
-    except OSError:
-        return "Z", 0
-    return state, int(session)
-
-
-def running_in(session: int) -> list[int]:
-    numbers = [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit()]
-    return [number for number in numbers if session_of(number)[1] == session and session_of(number)[0] not in "ZX"]
 
 
 @contextmanager

@@ -194,6 +194,7 @@ def test_no_command_prints_how_many_distinct_records_there_are(tmp_path: Path) -
         ["sweep", path, "--over", "build.k=3,4", "--out", tmp_path / "swept", "--workers", 1],
         ["convert", tmp_path / "m.skops", tmp_path / "m.json"],
         [*scrub, tmp_path / "scrubbing.yaml"],
+        ["repair", tmp_path / "m.skops", "--policy", tmp_path / "scrubbing.yaml", "--out", tmp_path / "r.json"],
     ]
     for command in commands:
         ended = leafgate(*command)

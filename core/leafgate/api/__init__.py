@@ -142,6 +142,7 @@ if TYPE_CHECKING:
     from leafgate.ir.unread import text_size as text_size
     from leafgate.ir.validate import MAX_FEATURES as MAX_FEATURES
     from leafgate.processes import worker_pool as worker_pool
+    from leafgate.progress import report_progress as report_progress
     from leafgate.types.adversary import AdversaryKnowledge as AdversaryKnowledge
     from leafgate.types.adversary import Between as Between
     from leafgate.types.adversary import Candidates as Candidates
@@ -242,6 +243,7 @@ __getattr__ = lazy_exports(
         "MANY_NUMBERS number_array text_size UnreadTracker",
         "leafgate.ir.validate": "MAX_FEATURES",
         "leafgate.processes": "worker_pool",
+        "leafgate.progress": "report_progress",
         "leafgate.types.adversary": "AdversaryKnowledge Between Candidates Fact Membership PredictionOracle Targets",
         "leafgate.types.arrays": "Codes Floats Ids Mask Rows",
         "leafgate.types.belief": "AttributeBelief Belief CellBelief Certainty GroupBelief MechanismBelief "

@@ -80,6 +80,12 @@ class ModelReader:
             argument is what texts may consist of, by all readers in use.
         file_format: What reports call the format of such a file, whose models name the format they came from; empty
             for `ModelIR.format`.
+        write: Returns a model as a file of this format; the second argument is the file that the model was made from,
+            of whatever format, whose structure is kept where this one needs it. What `read` makes of the new file
+            predicts the same for everybody, and the new file tells no more than the model does. Raises ReleaseError for
+            a model that the format cannot hold, or another file than the format needs, and InconclusiveError where a
+            library is not installed, with the command that installs it. None for a reader that writes nothing.
+        suffixes: The endings of the names of such files, such as ".onnx", by which commands choose `write`.
     """
 
     name: str
@@ -92,6 +98,8 @@ class ModelReader:
     train: Callable[[Learner, Table, Table, int], NDArray[np.float64]] | None = None
     read_with: Callable[[bytes, str, Vocabulary], ModelIR] | None = None
     file_format: str = ""
+    write: Callable[[ModelIR, bytes], bytes] | None = None
+    suffixes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -145,8 +153,10 @@ FUNCTIONS = {
     "texts": "that returns ReaderTexts",
     "from_object": "of an object",
     "read_with": "of the bytes of a file, its name and a vocabulary",
+    "write": "of a model and the bytes of the file that it was made from",
 }
-OPTIONAL = {"from_object", "read_with"}
+OPTIONAL = {"from_object", "read_with", "write"}
+SUFFIX = re.compile(r"(\.[a-z0-9]+)+")
 
 
 def mistakes(offered: ModelReader) -> list[str]:
@@ -168,4 +178,15 @@ def mistakes(offered: ModelReader) -> list[str]:
         problems.append("`trains` and `train` belong together: names of estimators, and a function that fits them")
     if not isinstance(offered.file_format, str):
         problems.append("file_format is no text")
-    return problems
+    return problems + _mistakes_of_writing(offered)
+
+
+def _mistakes_of_writing(offered: ModelReader) -> list[str]:
+    """What is wrong with what a reader says of writing its format."""
+    suffixes: object = offered.suffixes
+    are_texts = isinstance(suffixes, tuple) and all(isinstance(each, str) for each in suffixes)
+    if not are_texts or not all(map(SUFFIX.fullmatch, offered.suffixes)):
+        return ['suffixes are no endings in small letters, such as (".onnx",)']
+    if (offered.write is None) != (not suffixes):
+        return ["`write` and `suffixes` belong together: a function, and the endings by which it is chosen"]
+    return []

@@ -32,8 +32,8 @@ OWN = "leafgate"
 COMPLETION = "_LEAFGATE_COMPLETE"
 """The environment variable by which a shell asks for its completion script (`source_bash`) or for completions."""
 HELP_ORDER = (
-    *("audit", "build", "attack", "report", "sweep", "convert", "scrub", "validate", "init", "schema", "diff"),
-    *("explain", "demo"),
+    *("audit", "build", "attack", "report", "sweep", "convert", "scrub", "repair", "validate", "init", "schema"),
+    *("diff", "explain", "demo"),
 )
 """The commands that the help lists first; others follow in the order of their plugins."""
 

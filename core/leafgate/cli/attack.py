@@ -18,6 +18,7 @@ from leafgate.errors import InconclusiveError, PolicyError, nearest_name
 from leafgate.io.json import readable
 from leafgate.io.release_codec import serialize
 from leafgate.models.load import check_options, load_release
+from leafgate.progress import progress_step
 from leafgate.session.run import Session, granted_knowledge
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.belief import (
@@ -47,7 +48,8 @@ def run_single_attack(run: Session, release: Path, use: str, secret: str | None)
     attack = _attack(run, use)
     tables = (run.population, run.people, run.own_people, run.control, run.test)
     known = granted_knowledge(run.policy, attack, run.table, artifact, *tables, readers=run.plugins.readers)
-    tried = run_attack(attack, artifact, known, run.plugins)
+    with progress_step(f"attack {use}"):
+        tried = run_attack(attack, artifact, known, run.plugins)
     if tried.problem:
         raise InconclusiveError(tried.problem, place=f"attack {use}")
     speaks = [belief for belief in tried.beliefs if secret in {None, secret_of(belief)}]

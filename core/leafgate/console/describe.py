@@ -92,6 +92,8 @@ def reader_explanation(reader: ModelReader, origin: str) -> str:
     lines.append(f"Reads files of up to {reader.max_bytes / 2**20:g} MB; it states what each discloses.")
     if reader.from_object is not None:
         lines.append("Reads models in memory, too.")
+    if reader.write is not None:
+        lines.append(f"Writes models as files that end in {', '.join(reader.suffixes)}.")
     return "\n".join(lines) + "\n"
 
 

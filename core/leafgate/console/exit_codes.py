@@ -19,11 +19,22 @@ P = ParamSpec("P")
 
 
 def guarded(command: Callable[P, int]) -> Callable[P, None]:
-    """A command that returns its exit code, made to end in one whatever happens."""
+    """A command that returns its exit code, made to end in one whatever happens.
+
+    On a terminal it shows its progress, unless it is called with `as_json` or `quiet`.
+    """
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        raise typer.Exit(exit_code_of(lambda: command(*args, **kwargs), as_json=bool(kwargs.get("as_json"))))
+        as_json = bool(kwargs.get("as_json"))
+
+        def watched() -> int:
+            from leafgate.console.progress import shown_progress  # `--version` and `--help` run no command
+
+            with shown_progress(shown=not (as_json or kwargs.get("quiet"))):
+                return command(*args, **kwargs)
+
+        raise typer.Exit(exit_code_of(watched, as_json=as_json))
 
     return run
 

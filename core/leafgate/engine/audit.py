@@ -26,6 +26,7 @@ from leafgate.engine.score import AuditState, comparisons, judge
 from leafgate.engine.waivers import SourceLocations, apply_waivers, never, passes
 from leafgate.errors import InconclusiveError, NoReleaseError
 from leafgate.io.release_codec import ReleaseArtifact
+from leafgate.progress import progress_step
 from leafgate.types.adversary import limit_knowledge
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.report import Finding, Report
@@ -90,8 +91,8 @@ def audit(
         plan, table, artifact, population, people, own_people or {}, control, test, plugins.readers
     )
     results = []
-    for attack in plan.attacks:
-        with _timed(seconds, f"attack {attack.called}"):
+    for number, attack in enumerate(plan.attacks, 1):
+        with _timed(seconds, f"attack {attack.called}", f" ({number} of {len(plan.attacks)})"):
             results.append(_attacked(attack, adversaries, plugins, announce))
 
     def run_for_claim(attack: AttackModel) -> AttackResult:
@@ -153,9 +154,11 @@ def _attacked(
 
 
 @contextmanager
-def _timed(seconds: dict[str, float], step: str) -> Iterator[None]:
+def _timed(seconds: dict[str, float], step: str, position: str = "") -> Iterator[None]:
+    """Note the seconds of a step under its name, and report it as progress with its position among such steps."""
     start = time.perf_counter()
-    yield
+    with progress_step(f"{step}{position}"):
+        yield
     seconds[step] = time.perf_counter() - start
 
 

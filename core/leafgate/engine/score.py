@@ -39,6 +39,7 @@ from leafgate.engine.scores import (
 )
 from leafgate.engine.validation import align_to_records
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
+from leafgate.progress import progress_step
 from leafgate.types.adversary import AdversaryKnowledge, defensive_copy
 from leafgate.types.belief import (
     AttributeBelief,
@@ -396,7 +397,11 @@ ATTACK_FAILED = "an attack that must be tried gets at anybody"
 def judge(metrics: Sequence[Metric], state: AuditState) -> list[Finding]:
     """One finding for each failed attack, then for each of the policy's limits."""
     failed = [_failed(result) for result in state.attack_results if result.problem]
-    return [*failed, *(finding for metric in metrics for finding in _limits(metric, state))]
+    findings: list[Finding] = []
+    for number, metric in enumerate(metrics, 1):
+        with progress_step(f"limit {metric.called} ({number} of {len(metrics)})"):
+            findings += _limits(metric, state)
+    return [*failed, *findings]
 
 
 def _failed(result: AttackResult) -> Finding:

@@ -20,6 +20,7 @@ from leafgate.io.json import canonical
 from leafgate.policy.load import compile_plan, each_org, load_policy
 from leafgate.policy.models import CsvOptions, Policy
 from leafgate.policy.sources import shown_file
+from leafgate.progress import progress_step
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,7 +150,8 @@ def build_release(policy: Policy, plugins: Plugins, table: Table, test: Table | 
     from leafgate.engine.build import build
     from leafgate.models.checks import FILE_CHECKS
 
-    return build(compile_plan(policy), plugins, table, test, file_checks=FILE_CHECKS)
+    with progress_step("build"):
+        return build(compile_plan(policy), plugins, table, test, file_checks=FILE_CHECKS)
 
 
 def granted_knowledge(
@@ -213,7 +215,8 @@ def open_session(
     policy = with_data_files(loaded.policy, data, test)
     start = time.perf_counter()
     try:
-        table, test_table, population, people, own_people, control = read_tables(policy)
+        with progress_step("read"):
+            table, test_table, population, people, own_people, control = read_tables(policy)
     except DataError as error:
         raise _naming_sources(error, policy, loaded.plugins) from None
     seconds = {"read": time.perf_counter() - start}

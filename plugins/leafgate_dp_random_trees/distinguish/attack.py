@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from leafgate.api import (
     Schema,
     Table,
     make_table,
+    report_progress,
 )
 from leafgate_dp_random_trees.distinguish.features import iterate_nodes, released_features
 from leafgate_dp_random_trees.distinguish.neighbours import NeighbouringTables, neighbouring_tables
@@ -231,12 +233,23 @@ def many_runs(
     assert known.mechanism is not None
     rng = np.random.default_rng(known.seed)
     half = (plan.runs + 1) // 2
-    tests = [
-        choose_test(world, known.mechanism, half, claim.delta, rng) for world in _tables_for(release, known, claim)
-    ]
+    worlds = _tables_for(release, known, claim)
+    mechanism = _with_progress(known.mechanism, 2 * half * (len(worlds) + 1))
+    tests = [choose_test(world, mechanism, half, claim.delta, rng) for world in worlds]
     best = max(tests, key=lambda test: test.approximate_epsilon)
-    epsilon = estimate_epsilon(best, known.mechanism, half, claim.delta, options.confidence, rng)
+    epsilon = estimate_epsilon(best, mechanism, half, claim.delta, options.confidence, rng)
     return EpsilonEstimate(epsilon, best.world.name, best.name, plan.runs, plan.at_best)
+
+
+def _with_progress(mechanism: Mechanism, runs: int) -> Mechanism:
+    """The same mechanism, which reports how many of its runs are done."""
+    done = itertools.count()
+
+    def run(table: Table, rng: np.random.Generator) -> Release:
+        report_progress(next(done), runs, "runs of the builder")
+        return mechanism(table, rng)
+
+    return run
 
 
 def _tables_for(release: Release, known: AdversaryKnowledge, claim: Claim) -> list[NeighbouringTables]:

@@ -82,6 +82,11 @@ def test_a_reader_is_listed_and_reads_its_files(monkeypatch: pytest.MonkeyPatch)
         ({"from_object": "estimator"}, "from_object is no function"),
         ({"read_with": "words"}, "read_with is no function"),
         ({"file_format": b"acorn/1"}, "file_format is no text"),
+        ({"write": b"acorn", "suffixes": (".acorn",)}, "write is no function"),
+        ({"write": raising}, "`write` and `suffixes` belong together"),
+        ({"suffixes": (".acorn",)}, "`write` and `suffixes` belong together"),
+        ({"write": raising, "suffixes": ".acorn"}, "suffixes are no endings"),
+        ({"write": raising, "suffixes": ("acorn",)}, "suffixes are no endings"),
     ],
 )
 def test_a_reader_that_cannot_be_used_is_refused_in_one_line(

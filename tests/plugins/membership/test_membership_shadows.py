@@ -29,6 +29,7 @@ from leafgate.api import (
 )
 from leafgate.api.registry import Plugin, Plugins
 from leafgate.policy.load import policy_model
+from leafgate.progress import progress_watched_by
 from leafgate.session.run import open_session
 from leafgate_membership.shadows import ShadowModels, ShadowOptions, forecast_shadows, train_shadows
 from leafgate_sklearn.training import train
@@ -52,6 +53,29 @@ def known_of(table: Table, seed: int = 3, in_table: int = 300) -> AdversaryKnowl
     return AdversaryKnowledge(
         table.schema, table.without_rows, retrain=partial(train, TREE), seed=seed, candidates=candidates
     )
+
+
+class Reports(list[tuple[int, int, str]]):
+    """Every report of parts that are done."""
+
+    def begin(self, step: str) -> None:
+        raise AssertionError(f"a plugin began the step {step}")
+
+    def end(self) -> None:
+        raise AssertionError("a plugin ended a step")
+
+    def report(self, done: int, total: int, parts: str) -> None:
+        self.append((done, total, parts))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_progress_says_how_many_models_are_trained(jobs: int) -> None:
+    known = known_of(people(1, n=400), in_table=200)
+    with progress_watched_by(reports := Reports()):
+        train_shadows(ShadowOptions(models=3, jobs=jobs), known)
+        train_shadows(ShadowOptions(models=5, jobs=jobs), known)
+    first, second = [(done, 3, "shadow models") for done in range(4)], [(done, 2, "shadow models") for done in range(3)]
+    assert reports == [*first, *second]  # only those that are not known yet
 
 
 def at(table: Table, rows: np.ndarray) -> Table:

@@ -15,15 +15,18 @@ from typing import Any
 import numpy as np
 
 from leafgate.api import (
+    LEAF,
     Column,
     ContentField,
     ContentKind,
     FileDisclosure,
+    Floats,
     ModelIR,
     ModelReader,
     ReaderTexts,
     ReleaseError,
     Schema,
+    TreeIR,
     TreeIRBuilder,
     UnreadTracker,
     parse_bounded_json,
@@ -86,7 +89,26 @@ def read(content: bytes, place: str) -> ModelIR:
     )
 
 
-HONEST_READER = ModelReader(name="oak", sniff=sniff, read=read, texts=texts)
+def write(model: ModelIR, original: bytes) -> bytes:
+    """The model as the original's JSON with another tree."""
+    (tree,) = model.trees
+    if tree.counts is None or tree.flag("strict").any():
+        raise ReleaseError("has no counts, or tests that oaks do not have", place="oak")
+    return _with_tree(original, tree, tree.counts)
+
+
+def _with_tree(original: bytes, tree: TreeIR, counts: Floats) -> bytes:
+    nodes: list[dict[str, Any]] = [{} for _ in range(tree.nodes)]
+    for number, node in enumerate(nodes):
+        if tree.feature[number] == LEAF:
+            node["people"] = counts[number].tolist()
+        else:
+            node |= {"column": int(tree.feature[number]), "at": float(tree.threshold[number])}
+            node |= {"yes": nodes[tree.low[number]], "no": nodes[tree.high[number]]}
+    return json.dumps({**json.loads(original), "tree": nodes[0]}, separators=(",", ":")).encode()
+
+
+HONEST_READER = ModelReader(name="oak", sniff=sniff, read=read, texts=texts, write=write, suffixes=(".oak",))
 
 
 def returns_words() -> Any:
@@ -113,6 +135,15 @@ def sends_equals_right(content: bytes, place: str) -> ModelIR:
 def swaps_classes(content: bytes, place: str) -> ModelIR:
     model = read(content, place)
     return replace(model, classes=model.classes[::-1])
+
+
+def writes_whole_thresholds(model: ModelIR, original: bytes) -> bytes:
+    (tree,) = model.trees
+    return write(replace(model, trees=(replace(tree, threshold=np.floor(tree.threshold)),)), original)
+
+
+def writes_another_format(model: ModelIR, original: bytes) -> bytes:
+    return b"[" + write(model, original) + b"]"
 
 
 calls = itertools.count()
@@ -234,6 +265,9 @@ BROKEN_READERS = {
     "sniffs with an error": (replace(HONEST_READER, sniff=sniffs_the_first_byte), "sniffs_no_others"),
     "sends equals to the other way": (_reading(sends_equals_right), "returns_the_known_model"),
     "swaps the classes": (_reading(swaps_classes), "returns_the_known_model"),
+    "rounds thresholds when it writes": (replace(HONEST_READER, write=writes_whole_thresholds), "writes_what_it_reads"),
+    "writes another format": (replace(HONEST_READER, write=writes_another_format), "writes_what_it_reads"),
+    "says not how files that it writes end": (replace(HONEST_READER, suffixes=()), "is_declared"),
     "counts its calls": (_reading(counts_calls), "repeats"),
     "states no disclosures": (_reading(states_nothing), "states_disclosures"),
     "states them in words that it does not declare": (_reading(states_in_other_words), "states_disclosures"),

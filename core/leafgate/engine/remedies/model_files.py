@@ -117,6 +117,13 @@ class ModelFileSearch:
             if cut is not None and cut.margin_steps == MARGIN_STEPS:
                 break
         if not found:
+            if release.file is not None and release.combine != "one" and not release.predicts_numbers:
+                text = (
+                    f"Repair the model (`{' '.join(REPAIR)}`), and audit the new file. No size of leaves keeps every "
+                    "limit in these trees; the repair also makes one tree with labels of the first of them, which was "
+                    "not tried here."
+                )
+                yield Remedy(action="run", text=text, command=REPAIR)
             return
         best = max(found, key=lambda cut: cut.margin_steps)
         first = next((cut for cut in found if not cut.variant.trees and not one_leaf_warning(cut.whole)), best)

@@ -118,11 +118,19 @@ class Encoding(Strict):
 
 
 def origins_of(
-    features: Sequence[Feature], encodings: Mapping[str, Encoding], schema: Schema, place: str
+    features: Sequence[Feature],
+    encodings: Mapping[str, Encoding],
+    schema: Schema,
+    place: str,
+    unasked: Collection[str] = (),
 ) -> tuple[Origin, ...]:
-    """Each feature's origin among the policy's columns; ReleaseError names every feature that has none."""
+    """Each feature's origin among the policy's columns; ReleaseError names every feature that has none.
+
+    An encoding of a feature that the model does not have is refused too. Features in `unasked` are the model's, though
+    no tree asks about them any more: the policy may say what they are.
+    """
     found = [_origin(feature, encodings.get(feature.name), schema) for feature in features]
-    idle = _idle(encodings, {feature.name for feature in features}, schema)
+    idle = _idle(encodings, {feature.name for feature in features} | set(unasked), schema)
     unknown = dict.fromkeys(one for one in found if isinstance(one, Unresolved))
     problems = [Problem(place, f"{one.column!r}: {one.why}", one.remedy or REMEDY) for one in unknown]
     problems += [Problem("build.encoding", f"no tree asks about a feature {name!r}") for name in idle]

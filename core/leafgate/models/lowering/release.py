@@ -63,7 +63,8 @@ def lower_model(
     _check_numbers(model, target, place)
     values = class_values(model.classes, encodings.get(target.name), target, place) if model.classes else ()
     features = asked_features(model)
-    origins = dict(zip(features, origins_of(list(features.values()), encodings, schema, place), strict=True))
+    resolved = origins_of(list(features.values()), encodings, schema, place, model.features)
+    origins = dict(zip(features, resolved, strict=True))
     _check_missing(model, origins, schema, place)
     _check_spelling(model, origins, schema, place)
     translated = [_tree(model, tree, origins, values, schema) for tree in model.trees]

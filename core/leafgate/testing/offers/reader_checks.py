@@ -18,7 +18,7 @@ import pandas as pd
 
 from leafgate.algorithms.prediction import predict, predicted_numbers
 from leafgate.api.model_readers import HEAD, ModelReader, ReaderTexts, mistakes
-from leafgate.errors import ReleaseError
+from leafgate.errors import InconclusiveError, ReleaseError
 from leafgate.ir.model import ModelIR
 from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import is_pickle, read_foreign
@@ -34,7 +34,7 @@ from leafgate.testing.offers.known_models import (
     with_changed_numbers,
     without_keys,
 )
-from leafgate.types.release import NOT_STATED
+from leafgate.types.release import LEVELS, NOT_STATED, Release
 from leafgate.types.table import Table, typed_column
 
 OF_PREDICTIONS = frozenset({"numbers", "ratios", "scores", "scores_betray_counts", "scores_may_betray_counts"})
@@ -153,7 +153,7 @@ def returns_the_known_model(subject: ReaderSubject) -> None:
             ) from error
         table = _table(known)
         if model.classes:
-            found: list[Any] = [release.classes[code] for code in predict(release, table).tolist()]
+            found = _predicted_classes(release, table)
             right = [a == b for a, b in zip(found, known.predictions, strict=True)]
         else:
             found = predicted_numbers(release, table).tolist()
@@ -175,6 +175,58 @@ def _table(known: KnownModel) -> Table:
     }
     frame = pd.DataFrame({name: typed_column(known.schema[name], list(values)) for name, values in cells.items()})
     return Table(known.schema, frame, np.ones(len(frame), dtype=np.int64))
+
+
+def writes_what_it_reads(subject: ReaderSubject) -> None:
+    """Where it writes, it reads each known model again: the predictions are the same, and it discloses no more."""
+    write = subject.reader.write
+    if write is None:
+        return
+    refused = list[str]()
+    for known, model in subject.models:
+        try:
+            content = write(model, known.content)
+        except InconclusiveError as error:
+            raise DoesNotApply(f"it cannot write here: {error}") from error
+        except ReleaseError as error:
+            refused.append(f"{known.name}: {error}")
+            continue
+        _require_same_model(subject, known, model, content)
+    if len(refused) == len(subject.known):
+        raise DoesNotApply(f"it writes none of the known models, such as {refused[0]}")
+
+
+def _require_same_model(subject: ReaderSubject, known: KnownModel, model: ModelIR, content: bytes) -> None:
+    """NonConformance where what was written is read as another model, or discloses more than the model did."""
+    try:
+        again = subject.read(content)
+        before, after = (
+            lower_model(each, content, known.schema, {}, known.name, None).release for each in (model, again)
+        )
+    except ReleaseError as error:
+        raise NonConformance(
+            f"it refuses what it wrote of {known.name}: {error}", "write what `read` takes, with the same features"
+        ) from error
+    table = _table(known)
+    if model.classes:
+        same = np.array_equal(_predicted_classes(before, table), _predicted_classes(after, table))
+    else:
+        same = np.allclose(predicted_numbers(before, table), predicted_numbers(after, table), rtol=1e-6, atol=0)
+    if not same:
+        raise NonConformance(
+            f"what it wrote of {known.name} predicts otherwise than the model",
+            "keep thresholds to the last digit, `strict`, `float32`, `missing_low` and the order of classes",
+        )
+    if LEVELS.index(again.level) > LEVELS.index(model.level):
+        raise NonConformance(
+            f"what it wrote of {known.name} discloses {again.level}, the model discloses {model.level}",
+            "leave out whatever the model does not hold",
+        )
+
+
+def _predicted_classes(release: Release, table: Table) -> list[Any]:
+    """Each row's class by its name: the order of classes is the file's own."""
+    return [release.classes[code] for code in predict(release, table).tolist()]
 
 
 def repeats(subject: ReaderSubject) -> None:
@@ -315,7 +367,7 @@ PROGRAM = """
 import json, pickle, sys, time, tracemalloc
 sys.path[:] = pickle.load(sys.stdin.buffer)
 reader, whole, contents = pickle.load(sys.stdin.buffer)
-from leafgate.errors import ReleaseError
+from leafgate.errors import InconclusiveError, ReleaseError
 from leafgate.models.reader import read_foreign
 
 def read(content):
@@ -410,6 +462,7 @@ READER_CHECKS: Mapping[str, Callable[[ReaderSubject], None]] = {
     "sniffs_its_files": sniffs_its_files,
     "sniffs_no_others": sniffs_no_others,
     "returns_the_known_model": returns_the_known_model,
+    "writes_what_it_reads": writes_what_it_reads,
     "repeats": repeats,
     "states_disclosures": states_disclosures,
     "declares_its_texts": declares_its_texts,

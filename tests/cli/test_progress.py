@@ -1,0 +1,316 @@
+"""On a terminal a line says how far a long command has come; it leaves no trace, on the screen or in the results."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from cases import more
+from command_line import leafgate, process
+from leafgate.console.progress import ProgressLine, StderrBesideLine, columns_of, fitted, shown_progress
+from leafgate.progress import progress_step, progress_watched_by, report_progress
+from patience import SECONDS
+from session_processes import PROC, running_in
+from stranger import install
+from survey import survey
+from terminal import CONTROL_C, ERASE_LINE, on_terminal, screen
+
+SLOW = """
+import os, time
+from typing import Literal
+from leafgate.api import hookimpl, report_progress
+from leafgate_linking.components import Linking
+leafgate_api = ">=2,<3"
+
+class SlowAttack(Linking):
+    use: Literal["slow_attack"] = "slow_attack"
+    rooms: int = 6
+
+    def infer(self, release, known):
+        for room in range(self.rooms):
+            report_progress(room, self.rooms, "rooms")
+            time.sleep(0.15)
+            if room == 3:
+                print("a word of the plugin")
+        return super().infer(release, known)
+
+class SilentAttack(Linking):
+    use: Literal["silent_attack"] = "silent_attack"
+
+    def infer(self, release, known):
+        time.sleep(0.6)
+        return super().infer(release, known)
+
+@hookimpl
+def attack_models():
+    return [SlowAttack, SilentAttack]
+"""
+SOON = """
+import leafgate.console.progress as progress
+progress.QUICK_SECONDS, progress.REDRAW_SECONDS = 0.0, 0.02
+"""
+NO_RICH = """
+import sys
+sys.modules["rich"] = None
+"""
+"""Whoever imports rich, which takes as long as a small audit, fails."""
+SLOW_AUDIT = {"attacks": [{"use": "linking"}, {"use": "slow_attack"}], "metrics.0.of": "slow_attack"}
+FOREVER = {"attacks": [{"use": "slow_attack", "rooms": 10_000}]}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    install(tmp_path, "leafgate_slow", SLOW)
+    return tmp_path
+
+
+class Clock:
+    """A clock that stands still until it is told otherwise."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Display:
+    """A line of progress on a made-up terminal, drawn when a test says so."""
+
+    def __init__(self, columns: int = 80) -> None:
+        self.clock, self.stream = Clock(), io.StringIO()
+        self.line = ProgressLine(self.stream, self.clock, lambda: columns)
+
+    def after(self, seconds: float) -> str:
+        """The last line of the screen so many seconds later."""
+        self.clock.now += seconds
+        self.line.draw()
+        return screen(self.stream.getvalue())[-1]
+
+
+def test_work_of_two_seconds_shows_nothing_and_longer_work_how_long_it_has_been_done() -> None:
+    display = Display()
+    with progress_watched_by(display.line), progress_step("build"):
+        assert display.after(1.9) == ""
+        assert display.after(0.2) == "leafgate: build, for 2 s"
+    assert display.after(0) == ""
+    display.line.close()
+
+
+def test_a_forecast_is_the_mean_time_of_the_parts_done_and_counts_down() -> None:
+    display = Display()
+    with progress_watched_by(display.line), progress_step("attack lira (2 of 5)"):
+        report_progress(0, 10, "shadow models")
+        assert display.after(6) == "leafgate: attack lira (2 of 5), 0 of 10 shadow models, for 6 s"
+        report_progress(3, 10, "shadow models")
+        assert display.after(0) == "leafgate: attack lira (2 of 5), 3 of 10 shadow models, about 14 s left"
+        assert display.after(4) == "leafgate: attack lira (2 of 5), 3 of 10 shadow models, about 10 s left"
+        assert display.after(100) == "leafgate: attack lira (2 of 5), 3 of 10 shadow models, about 1 s left"
+        report_progress(0, 20, "planted leaks")  # the time of other parts says nothing of these
+        assert display.after(2) == "leafgate: attack lira (2 of 5), 0 of 20 planted leaks, for 2 min"
+    display.line.close()
+
+
+def test_the_outermost_forecast_is_shown_of_steps_within_steps() -> None:
+    display = Display(120)
+    with progress_watched_by(display.line), progress_step("sweep"):
+        report_progress(0, 4, "points")
+        display.clock.now += 30
+        report_progress(1, 4, "points")
+        with progress_step("attack lira"):
+            report_progress(0, 2, "models")
+            display.clock.now += 5
+            report_progress(1, 2, "models")
+            words = "leafgate: sweep, 1 of 4 points, attack lira, 1 of 2 models, about 85 s left"
+            assert display.after(0) == words
+    display.line.close()
+
+
+def test_the_line_stays_away_while_somebody_else_writes_a_line() -> None:
+    display = Display()
+    stderr = StderrBesideLine(display.stream, display.line)
+    with progress_watched_by(display.line), progress_step("build"):
+        assert display.after(3) == "leafgate: build, for 3 s"
+        stderr.write("half a")
+        assert display.after(1) == "half a"
+        stderr.write(" line\n")
+        assert display.after(1) == "leafgate: build, for 5 s"
+    assert screen(display.stream.getvalue()) == ["half a line", ""]
+    display.line.close()
+
+
+@pytest.mark.parametrize("columns", [0, 1, 5, 10, 20, 40, 79, 200])
+def test_a_line_never_reaches_the_end_of_a_terminal(columns: int) -> None:
+    display = Display(columns)
+    with progress_watched_by(display.line), progress_step("attack 東京 " + 40 * "long "):
+        report_progress(0, 3, "models")
+        display.clock.now += 10
+        report_progress(1, 3, "models")
+        assert columns_of(display.after(0)) < max(columns, 1)
+        if 40 <= columns < 100:
+            assert display.after(0).endswith("..., about 20 s left")
+    display.line.close()
+
+
+def test_a_name_cannot_move_the_cursor_and_is_written_in_the_terminals_letters() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii", newline="")
+    clock = Clock()
+    line = ProgressLine(stream, clock, lambda: 80)
+    line.begin("attack \x1b[2J\r東")
+    clock.now += 3
+    line.draw()
+    stream.seek(0)
+    assert stream.read() == f"\r{ERASE_LINE}leafgate: attack ?[2J??, for 3 s"
+    line.close()
+
+
+def test_a_terminal_that_is_gone_ends_the_line_and_not_the_work() -> None:
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError("input/output error")
+
+    clock = Clock()
+    line = ProgressLine(Gone(), clock, lambda: 80)
+    with progress_watched_by(line), progress_step("build"):
+        clock.now += 3
+        line.draw()
+    line.close()
+
+
+def test_without_a_watcher_nothing_happens() -> None:
+    with progress_step("build"):
+        report_progress(1, 2, "parts")
+
+
+def test_words_that_fit_are_not_cut() -> None:
+    assert fitted("leafgate: build", ", for 3 s", 24) == "leafgate: build, for 3 s"
+    assert fitted("leafgate: build", ", for 3 s", 23) == "leafgate: build..."
+
+
+def test_an_audit_on_a_terminal_shows_its_steps_and_leaves_no_trace(folder: Path) -> None:
+    policy = survey(folder, SLOW_AUDIT)
+    shown, piped = folder / "shown", folder / "piped"
+    environment = {"NO_COLOR": "1"}
+    words = ["audit", policy, "--out", shown]
+    with on_terminal(*words, folder=folder, before=SOON, environment=environment) as command:
+        assert command.end() == 0
+    assert "leafgate: attack slow_attack (2 of 2), 3 of 6 rooms, about " in command.text
+    assert "\x1b" not in command.text.replace(ERASE_LINE, "")
+    warning, *others = screen(command.text)
+    assert warning.startswith("warning: policy.yaml: ")
+    assert others == ["a word of the plugin", ""]
+    ended = process("audit", policy, "--out", piped, before=SOON + NO_RICH, path=folder)
+    assert ended.code == 0
+    assert ended.trouble == "a word of the plugin\n"
+    assert command.stdout.read_text() == ended.out
+    for name in ("report.json", "release.json"):
+        assert (shown / name).read_bytes() == (piped / name).read_bytes()
+    steps = [json.loads((out / "timings.json").read_text()).keys() for out in (shown, piped)]
+    assert steps[0] == steps[1]
+
+
+def test_an_attack_that_reports_nothing_shows_for_how_long_it_runs(folder: Path) -> None:
+    policy = survey(folder, {"attacks": [{"use": "silent_attack"}], "metrics.0.of": "silent_attack"})
+    with on_terminal("audit", policy, folder=folder, before=SOON) as command:
+        assert command.end() == 0
+    assert "leafgate: attack silent_attack (1 of 1), for " in command.text
+    assert " left" not in command.text
+
+
+@pytest.mark.parametrize("word", ["-q", *more("--json")])
+def test_whoever_wants_no_progress_gets_none(folder: Path, word: str) -> None:
+    with on_terminal("audit", survey(folder, SLOW_AUDIT), word, folder=folder, before=SOON) as command:
+        assert command.end() == 0
+    assert command.text == "a word of the plugin\r\n"
+
+
+@pytest.mark.parametrize(
+    ("environment", "is_terminal", "shown"),
+    [
+        ({"TERM": "xterm"}, True, True),
+        ({"TERM": "xterm", "NO_COLOR": "1"}, True, True),
+        ({"TERM": "xterm"}, False, False),
+        ({"TERM": "dumb"}, True, False),
+        ({"TERM": "xterm", "CI": "true"}, True, False),
+    ],
+)
+def test_only_a_terminal_of_a_person_shows_progress(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], is_terminal: bool, shown: bool
+) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    for name, text in environment.items():
+        monkeypatch.setenv(name, text)
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: is_terminal, raising=False)
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setattr("leafgate.console.progress.QUICK_SECONDS", 0.0)
+    monkeypatch.setattr("leafgate.console.progress.REDRAW_SECONDS", 0.001)
+    with shown_progress(), progress_step("build"):
+        deadline = time.monotonic() + (SECONDS if shown else 0.05)
+        while not stream.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.002)
+    assert bool(stream.getvalue()) == shown
+    assert screen(stream.getvalue()) == [""]
+
+
+def test_a_narrow_terminal_gets_one_line(folder: Path) -> None:
+    policy = survey(folder, SLOW_AUDIT)
+    with on_terminal("audit", policy, folder=folder, before=SOON, columns=40) as command:
+        assert command.end() == 0
+    drawn = [part.partition("\r")[0] for part in command.text.split(ERASE_LINE)[1:]]
+    drawn = [line for line in drawn if line.startswith("leafgate: ")]
+    assert max(map(len, drawn)) == 39
+    assert any(line.startswith("leafgate: attack ") and "..., about " in line for line in drawn)
+
+
+@pytest.mark.skipif(not PROC.exists(), reason="there is no /proc here")
+@pytest.mark.parametrize("workers", [2, *more(1)])
+def test_an_interrupted_sweep_ends_at_once_in_130_with_its_workers_and_its_line(folder: Path, workers: int) -> None:
+    words = ["--over", "build.k=1,2,3,4", "--out", folder / "swept", "--workers", workers]
+    with on_terminal("sweep", survey(folder, FOREVER), *words, folder=folder, before=SOON) as command:
+        inner = ", attack slow_attack (1 of 1), 2 of 10,000 rooms, about " if workers == 1 else ", for "
+        command.wait_for(lambda text: f"leafgate: sweep, 0 of 4 points{inner}" in text)
+        command.wait_for(lambda text: workers == 1 or text.count("a word of the plugin") == workers)
+        started = time.monotonic()
+        command.press(CONTROL_C)
+        assert command.end() == 130
+        assert time.monotonic() - started < SECONDS
+        assert running_in(command.process.pid) == []
+    assert screen(command.text)[-1] == ""
+    assert "Traceback" not in command.text
+
+
+def test_a_sweep_counts_its_points(folder: Path) -> None:
+    words = ["--over", "build.k=1,2,3", "--out", folder / "swept", "--workers", 1]
+    with on_terminal("sweep", survey(folder, SLOW_AUDIT), *words, folder=folder, before=SOON) as command:
+        assert command.end() in {0, 1}
+    assert "leafgate: sweep, 1 of 3 points, attack slow_attack (2 of 2), " in command.text
+    assert screen(command.text)[-1] == ""
+
+
+def test_an_interrupted_audit_on_a_terminal_ends_in_130_and_erases_the_line(folder: Path) -> None:
+    out = folder / "out"
+    policy = survey(folder, FOREVER)
+    with on_terminal("audit", policy, "--out", out, folder=folder, before=SOON) as command:
+        command.wait_for(lambda text: "2 of 10,000 rooms, about" in text)
+        command.press(CONTROL_C)
+        assert command.end() == 130
+    assert screen(command.text)[-1] == ""
+    assert "Traceback" not in command.text
+    assert list(out.iterdir()) == []
+
+
+def test_the_help_shows_flags_as_flags() -> None:
+    text = leafgate("audit", "--help").out
+    for flag in ("--quiet", "-q", "--json", "--verbose"):
+        assert flag in text
+    assert "--no-" not in text
+
+
+def test_the_version_imports_no_rich() -> None:
+    ended = process("--version", before=NO_RICH)
+    assert (ended.code, ended.err) == (0, "")

@@ -1,0 +1,251 @@
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from command_line import Ended, leafgate
+from leafgate.app import open_session
+from leafgate_convert.repair.plan import opened_model
+from leafgate_convert.repair.plan import repaired as repaired_outcome
+from leafgate_convert.repair.trials import Workbench
+from leafgate_convert.repair.wording import success_lines
+from repairs import fit_in, people, policy_file
+
+K10 = [{"use": "k_anonymity", "at_least": 10}]
+
+
+def repaired(folder: Path, out: str = "new.json", *others: object) -> Ended:
+    return leafgate(
+        "repair", folder / "model.skops", "--policy", folder / "policy.yaml", "--out", folder / out, *others
+    )
+
+
+def audited(folder: Path, name: str = "new.json") -> Ended:
+    """The audit of the new file by the policy, of which nothing but `build.path` is changed."""
+    policy = json.loads((folder / "policy.yaml").read_text())
+    policy["build"]["path"] = name
+    (folder / "again.yaml").write_text(json.dumps(policy))
+    return leafgate("audit", folder / "again.yaml", "--json")
+
+
+def test_a_repaired_model_passes_its_audit_and_says_what_was_changed(tmp_path: Path) -> None:
+    fit_in(tmp_path, people(1, 400), DecisionTreeClassifier(random_state=0))
+    people(2, 400).to_csv(tmp_path / "test.csv", index=False)
+    policy_file(tmp_path, [*K10, {"use": "file_disclosure", "at_most": 0}], leaves="labels", test=True)
+    given = (tmp_path / "model.skops").read_bytes()
+    ended = repaired(tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    assert (tmp_path / "model.skops").read_bytes() == given
+    found = audited(tmp_path)
+    assert (found.code, found.document["verdict"]) == (0, "pass")
+    leaves = found.document["release"]["leaves"]
+    assert f"1 tree, {2 * leaves - 1} nodes, {leaves} leaves; the given model has 1 tree, 185 nodes, 93" in ended.out
+    assert "on its leaves: labels; the given file tells counts" in ended.out
+    assert "exact: no pruning" in ended.out
+    assert re.search(r"accuracy on the people of data.test.*: about 0\.\d before, about 0\.\d after", ended.out)
+    assert "change the policy's `build`: path: new.json" in ended.out
+    assert 'repairs: PASS: every limit of the policy holds.\n  audited file "new.json"' in ended.out
+
+
+def test_a_model_that_passes_is_left_as_it_is(tmp_path: Path) -> None:
+    fit_in(tmp_path, people(1, 200), DecisionTreeClassifier(max_depth=2))
+    policy_file(tmp_path, [{"use": "k_anonymity", "at_least": 2}])
+    ended = repaired(tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    assert "passes already, so nothing is written" in ended.out
+    assert not (tmp_path / "new.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("estimator", "leaves"),
+    [
+        (RandomForestClassifier(6, random_state=0, max_depth=5), "labels"),
+        (RandomForestClassifier(6, random_state=0, max_depth=5), "shares"),
+        (GradientBoostingClassifier(n_estimators=6, random_state=0), "shares"),
+        (DecisionTreeClassifier(class_weight="balanced", random_state=0), "labels"),
+    ],
+    ids=["forest", "forest with shares", "boosting", "balanced"],
+)
+def test_other_models_are_repaired_too(estimator: Any, leaves: str, tmp_path: Path) -> None:
+    fit_in(tmp_path, people(1, 400), estimator)
+    policy_file(tmp_path, K10, leaves=leaves)
+    ended = repaired(tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    assert "the training people alone, which flatters" in ended.out
+    assert audited(tmp_path).code == 0
+
+
+def test_a_tree_over_private_columns_keeps_leaves_that_few_people_reach(tmp_path: Path) -> None:
+    """Private tests put nobody apart: a tree pruned until each leaf has ten people would lose more."""
+    fit_in(tmp_path, people(1, 400), DecisionTreeClassifier(random_state=0))
+    policy_file(tmp_path, K10, private=["zip"])
+    assert repaired(tmp_path).code == 0
+    found = audited(tmp_path).document
+    assert found["verdict"] == "pass"
+    policy_file(tmp_path, K10)
+    assert repaired(tmp_path).code == 0
+    assert found["release"]["leaves"] > audited(tmp_path).document["release"]["leaves"]
+
+
+def test_a_regression_tree_is_repaired(tmp_path: Path) -> None:
+    table = people(1, 300)
+    table["class"] = table["age"] // 3 + table["zip"] + np.random.default_rng(0).integers(0, 4, 300)
+    fit_in(tmp_path, table, DecisionTreeRegressor(random_state=0))
+    path = policy_file(tmp_path, K10, leaves="counts")
+    policy = json.loads(path.read_text())
+    policy["data"]["columns"]["class"] = {"role": ["class", "sensitive"], "bins": [0, 8, 11, 14, 30]}
+    path.write_text(json.dumps(policy))
+    assert repaired(tmp_path).code == 0
+    assert audited(tmp_path).code == 0
+
+
+def test_what_the_policy_says_of_features_holds_for_the_new_file(tmp_path: Path) -> None:
+    """Pruning leaves no test of `noise`, of which the policy says what it is."""
+    table = people(1, 300)
+    features = table.drop(columns="class").to_numpy()
+    rng = np.random.default_rng(0)
+    table["noise"] = rng.integers(0, 2, 300)
+    model = DecisionTreeClassifier(random_state=0).fit(np.column_stack([features, table["noise"]]), table["class"])
+    fit_in(tmp_path, people(1, 300), DecisionTreeClassifier())
+    from sklearn_zoo import skops_bytes
+
+    (tmp_path / "model.skops").write_bytes(skops_bytes(model))
+    table.to_csv(tmp_path / "people.csv", index=False)
+    path = policy_file(tmp_path, [{"use": "k_anonymity", "at_least": 60}], leaves="labels")
+    policy = json.loads(path.read_text())
+    columns = policy["data"]["columns"]
+    policy["data"]["columns"] = {name: columns[name] for name in ("age", "zip", "sex", "class")}
+    policy["data"]["columns"]["noise"] = {"role": "quasi_identifier", "bounds": [0, 1]}
+    names = ("age", "zip", "sex", "noise")
+    policy["build"]["encoding"] = {f"x{i}": {"column": name} for i, name in enumerate(names)}
+    path.write_text(json.dumps(policy))
+    ended = repaired(tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    asked = {n for n in json.loads((tmp_path / "new.json").read_bytes())["trees"][0]["feature"] if n >= 0}
+    assert len(asked) < 4
+    assert audited(tmp_path).code == 0
+
+
+def test_limits_that_exclude_one_another_are_named_and_nothing_is_written(tmp_path: Path) -> None:
+    fit_in(tmp_path, people(1, 200), DecisionTreeClassifier(random_state=0))
+    people(2, 200).to_csv(tmp_path / "test.csv", index=False)
+    policy_file(tmp_path, [*K10, {"use": "accuracy", "at_least": 0.97}], test=True)
+    (tmp_path / "new.json").write_text("an older result")
+    ended = repaired(tmp_path)
+    assert ended.code == 1
+    assert not (tmp_path / "new.json").exists()
+    assert re.search(r"the nearest has 1 tree, \d+ nodes, \d+ leaves and breaks:\n    accuracy is about 0", ended.out)
+    assert "what the given model breaks and the nearest keeps: k_anonymity@linking#class" in ended.out
+
+
+def test_a_limit_that_even_a_single_leaf_breaks_is_named(tmp_path: Path) -> None:
+    fit_in(tmp_path, people(1, 100), DecisionTreeClassifier(random_state=0))
+    policy_file(tmp_path, [*K10, {"use": "l_diversity", "at_least": 2.5}])
+    ended = repaired(tmp_path)
+    assert ended.code == 1
+    assert "even a single leaf, which everybody shares, breaks: l_diversity@linking#class" in ended.out
+    assert not (tmp_path / "new.json").exists()
+
+
+def test_a_limit_on_an_average_is_met_by_search(tmp_path: Path) -> None:
+    fit_in(tmp_path, people(1, 300), DecisionTreeClassifier(random_state=0))
+    policy_file(tmp_path, [{"use": "reidentification_risk", "at_most": 0.02, "average": True}], leaves="labels")
+    ended = repaired(tmp_path)
+    assert ended.code == 0
+    assert "searched, and a better one may exist" in ended.out
+    assert audited(tmp_path).code == 0
+
+
+def test_a_model_of_other_people_is_not_repaired(tmp_path: Path) -> None:
+    fit_in(tmp_path, people(1, 200), DecisionTreeClassifier(random_state=0))
+    people(5, 200).to_csv(tmp_path / "people.csv", index=False)
+    policy_file(tmp_path, K10)
+    ended = repaired(tmp_path)
+    assert ended.code == 3
+    assert "is not repaired" in ended.err
+    assert not (tmp_path / "new.json").exists()
+
+
+def test_a_promise_of_differential_privacy_is_not_repaired(tmp_path: Path) -> None:
+    fit_in(tmp_path, people(1, 100), DecisionTreeClassifier())
+    policy = json.loads(policy_file(tmp_path, K10).read_text())
+    policy["publish"] = {"leaves": "counts"}
+    drawn = {"use": "dp_random_trees", "trees": 2, "depth": 1, "epsilon": 1.0, "k": 10, "beta": 0.1}
+    policy["build"] = drawn
+    (tmp_path / "drawn.yaml").write_text(json.dumps(policy))
+    (tmp_path / "model.skops").unlink()
+    built = leafgate("build", tmp_path / "drawn.yaml", "--out", tmp_path / "model.skops")
+    assert built.code == 0, built.err
+    ended = repaired(tmp_path)
+    assert ended.code == 2
+    assert "claims differential privacy" in ended.err
+
+
+def with_other_builder(folder: Path) -> None:
+    policy = json.loads((folder / "policy.yaml").read_text())
+    policy["build"] = {"use": "kadet", "k": 5}
+    (folder / "policy.yaml").write_text(json.dumps(policy))
+
+
+def with_people_elsewhere(folder: Path) -> None:
+    (folder / "people.csv").rename(folder / "p.json")
+    policy = json.loads((folder / "policy.yaml").read_text())
+    policy["data"]["path"] = "p.json"
+    (folder / "policy.yaml").write_text(json.dumps(policy))
+
+
+WRONG: list[tuple[str, Callable[[Path], object], str, str]] = [
+    ("the model itself", lambda folder: None, "model.skops", "is the very file to read"),
+    ("the policy", lambda folder: None, "policy.yaml", "is the very file to read"),
+    ("the people", with_people_elsewhere, "p.json", "is the very file to read"),
+    ("an ending that nobody writes", lambda folder: None, "new.txt", "no installed plugin writes"),
+    ("no model", lambda folder: (folder / "model.skops").write_text("{}"), "new.json", "is no model"),
+    ("no file", lambda folder: (folder / "model.skops").unlink(), "new.json", "cannot be read"),
+    ("another builder", with_other_builder, "new.json", "needs `published`"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "out", "message"), [each[1:] for each in WRONG], ids=[each[0] for each in WRONG])
+def test_what_cannot_be_repaired_ends_in_one_error(
+    spoil: Callable[[Path], object], out: str, message: str, tmp_path: Path
+) -> None:
+    fit_in(tmp_path, people(1, 60), DecisionTreeClassifier())
+    policy_file(tmp_path, K10)
+    spoil(tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    ended = repaired(tmp_path, out)
+    assert ended.code == 2
+    assert message in ended.err
+    assert len(ended.err.splitlines()) == 1
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_no_small_number_of_people_is_told(tmp_path: Path) -> None:
+    """Of twelve people neither accuracies nor shares are told: each would be a count of a few."""
+    fit_in(tmp_path, people(3, 12), DecisionTreeClassifier(random_state=0))
+    policy_file(tmp_path, [{"use": "k_anonymity", "at_least": 4}], leaves="labels")
+    ended = repaired(tmp_path)
+    assert ended.code == 0
+    assert "not told of so few people before, not told of so few people after" in ended.out
+    assert not re.search(r"0\.\d", ended.out.partition("repairs:")[0])
+
+
+def test_limits_judged_by_samples_are_named_because_many_candidates_were_asked(tmp_path: Path) -> None:
+    fit_in(tmp_path, people(1, 400), DecisionTreeClassifier(random_state=0))
+    session, model = open_session(policy_file(tmp_path, K10)), tmp_path / "model.skops"
+    with Workbench.opened(session, "new.json", model.read_bytes()) as bench:
+        outcome = repaired_outcome(bench, opened_model(model, session), model)
+    assert outcome.best is not None
+    new, report = outcome.best.model, outcome.best.report
+    assert not [line for line in success_lines(outcome, outcome.best, new, session) if "samples" in line]
+    findings = [replace(one, evidence={**one.evidence, "judged_by": "interval"}) for one in report.findings]
+    sampled = replace(outcome.best, report=replace(report, findings=findings))
+    [line] = [line for line in success_lines(outcome, sampled, new, session) if "samples" in line]
+    assert "k_anonymity@linking#class; several audits" in line
