@@ -106,10 +106,16 @@ def test_a_broken_limit_on_a_file_lists_what_it_counts_and_the_command_that_mend
     broken = next(i for i, line in enumerate(lines) if "FAIL  file_disclosure" in line)
     (told,) = [i for i, line in enumerate(lines) if "the file tells (high)" in line]
     assert told > broken  # and it stands under no limit that holds
-    remedy = next(line.strip() for line in lines if "leafgate scrub" in line)
-    command = remedy.partition(" (")[0].split()
+    assert any("what to do: Write the model anew" in line for line in lines)
+    report = leafgate("audit", folder / "policy.yaml", "--json").document
+    finding = next(each for each in report["findings"] if each["metric"] == "file_disclosure")
+    command = finding["remedies"][0]["command"]
     assert command[:2] == ["leafgate", "scrub"]
-    words = {"FILE": str(folder / "model.json"), "NEW": str(folder / "new.json"), "POLICY": str(folder / "policy.yaml")}
+    words = {
+        "MODEL": str(folder / "model.json"),
+        "NEW": str(folder / "new.json"),
+        "POLICY": str(folder / "policy.yaml"),
+    }
     assert leafgate(*(words.get(word, word) for word in command[1:])).code == 0
     (folder / "new.json").rename(folder / "model.json")
     ended = leafgate("audit", folder / "policy.yaml")
