@@ -1,0 +1,97 @@
+"""Repairs beside pruning, refits and kADET (docs/repair-measured.md): the page, what must hold, a few rows again."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from data_files import DATA
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+COMMAND = DOCS / "reproduce" / "repair_on_six_sets.py"
+RESULTS = DOCS / "results" / "repair.csv"
+PAGE = DOCS / "repair-measured.md"
+PRIVATE = "k10, private"
+Scripts = Callable[[str], ModuleType]
+
+
+@pytest.fixture
+def scripts(monkeypatch: pytest.MonkeyPatch) -> Scripts:
+    """Imports the page's scripts."""
+    monkeypatch.syspath_prepend(str(DOCS / "reproduce"))
+    return importlib.import_module
+
+
+def refuse_worse_repairs(rows: pd.DataFrame) -> None:
+    """What must hold: repairs pass, are the best where they say so, and their files predict what was audited."""
+    repairs = rows[rows["method"] == "repair"].set_index(["data", "policy"])
+    assert (repairs["passes"] == "yes").all()
+    assert (repairs["same"] == repairs["people"] + repairs["test_people"]).all()
+    bounded = repairs.dropna(subset=["at_most"])
+    assert (bounded["right"] <= bounded["at_most"]).all()
+    exact = repairs[repairs["exact"] == "yes"]
+    assert (exact["right"] == exact["at_most"]).all()
+    subtrees = rows[(rows["method"] == "ccp_alpha") & (rows["passes"] == "yes") & (rows["policy"] != PRIVATE)]
+    subtrees = subtrees.set_index(["data", "policy"])
+    assert len(subtrees) > 0
+    assert (repairs.loc[subtrees.index, "right"] >= subtrees["right"]).all()
+
+
+def test_the_page_is_made_of_the_results(scripts: Scripts) -> None:
+    page = scripts("repair_on_six_sets")
+    measured = PAGE.read_text(encoding="utf-8").partition("<!-- results -->\n\n")[2].partition("\n<!-- /results -->")[0]
+    assert "\n".join(page.lines(scripts("writing").read_rows(RESULTS, page.Row))) == measured
+
+
+def test_every_way_was_measured_on_every_data_set_under_every_policy(scripts: Scripts) -> None:
+    page, rows = scripts("repair_on_six_sets"), pd.read_csv(RESULTS)
+    six = rows[rows["data"] != page.SIZE]
+    assert len(six) == len(page.DATA) * len(page.POLICIES) * (1 + len(page.METHODS))
+    assert not six.duplicated(["data", "policy", "method"]).any()
+
+
+def test_no_repair_without_private_columns_is_worse_than_the_best_cost_complexity_subtree() -> None:
+    refuse_worse_repairs(pd.read_csv(RESULTS))
+
+
+@pytest.mark.slow
+def test_a_few_rows_come_out_again(tmp_path: Path, scripts: Scripts) -> None:
+    if not (DATA / "german_credit" / "german.data").exists():
+        pytest.skip("German credit is not here: set LEAFGATE_DATA to the folder that holds `german_credit`")
+    page = tmp_path / "page.md"
+    page.write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    options = ["--root", str(DATA), "--out", str(tmp_path), "--page", str(page), "--data", "german"]
+    policies = ["--policies", "k10", "k50, labels", PRIVATE]
+    subprocess.run([sys.executable, COMMAND, *options, *policies], check=True, capture_output=True)
+    again, rows = pd.read_csv(tmp_path / "repair.csv"), pd.read_csv(RESULTS)
+    refuse_worse_repairs(again)
+    key, clocks = ["data", "policy", "method"], ["seconds", "user_seconds"]
+    stood = rows.merge(again[key], on=key)[again.columns]
+    numbers = again.drop(columns=clocks).sort_values(key, ignore_index=True)
+    pd.testing.assert_frame_equal(
+        numbers, stood.drop(columns=clocks).sort_values(key, ignore_index=True), check_dtype=False
+    )
+    kept = again[(again["policy"] == "k10") & (again["method"] == "ccp_alpha")].iloc[0]
+    assert kept["right"] == right_by_scikit_learn_alone(scripts, 10)
+
+
+def right_by_scikit_learn_alone(scripts: Scripts, k: int) -> int:
+    """The training people whom the best cost-complexity subtree predicts rightly, all leaves of k people at least."""
+    data = scripts("repair_data")
+    draw = data.Draw.of(data.DATA["german"], DATA)
+    path = DecisionTreeClassifier(random_state=0).cost_complexity_pruning_path(draw.known, draw.labels)
+    right = []
+    for alpha in np.unique(np.maximum(path.ccp_alphas, 0)):
+        tree = DecisionTreeClassifier(random_state=0, ccp_alpha=alpha).fit(draw.known, draw.labels)
+        if np.unique(tree.apply(draw.known), return_counts=True)[1].min() >= k:
+            right.append(int((tree.predict(draw.known) == draw.labels).sum()))
+    return max(right)
