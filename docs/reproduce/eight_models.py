@@ -66,6 +66,7 @@ class Row:
         model: its kind.
         data: the data set.
         people: rows of the table.
+        most_frequent: the share of the most frequent class.
         first: how the audit of the fitted model ended.
         last: how the last command ended.
         commands: how many commands there were.
@@ -77,6 +78,7 @@ class Row:
     model: str
     data: str
     people: int
+    most_frequent: float
     first: str
     last: str
     commands: int
@@ -295,24 +297,36 @@ def outcome(case: Case, folder: Path) -> tuple[Row, str]:
                 following = first_command(report, names)
                 commands += [] if following is None else [following]
             verdicts += [ExitCode(code).name.lower()] if command[0] in {"audit", "repair"} else []
+    most_frequent = float(people[case.target].value_counts(normalize=True).max())
     seconds, transcript = time.perf_counter() - start, "\n".join(lines)
     accuracy = re.search(ACCURACY, transcript)
     before, after = (None, None) if accuracy is None else map(float, accuracy.groups())
-    row = Row(case.kind, case.data, len(people), verdicts[0], verdicts[-1], used, before, after, seconds)
+    row = Row(case.kind, case.data, len(people), most_frequent, verdicts[0], verdicts[-1], used, before, after, seconds)
     return row, transcript
 
 
 def lines_of(rows: Sequence[Row]) -> Iterator[str]:
     """The table of the page."""
-    head = ["model", "data", "people", "audited", "in the end", "commands", "accuracy before", "after", "seconds"]
+    head = [
+        "model",
+        "data",
+        "people",
+        "audited",
+        "in the end",
+        "commands",
+        "most frequent class",
+        "before",
+        "after",
+        "seconds",
+    ]
     cells = [
         (
             *(row.model, f"`{row.data}`", count(row.people), row.first, row.last, str(row.commands)),
-            *(fixed(row.before), fixed(row.after), fixed(row.seconds, 0)),
+            *(fixed(row.most_frequent), fixed(row.before), fixed(row.after), fixed(row.seconds, 0)),
         )
         for row in rows
     ]
-    yield from table(head, cells, "llrllrrrr")
+    yield from table(head, cells, "llrllrrrrr")
     yield ""
 
 
