@@ -156,7 +156,7 @@ def test_a_model_file_is_told_the_parameter_and_the_command(tmp_path: Path) -> N
     assert finding["remedies"][1]["parameters"]["min_samples_leaf"] >= 35
 
 
-@pytest.mark.parametrize("seed", [0, *more(1, 2, 3)])
+@pytest.mark.parametrize("seed", more(0, 1, 2, 3))
 def test_what_reports_of_random_tables_say_passes_at_the_first_try(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["remedies_on_random_tables.py", "train"])  # the repair of files takes longer
     results = [outcome for _, outcome in SCRIPT["outcomes"](20, seed)]
@@ -170,7 +170,7 @@ def test_what_reports_of_random_tables_say_passes_at_the_first_try(seed: int, mo
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *more(1, 2, 3)])
 def test_public_remedies_have_no_numbers_but_those_of_the_ladder_and_of_the_policy(tmp_path: Path, seed: int) -> None:
     """Whoever knows the policy learns from a remedy at most which steps of the ladder pass."""
     rng = np.random.default_rng(seed)
