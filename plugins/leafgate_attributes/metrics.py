@@ -204,10 +204,12 @@ class AttributeLeak(ReleaseAtMost):
             "smallest_detectable": AuditorOnly(smallest),
             "says": AuditorOnly(self._words(asked, columns, leaks, smallest)),
         }
+        insufficient = power_problem(self, asked, error) if self.holds(high) else ""
         return Score(
             value,
             interval=(low, high),
-            insufficient=power_problem(self, asked, error) if self.holds(high) else "",
+            insufficient=insufficient,
+            remedy=NAME_REPEATING if insufficient == UNPLANTED else "",
             sensitivity=self._sensitivity(asked),
             evidence=evidence,
         )
@@ -291,9 +293,13 @@ def _interval_words(estimate: Estimate) -> str:
 # --- Would the attack have seen a leak? ---
 
 UNPLANTED = "the attack does not repeat itself on planted leaks, so it is not known whether it would have seen one"
+NAME_REPEATING = (
+    "the owner of the policy may judge this limit by an attack that repeats itself on planted leaks, such as "
+    "`likelihood` (`of`); limit what leaves prove by `attribute_certain`"
+)
 UNSEEN = (
-    "the attack sees a planted leak of the limit's size in fewer than 9 of 10 repetitions: choose a higher limit, a "
-    "stronger attack or more people"
+    "the attack sees a planted leak of the limit's size in fewer than 9 of 10 repetitions, so a leak as large may be "
+    "there: that takes more people, or a stronger attack"
 )
 UNBREAKABLE = (
     "no attack could gain as much as the limit over imputation, which is right for nearly everybody: of a rare value "

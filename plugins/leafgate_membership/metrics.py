@@ -248,6 +248,7 @@ class MembershipRate(ReleaseAtMost):
             worst.value,
             interval=(worst.low, worst.high),
             insufficient=insufficient,
+            remedy=NAME_REPEATING if insufficient == UNPLANTED else "",
             sensitivity=self._sensitivity(guessed, judged),
             evidence=evidence,
         )
@@ -520,10 +521,12 @@ class MembershipIdentified(ReleaseAtMost):
                 f"others have odds above {self.odds:g} to 1"
             ),
         }
+        insufficient = self._power_problem(guessed, members) if self.holds(high) else ""
         return Score(
             float(identified),
             interval=(float(low), float(high)),
-            insufficient=self._power_problem(guessed, members) if self.holds(high) else "",
+            insufficient=insufficient,
+            remedy=NAME_REPEATING if insufficient == UNPLANTED else "",
             evidence=evidence,
         )
 
@@ -557,9 +560,13 @@ def _odds_document(odds: NDArray[np.float64], in_table: Mask) -> dict[str, list[
 
 
 UNPLANTED = "the attack does not repeat itself on planted leaks, so it is not known whether it would have seen one"
+NAME_REPEATING = (
+    "the owner of the policy may judge this limit by an attack that repeats itself on planted leaks, such as "
+    "`lira` (`of`)"
+)
 UNSEEN = (
-    "the attack sees a planted leak of the limit's size in fewer than 9 of 10 repetitions: choose a higher limit, a "
-    "stronger attack or more candidates"
+    "the attack sees a planted leak of the limit's size in fewer than 9 of 10 repetitions, so a leak as large may be "
+    "there: that takes more candidates, or a stronger attack"
 )
 BELOW_CHANCE = "the limit is not above what an attack reaches that learns nothing, so no leak is as small"
 

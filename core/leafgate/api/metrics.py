@@ -68,8 +68,9 @@ class Score:
             for all of it is kept, one that holds for none of it is broken, and between the two it is inconclusive.
         insufficient: why a limit that this score keeps may be broken all the same, such as too few candidates: the
             finding is then inconclusive for that reason. A limit that the score breaks stays broken.
-        remedy: what to do where a score of the release breaks its limit, without any cell and any number of people: a
-            sentence, or remedies that scripts can follow, the best first. None of them may loosen the policy.
+        remedy: what to do where a score of the release breaks its limit or is `insufficient`, without any cell and any
+            number of people: a sentence, or remedies that scripts can follow, the best first. None of them may loosen
+            the policy.
         sensitivity: the most by which one person of the tables, say of `case.test`, can change `value`, from 0 up. A
             public report rounds `value` so that fewer people than the smallest cell cannot move it by a step, and
             leaves it out where the steps would be too wide to mean anything.

@@ -238,8 +238,8 @@ def score_one(
         evidence |= {} if len(kept) == 1 else {"problem": "the limit lies within the interval of the score"}
     if passed is not False and score.insufficient:
         passed, evidence["problem"] = None, score.insufficient
-    remedies = score.remedies if passed is False else ()
-    evidence |= {"remedy": remedies[0].text} if remedies else {}
+    remedies = () if passed else score.remedies
+    evidence |= {"remedy": remedies[0].text} if remedies and passed is False else {}
     return Finding(
         value=finite(value),
         passed=passed,

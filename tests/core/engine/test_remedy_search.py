@@ -103,12 +103,15 @@ def test_no_release_is_chosen_where_one_promises_differential_privacy(tmp_path: 
     assert not any(remedy.tried for finding in report.findings for remedy in finding.remedies)
 
 
-def test_nothing_is_tried_where_an_attack_trains_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_tried_where_an_attack_trains_or_samples_people(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*args: object, **changes: object) -> None:
         raise AssertionError("an audit was run again")
 
     monkeypatch.setattr("leafgate.engine.remedies.trials.Trials.trial", refuse)
-    searched(tmp_path, UNPROTECTED | {"attacks": [{"use": "linking"}, {"use": "lira"}]})
+    for attack in ("lira", "loss_threshold", "csmia"):
+        searched(tmp_path, UNPROTECTED | {"attacks": [{"use": "linking"}, {"use": attack}]})
     with pytest.raises(AssertionError):
         searched(tmp_path, UNPROTECTED)
 

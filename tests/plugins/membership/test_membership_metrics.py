@@ -311,6 +311,7 @@ def test_a_kept_limit_is_no_pass_where_no_leak_is_planted(use: str) -> None:
     inside = candidates(2000)
     case = guessed(np.random.default_rng(4).normal(0, 1, 2000), inside)
     assert verdict(RATES[use](LIMITS[use]), case) == (None, UNPLANTED)
+    assert "such as `lira`" in str(RATES[use](LIMITS[use]).score(case).remedy)
 
 
 def flipped(rng: np.random.Generator, leaks: np.ndarray) -> np.ndarray:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 PLAIN_WORD = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)$)[a-z][a-z0-9_]*")
 """Texts that YAML reads as texts without quotes."""
+UNSEARCHED = frozenset({"mechanism", "candidates", "targets"})
+"""The needs of attacks that train models, or that are judged by samples of people: no setting is chosen by these."""
 
 
 def with_searched_remedies(
@@ -50,12 +52,13 @@ def may_search(plan: AuditPlan, artifact: ReleaseArtifact | None) -> bool:
     """May releases be chosen by looking at the data, and is each trial bounded?
 
     Not where the builder or the release promises what such a choice breaks, or draws what may be drawn once; nor where
-    an attack trains models or runs the builder many times.
+    an attack trains models or runs the builder many times. Where attacks are judged by samples of people, choosing a
+    setting by them would find one whose interval is lucky.
     """
     builder = plan.builder
     promised = builder.randomness == "system" or bool(builder.guarantees)
     promised |= artifact is not None and artifact.release.claims_differential_privacy
-    return not promised and not any("mechanism" in attack.needs for attack in plan.attacks)
+    return not promised and not any(attack.needs & UNSEARCHED for attack in plan.attacks)
 
 
 def _remedies(trials: Trials, plugins: Plugins) -> Iterator[Remedy]:
