@@ -1,4 +1,4 @@
-"""Attribute inference on Adult (docs/attributes-on-adult.md): by leafgate, and by scikit-learn alone."""
+"""Attribute inference on Adult (docs/measurements/attributes-on-adult.md): by leafgate, and by scikit-learn alone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> Scripts:
 
 def test_the_page_is_made_of_the_results(scripts: Scripts) -> None:
     page = scripts("attributes_on_adult")
-    written = (DOCS / "attributes-on-adult.md").read_text(encoding="utf-8")
+    written = (DOCS / "measurements/attributes-on-adult.md").read_text(encoding="utf-8")
     measured = written.partition("<!-- results -->\n\n")[2].partition("\n<!-- /results -->")[0]
     rows = scripts("writing").read_rows(RESULTS, page.Row)
     assert "\n".join(page.lines(rows)) == measured
@@ -51,7 +51,7 @@ def test_no_proof_was_wrong_and_likelihood_was_not_worse_than_imputation_on_cont
 @pytest.mark.slow
 def test_leaves_prove_what_scikit_learn_shows_to_follow(scripts: Scripts, tmp_path: Path) -> None:
     file = tmp_path / "page.md"
-    file.write_text((DOCS / "attributes-on-adult.md").read_text(encoding="utf-8"), encoding="utf-8")
+    file.write_text((DOCS / "measurements/attributes-on-adult.md").read_text(encoding="utf-8"), encoding="utf-8")
     options = ["--root", str(data_root()), "--out", str(tmp_path), "--page", str(file)]
     subprocess.run(
         [sys.executable, COMMAND, *options, "--data", "adult", "--models", "tree"], check=True, capture_output=True

@@ -1,4 +1,7 @@
-"""What the kADET paper says of diversity and of top-down specialisation, on Adult (docs/diversity-on-adult.md)."""
+"""What the kADET paper says of diversity and of top-down specialisation, on Adult.
+
+The page is docs/measurements/diversity-on-adult.md.
+"""
 
 from __future__ import annotations
 
@@ -246,11 +249,13 @@ def test_groups_can_keep_to_a_limit_while_what_is_derived_of_them_does_not() -> 
 def test_the_published_results_are_what_the_command_writes(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     page = tmp_path / "page.md"
-    page.write_bytes((TOP / "docs" / "diversity-on-adult.md").read_bytes())
+    page.write_bytes((TOP / "docs/measurements/diversity-on-adult.md").read_bytes())
     command = TOP / "docs" / "reproduce" / "diversity_on_adult.py"
     options = ["--root", str(data_root()), "--out", str(tmp_path), "--page", str(page)]
     subprocess.run([sys.executable, str(command), *options], check=True)
-    assert page.read_text(encoding="utf-8") == (TOP / "docs" / "diversity-on-adult.md").read_text(encoding="utf-8")
+    assert page.read_text(encoding="utf-8") == (TOP / "docs/measurements/diversity-on-adult.md").read_text(
+        encoding="utf-8"
+    )
     for name in ("builders", "limits", "variations", "private"):
         written = f"diversity-adult-{name}.csv"
         assert (tmp_path / written).read_bytes() == (TOP / "docs" / "results" / written).read_bytes()

@@ -67,14 +67,14 @@ def test_a_function_a_page_names_exists(page: str, name: str) -> None:
     assert pydoc.locate(name) is not None
 
 
-@pytest.mark.parametrize("path", sorted(set(MODULE.findall(TEXTS["docs/architecture.md"]))))
+@pytest.mark.parametrize("path", sorted(set(MODULE.findall(TEXTS["docs/reference/architecture.md"]))))
 def test_a_module_that_the_architecture_page_names_exists(path: str) -> None:
     core = TOP / "core/leafgate"
     assert any((root / path).exists() for root in (TOP, core, core / "models"))
 
 
 def test_a_member_of_a_class_that_the_plugin_page_names_exists() -> None:
-    rows = MEMBERS.findall(TEXTS["docs/plugins.md"].partition("## What a class says of itself")[2])
+    rows = MEMBERS.findall(TEXTS["docs/reference/plugins.md"].partition("## What a class says of itself")[2])
     names = {name for row in rows for name in re.findall(r"`(\w+)", row)}
     assert {"unit", "examples", "must_hide", "wants_test"} <= names
     members = {name for kind in (AttackModel, AuditCheck, Metric, PersonMetric, TreeBuilder) for name in dir(kind)}
@@ -91,7 +91,7 @@ def test_a_file_that_a_page_names_exists(page: str, path: str) -> None:
     assert list(TOP.glob(path))
 
 
-SWEEP = "docs/sweep.md"
+SWEEP = "docs/how-to/sweep.md"
 """Its session starts workers."""
 SESSIONS = [name for name, text in TEXTS.items() if "```console" in text and name != SWEEP]
 

@@ -1,4 +1,4 @@
-"""Private random trees on Adult: what one promise buys (docs/dp-random-trees-results.md has the rest)."""
+"""Private random trees on Adult: what one promise buys (docs/measurements/dp-random-trees-results.md has the rest)."""
 
 from __future__ import annotations
 

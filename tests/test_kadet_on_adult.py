@@ -1,4 +1,7 @@
-"""The kADET paper's section 4 on Adult: what reproduces, and what does not (docs/kadet-on-adult.md says why)."""
+"""The kADET paper's section 4 on Adult: what reproduces, and what does not.
+
+The page is docs/measurements/kadet-on-adult.md.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ def test_the_id3_root_changes_at_890(k: int, column: str, ways: int, prune: bool
 @pytest.mark.parametrize("prune", [True, False])
 @pytest.mark.parametrize(("before", "after"), [(889, 890), (750, 1000)])
 def test_the_change_of_root_costs_a_little_accuracy(before: int, after: int, prune: bool) -> None:
-    # The paper says the opposite, with other hierarchies; docs/kadet-on-adult.md explains the sign.
+    # The paper says the opposite, with other hierarchies; docs/measurements/kadet-on-adult.md explains the sign.
     change = error("adult-id3", after, prune=prune) - error("adult-id3", before, prune=prune)
     assert 0 < change < 0.002
 
@@ -125,10 +128,10 @@ def test_with_k_1_kadet_is_id3() -> None:
 def test_the_published_results_are_what_the_command_writes(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     page = tmp_path / "page.md"
-    page.write_bytes((TOP / "docs" / "kadet-on-adult.md").read_bytes())
+    page.write_bytes((TOP / "docs/measurements/kadet-on-adult.md").read_bytes())
     command = TOP / "docs" / "reproduce" / "kadet_on_adult.py"
     options = ["--root", str(data_root()), "--out", str(tmp_path), "--page", str(page)]
     subprocess.run([sys.executable, str(command), *options], check=True)
-    assert page.read_text(encoding="utf-8") == (TOP / "docs" / "kadet-on-adult.md").read_text(encoding="utf-8")
+    assert page.read_text(encoding="utf-8") == (TOP / "docs/measurements/kadet-on-adult.md").read_text(encoding="utf-8")
     for name in ("kadet-adult-id3.csv", "kadet-adult-all.csv"):
         assert (tmp_path / name).read_bytes() == (TOP / "docs" / "results" / name).read_bytes()

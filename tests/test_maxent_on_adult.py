@@ -1,4 +1,7 @@
-"""The MaxEnt paper's section 5 on Adult: what reproduces, and what does not (docs/maxent-on-adult.md says why)."""
+"""The MaxEnt paper's section 5 on Adult: what reproduces, and what does not.
+
+The page is docs/measurements/maxent-on-adult.md.
+"""
 
 from __future__ import annotations
 
@@ -234,13 +237,13 @@ def test_the_published_results_are_what_the_command_writes(tmp_path: Path) -> No
     """Several optima are found from starts that arithmetic on another machine moves: those agree roughly."""
     pytest.importorskip("matplotlib")
     page = tmp_path / "page.md"
-    page.write_bytes((TOP / "docs" / "maxent-on-adult.md").read_bytes())
+    page.write_bytes((TOP / "docs/measurements/maxent-on-adult.md").read_bytes())
     command = TOP / "docs" / "reproduce" / "maxent_on_adult.py"
     options = ["--root", str(data_root()), "--out", str(tmp_path), "--page", str(page)]
     subprocess.run([sys.executable, str(command), *options], check=True)
     tables = [f"maxent-adult-{name}.csv" for name in ("runs", "top", "averages", "kadet", "people", "facts")]
     assert not [problem for name in tables for problem in disagreements(tmp_path / name, RESULTS / name)]
-    assert reproduced(page) == reproduced(TOP / "docs" / "maxent-on-adult.md")
+    assert reproduced(page) == reproduced(TOP / "docs/measurements/maxent-on-adult.md")
 
 
 def rows(path: Path) -> list[dict[str, str]]:

@@ -1,4 +1,7 @@
-"""Membership inference on Adult (docs/membership-on-adult.md): by leafgate, and by scikit-learn and numpy alone."""
+"""Membership inference on Adult: by leafgate, and by scikit-learn and numpy alone.
+
+The page is docs/measurements/membership-on-adult.md.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> Scripts:
 def run(folder: Path, *words: str) -> Path:
     """Run the page's command; the folder then holds the results and the page."""
     file = folder / "page.md"
-    file.write_text((DOCS / "membership-on-adult.md").read_text(encoding="utf-8"), encoding="utf-8")
+    file.write_text((DOCS / "measurements/membership-on-adult.md").read_text(encoding="utf-8"), encoding="utf-8")
     options = ["--root", str(data_root()), "--out", str(folder), "--page", str(file), *words]
     subprocess.run([sys.executable, COMMAND, *options], check=True, capture_output=True)
     return file
@@ -47,7 +50,7 @@ def run(folder: Path, *words: str) -> Path:
 def test_the_page_is_made_of_the_results(scripts: Scripts) -> None:
     row = scripts("membership_setting").Row
     rows = scripts("writing").read_rows(DOCS / "results" / "membership.csv", row)
-    written = (DOCS / "membership-on-adult.md").read_text(encoding="utf-8")
+    written = (DOCS / "measurements/membership-on-adult.md").read_text(encoding="utf-8")
     measured = written.partition("<!-- results -->\n\n")[2].partition("\n<!-- /results -->")[0]
     assert "\n".join(scripts("membership_page").lines(rows)) == measured
 

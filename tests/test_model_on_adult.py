@@ -1,4 +1,7 @@
-"""The sessions in docs/your-model.md and docs/repair.md, where Adult is there: a pipeline fails, is mended, passes."""
+"""Sessions on Adult, where it is there: a pipeline fails, is mended, passes.
+
+The pages are docs/tutorials/your-model.md and docs/how-to/repair.md.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from replay import replayed
 pytestmark = pytest.mark.slow
 
 
-PAGE = Path(__file__).resolve().parents[1] / "docs/your-model.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs/tutorials/your-model.md"
 PAGES = [PAGE, PAGE.with_name("repair.md")]
 POLICIES = Path(__file__).resolve().parents[1] / "policies"
 

@@ -1,4 +1,4 @@
-"""Learning from shared numbers on Adult, one draw of each noise (docs/ppdtc45-on-adult.md has twenty)."""
+"""Learning from shared numbers on Adult, one draw of each noise (docs/measurements/ppdtc45-on-adult.md has twenty)."""
 
 from __future__ import annotations
 

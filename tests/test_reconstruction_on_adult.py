@@ -1,4 +1,7 @@
-"""How near the attacks on shared numbers come on Adult (docs/reconstruction.md): one draw, by the page's command."""
+"""How near the attacks on shared numbers come on Adult: one draw, by the page's command.
+
+The page is docs/explanation/reconstruction.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Repairs beside pruning, refits and kADET (docs/repair-measured.md): the page, what must hold, a few rows again."""
+"""Repairs beside pruning, refits and kADET: the page, what must hold, a few rows again.
+
+The page is docs/measurements/repair-measured.md.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from data_files import DATA
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 COMMAND = DOCS / "reproduce" / "repair_on_six_sets.py"
 RESULTS = DOCS / "results" / "repair.csv"
-PAGE = DOCS / "repair-measured.md"
+PAGE = DOCS / "measurements/repair-measured.md"
 PRIVATE = "k10, private"
 Scripts = Callable[[str], ModuleType]
 

@@ -150,7 +150,7 @@ def _options(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--peers", action="store_true", help="run ART's and SACRO-ML's attacks too")
     parser.add_argument("--out", type=Path, default=DOCS / "results", help="where the CSV file goes")
     parser.add_argument(
-        "--page", type=Path, default=DOCS / "attributes-on-adult.md", help="the page to bring up to date"
+        "--page", type=Path, default=DOCS / "measurements/attributes-on-adult.md", help="the page to bring up to date"
     )
     return parser.parse_args(words)
 

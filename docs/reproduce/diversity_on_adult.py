@@ -1,6 +1,7 @@
 """Reproduce what section 4 of the kADET paper says of diversity and of TDS, on Adult.
 
-    python docs/reproduce/diversity_on_adult.py --root DIR [--out docs/results] [--page docs/diversity-on-adult.md]
+    python docs/reproduce/diversity_on_adult.py --root DIR \
+        [--out docs/results] [--page docs/measurements/diversity-on-adult.md]
 
 DIR holds the folder `adult` with the UCI files and `adult/hierarchies`. Writes the tables as CSV and
 the picture to `--out`, and the measured part of the page.
@@ -29,7 +30,7 @@ def main() -> None:
     write_csv(options.out / "diversity-adult-variations.csv", flat(found.variations))
     write_csv(options.out / "diversity-adult-private.csv", found.hidden)
     draw(options.out / "diversity-adult.svg", found)
-    put(options.page, lines(found, picture="results/diversity-adult.svg"))
+    put(options.page, lines(found, picture="../results/diversity-adult.svg"))
 
 
 def _options() -> argparse.Namespace:
@@ -37,7 +38,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--root", type=Path, required=True, help="the folder that holds `adult`")
     parser.add_argument("--out", type=Path, default=DOCS / "results", help="where the CSV files and the picture go")
     parser.add_argument(
-        "--page", type=Path, default=DOCS / "diversity-on-adult.md", help="the page to bring up to date"
+        "--page", type=Path, default=DOCS / "measurements/diversity-on-adult.md", help="the page to bring up to date"
     )
     return parser.parse_args()
 

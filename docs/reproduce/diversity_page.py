@@ -1,4 +1,4 @@
-"""The measured part of docs/diversity-on-adult.md."""
+"""The measured part of docs/measurements/diversity-on-adult.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The picture of docs/diversity-on-adult.md: six small panels."""
+"""The picture of docs/measurements/diversity-on-adult.md: six small panels."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--draws", type=int, default=20, help="how often a third of the members is drawn")
     parser.add_argument("--out", type=Path, default=DOCS / "results", help="where the tables and the picture go")
     parser.add_argument(
-        "--page", type=Path, default=DOCS / "downgrading-on-votes.md", help="the page to bring up to date"
+        "--page", type=Path, default=DOCS / "measurements/downgrading-on-votes.md", help="the page to bring up to date"
     )
     return parser.parse_args()
 

@@ -1,4 +1,4 @@
-"""The measured part of docs/downgrading-on-votes.md, and its picture."""
+"""The measured part of docs/measurements/downgrading-on-votes.md, and its picture."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def rewrite(page: Path, ways: Sequence[WayRow], edge: Sequence[FrontierRow]) -> 
 def _lines(ways: Sequence[WayRow], edge: Sequence[FrontierRow]) -> Iterator[str]:
     yield from section(f"Six ways, tau = 0.7, the mean over {ways[0].draws} draws", _ways(ways))
     yield from section("The frontier: votes withheld so that nine in ten parties are held", _frontier(edge))
-    yield "![Share of votes withheld against tau](results/downgrading-frontier.svg)\n"
+    yield "![Share of votes withheld against tau](../results/downgrading-frontier.svg)\n"
 
 
 def _ways(ways: Sequence[WayRow]) -> Iterator[str]:

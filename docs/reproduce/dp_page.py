@@ -1,4 +1,4 @@
-"""The measured part of docs/dp-random-trees-results.md."""
+"""The measured part of docs/measurements/dp-random-trees-results.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pictures of docs/dp-random-trees-results.md: accuracy against epsilon, delta against epsilon."""
+"""The pictures of docs/measurements/dp-random-trees-results.md: accuracy against epsilon, delta against epsilon."""
 
 from __future__ import annotations
 

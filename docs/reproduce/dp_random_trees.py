@@ -1,7 +1,7 @@
 """Reproduce the experiments on random trees without noise, and hold them against other ways at equal epsilon.
 
     python docs/reproduce/dp_random_trees.py --root DIR [--ebm PYTHON] [--diffprivlib PYTHON]
-        [--out docs/results] [--page docs/dp-random-trees-results.md]
+        [--out docs/results] [--page docs/measurements/dp-random-trees-results.md]
 
 DIR holds the folders `adult`, `nursery`, `mushroom` and `lendingclub`. PYTHON is a Python that has the library
 `interpret`, or `diffprivlib`; without it that library is left out. Writes the tables as CSV and the pictures to
@@ -31,7 +31,7 @@ def main() -> None:
     found = find(options.root, pythons, tuple(name for name in SCRIPTS if name not in pythons))
     options.out.mkdir(parents=True, exist_ok=True)
     write(options.out, found)
-    put(options.page, lines(found, "results/dp-frontier.svg", "results/dp-deltas.svg"))
+    put(options.page, lines(found, "../results/dp-frontier.svg", "../results/dp-deltas.svg"))
 
 
 def write(out: Path, found: Findings) -> None:
@@ -55,7 +55,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--ebm", type=Path, help="a Python that has the library interpret")
     parser.add_argument("--diffprivlib", type=Path, help="a Python that has the library diffprivlib")
     parser.add_argument("--out", type=Path, default=DOCS / "results", help="where the CSV files and the pictures go")
-    parser.add_argument("--page", type=Path, default=DOCS / "dp-random-trees-results.md", help="the page to bring up")
+    parser.add_argument(
+        "--page", type=Path, default=DOCS / "measurements/dp-random-trees-results.md", help="the page to bring up"
+    )
     return parser.parse_args()
 
 

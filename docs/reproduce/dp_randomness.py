@@ -1,6 +1,7 @@
 """How often the test of published counts refuses an honest release, and how often each kind of a false one.
 
-    python docs/reproduce/dp_randomness.py [--draws 200] [--out docs/results] [--page docs/dp-random-trees.md]
+    python docs/reproduce/dp_randomness.py [--draws 200] \
+        [--out docs/results] [--page docs/explanation/dp-random-trees.md]
 
 The people are made up here; no data is needed. Writes the CSV file to `--out`, and the measured part of the page.
 """
@@ -182,7 +183,9 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="How often the test of published counts refuses what.")
     parser.add_argument("--draws", type=int, default=200, help="honest releases for each setting")
     parser.add_argument("--out", type=Path, default=DOCS / "results", help="where the CSV file goes")
-    parser.add_argument("--page", type=Path, default=DOCS / "dp-random-trees.md", help="the page to bring up")
+    parser.add_argument(
+        "--page", type=Path, default=DOCS / "explanation/dp-random-trees.md", help="the page to bring up"
+    )
     return parser.parse_args()
 
 

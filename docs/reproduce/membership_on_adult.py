@@ -65,7 +65,7 @@ def _options(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--peers", action="store_true", help="run SACRO-ML's and ART's attacks too")
     parser.add_argument("--out", type=Path, default=DOCS / "results", help="where the CSV file goes")
     parser.add_argument(
-        "--page", type=Path, default=DOCS / "membership-on-adult.md", help="the page to bring up to date"
+        "--page", type=Path, default=DOCS / "measurements/membership-on-adult.md", help="the page to bring up to date"
     )
     return parser.parse_args(words)
 

@@ -1,4 +1,4 @@
-"""The measured part of docs/membership-on-adult.md."""
+"""The measured part of docs/measurements/membership-on-adult.md."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Reproduce the experiments on learning from perturbed data, and hold better ways against them.
 
     python docs/reproduce/ppdtc45_on_adult.py --root DIR [--draws N] [--out docs/results]
-        [--page docs/ppdtc45-on-adult.md]
+        [--page docs/measurements/ppdtc45-on-adult.md]
 
 DIR holds the folder `adult`. Writes the tables as CSV and the picture to `--out`, and the measured part of the page.
 """
@@ -30,7 +30,7 @@ def main() -> None:
     for name, rows in (tables | {"attacks": found.estimates}).items():
         write_csv(options.out / f"ppdtc45-{name}.csv", rows)
     draw_thresholds(options.out / "ppdtc45-thresholds.svg", found.thresholds)
-    put(options.page, lines(found, "results/ppdtc45-thresholds.svg"))
+    put(options.page, lines(found, "../results/ppdtc45-thresholds.svg"))
 
 
 def find(root: Path, draws: int) -> Findings:
@@ -50,7 +50,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--root", type=Path, required=True, help="the folder that holds `adult`")
     parser.add_argument("--draws", type=int, default=20, help="of people and noise, for each kind of noise")
     parser.add_argument("--out", type=Path, default=DOCS / "results", help="where the CSV files and the picture go")
-    parser.add_argument("--page", type=Path, default=DOCS / "ppdtc45-on-adult.md", help="the page to bring up")
+    parser.add_argument(
+        "--page", type=Path, default=DOCS / "measurements/ppdtc45-on-adult.md", help="the page to bring up"
+    )
     return parser.parse_args()
 
 

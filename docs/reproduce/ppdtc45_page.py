@@ -1,4 +1,4 @@
-"""The measured part of docs/ppdtc45-on-adult.md."""
+"""The measured part of docs/measurements/ppdtc45-on-adult.md."""
 
 from __future__ import annotations
 

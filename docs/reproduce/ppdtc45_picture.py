@@ -1,4 +1,4 @@
-"""The picture of docs/ppdtc45-on-adult.md: accuracy against the threshold, the paper's Figures 1 and 2."""
+"""The picture of docs/measurements/ppdtc45-on-adult.md: accuracy against the threshold, the paper's Figures 1 and 2."""
 
 from __future__ import annotations
 

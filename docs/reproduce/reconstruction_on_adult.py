@@ -181,7 +181,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--root", type=Path, required=True, help="the folder that holds `adult`")
     parser.add_argument("--draws", type=int, default=20, help="how often people and noise are drawn")
     parser.add_argument("--out", type=Path, default=DOCS / "results", help="where the CSV files go")
-    parser.add_argument("--page", type=Path, default=DOCS / "reconstruction.md", help="the page to bring up to date")
+    parser.add_argument(
+        "--page", type=Path, default=DOCS / "explanation/reconstruction.md", help="the page to bring up to date"
+    )
     return parser.parse_args()
 
 

@@ -200,7 +200,9 @@ def _options(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--policies", nargs="+", choices=list(POLICIES), default=list(POLICIES))
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
     parser.add_argument("--out", type=Path, default=DOCS / "results", help="where the CSV file goes")
-    parser.add_argument("--page", type=Path, default=DOCS / "repair-measured.md", help="the page to bring up to date")
+    parser.add_argument(
+        "--page", type=Path, default=DOCS / "measurements/repair-measured.md", help="the page to bring up to date"
+    )
     return parser.parse_args(words)
 
 

@@ -1,4 +1,4 @@
-"""The pictures of docs/reports.md: pages of the demo's two audits, as a browser shows them.
+"""The pictures of docs/how-to/reports.md: pages of the demo's two audits, as a browser shows them.
 
 python docs/reproduce/report_pictures.py        writes docs/images/*.png; needs playwright and Chromium
 """

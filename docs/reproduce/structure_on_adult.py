@@ -3,8 +3,8 @@
     python -m venv sacro && sacro/bin/pip install "sacroml==2.0.1"          in an environment of its own: it needs torch
     python docs/reproduce/structure_on_adult.py --root DIR --sacro sacro/bin/python
 
-DIR holds the folder `adult`. Writes docs/results/structure-adult.csv and the table in docs/structure.md. Refuses where
-one of its flags is not what the same rule as a limit says, or where the two environments' models differ.
+DIR holds the folder `adult`. Writes docs/results/structure-adult.csv and the table in
+docs/explanation/structure.md. Refuses where one of its flags is not what the same rule as a limit says, or where the two environments' models differ.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def main(root: Path, sacro: str) -> None:
         for (name, kind, options), result in zip(MODELS, flags, strict=True)
     ]
     write_csv(TOP / "docs/results/structure-adult.csv", rows)
-    put(TOP / "docs/structure.md", _page(rows))
+    put(TOP / "docs/explanation/structure.md", _page(rows))
 
 
 def _with_unknown(table: Table) -> Table:

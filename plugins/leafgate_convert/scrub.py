@@ -255,7 +255,7 @@ class Proof:
     """How many points two models were held against each other on, and on how many they differ.
 
     Of points that are a table's records neither number is told: how many distinct records there are, or how few
-    are predicted otherwise, is a fact about the people (docs/threat-model.md).
+    are predicted otherwise, is a fact about the people (docs/explanation/threat-model.md).
     """
 
     points: int

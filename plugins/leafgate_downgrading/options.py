@@ -115,7 +115,7 @@ class Conditioning(CellAttack):
 
     threat_model = SEES + "They count those who look the same, and look less closely where there are too few."
     formula = "P(v) = share of v among those who agree on every visible cell; else without the least telling, and so on"
-    source = "conditional frequencies; backing off as in S. Katz, 1987; theory: docs/downgrading.md"
+    source = "conditional frequencies; backing off as in S. Katz, 1987; theory: docs/how-to/downgrading.md"
 
     def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Floats | None = None) -> FittedAdversary:
         return conditioning.ConditioningAdversary(grid, self.least, counts)
@@ -195,7 +195,7 @@ class DowngradingOptions(TreeBuilder):
     public_algorithm = False
     threat_model = "The adversary sees the downgraded table, knows how it was made, and attacks as `against` names."
     formula = "hide few visible cells of threatened rows until max belief <= tau, of hidden cells <= rho, F <= v"
-    source = f"{PAPER}; corrections and departures: docs/sources.md"
+    source = f"{PAPER}; corrections and departures: docs/explanation/sources.md"
 
     def missing_requirements(self, plan: Declarations) -> str:
         if not plan.protected_columns and not any("sensitive" in spec.roles for spec in plan.columns.values()):

@@ -95,7 +95,7 @@ class DpRandomTreesOptions(PrivateOptions):
         "each tree: structure from the declared domains, a sample of the people, each with chance beta; a leaf's "
         "number of a class is shown if it is at least k, else as 0. (epsilon, delta) by the privacy-loss distribution"
     )
-    source = "Waseda, Nojima, Wang; corrected and made tight: docs/sources.md"
+    source = "Waseda, Nojima, Wang; corrected and made tight: docs/explanation/sources.md"
 
     @model_validator(mode="after")
     def _not_too_rare(self) -> Self:
@@ -184,7 +184,7 @@ class DifferentialPrivacy(ReleaseAtMost):
     interpretation = "1 is strong; 10 says little"
     threat_model = DpRandomTrees.threat_model
     formula = "the smallest e with P(release | with you) <= exp(e) P(release | without you) + delta, both ways round"
-    source = "Dwork, McSherry, Nissim, Smith, TCC 2006; the accounts: docs/privacy-accounting.md"
+    source = "Dwork, McSherry, Nissim, Smith, TCC 2006; the accounts: docs/explanation/privacy-accounting.md"
 
     def score(self, case: ScoringContext) -> Score:
         return claim_check.score(case, self.delta, self.neighbours)

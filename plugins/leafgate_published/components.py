@@ -86,7 +86,7 @@ class Published(TreeBuilder):
 
     threat_model = "Whatever the file claims is checked; nothing in it is trusted."
     formula = "the release is the file; of a fitted model what its trees say over the policy's columns"
-    source = "the formats of release files and model files: docs/file-formats.md"
+    source = "the formats of release files and model files: docs/reference/file-formats.md"
 
     @property
     def wants_readers(self) -> bool:
@@ -138,7 +138,7 @@ class FileDisclosure(ReleaseAtMost):
     formula = (
         "number of things the file tells with this severity or a worse one; 0 for a release file of leafgate's own"
     )
-    source = "formats and libraries, read as they write: docs/your-model.md"
+    source = "formats and libraries, read as they write: docs/tutorials/your-model.md"
 
     def score(self, case: ScoringContext) -> Score:
         order = get_args(Severity)

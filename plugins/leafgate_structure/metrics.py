@@ -49,7 +49,7 @@ GROUPS = (
 )
 BY = "Told apart by their public columns, or by all; default: public columns where these alone can be judged."
 WHO = "The adversary has the release, and the public columns of everyone in the table, or all but the class."
-SACRO = "SACRO-ML 2.0, attacks/structural_attack.py, as values; departures: docs/structure.md"
+SACRO = "SACRO-ML 2.0, attacks/structural_attack.py, as values; departures: docs/explanation/structure.md"
 
 
 class _OfGroups(Metric):

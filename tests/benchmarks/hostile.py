@@ -1,4 +1,4 @@
-"""Model files that mean harm: python tests/benchmarks/hostile.py [--write docs/benchmarks.md].
+"""Model files that mean harm: python tests/benchmarks/hostile.py [--write docs/measurements/benchmarks.md].
 
 Every hostile file that the tests make is given to `leafgate convert` in a process of its own, held to 4 GB and 60
 seconds. Told of each format: how many files, the most processor seconds and the most memory that one took, starting

@@ -21,7 +21,7 @@ from recipes import (
     run,
 )
 
-PAGE = (TOP / "docs" / "ci.md").read_text(encoding="utf-8")
+PAGE = (TOP / "docs/how-to/ci.md").read_text(encoding="utf-8")
 
 MLFLOW_STEP = next(
     text for text in re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL) if "mlflow" in text

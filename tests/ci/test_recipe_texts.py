@@ -76,7 +76,7 @@ def test_no_recipe_ignores_an_exit_code() -> None:
     assert [page.name for page in pages if ignoring.search(page.read_text(encoding="utf-8"))] == []
 
 
-PAGE = (TOP / "docs" / "ci.md").read_text(encoding="utf-8")
+PAGE = (TOP / "docs/how-to/ci.md").read_text(encoding="utf-8")
 SHOWN = [yaml.safe_load(text) for text in re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)]
 
 

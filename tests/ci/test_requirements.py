@@ -82,6 +82,6 @@ def test_the_pins_are_complete() -> None:
 
 
 def test_no_page_installs_leafgate_by_a_name_that_is_not_taken() -> None:
-    pages = [TOP / "README.md", GITLAB, *(TOP / "docs").glob("*.md")]
+    pages = [TOP / "README.md", GITLAB, *(TOP / "docs").rglob("*.md")]
     by_name = re.compile(r"(pip install|LEAFGATE_INSTALL:) +['\"]?leafgate\b")
     assert [page.name for page in pages if by_name.search(page.read_text(encoding="utf-8"))] == []

@@ -1,4 +1,6 @@
-"""kADET as its pseudo-code reads, corrected as `docs/sources.md` says: one global list, every test at its turn.
+"""kADET as its pseudo-code reads, corrected as `docs/explanation/sources.md` says.
+
+There is one global list, and every test has its turn.
 
 Friedman, Schuster, Wolff, "k-Anonymous Decision Tree Induction", PKDD 2006, Algorithm 1. Slow; on plain lists.
 """

@@ -1,6 +1,6 @@
 """The sessions in a page of documentation, run again: what each command prints now.
 
-    python tests/replay.py docs/first-audit.md README.md         writes the pages anew with what was printed
+    python tests/replay.py docs/tutorials/first-audit.md README.md         writes the pages anew with what was printed
 
 A fenced `console` block holds commands after `$ ` with their output; `# ...` ends an output that is cut short. A fenced
 `diff` block edits the file its `+++` line names. Blocks run from top to bottom, in one folder that holds

@@ -1,4 +1,7 @@
-"""A stranger's package of four kinds of plugins at once, written by docs/plugins.md alone, works in every command."""
+"""A stranger's package of four kinds of plugins at once works in every command.
+
+It was written by docs/reference/plugins.md alone.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stranger's membership attack, its metric and an attribute attack, written from docs/plugins.md alone."""
+"""A stranger's membership attack, its metric and an attribute attack, written from docs/reference/plugins.md alone."""
 
 from __future__ import annotations
 

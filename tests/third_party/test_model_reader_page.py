@@ -1,4 +1,7 @@
-"""The model reader of docs/plugins.md, installed as a stranger's plugin, works wherever a bundled one does."""
+"""The model reader, installed as a stranger's plugin, works wherever a bundled one does.
+
+The page is docs/reference/plugins.md.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from stranger import install
 
 pytestmark = pytest.mark.thorough
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "plugins.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs/reference/plugins.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 (SOURCE,) = (text for text in BLOCKS if "def model_readers" in text)
 (TEST,) = (text for text in BLOCKS if "def test_acorn" in text)

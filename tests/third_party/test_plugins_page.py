@@ -1,4 +1,4 @@
-"""docs/plugins.md shows the files of a package that is installed and used in these tests."""
+"""docs/reference/plugins.md shows the files of a package that is installed and used in these tests."""
 
 import re
 import sys
@@ -22,7 +22,7 @@ from leafgate.testing import NonConformance, check_attack, check_audit_check, ch
 from mortgage import mortgage
 
 PACKAGE = Path(__file__).with_name("acme_leafgate")
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "plugins.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs/reference/plugins.md").read_text(encoding="utf-8")
 SHOWN = dict(re.findall(r"`([\w.]+)`:\n\n```\w+\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
 MORTGAGE = Path(__file__).resolve().parents[2] / "policies/mortgage.yaml"
 FILES = sorted(file.name for file in PACKAGE.iterdir() if file.is_file())

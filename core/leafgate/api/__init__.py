@@ -8,8 +8,8 @@ Beliefs     GroupBelief, SecretBelief, CellBelief, MembershipBelief, AttributeBe
 Models      ModelReader, ModelIR and its trees, JSON, zip and XML within bounds: for readers of model files
 Errors      InconclusiveError ("could not tell", never a pass), PolicyError, DataError, NoReleaseError, ...
 
-docs/plugins.md explains them and says what a version of this interface promises. Each name is imported when it
-is first read. The modules of this package are private:
+docs/reference/plugins.md explains them and says what a version of this interface promises. Each name is imported when
+it is first read. The modules of this package are private:
 
     hookspecs       the hooks by which a plugin offers classes, commands and report formats
     components      base classes of tree builders, attacks and data sources;  metrics: those of metrics;

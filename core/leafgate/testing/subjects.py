@@ -180,7 +180,8 @@ class AttackSubject(Subject[Scenario, Instance, list[Belief]]):
             return [validate_belief(belief, known, read) for belief in beliefs]
         except (InconclusiveError, TypeError) as error:
             raise NonConformance(
-                f"it returned no list of beliefs that an audit takes: {error}", "see docs/plugins.md, What you promise"
+                f"it returned no list of beliefs that an audit takes: {error}",
+                "see docs/reference/plugins.md, What you promise",
             ) from error
 
     def pairs(self, neighbour: Callable[[Scenario], Instance | None], why: str) -> Iterator[tuple[Any, Any]]:
@@ -286,7 +287,7 @@ class BuilderSubject(Subject[Table, Table, BuildResult]):
         except (LeafgateError, TypeError, ValueError) as error:
             raise NonConformance(
                 f"it makes a release that no file can hold: {error}",
-                "see docs/plugins.md; JSON says texts, numbers, lists",
+                "see docs/reference/plugins.md; JSON says texts, numbers, lists",
             ) from error
         return result
 

@@ -185,7 +185,7 @@ def plan_runs(options: DistinguishOptions, release: Release, known: AdversaryKno
 def seconds_of_a_run(release: Release, people: int, records: int) -> float:
     """About how long it takes to make such a release of a table of these people, and to look at it.
 
-    Fitted to runs on Adult and on made-up surveys: docs/dp-random-trees.md.
+    Fitted to runs on Adult and on made-up surveys: docs/explanation/dp-random-trees.md.
     """
     trees, nodes = len(release.trees), sum(1 for tree in release.trees for _ in iterate_nodes(tree))
     noisy = count_leaves(release) * len(release.classes) if release.count_semantics == "noisy" else 0

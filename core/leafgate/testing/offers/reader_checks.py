@@ -92,7 +92,7 @@ class ReaderSubject:
 def is_declared(subject: ReaderSubject) -> None:
     """Its name is a word, its functions are functions, `max_bytes` is a number that the core accepts."""
     if problems := mistakes(subject.reader):
-        raise NonConformance(problems[0], "see docs/plugins.md, A model reader")
+        raise NonConformance(problems[0], "see docs/reference/plugins.md, A model reader")
     try:
         texts: object = subject.reader.texts()
     except Exception as error:
