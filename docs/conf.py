@@ -6,7 +6,7 @@ sphinx-build -W -b html docs site
 from importlib.metadata import version as installed_version
 
 project = "leafgate"
-copyright = "the leafgate maintainers"
+project_copyright = "the leafgate maintainers"
 release = version = installed_version("leafgate")
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
