@@ -9,7 +9,7 @@ from pygments.lexers.shell import BashSessionLexer
 from sphinx.application import Sphinx
 
 project = "leafgate"
-copyright = "the leafgate maintainers"
+project_copyright = "the leafgate maintainers"
 release = version = installed_version("leafgate")
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import pydoc
 import re
 import runpy
@@ -12,8 +13,11 @@ import pytest
 
 from cases import more
 from leafgate.api.checks import AuditCheck
-from leafgate.api.components import AttackModel, TreeBuilder
+from leafgate.api.components import AttackModel, Component, TreeBuilder
 from leafgate.api.metrics import Metric, PersonMetric
+from leafgate.api.registry import Plugin, Plugins, load_plugins, use_of
+from leafgate.cli.app import COMMANDS
+from leafgate.console.describe import describe, explanation, kind_of, plugins_document, policy_example
 from leafgate.io.yaml import parse_yaml
 from leafgate.policy.load import policy_of
 from replay import replayed
@@ -41,9 +45,63 @@ def found(pattern: re.Pattern[str]) -> list[tuple[str, str]]:
     return [(name, match) for name, text in TEXTS.items() for match in pattern.findall(text)]
 
 
-def test_the_policy_reference_is_what_the_models_say() -> None:
-    made = runpy.run_path(str(TOP / "docs/reference/make_policy_reference.py"))["page"]()
-    assert TEXTS["docs/reference/policy.md"] == made, "run python docs/reference/make_policy_reference.py"
+GENERATOR = "docs/reference/make_reference.py"
+
+
+def test_the_reference_pages_are_what_the_code_says() -> None:
+    for name, text in runpy.run_path(str(TOP / GENERATOR))["pages"]().items():
+        assert TEXTS[f"docs/reference/{name}"] == text, f"run python {GENERATOR}"
+
+
+@pytest.mark.parametrize(("page", "base"), [("builders", TreeBuilder), ("attacks", AttackModel), ("metrics", Metric)])
+def test_every_component_has_a_section_with_what_explain_prints(page: str, base: type[Component]) -> None:
+    text = unescaped(TEXTS[f"docs/reference/{page}.md"])
+    plugins = load_plugins(["leafgate"])
+    for component in plugins.kind(base):
+        described = describe(component, "leafgate")
+        _, heading, section = text.partition(f"\n## {described.name}\n")
+        assert heading, f"{page}.md has no section {described.name}"
+        printed = explanation(component, "leafgate")
+        for _, fact in described.facts:
+            assert " ".join(fact.split()) in unlinked(section)
+            assert fact in printed
+
+
+def test_every_kind_of_component_that_leafgate_offers_has_a_page() -> None:
+    offered = {kind_of(component) for component in load_plugins(["leafgate"]).by_name.values()}
+    assert offered == {"builder", "attack", "metric"}
+
+
+@pytest.mark.parametrize("component", load_plugins(["leafgate"]).by_name.values(), ids=use_of)
+def test_the_example_in_a_policy_is_valid(component: type[Component]) -> None:
+    example = parse_yaml(policy_example(component).encode(), "example")
+    ((_, used),) = example.items()
+    options = used[0] if isinstance(used, list) else used
+    assert component.model_validate_json(json.dumps(options), context={"beside": TOP}).use == options["use"]
+
+
+def test_every_command_has_a_section() -> None:
+    text = TEXTS["docs/reference/commands.md"]
+    offered = [words for plugin in load_plugins(["leafgate"]).entries for words in commands_of(plugin)]
+    for command in (*COMMANDS, "plugins", *offered):
+        assert f"\n## leafgate {command}\n" in text, f"commands.md has no section of {command}"
+
+
+def commands_of(plugin: Plugin) -> list[str]:
+    """The commands that a plugin offers, with the names of their groups."""
+    ((_, offers),) = ((each["name"], each["offers"]) for each in plugins_document(Plugins((plugin,)))["plugins"])
+    return [offer["use"] for offer in offers if offer["kind"] == "command"]
+
+
+def unescaped(text: str) -> str:
+    return re.sub(r"\\([*<\[\]|])", r"\1", text)
+
+
+def unlinked(text: str) -> str:
+    """The text on one line, without links' addresses."""
+    text = re.sub(r"\[([^\]]*)\]\((https?:[^)]*(?:\([^)]*\)[^)]*)*)\)", r"\1", text)
+    text = re.sub(r"\[([\w/-]+)\]\(\.\./[\w/-]+\.md\)", r"docs/\1.md", text)
+    return " ".join(text.split())
 
 
 @pytest.mark.parametrize(("page", "link"), [pair for pair in found(LINK) if "://" not in pair[1]])
@@ -67,7 +125,7 @@ def test_a_function_a_page_names_exists(page: str, name: str) -> None:
     assert pydoc.locate(name) is not None
 
 
-@pytest.mark.parametrize("path", sorted(set(MODULE.findall(TEXTS["docs/reference/architecture.md"]))))
+@pytest.mark.parametrize("path", sorted(set(MODULE.findall(TEXTS["docs/explanation/architecture.md"]))))
 def test_a_module_that_the_architecture_page_names_exists(path: str) -> None:
     core = TOP / "core/leafgate"
     assert any((root / path).exists() for root in (TOP, core, core / "models"))

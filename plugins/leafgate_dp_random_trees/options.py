@@ -89,6 +89,7 @@ class DpRandomTreesOptions(PrivateOptions):
     )
     delta: OpenProbability = Field(1e-6, description="At which epsilon is wanted, and claimed.")
 
+    policy_example = "epsilon: 1.0, delta: 1.0e-6"
     stricter_less = frozenset({"epsilon", "delta"})
     threat_model = "Anyone, whatever they know of everybody else: was this person in the table, and with which class?"
     formula = (
@@ -176,6 +177,7 @@ class DifferentialPrivacy(ReleaseAtMost):
     delta: Delta = Field(1e-6, description="At which epsilon is accounted.")
     neighbours: Neighbours = Field("add_remove", description="Tables that differ by a person more, or by one changed.")
 
+    policy_example = "at_most: 1.0"
     stricter_less = frozenset({"delta"})
     of_release = True
     checks = "epsilon"

@@ -48,6 +48,7 @@ class Kadet(TreeBuilder):
         (), description="What every group must satisfy besides: l_diversity, confidence, t_closeness, delta_disclosure."
     )
 
+    policy_example = "k: 10"
     stricter_more = frozenset({"k"})
     measure_options = frozenset({"measure", "average_gain", "prune", "confidence"})
     threat_model = (
