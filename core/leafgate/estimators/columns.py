@@ -18,7 +18,7 @@ from leafgate.errors import DataError, LeafgateError, nearest_name, plain
 from leafgate.policy.models import ColumnSpec, column_of
 from leafgate.types.release import Release
 from leafgate.types.schema import DROPPED_ROLES, Column, Schema
-from leafgate.types.table import Table, cell_text, make_table
+from leafgate.types.table import Table, make_table
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
 
 ROLES = ("quasi_identifier", "private", "sensitive", "identifier", "ignored")
@@ -27,6 +27,8 @@ NUMBER_KINDS = frozenset({"integer", "floating", "mixed-integer-float", "decimal
 """The kinds of object columns, as pandas infers them, that hold numbers alone."""
 TEXT_KINDS = frozenset({"string", "boolean", "mixed", "mixed-integer", "empty"})
 """The kinds of object columns that may hold texts."""
+LARGEST_EXACT = 2**53
+"""Below this every whole number is a float, so that it is written without a decimal point."""
 
 
 class InvalidInputError(DataError, ValueError):
@@ -51,7 +53,7 @@ class Cells:
 
     @cached_property
     def as_texts(self) -> Cells:
-        """The same column as texts; a number as a policy's file has it, whole ones without a decimal point."""
+        """The same column as texts, numbers too."""
         if self.codes is not None:
             return self
         assert self.numbers is not None
@@ -121,13 +123,24 @@ def _texts(cells: Any, name: str) -> tuple[str, ...]:
 
 
 def _text(cell: object, name: str) -> str:
-    """A cell as text, as data files have it; TypeError where it is neither text nor number."""
+    """A cell as text; TypeError where it is neither text nor number."""
     cell = cell.item() if isinstance(cell, np.generic) else cell
     if isinstance(cell, Number) and not isinstance(cell, int | float):
         cell = float(cell)  # type: ignore[arg-type]
     if not isinstance(cell, str | int | float):
         raise _neither(name, type(cell).__name__)
     return cell_text(cell)
+
+
+def cell_text(cell: str | bool | int | float) -> str:
+    """A cell as a data file has it: True, 1, 2.5; a whole number without a decimal point.
+
+    >>> cell_text(True), cell_text(3.0), cell_text(0.1)
+    ('True', '3', '0.1')
+    """
+    if isinstance(cell, float):
+        return str(int(cell)) if cell.is_integer() and abs(cell) < LARGEST_EXACT else repr(cell)
+    return str(cell)
 
 
 def _neither(name: str, kind: str) -> TypeError:
@@ -169,7 +182,7 @@ def domain_document(name: str, domain: Any) -> dict[str, Any]:
     >>> domain_document("age", (17, 90))
     {'bounds': [17, 90]}
     >>> domain_document("smokes", [False, True])
-    {'values': ['false', 'true']}
+    {'values': ['False', 'True']}
     """
     if isinstance(domain, Mapping) and set(domain) <= {"values", "bounds", "bins", "ordered"}:
         document = {key: _plain(value) for key, value in domain.items()}

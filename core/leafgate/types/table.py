@@ -264,7 +264,7 @@ def text_frame(
     Raises:
         DataError: a row is longer or shorter than `columns`, or a value is of another kind.
     """
-    texts = ([cell_text(value, column, place) for value, column in _paired(row, columns, place)] for row in rows)
+    texts = ([_text(value, column, place) for value, column in _paired(row, columns, place)] for row in rows)
     frame = pd.DataFrame(dict(enumerate(number_texts(texts, len(columns)))))
     return frame.set_axis(list(columns), axis=1)
 
@@ -275,8 +275,8 @@ def _paired(row: Sequence[object], columns: Sequence[str] | Sequence[int], place
     return zip(row, columns, strict=True)
 
 
-def cell_text(value: object, column: object = "", place: str = "") -> str:
-    """A value as the text of a cell; DataError, about `column` of the file `place`, where it is no plain value."""
+def _text(value: object, column: object, place: str) -> str:
+    """A value as the text of a cell."""
     match value:
         case str():
             return value

@@ -47,7 +47,7 @@ DOMAINS: dict[str, Any] = {"age": (0, 100), "job": [*JOBS, "none"], "smokes": [F
 POLICY_COLUMNS: dict[str, dict[str, Any]] = {
     "age": {"role": "quasi_identifier", "bounds": [0, 100]},
     "job": {"role": "quasi_identifier", "values": [*JOBS, "none"]},
-    "smokes": {"role": "quasi_identifier", "values": ["false", "true"]},
+    "smokes": {"role": "quasi_identifier", "values": ["False", "True"]},
     "wage": {"role": ["class", "sensitive"], "values": ["low", "high"]},
 }
 OPEN_COLUMNS = {name: {"role": column["role"]} for name, column in POLICY_COLUMNS.items()}
@@ -57,11 +57,7 @@ def built_by_policy(
     folder: Path, X: pd.DataFrame, y: pd.Series, columns: Mapping[str, Any], build: Mapping[str, Any], seed: int = 0
 ) -> bytes:
     """The release file that `leafgate build` writes of the same people."""
-    file = X.assign(**{str(y.name): y})
-    for name in X:
-        if X[name].dtype == bool:
-            file[name] = X[name].map({False: "false", True: "true"})
-    file.to_csv(folder / "people.csv", index=False)
+    X.assign(**{str(y.name): y}).to_csv(folder / "people.csv", index=False)
     document = {
         "leafgate": 1,
         "name": "wages",
@@ -147,7 +143,7 @@ def mixed(rows: list[tuple[Any, ...]]) -> tuple[pd.DataFrame, np.ndarray[Any, An
 
 def table_of(X: pd.DataFrame, release: leafgate.Release) -> Table:
     """The rows of X as a table over the release's columns, in their order."""
-    texts = X.assign(truth=X["truth"].map({False: "false", True: "true"}))
+    texts = X.assign(truth=X["truth"].astype(str))
     typed = {column.name: typed_column(column, texts[column.name].tolist()) for column in release.schema.features}
     return Table(release.schema, pd.DataFrame(typed), np.ones(len(X), dtype=np.int64))
 
