@@ -136,6 +136,15 @@ if TYPE_CHECKING:
     from leafgate.policy.strictness import compare_policies as compare_policies
     from leafgate.policy.strictness import line_of_value as line_of_value
     from leafgate.progress import progress_step as progress_step
+    from leafgate.session.draft import MODEL_ATTACKS as MODEL_ATTACKS
+    from leafgate.session.draft import ModelHints as ModelHints
+    from leafgate.session.draft import limits_of_model as limits_of_model
+    from leafgate.session.draft import model_hints as model_hints
+    from leafgate.session.draft import round_bounds as round_bounds
+    from leafgate.session.draft import round_edges as round_edges
+    from leafgate.session.draft import yaml_flow as yaml_flow
+    from leafgate.session.draft import yaml_number as yaml_number
+    from leafgate.session.draft import yaml_text as yaml_text
     from leafgate.session.expected_run import ExpectedRun as ExpectedRun
     from leafgate.session.report_formats import chosen_formats as chosen_formats
     from leafgate.session.report_formats import result_files as result_files
@@ -205,6 +214,8 @@ __getattr__ = lazy_exports(
         "leafgate.policy.sources": "component_name display_path PolicyDocument read_policy_lines",
         "leafgate.policy.strictness": "compare_policies line_of_value PolicyChange",
         "leafgate.progress": "progress_step",
+        "leafgate.session.draft": "limits_of_model MODEL_ATTACKS model_hints ModelHints round_bounds round_edges "
+        "yaml_flow yaml_number yaml_text",
         "leafgate.session.expected_run": "ExpectedRun",
         "leafgate.session.report_formats": "chosen_formats result_files",
         "leafgate.session.results": "write_results",
