@@ -6,8 +6,8 @@ import csv
 import io
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, Literal
@@ -17,6 +17,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate.errors import DataError
+
+_PANDAS: Any = pd
+"""pandas with what its stubs do not have yet: `from_arrow` of pandas 3."""
 
 Kind = Literal["text", "number", "truth", "time"]
 """What the cells of a column are: texts (and intervals), numbers, truth values, or days and times."""
@@ -37,7 +40,8 @@ class FrameColumn:
         kind: what its cells are.
         texts: each different cell as text, in the order in which they occur, or that of the column's categories.
         codes: shape (n_rows,), the position of each row's text in `texts`; -1 where the cell is missing.
-        is_categorical: does the column itself list its categories? Then a library may have numbered them in this order.
+        is_categorical: does the column itself list its categories?
+        is_numbered: is it a categorical of pandas, whose categories libraries number in the order of `texts`?
     """
 
     name: str
@@ -45,6 +49,7 @@ class FrameColumn:
     texts: tuple[str, ...]
     codes: NDArray[np.intp]
     is_categorical: bool = False
+    is_numbered: bool = False
 
     @property
     def has_missing(self) -> bool:
@@ -57,7 +62,8 @@ class FrameColumn:
 
     def cells(self, missing: str) -> list[str]:
         """Every row's text, `missing` where the cell is missing."""
-        return np.array([*self.texts, missing], dtype=object)[self.codes].tolist()
+        listed = (*self.texts, missing)
+        return [listed[code] for code in self.codes.tolist()]
 
 
 def table_columns(table: Any, place: str, names: Sequence[str] | None = None) -> tuple[FrameColumn, ...]:
@@ -74,16 +80,13 @@ def table_columns(table: Any, place: str, names: Sequence[str] | None = None) ->
     """
     frame = _frame(table, place)
     header = _header(frame, place, names)
-    return tuple(_column(frame.iloc[:, i], name, place) for i, name in enumerate(header))
-
-
-def is_table(thing: Any) -> bool:
-    """Is it a table, in contrast to a single column?"""
-    return isinstance(thing, pd.DataFrame) or (hasattr(thing, "columns") or hasattr(thing, "column_names"))
+    columns = (_column(frame.iloc[:, i], name, place) for i, name in enumerate(header))
+    own = isinstance(table, pd.DataFrame)
+    return tuple(replace(column, is_numbered=own and column.is_categorical) for column in columns)
 
 
 def has_names(table: Any) -> bool:
-    """Has a table names of columns, and not numbers in their place?"""
+    """Has a table names of columns, and not numbers in their place? Of what is no table the answer is yes."""
     return not isinstance(table, np.ndarray) and not (isinstance(table, pd.DataFrame) and _is_numbered(table))
 
 
@@ -92,7 +95,7 @@ def single_column(values: Any, name: str, place: str) -> FrameColumn:
 
     Its name is its own where it has one, else `name`. Raises DataError as `table_columns` does.
     """
-    if is_table(values):
+    if isinstance(values, pd.DataFrame) or hasattr(values, "columns") or hasattr(values, "column_names"):
         columns = table_columns(values, place)
         if len(columns) != 1:
             raise DataError(f"has {len(columns)} columns, and one is needed", place=place)
@@ -128,8 +131,13 @@ def csv_bytes(
         DataError: a cell has signs that the encoding does not have.
     """
     text = io.StringIO()
-    quoting = csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL
-    writer = csv.writer(text, delimiter=delimiter, quotechar=quote, quoting=quoting, lineterminator="\r\n")
+    writer = csv.writer(
+        text,
+        delimiter=delimiter,
+        quotechar=quote,
+        quoting=csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL,
+        lineterminator="\r\n",
+    )
     if header:
         writer.writerow([column.name for column in columns])
     writer.writerows(zip(*(column.cells(missing) for column in columns), strict=True))
@@ -139,7 +147,7 @@ def csv_bytes(
         raise DataError(f"has texts that cannot be written as {encoding}", place="X") from None
 
 
-def word_for_missing(columns: Sequence[FrameColumn], taken: Mapping[str, object] | Sequence[str] = ()) -> str:
+def word_for_missing(columns: Sequence[FrameColumn], taken: Collection[str] = ()) -> str:
     """A word for missing cells that no cell has: empty where that is possible."""
     texts = {text for column in columns for text in column.texts} | set(taken)
     words = ["", "NA", "missing", *(f"missing {number}" for number in range(len(texts) + 1))]
@@ -159,7 +167,7 @@ def _frame(table: Any, place: str) -> pd.DataFrame:
     elif hasattr(table, "__arrow_c_stream__"):
         _require_arrow(place)
         try:
-            frame = pd.DataFrame.from_arrow(table)
+            frame = _PANDAS.DataFrame.from_arrow(table)
         except Exception as error:
             kind = type(error).__name__
             raise DataError(f"is no table that Arrow can hand over ({kind})", place=place) from None
@@ -168,7 +176,7 @@ def _frame(table: Any, place: str) -> pd.DataFrame:
         remedy = "give a table of pandas, Polars, Arrow or NumPy"
         remedy = f"call its `collect()`; {remedy}" if hasattr(table, "collect") else remedy
         remedy = f"call its `toarray()`; {remedy}" if hasattr(table, "toarray") else remedy
-        raise DataError(f"is a {kind}, which is no table", place=place, remedy=remedy)
+        raise DataError(f"is of the type {kind}, which is no table", place=place, remedy=remedy)
     if not frame.shape[1] or not len(frame):
         raise DataError("has no rows or no columns", place=place)
     return frame
@@ -190,6 +198,8 @@ def _is_numbered(frame: pd.DataFrame) -> bool:
 
 def _header(frame: pd.DataFrame, place: str, names: Sequence[str] | None) -> list[str]:
     if _is_numbered(frame):
+        if names is not None and len(names) != frame.shape[1]:
+            raise DataError(f"has {frame.shape[1]} columns without names, and {len(names)} are needed", place=place)
         return [f"x{i}" for i in range(frame.shape[1])] if names is None else list(names)
     header: list[Any] = list(frame.columns)
     if not all(isinstance(name, str) for name in header):
@@ -215,7 +225,7 @@ def _series(values: Any, place: str) -> pd.Series:
     if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
         _require_arrow(place)
         try:
-            return pd.Series.from_arrow(values)
+            return pd.Series(_PANDAS.Series.from_arrow(values))
         except Exception as error:
             raise DataError(f"is no column that Arrow can hand over ({type(error).__name__})", place=place) from None
     if isinstance(values, list | tuple):
@@ -228,7 +238,9 @@ def _series(values: Any, place: str) -> pd.Series:
             raise DataError(f"is an array of {values.ndim} dimensions, and one column is needed", place=place)
         return pd.Series(flat)
     kind = type(values).__name__
-    raise DataError(f"is a {kind}, which is no column", place=place, remedy="give a Series, an array or a list")
+    raise DataError(
+        f"is of the type {kind}, which is no column", place=place, remedy="give a Series, an array or a list"
+    )
 
 
 def _column(series: pd.Series, name: str, place: str) -> FrameColumn:
