@@ -449,7 +449,7 @@ class PrivateForestClassifier(RandomisedClassifier):
     Attributes:
         release_, claim_, claim_reason_, classes_, n_features_in_, feature_names_in_: as of KAnonymousTreeClassifier.
 
-    Source: Waseda, Nojima, Wang, Appl. Sci. 14(17), 2024; corrected and made tight: docs/sources.md.
+    Source: Waseda, Nojima, Wang, Appl. Sci. 14(17), 2024; corrections: docs/explanation/dp-random-trees.md.
     """
 
     use = "dp_random_trees"
@@ -538,7 +538,7 @@ class PerturbedTreeClassifier(RandomisedClassifier):
     Attributes:
         release_, claim_, claim_reason_, classes_, n_features_in_, feature_names_in_: as of KAnonymousTreeClassifier.
 
-    Source: L. Liu, M. Kantarcioglu, B. Thuraisingham, HICSS 2009; departures: docs/sources.md.
+    Source: L. Liu, M. Kantarcioglu, B. Thuraisingham, HICSS 2009; departures: docs/explanation/ppdtc45.md.
     """
 
     use = "ppdtc45"
