@@ -300,8 +300,9 @@ class KAnonymousTreeClassifier(ReleaseClassifier):
             `sensitive` (a secret), `identifier` or `ignored` (left out); or a list. The class, whose column is named
             like the Series y or else `class`, is `["class", "sensitive"]`.
         domains: for some columns which values there can be: bounds `(17, 90)`, values `["no", "yes"]`, or a mapping
-            such as `{"bins": [0, 10, 20]}` as a policy has it. Of other columns the domain is taken from X, and stands
-            in the release.
+            such as `{"bins": [0, 10, 20]}` as a policy has it. `{"values": [...], "hierarchy": FILE}`, or in place of
+            the file a mapping from each value to its groups, says how values generalise. Of other columns the domain is
+            taken from X, and stands in the release.
         classes: the labels that there can be; taken from y when left out.
         on_missing: `keep` makes missing cells a value of their own in every column; without it they are refused.
         random_state: not used, because nothing is random; for code that sets it on every estimator.
