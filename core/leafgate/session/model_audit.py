@@ -121,8 +121,7 @@ def audit(
     >>> X = pd.DataFrame({"age": np.arange(200) % 50, "sex": np.arange(200) // 50 % 2})
     >>> ill = np.where(X["age"] > 40, "yes", "no")
     >>> tree = DecisionTreeClassifier(max_depth=1).fit(X, ill)
-    >>> leafgate_audit = audit(tree, X, ill, limits={"k_anonymity": 10}, publish="counts")
-    >>> leafgate_audit
+    >>> audit(tree, X, ill, limits={"k_anonymity": 10})
     Audit(verdict='pass')
     """
     if isinstance(model, str | Path) and Path(model).suffix in POLICY_SUFFIXES:
@@ -183,7 +182,7 @@ def audit(
         "metrics": _limits(limits, draft.specs[people.target].get("values", ()), plugins),
     }
     written = AuditFiles(
-        policy=_policy_text(document, search_remedies=search_remedies),
+        policy=policy_text(document, search_remedies=search_remedies),
         contents={**{each: csv_bytes(rows.columns, missing) for each, rows in files.items()}, file_name: content},
         model=file_name,
         search_remedies=search_remedies,
@@ -231,9 +230,13 @@ def _written(path: Path, policy: Policy, X: Any, y: Any, place: str) -> Path | N
     """The file of a table in memory, written as the policy says that its table is; None without one."""
     if X is None:
         return None
-    target = next((name for name, spec in policy.data.columns.items() if "class" in spec.role), CLASS_NAME)
-    columns = {column.name: column for column in _people_of(X, y, list(policy.data.columns), target).columns}
     names = list(policy.data.columns)
+    target = next((name for name, spec in policy.data.columns.items() if "class" in spec.role), None)
+    if y is None or target is None:
+        columns = {column.name: column for column in table_columns(X, place, None if has_names(X) else names)}
+    else:
+        features = [name for name in names if name != target]
+        columns = {column.name: column for column in _people_of(X, y, features, target).columns}
     if set(names) != set(columns):
         known = next((name for name in columns if name not in names), "")
         what = f"has a column {known!r} that the policy does not have" if known else "lacks a column of the policy"
@@ -442,7 +445,7 @@ def _publish(
     return {"leaves": publish or (model.level if model is not None else "counts"), "measure": False}
 
 
-def _policy_text(document: Mapping[str, Any], *, search_remedies: bool) -> str:
+def policy_text(document: Mapping[str, Any], *, search_remedies: bool) -> str:
     """The policy as YAML; DataError where a policy has no room for the values of the columns."""
     option = "" if search_remedies else f" {NO_REMEDIES}"
     head = [
