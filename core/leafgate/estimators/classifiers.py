@@ -179,6 +179,15 @@ class ReleaseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return draw_tree(self.release_, ax)
 
+    @classmethod
+    def can_be_chosen(cls) -> bool:
+        """May one of several fits to the same people be chosen by looking at the data?
+
+        Not where the builder draws what may be drawn once, or promises what such a choice breaks.
+        """
+        kind = _builder_kind(cls.use)
+        return kind.randomness != "system" and not kind.guarantees
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._on_missing == "keep"
