@@ -18,8 +18,10 @@ from leafgate.api.metrics import Metric, PersonMetric
 from leafgate.api.registry import Plugin, Plugins, load_plugins, use_of
 from leafgate.cli.app import COMMANDS
 from leafgate.console.describe import describe, explanation, kind_of, plugins_document, policy_example
+from leafgate.io import release_codec, tree_codec
 from leafgate.io.yaml import parse_yaml
 from leafgate.policy.load import policy_of
+from leafgate_convert import neutral
 from replay import replayed
 
 TOP = Path(__file__).resolve().parents[1]
@@ -45,6 +47,7 @@ def found(pattern: re.Pattern[str]) -> list[tuple[str, str]]:
     return [(name, match) for name, text in TEXTS.items() for match in pattern.findall(text)]
 
 
+FORMATS = "docs/reference/formats.md"
 GENERATOR = "docs/reference/make_reference.py"
 
 
@@ -91,6 +94,29 @@ def commands_of(plugin: Plugin) -> list[str]:
     """The commands that a plugin offers, with the names of their groups."""
     ((_, offers),) = ((each["name"], each["offers"]) for each in plugins_document(Plugins((plugin,)))["plugins"])
     return [offer["use"] for offer in offers if offer["kind"] == "command"]
+
+
+NAMED_FORMAT = re.compile(r"[\"']\{?(?:\"format\":\s*\")?(leafgate/[a-z]+/\d+)[\"']")
+
+
+def test_every_format_of_a_file_that_the_code_names_is_on_the_page() -> None:
+    sources = [*(TOP / "core").rglob("*.py"), *(TOP / "plugins").rglob("*.py")]
+    named = {name for path in sources for name in NAMED_FORMAT.findall(path.read_text(encoding="utf-8"))}
+    assert {"leafgate/release/1", "leafgate/model/1", "leafgate/trail/1"} <= named
+    assert all(f"`{name}`" in TEXTS[FORMATS] for name in named)
+
+
+def test_every_key_of_a_release_and_of_a_neutral_file_is_on_the_page() -> None:
+    release, _, model = TEXTS[FORMATS].partition("## leafgate/model/1")
+    nodes = {key for keys in tree_codec.KEYS.values() for key in keys}
+    assert all(f"`{key}`" in release for key in {*release_codec.KEYS, *nodes} - {"kind"})
+    assert all(f"`{key}`" in model for key in (*neutral.KEYS, *neutral.SOMETIMES, *neutral.TREE_KEYS, *neutral.NUMBERS))
+
+
+def test_every_part_of_the_report_document_says_what_its_keys_mean() -> None:
+    document = TEXTS["docs/reference/report.md"]
+    for key in ("verdict", "findings", "passed", "beyond", "fewer_than", "equivalence_class"):
+        assert f"`{key}`" in document or f'"{key}"' in document
 
 
 def unescaped(text: str) -> str:

@@ -1,11 +1,13 @@
 """Write the reference pages that follow from the code, and policy.schema.json.
 
 policy.md comes from the models of policies; builders.md, attacks.md and metrics.md from the descriptions that `leafgate
-explain` prints; commands.md from the command line.
+explain` prints; commands.md from the command line; report.md from the models of the report document and their comments,
+and from the report formats; model-readers.md from the readers of model files.
 """
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import textwrap
@@ -25,11 +27,15 @@ from leafgate.console.describe import (
     Description,
     Option,
     describe,
+    format_notes,
     options_of,
+    reader_notes,
     summary_of,
 )
+from leafgate.disclosure import schema as report_schema
 from leafgate.errors import ExitCode
 from leafgate.policy.models import Policy
+from leafgate.session.report_formats import offered_formats
 from leafgate.types.schema import Role
 from leafgate_scaffold.json_schema import policy_schema
 
@@ -107,6 +113,43 @@ COMMANDS = f"""# Commands
 `leafgate COMMAND --help` prints the same.
 """
 
+REPORT = f"""# The report document
+
+`leafgate audit --out DIR` writes the report as `report.json`, in the format `leafgate/report/1`. Every other format of
+a report is a view made from this document alone. [Reports](../how-to/reports.md) explains how to read reports and what
+a public one leaves out; [Formats](formats.md) lists the other files.
+
+{GENERATED}
+
+Whoever reads a public report may be an adversary, so numbers of few people are masked before they are written. A masked
+number is an object: `{{"fewer_than": 10}}` (positive, and below 10), `{{"more_than": 0.9}}`, or
+`{{"from": 40, "to": 49}}` (both included). What is described as being for auditors is left out of public reports.
+
+A key that is not required may be left out, and older versions of leafgate did not write all of them. A report is
+refused if it has other keys, except in `evidence`, or if its verdict does not follow from its findings.
+"""
+FORMATS_OF_REPORTS = """## Report formats
+
+`leafgate audit --to NAME` and `leafgate report --to NAME` write these. [Plugins](plugins.md#report-format) can add
+formats.
+
+| name | file | media type | what it is |
+| --- | --- | --- | --- |"""
+READERS = f"""# Model readers
+
+A model reader reads the trees of a model file that another program wrote. `build: {{use: published, path: FILE}}`
+audits such a file, and `leafgate convert`, `scrub`, `repair` and `init --model` take it too. The format is recognised
+by the file's first bytes, not by its name. [What a model's file tells beyond its predictions](file-formats.md) says
+what each format discloses, and [Audit your own model](../tutorials/your-model.md) how to use them.
+[Plugins](plugins.md#a-model-reader) can add readers.
+
+{GENERATED}
+
+| name | what it reads | largest file | also |
+| --- | --- | --- | --- |"""
+MASKED = frozenset({report_schema.FewerThan, report_schema.MoreThan, report_schema.FromTo, report_schema.Nowhere})
+"""Models of the report document that have no section of their own."""
+
 EXIT_CODES = {
     ExitCode.PASS: "Success. Of an audit: every limit holds, or is [waived](../how-to/waivers.md).",
     ExitCode.FAIL: "A limit is broken, a claim of the release is refuted, or no release keeps the builder's promise.",
@@ -141,6 +184,8 @@ def pages() -> dict[str, str]:
             {"Options of all metrics of people": PersonMetric, "Options of all metrics of the release": ReleaseMetric},
         ),
         "commands.md": _command_page,
+        "report.md": _report_page,
+        "model-readers.md": _reader_page,
     }
     return {name: "\n".join(make(plugins)).rstrip("\n") + "\n" for name, make in makers.items()}
 
@@ -160,20 +205,22 @@ def _policy_page(plugins: Plugins) -> Iterator[str]:
             yield from _roles()
 
 
-def _sections(place: str, model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
-    """The model and every section below it, each with the place a policy writes it at."""
+def _sections(
+    place: str, model: type[BaseModel], others: frozenset[type[BaseModel]] = frozenset()
+) -> Iterator[tuple[str, type[BaseModel]]]:
+    """The model and every section below it but `others`, each with the place a policy or a report writes it at."""
     yield place, model
     for name, field in model.model_fields.items():
-        section = _section_in(field.annotation)
+        section = _section_in(field.annotation, others)
         if section is not None:
             several = ".NAME" if "dict" in str(field.annotation) else "[]" if "tuple" in str(field.annotation) else ""
-            yield from _sections(f"{place}.{field.alias or name}{several}".lstrip("."), section)
+            yield from _sections(f"{place}.{field.alias or name}{several}".lstrip("."), section, others)
 
 
-def _section_in(annotation: Any) -> type[BaseModel] | None:
+def _section_in(annotation: Any, others: frozenset[type[BaseModel]] = frozenset()) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return None if issubclass(annotation, Component) else annotation
-    return next(filter(None, map(_section_in, get_args(annotation))), None)
+        return None if issubclass(annotation, Component) or annotation in others else annotation
+    return next(filter(None, (_section_in(each, others) for each in get_args(annotation))), None)
 
 
 def _sections_of(model: type[BaseModel]) -> frozenset[str]:
@@ -240,6 +287,70 @@ def _component(described: Description, titles: list[str], shared: set[str]) -> I
         if not group.under and titles:
             links = " and the ".join(f"[{title[0].lower()}{title[1:]}](#{_anchor(title)})" for title in titles)
             yield f"{'It also has' if own else 'It has'} the {links}.\n"
+
+
+def _report_page(plugins: Plugins) -> Iterator[str]:
+    yield REPORT
+    comments = _field_comments(inspect.getsource(report_schema))
+    for place, model in _sections("", report_schema.ReportDocument, MASKED):
+        yield f"## {place or 'Top level'}\n"
+        yield f"{_prose(summary_of(model))}\n"
+        document = model.model_json_schema()
+        rows = [(name, field.alias or name) for name, field in model.model_fields.items()]
+        if rows:
+            yield "| key | type | required | meaning |"
+            yield "| --- | --- | --- | --- |"
+        for name, key in rows:
+            required = "yes" if key in document.get("required", ()) else ""
+            comment = comments[model.__name__, name]
+            yield f"| `{key}` | {_cell(_json_type(document['properties'][key]))} | {required} | {_cell(comment)} |"
+        if not rows:
+            yield "It may have any keys."
+        yield ""
+    yield FORMATS_OF_REPORTS
+    for name, offered in sorted(offered_formats(plugins).items()):
+        format_ = offered.format
+        notes = " ".join([_plain_doc(format_.render), *list(format_notes(offered))[1:]])
+        yield f"| `{name}` | `{format_.filename}` | `{format_.media_type}` | {_cell(notes)} |"
+
+
+def _field_comments(source: str) -> dict[tuple[str, str], str]:
+    """The text below each field of each class of a module's source, by the names of the class and the field."""
+    comments = {}
+    for owner in (node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)):
+        for field, below in zip(owner.body, owner.body[1:], strict=False):
+            is_text = isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and is_text:
+                comments[owner.name, field.target.id] = " ".join(ast.literal_eval(below.value).split())  # type: ignore[attr-defined]
+    return comments
+
+
+def _json_type(document: Any) -> str:
+    """The type of a value of a report: a number of people may be masked."""
+    if "$ref" in document:
+        name = document["$ref"].rpartition("/")[2]
+        if name == "JsonValue":
+            return "any"
+        return "masked number" if name in {model.__name__ for model in MASKED} - {"Nowhere"} else "object"
+    if "anyOf" in document:
+        return " or ".join(dict.fromkeys(map(_json_type, document["anyOf"])))
+    if "enum" in document or "const" in document:
+        return ", ".join(f"`{value}`" for value in document.get("enum", [document.get("const")]))
+    if document.get("type") == "array":
+        return f"list of {_json_type(document.get('items', {}))}s"
+    return str({"string": "text", None: "any"}.get(document.get("type"), document.get("type")))
+
+
+def _reader_page(plugins: Plugins) -> Iterator[str]:
+    yield READERS
+    for reader in plugins.readers:
+        largest, notes = f"{reader.max_bytes / 2**20:g} MB", " ".join(list(reader_notes(reader))[1:])
+        yield f"| `{reader.name}` | {_cell(_plain_doc(reader.read))} | {largest} | {_cell(notes)} |"
+
+
+def _plain_doc(documented: object) -> str:
+    """The first paragraph of a docstring, as Markdown."""
+    return _prose(summary_of(documented))
 
 
 def _command_page(plugins: Plugins) -> Iterator[str]:

@@ -33,7 +33,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(content: bytes, place: str) -> ModelIR:
-    """The model in a neutral file, not yet checked, whose texts are all unknown."""
+    """The model in a neutral file, `leafgate/model/1`; the core checks it."""
     return read_with(content, place, Vocabulary())
 
 

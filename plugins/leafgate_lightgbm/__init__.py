@@ -27,7 +27,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(content: bytes, place: str) -> ModelIR:
-    """The model in a text file of LightGBM's, not yet checked."""
+    """The model in a text file of LightGBM; the core checks it."""
     from leafgate_lightgbm import reader
 
     return reader.read(content, place)

@@ -26,7 +26,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(content: bytes, place: str) -> ModelIR:
-    """The model in a skops file, not yet checked."""
+    """The model in a skops file; the core checks it."""
     from leafgate_sklearn import skops
 
     return skops.read(content, place)

@@ -29,7 +29,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(content: bytes, place: str) -> ModelIR:
-    """The model in a JSON or UBJSON file of XGBoost's, not yet checked."""
+    """The model in a JSON or UBJSON file of XGBoost; the core checks it."""
     from leafgate_xgboost import reader
 
     return reader.read(content, place)
