@@ -3,7 +3,9 @@
 sphinx-build -W -b html docs site
 """
 
+import sys
 from importlib.metadata import version as installed_version
+from pathlib import Path
 
 project = "leafgate"
 copyright = "the leafgate maintainers"
@@ -23,5 +25,13 @@ html_title = "leafgate"
 html_show_sphinx = False
 html_copy_source = False
 html_static_path = ["images"]
-autodoc_typehints = "description"
 autodoc_member_order = "bysource"
+
+sys.path.insert(0, str(Path(__file__).parent))
+extensions.append("public_names")
+autodoc_default_options = {"members": True}
+autodoc_preserve_defaults = True
+autodoc_typehints = "signature"
+napoleon_use_ivar = True
+napoleon_attr_annotations = False
+python_maximum_signature_line_length = 100
