@@ -3,9 +3,9 @@
     python tests/replay.py docs/tutorials/first-audit.md README.md         writes the pages anew with what was printed
 
 A fenced `console` block holds commands after `$ ` with their output; `# ...` ends an output that is cut short. A fenced
-`diff` block edits the file its `+++` line names. A fenced `python` block that begins with a comment of nothing but a file's
-name, such as `# train.py`, is written to that file. Blocks run from top to bottom, in one folder that holds `policies` and
-`docs/ci`.
+`diff` block edits the file its `+++` line names. A fenced `python` block that begins with a comment of nothing but a
+file's name, such as `# train.py`, is written to that file. Blocks run from top to bottom, in one folder that holds
+`policies` and `docs/ci`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def replayed(page: str) -> str:
 
 
 def without_skops_digests(text: str) -> str:
-    """Mask digests of skops files, which differ in every run: skops names parts of a file by their addresses in memory."""
+    """Mask digests of skops files, which differ in every run: they name their parts by addresses in memory."""
     return SKOPS_DIGEST.sub(r"\1...\2...", text)
 
 
