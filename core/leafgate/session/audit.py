@@ -167,7 +167,10 @@ class Audit(EngineAudit):
         if audience not in ("public", "auditor"):
             raise InvalidError("is neither public nor auditor", place="audience", remedy="give one of the two")
         plugins, out = load_plugins(self.trusted), Path(folder)
-        chosen = chosen_formats(plugins, [formats] if isinstance(formats, str) else formats)
+        try:
+            chosen = chosen_formats(plugins, [formats] if isinstance(formats, str) else formats)
+        except InvalidError as error:
+            raise type(error).listing(replace(problem, location="formats") for problem in error.problems) from None
         make_folder(out)
         withdraw_verdicts(["audit", "--out", str(out)])
         remove_files(out, result_files(plugins))

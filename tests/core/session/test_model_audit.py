@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import pickle
 import stat
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -317,6 +319,29 @@ def test_an_audit_says_its_verdict_and_no_number(fitted: Any, capsys: pytest.Cap
     assert isinstance(exact.loc["k_anonymity@linking#ill", "value"], float)
     assert audit.remedies
     assert pickle.loads(pickle.dumps(audit)).to_policy() == audit.to_policy()
+
+
+def test_a_notebook_displays_the_page(fitted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages: list[str] = []
+    display = ModuleType("IPython.display")
+    display.__dict__.update(display=pages.append, HTML=str)
+    shell = ModuleType("IPython")
+    shell.__dict__.update(get_ipython=lambda: SimpleNamespace(kernel=None), display=display)
+    monkeypatch.setitem(sys.modules, "IPython", shell)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    audit = leafgate.audit(*fitted, search_remedies=False)
+    audit.show()
+    assert pages == [audit._repr_html_()]
+
+
+def test_a_format_that_nobody_offers_is_refused_before_anything_is_removed(fitted: Any, tmp_path: Path) -> None:
+    audit = leafgate.audit(*fitted, search_remedies=False)
+    audit.save(tmp_path)
+    with pytest.raises(leafgate.LeafgateError, match=r"^formats: nobody offers .* 'htlm' \(did you mean 'html'"):
+        audit.save(tmp_path, formats=["htlm"])
+    with pytest.raises(leafgate.LeafgateError, match="audience"):
+        audit.save(tmp_path, "me")  # type: ignore[arg-type]
+    assert {path.name for path in tmp_path.iterdir()} == {"report.json", "report.html", "release.json", "timings.json"}
 
 
 MISTAKES: list[tuple[str, Callable[[Any, pd.DataFrame, pd.Series], Any]]] = [
