@@ -258,7 +258,10 @@ def test_the_command_line_repeats_the_audit_of_any_fitted_model(data: st.DataObj
     )
     prepare = make_column_transformer((OneHotEncoder(), ["word"]), remainder="passthrough")
     model = make_pipeline(prepare, learner).fit(table, label)
-    audit = leafgate.audit(model, table, label, limits={"k_anonymity": 5, "confidence": 0.9}, search_remedies=False)
+    limits = {"k_anonymity": 5, "confidence": 0.9}
+    audit = leafgate.audit(model, table, label, limits=limits, search_remedies=False)
+    other = leafgate.audit(model, pl.from_pandas(table), label, limits=limits, search_remedies=False)
+    assert bytes_of(other, "auditor") == bytes_of(audit, "auditor")
     with tempfile.TemporaryDirectory() as folder:
         audit.to_policy(folder)
         for audience in ("public", "auditor"):
@@ -347,6 +350,13 @@ def test_a_format_that_nobody_offers_is_refused_before_anything_is_removed(fitte
     with pytest.raises(leafgate.LeafgateError, match="audience"):
         audit.save(tmp_path, "me")  # type: ignore[arg-type]
     assert {path.name for path in tmp_path.iterdir()} == {"report.json", "report.html", "release.json", "timings.json"}
+
+
+def test_save_does_not_write_over_a_model_of_the_releases_name(fitted: Any, tmp_path: Path) -> None:
+    (tmp_path / "release.json").write_text('{"learner": {}}')
+    with pytest.raises(leafgate.LeafgateError, match="would be lost"):
+        leafgate.audit(*fitted, search_remedies=False).save(tmp_path)
+    assert (tmp_path / "release.json").read_text() == '{"learner": {}}'
 
 
 MISTAKES: list[tuple[str, Callable[[Any, pd.DataFrame, pd.Series], Any]]] = [
