@@ -21,6 +21,7 @@ from leafgate.io.frames import FrameColumn, csv_bytes, has_names, single_column,
 from leafgate.io.release_codec import serialize
 from leafgate.io.yaml import MAX_YAML_BYTES, yaml_lines
 from leafgate.models.reader import read_bounded, read_foreign
+from leafgate.models.writer import object_as_file
 from leafgate.policy.load import load_policy as load_whole_policy
 from leafgate.policy.models import CsvOptions, Policy
 from leafgate.session.audit import NO_REMEDIES, Audit, AuditFiles, private_folder, with_files
@@ -221,7 +222,10 @@ def _audit_by_policy(policy: Policy, X: Any, y: Any, test: Any, search_remedies:
             other = _written(folder / TEST_FILE, policy, rows, labels, "test")
         words = (*(("DATA",) if data else ()), *origin.given, *(("--test", "TEST") if other else ()))
         source = replace(origin, given=(*words, *(() if search_remedies else (NO_REMEDIES,))))
-        session = session_of(policy, plugins, source, data, other)
+        try:
+            session = session_of(policy, plugins, source, data, other)
+        except DataError as error:
+            raise _in_arguments(error) from None
         audited = session.audit(search_remedies=search_remedies)
     return with_files(audited, None, _warnings(session.policy))
 
@@ -277,11 +281,9 @@ def _model_file(model: Any, plugins: Plugins) -> tuple[str, bytes, ModelIR | Non
     release = model if isinstance(model, Release) else getattr(model, "release_", None)
     if isinstance(release, Release):
         return "release.json", serialize(release).content, None, release
-    for reader in plugins.readers:
-        written = None if reader.to_file is None else reader.to_file(model)
-        if written is not None:
-            file_name, content = written
-            return file_name, content, read_foreign(content, file_name, plugins.readers), None
+    written = object_as_file(model, plugins.readers)
+    if written is not None:
+        return *written, read_foreign(written[1], written[0], plugins.readers), None
     kind = model.__name__ if isinstance(model, type) else type(model).__name__
     libraries = ", ".join(sorted(reader.name for reader in plugins.readers if reader.to_file is not None))
     if isinstance(model, type):
