@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from leafgate.session.audit import Audit as Audit
     from leafgate.session.model_audit import audit as audit
     from leafgate.session.model_audit import load_policy as load_policy
+    from leafgate.session.repair import Repair as Repair
+    from leafgate.session.repair import repair as repair
     from leafgate.types.release import Release as Release
     from leafgate.types.table import Table as Table
 
@@ -37,6 +39,7 @@ __getattr__ = lazy_exports(
         "leafgate.policy.models": "Policy",
         "leafgate.session.audit": "Audit",
         "leafgate.session.model_audit": "audit load_policy",
+        "leafgate.session.repair": "Repair repair",
         "leafgate.types.release": "Release",
         "leafgate.types.table": "Table",
     },

@@ -146,6 +146,8 @@ if TYPE_CHECKING:
     from leafgate.session.draft import round_bounds as round_bounds
     from leafgate.session.draft import round_edges as round_edges
     from leafgate.session.expected_run import ExpectedRun as ExpectedRun
+    from leafgate.session.repair import RepairFunction as RepairFunction
+    from leafgate.session.repair import RepairResult as RepairResult
     from leafgate.session.report_formats import chosen_formats as chosen_formats
     from leafgate.session.report_formats import result_files as result_files
     from leafgate.session.results import write_results as write_results
@@ -216,6 +218,7 @@ __getattr__ = lazy_exports(
         "leafgate.progress": "progress_step",
         "leafgate.session.draft": "limits_of_model MODEL_ATTACKS model_hints ModelHints round_bounds round_edges",
         "leafgate.session.expected_run": "ExpectedRun",
+        "leafgate.session.repair": "RepairFunction RepairResult",
         "leafgate.session.report_formats": "chosen_formats result_files",
         "leafgate.session.results": "write_results",
         "leafgate.session.run": "audit_inputs_sha256 audit_policy open_session read_undeclared_table Session "

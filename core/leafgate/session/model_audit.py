@@ -21,6 +21,7 @@ from leafgate.io.frames import FrameColumn, csv_bytes, has_names, single_column,
 from leafgate.io.release_codec import serialize
 from leafgate.io.yaml import MAX_YAML_BYTES, yaml_lines
 from leafgate.models.reader import read_bounded, read_foreign
+from leafgate.models.writer import object_as_file
 from leafgate.policy.load import load_policy as load_whole_policy
 from leafgate.policy.models import CsvOptions, Policy
 from leafgate.session.audit import NO_REMEDIES, Audit, AuditFiles, private_folder, with_files
@@ -121,8 +122,7 @@ def audit(
     >>> X = pd.DataFrame({"age": np.arange(200) % 50, "sex": np.arange(200) // 50 % 2})
     >>> ill = np.where(X["age"] > 40, "yes", "no")
     >>> tree = DecisionTreeClassifier(max_depth=1).fit(X, ill)
-    >>> leafgate_audit = audit(tree, X, ill, limits={"k_anonymity": 10}, publish="counts")
-    >>> leafgate_audit
+    >>> audit(tree, X, ill, limits={"k_anonymity": 10})
     Audit(verdict='pass')
     """
     if isinstance(model, str | Path) and Path(model).suffix in POLICY_SUFFIXES:
@@ -183,7 +183,7 @@ def audit(
         "metrics": _limits(limits, draft.specs[people.target].get("values", ()), plugins),
     }
     written = AuditFiles(
-        policy=_policy_text(document, search_remedies=search_remedies),
+        policy=policy_text(document, search_remedies=search_remedies),
         contents={**{each: csv_bytes(rows.columns, missing) for each, rows in files.items()}, file_name: content},
         model=file_name,
         search_remedies=search_remedies,
@@ -222,7 +222,10 @@ def _audit_by_policy(policy: Policy, X: Any, y: Any, test: Any, search_remedies:
             other = _written(folder / TEST_FILE, policy, rows, labels, "test")
         words = (*(("DATA",) if data else ()), *origin.given, *(("--test", "TEST") if other else ()))
         source = replace(origin, given=(*words, *(() if search_remedies else (NO_REMEDIES,))))
-        session = session_of(policy, plugins, source, data, other)
+        try:
+            session = session_of(policy, plugins, source, data, other)
+        except DataError as error:
+            raise _in_arguments(error) from None
         audited = session.audit(search_remedies=search_remedies)
     return with_files(audited, None, _warnings(session.policy))
 
@@ -231,9 +234,13 @@ def _written(path: Path, policy: Policy, X: Any, y: Any, place: str) -> Path | N
     """The file of a table in memory, written as the policy says that its table is; None without one."""
     if X is None:
         return None
-    target = next((name for name, spec in policy.data.columns.items() if "class" in spec.role), CLASS_NAME)
-    columns = {column.name: column for column in _people_of(X, y, list(policy.data.columns), target).columns}
     names = list(policy.data.columns)
+    target = next((name for name, spec in policy.data.columns.items() if "class" in spec.role), None)
+    if y is None or target is None:
+        columns = {column.name: column for column in table_columns(X, place, None if has_names(X) else names)}
+    else:
+        features = [name for name in names if name != target]
+        columns = {column.name: column for column in _people_of(X, y, features, target).columns}
     if set(names) != set(columns):
         known = next((name for name in columns if name not in names), "")
         what = f"has a column {known!r} that the policy does not have" if known else "lacks a column of the policy"
@@ -274,11 +281,9 @@ def _model_file(model: Any, plugins: Plugins) -> tuple[str, bytes, ModelIR | Non
     release = model if isinstance(model, Release) else getattr(model, "release_", None)
     if isinstance(release, Release):
         return "release.json", serialize(release).content, None, release
-    for reader in plugins.readers:
-        written = None if reader.to_file is None else reader.to_file(model)
-        if written is not None:
-            file_name, content = written
-            return file_name, content, read_foreign(content, file_name, plugins.readers), None
+    written = object_as_file(model, plugins.readers)
+    if written is not None:
+        return *written, read_foreign(written[1], written[0], plugins.readers), None
     kind = model.__name__ if isinstance(model, type) else type(model).__name__
     libraries = ", ".join(sorted(reader.name for reader in plugins.readers if reader.to_file is not None))
     if isinstance(model, type):
@@ -442,7 +447,7 @@ def _publish(
     return {"leaves": publish or (model.level if model is not None else "counts"), "measure": False}
 
 
-def _policy_text(document: Mapping[str, Any], *, search_remedies: bool) -> str:
+def policy_text(document: Mapping[str, Any], *, search_remedies: bool) -> str:
     """The policy as YAML; DataError where a policy has no room for the values of the columns."""
     option = "" if search_remedies else f" {NO_REMEDIES}"
     head = [
