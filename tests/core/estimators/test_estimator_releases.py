@@ -337,6 +337,19 @@ def test_an_audit_in_memory_takes_an_estimator_for_its_release() -> None:
         assert audit.artifact.release.trees == tree.release_.trees
 
 
+@pytest.mark.parametrize("on_missing", [None, "keep"])
+def test_an_audit_in_memory_checks_the_claim_of_a_forest(on_missing: str | None) -> None:
+    X, y = people(5000)
+    forest = PrivateForestClassifier(
+        None, trees=32, combine="sum", domains=DOMAINS, classes=["low", "high"], on_missing=on_missing
+    ).fit(X, y)
+    audit = leafgate.audit(forest, X, y, limits={"differential_privacy": 1}, search_remedies=False)
+    assert [(finding.id, finding.passed) for finding in audit.report.findings] == [
+        ("differential_privacy", True),
+        ("guarantee:epsilon", True),
+    ]
+
+
 def test_an_audit_in_memory_passes_no_rehearsal() -> None:
     X, y = people()
     forest = PrivateForestClassifier(None, trees=8, combine="sum", domains=DOMAINS, random_state=0).fit(X, y)
