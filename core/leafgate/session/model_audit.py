@@ -160,6 +160,8 @@ def audit(
         [*people.columns, *(column for each in others.values() for column in each.columns)], known
     )
     files = {TABLE_FILE: people, **{f"{key}.csv": each for key, each in others.items()}}
+    incomplete = any(each.has_missing for rows in files.values() for each in rows.columns)
+    says_missing = incomplete or release is None or any(column.missing for column in release.schema.columns)
     encodings = draft.encodings()
     document: dict[str, Any] = {
         "leafgate": 1,
@@ -167,8 +169,8 @@ def audit(
         "data": {
             "path": TABLE_FILE,
             **{key: f"{key}.csv" for key in others},
-            "missing": [missing] if any(each.has_missing for rows in files.values() for each in rows.columns) else [],
-            "on_missing": on_missing,
+            "missing": [missing] if incomplete else [],
+            **({"on_missing": on_missing} if says_missing else {}),  # the claims of a release are about its domains
             "columns": draft.specs,
         },
         "build": {
