@@ -160,14 +160,15 @@ def audit(
     )
     files = {TABLE_FILE: people, **{f"{key}.csv": each for key, each in others.items()}}
     encodings = draft.encodings()
+    has_missing = any(each.has_missing for rows in files.values() for each in rows.columns)
     document: dict[str, Any] = {
         "leafgate": 1,
         "name": name or _kind_of(model, file_name),
         "data": {
             "path": TABLE_FILE,
             **{key: f"{key}.csv" for key in others},
-            "missing": [missing] if any(each.has_missing for rows in files.values() for each in rows.columns) else [],
-            "on_missing": on_missing,
+            "missing": [missing] if has_missing else [],
+            **({"on_missing": on_missing} if has_missing or _allows_missing(release) else {}),
             "columns": draft.specs,
         },
         "build": {
@@ -191,6 +192,11 @@ def audit(
         return run_files(written)
     except InvalidError as error:
         raise _in_arguments(error) from None
+
+
+def _allows_missing(release: Release | None) -> bool:
+    """Whether columns of a release may have missing cells, as far as that is known; files of models do not say."""
+    return release is None or any(column.missing for column in release.schema.columns)
 
 
 def run_files(files: AuditFiles) -> Audit:
