@@ -3,7 +3,9 @@
 .venv/bin/sphinx-build -q -W -b html docs build/site
 """
 
+import sys
 from importlib.metadata import version as installed_version
+from pathlib import Path
 
 from pygments.lexers.shell import BashSessionLexer
 from sphinx.application import Sphinx
@@ -31,8 +33,16 @@ html_static_path = ["_static"]
 html_css_files = ["leafgate.css"]
 html_js_files = ["scrollable.js"]
 templates_path = ["_templates"]
-autodoc_typehints = "description"
+
+sys.path.insert(0, str(Path(__file__).parent))
+extensions.append("public_names")
 autodoc_member_order = "bysource"
+autodoc_default_options = {"members": True}
+autodoc_preserve_defaults = True
+autodoc_typehints = "signature"
+napoleon_use_ivar = True
+napoleon_attr_annotations = False
+python_maximum_signature_line_length = 100
 
 
 def setup(app: Sphinx) -> None:

@@ -147,7 +147,9 @@ what each format discloses, and [Audit your own model](../tutorials/your-model.m
 
 | name | what it reads | largest file | also |
 | --- | --- | --- | --- |"""
-MASKED = frozenset({report_schema.FewerThan, report_schema.MoreThan, report_schema.FromTo, report_schema.Nowhere})
+MASKED: frozenset[type[BaseModel]] = frozenset(
+    {report_schema.FewerThan, report_schema.MoreThan, report_schema.FromTo, report_schema.Nowhere}
+)
 """Models of the report document that have no section of their own."""
 
 EXIT_CODES = {

@@ -354,10 +354,10 @@ def _functions(hook: Any) -> tuple[tuple[str, str], ...]:
     """The names and places of the functions that the hook offers; TypeError for something that is no such mapping."""
     listed: list[tuple[str, str]] = []
     for offered in hook.functions():
-        pairs = list(offered.items()) if isinstance(offered, Mapping) else [(None, None)]
-        if not all(isinstance(name, str) and isinstance(home, str) for name, home in pairs):
+        named = isinstance(offered, Mapping) and all(isinstance(text, str) for pair in offered.items() for text in pair)
+        if not named:
             raise TypeError("functions() offers something that is no mapping from names to places of functions")
-        listed += pairs
+        listed += offered.items()
     return tuple(listed)
 
 

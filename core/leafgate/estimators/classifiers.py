@@ -300,8 +300,9 @@ class KAnonymousTreeClassifier(ReleaseClassifier):
             `sensitive` (a secret), `identifier` or `ignored` (left out); or a list. The class, whose column is named
             like the Series y or else `class`, is `["class", "sensitive"]`.
         domains: for some columns which values there can be: bounds `(17, 90)`, values `["no", "yes"]`, or a mapping
-            such as `{"bins": [0, 10, 20]}` as a policy has it. Of other columns the domain is taken from X, and stands
-            in the release.
+            such as `{"bins": [0, 10, 20]}` as a policy has it. `{"values": [...], "hierarchy": FILE}`, or in place of
+            the file a mapping from each value to its groups, says how values generalise. Of other columns the domain is
+            taken from X, and stands in the release.
         classes: the labels that there can be; taken from y when left out.
         on_missing: `keep` makes missing cells a value of their own in every column; without it they are refused.
         random_state: not used, because nothing is random; for code that sets it on every estimator.
@@ -449,7 +450,7 @@ class PrivateForestClassifier(RandomisedClassifier):
     Attributes:
         release_, claim_, claim_reason_, classes_, n_features_in_, feature_names_in_: as of KAnonymousTreeClassifier.
 
-    Source: Waseda, Nojima, Wang, Appl. Sci. 14(17), 2024; corrected and made tight: docs/sources.md.
+    Source: Waseda, Nojima, Wang, Appl. Sci. 14(17), 2024; corrections: docs/explanation/dp-random-trees.md.
     """
 
     use = "dp_random_trees"
@@ -538,7 +539,7 @@ class PerturbedTreeClassifier(RandomisedClassifier):
     Attributes:
         release_, claim_, claim_reason_, classes_, n_features_in_, feature_names_in_: as of KAnonymousTreeClassifier.
 
-    Source: L. Liu, M. Kantarcioglu, B. Thuraisingham, HICSS 2009; departures: docs/sources.md.
+    Source: L. Liu, M. Kantarcioglu, B. Thuraisingham, HICSS 2009; departures: docs/explanation/ppdtc45.md.
     """
 
     use = "ppdtc45"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Number
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +20,7 @@ from pydantic import ValidationError
 from leafgate.errors import DataError, LeafgateError, nearest_name, plain
 from leafgate.policy.models import ColumnSpec, column_of
 from leafgate.types.release import Release
-from leafgate.types.schema import DROPPED_ROLES, Column, Schema
+from leafgate.types.schema import DROPPED_ROLES, Column, Hierarchy, Schema, parse_hierarchy
 from leafgate.types.table import Table, make_table
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
 
@@ -174,7 +177,7 @@ def domain_document(name: str, domain: Any) -> dict[str, Any]:
     Args:
         name: the column, for errors.
         domain: two numbers, which are bounds; several texts or bools, which are values; or what a policy has of the
-            column: a mapping with `values`, `bounds`, `bins` or `ordered`.
+            column: a mapping with `values`, `bounds`, `bins`, `ordered` or `hierarchy`, which `read_hierarchy` reads.
 
     Raises:
         InvalidInputError: it is none of these.
@@ -184,8 +187,10 @@ def domain_document(name: str, domain: Any) -> dict[str, Any]:
     >>> domain_document("smokes", [False, True])
     {'values': ['False', 'True']}
     """
-    if isinstance(domain, Mapping) and set(domain) <= {"values", "bounds", "bins", "ordered"}:
-        document = {key: _plain(value) for key, value in domain.items()}
+    if isinstance(domain, Mapping) and set(domain) <= {"values", "bounds", "bins", "ordered", "hierarchy"}:
+        document = {key: _plain(value) for key, value in domain.items() if key != "hierarchy"}
+        if "hierarchy" in domain and "values" not in document:
+            raise InvalidInputError("a hierarchy needs `values`", place=f"domains[{name!r}]")
         if "values" in document:
             document["values"] = [_text(value, name) for value in document["values"]]
         return document
@@ -199,6 +204,30 @@ def domain_document(name: str, domain: Any) -> dict[str, Any]:
         place=f"domains[{name!r}]",
         remedy='write the bounds (17, 90), the values ["no", "yes"], or {"values": [1, 2, 3]} where numbers are codes',
     )
+
+
+def read_hierarchy(name: str, hierarchy: Any) -> Hierarchy:
+    """How a column's values generalise.
+
+    Args:
+        name: the column, for errors.
+        hierarchy: the path of a `;`-separated file as a policy names it, or for each value the names of its groups, the
+            finest first: `{"cook": ["manual", "*"], "clerk": ["office", "*"]}`.
+
+    Raises:
+        DataError: the groups are no hierarchy.
+    """
+    place = f"domains[{name!r}]['hierarchy']"
+    if isinstance(hierarchy, Mapping):
+        text = io.StringIO()
+        writer = csv.writer(text, delimiter=";", lineterminator="\n")
+        writer.writerows([_text(value, name), *map(str, groups)] for value, groups in hierarchy.items())
+        return parse_hierarchy(text.getvalue(), place)
+    try:
+        return parse_hierarchy(Path(hierarchy).read_text(encoding="utf-8-sig"), place)
+    except (OSError, UnicodeDecodeError, TypeError):
+        remedy = "name a `;`-separated text file, or give the groups of each value"
+        raise InvalidInputError("cannot be read", place=place, remedy=remedy) from None
 
 
 def _plain(value: Any) -> Any:
@@ -254,12 +283,8 @@ def feature_columns(cells: Mapping[str, Cells], target: str, options: ColumnOpti
         InvalidInputError: a parameter is wrong or names a column that is not there; a cell is missing or outside of
             what is declared.
     """
-    for parameter, given in (("domains", options.domains), ("roles", options.roles)):
-        for name in given:
-            if name not in cells and not (parameter == "roles" and name == target):
-                remedy = nearest_name(name, cells, "name a column of X")
-                raise InvalidInputError("is no column of X", place=f"{parameter}[{name!r}]", remedy=remedy)
-    found = []
+    _refuse_unknown_columns(cells, target, options)
+    columns = []
     for name, column in cells.items():
         domain = domain_document(name, options.domains[name]) if name in options.domains else {}
         spec = _spec(name, options, domain, (options.feature_role,))
@@ -268,10 +293,28 @@ def feature_columns(cells: Mapping[str, Cells], target: str, options: ColumnOpti
             remedy = f"choose from {', '.join(ROLES)}"
             raise InvalidInputError(f"a column of X cannot be {wrong[0]!r}", place=f"roles[{name!r}]", remedy=remedy)
         if not set(spec.role) & DROPPED_ROLES:
-            found.append(_column(column_of(name, spec, options.on_missing), column))
-    if not found:
+            declared = _column(column_of(name, spec, options.on_missing), column)
+            columns.append(_with_hierarchy(declared, options.domains.get(name)))
+    if not columns:
         raise InvalidInputError("no column of X is left that a tree may ask about", place="roles")
-    return tuple(found)
+    return tuple(columns)
+
+
+def _refuse_unknown_columns(cells: Mapping[str, Cells], target: str, options: ColumnOptions) -> None:
+    """InvalidInputError where `domains` or `roles` names a column that is not there."""
+    unknown = [("domains", name) for name in options.domains if name not in cells]
+    unknown += [("roles", name) for name in options.roles if name not in {*cells, target}]
+    for parameter, name in unknown[:1]:
+        remedy = nearest_name(name, cells, "name a column of X")
+        raise InvalidInputError("is no column of X", place=f"{parameter}[{name!r}]", remedy=remedy)
+
+
+def _with_hierarchy(column: Column, domain: Any) -> Column:
+    """The column with the hierarchy of its domain, if that has one."""
+    if not isinstance(domain, Mapping) or "hierarchy" not in domain:
+        return column
+    place = f"domains[{column.name!r}]['hierarchy']"
+    return replace(column, hierarchy=read_hierarchy(column.name, domain["hierarchy"]).restricted(column.domain, place))
 
 
 def _spec(name: str, options: ColumnOptions, domain: Mapping[str, Any], default: Sequence[str]) -> ColumnSpec:

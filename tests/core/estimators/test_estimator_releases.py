@@ -90,6 +90,20 @@ def test_a_tree_with_open_domains_is_byte_for_byte_what_a_policy_builds(tmp_path
     assert exported(tree, tmp_path) == built_by_policy(tmp_path, X, y, OPEN_COLUMNS, {"use": "kadet", "k": 4})
 
 
+@pytest.mark.parametrize("as_file", [True, False])
+def test_a_tree_with_a_hierarchy_is_byte_for_byte_what_a_policy_builds(tmp_path: Path, as_file: bool) -> None:
+    X, y = people(80)  # 20 of each job or so: only groups of jobs have 25 people
+    X, y = X[["job"]], pd.Series(np.where(X["job"].isin(["cook", "guard"]), "high", "low"), name="wage")
+    groups = {"clerk": ["office"], "cook": ["hands"], "guard": ["hands"], "nurse": ["office"], "none": ["office"]}
+    file = tmp_path / "jobs.csv"
+    file.write_text("".join(f"{value};{';'.join(names)}\n" for value, names in groups.items()))
+    domain = {"values": [*JOBS, "none"], "hierarchy": file if as_file else groups}
+    tree = KAnonymousTreeClassifier(k=25, domains={"job": domain}, classes=["low", "high"]).fit(X, y)
+    columns = {"job": POLICY_COLUMNS["job"] | {"hierarchy": "jobs.csv"}, "wage": POLICY_COLUMNS["wage"]}
+    assert exported(tree, tmp_path) == built_by_policy(tmp_path, X, y, columns, {"use": "kadet", "k": 25})
+    assert "('cook', 'guard')" in str(tree.release_.trees)
+
+
 def test_a_tree_from_perturbed_numbers_is_byte_for_byte_the_rehearsal_of_a_policy(tmp_path: Path) -> None:
     X, y = people()
     X = X[["age"]].assign(height=np.random.default_rng(1).normal(170, 9, len(X)).round())
@@ -336,6 +350,18 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "bounds of texts": ({"domains": {"job": (0, 1)}}, "column 'job' of X: has texts"),
     "classes": ({"classes": ["low"]}, "y: 1 label.s. are not among `classes`"),
     "a secret number": ({"roles": {"age": "sensitive"}}, "column 'age' of X: is a secret of numbers"),
+    "a hierarchy": (
+        {"domains": {"job": {"values": [*JOBS], "hierarchy": {"clerk": ["office"]}}}},
+        r"domains\['job'\]\['hierarchy'\]: 3 value\(s\) of the domain have no line",
+    ),
+    "a hierarchy of nothing": (
+        {"domains": {"job": {"hierarchy": {}}}},
+        r"domains\['job'\]: a hierarchy needs `values`",
+    ),
+    "a file that is not there": (
+        {"domains": {"job": {"values": [*JOBS], "hierarchy": "nowhere.csv"}}},
+        r"domains\['job'\]\['hierarchy'\]: cannot be read",
+    ),
     "on_missing": ({"on_missing": "drop"}, "on_missing: is None or 'keep'"),
     "everything ignored": ({"roles": {"age": "ignored", "job": "ignored", "smokes": "identifier"}}, "no column of X"),
 }
