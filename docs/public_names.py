@@ -150,8 +150,10 @@ def _options(model: type[BaseModel]) -> Iterator[str]:
     if described:
         yield from ("", "Options:", "")
     for name, field in described.items():
-        default = "required" if field.is_required() else f"default {field.get_default(call_default_factory=True)!r}"
-        yield f"* `{field.alias or name}` ({default}): {field.description}"
+        default = None if field.is_required() else field.get_default(call_default_factory=True)
+        shown = "required" if field.is_required() else f"default {default!r}"
+        added = "" if isinstance(default, BaseModel) else f" ({shown})"
+        yield f"* `{field.alias or name}`{added}: {field.description}"
     yield ""
 
 
