@@ -214,7 +214,7 @@ def _facts(component: type[Component]) -> Iterator[tuple[str, str]]:
     if issubclass(component, Metric):
         yield "Scale", component.scale
         yield "Scores mean", component.interpretation
-        yield "Where the limit is broken", component.plain_failure_of("secret")
+        yield "Where the limit is broken", component.plain_failure_of("<secret>")
     yield "Source", component.source
     if issubclass(component, AuditCheck):
         yield "Finding", component.plain_failure
