@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import doctest
+import json
+import pkgutil
 import pydoc
 import re
 import runpy
@@ -11,11 +13,17 @@ from pathlib import Path
 import pytest
 
 from cases import more
+from leafgate import algorithms
 from leafgate.api.checks import AuditCheck
-from leafgate.api.components import AttackModel, TreeBuilder
+from leafgate.api.components import AttackModel, Component, TreeBuilder
 from leafgate.api.metrics import Metric, PersonMetric
+from leafgate.api.registry import Plugin, Plugins, load_plugins, use_of
+from leafgate.cli.app import COMMANDS
+from leafgate.console.describe import describe, explanation, kind_of, plugins_document, policy_example
+from leafgate.io import release_codec, tree_codec
 from leafgate.io.yaml import parse_yaml
 from leafgate.policy.load import policy_of
+from leafgate_convert import neutral
 from replay import replayed, without_skops_digests
 
 TOP = Path(__file__).resolve().parents[1]
@@ -41,9 +49,123 @@ def found(pattern: re.Pattern[str]) -> list[tuple[str, str]]:
     return [(name, match) for name, text in TEXTS.items() for match in pattern.findall(text)]
 
 
-def test_the_policy_reference_is_what_the_models_say() -> None:
-    made = runpy.run_path(str(TOP / "docs/reference/make_policy_reference.py"))["page"]()
-    assert TEXTS["docs/reference/policy.md"] == made, "run python docs/reference/make_policy_reference.py"
+FORMATS = "docs/reference/formats.md"
+GENERATOR = "docs/reference/make_reference.py"
+
+
+def test_the_reference_pages_are_what_the_code_says() -> None:
+    for name, text in runpy.run_path(str(TOP / GENERATOR))["pages"]().items():
+        assert TEXTS[f"docs/reference/{name}"] == text, f"run python {GENERATOR}"
+
+
+@pytest.mark.parametrize(("page", "base"), [("builders", TreeBuilder), ("attacks", AttackModel), ("metrics", Metric)])
+def test_every_component_has_a_section_with_what_explain_prints(page: str, base: type[Component]) -> None:
+    text = unescaped(TEXTS[f"docs/reference/{page}.md"])
+    plugins = load_plugins(["leafgate"])
+    for component in plugins.kind(base):
+        described = describe(component, "leafgate")
+        _, heading, section = text.partition(f"\n## {described.name}\n")
+        assert heading, f"{page}.md has no section {described.name}"
+        printed = explanation(component, "leafgate")
+        for _, fact in described.facts:
+            assert " ".join(fact.split()) in unlinked(section)
+            assert fact in printed
+
+
+def test_every_kind_of_component_that_leafgate_offers_has_a_page() -> None:
+    offered = {kind_of(component) for component in load_plugins(["leafgate"]).by_name.values()}
+    assert offered == {"builder", "attack", "metric"}
+
+
+@pytest.mark.parametrize("component", load_plugins(["leafgate"]).by_name.values(), ids=use_of)
+def test_the_example_in_a_policy_is_valid(component: type[Component]) -> None:
+    example = parse_yaml(policy_example(component).encode(), "example")
+    ((_, used),) = example.items()
+    options = used[0] if isinstance(used, list) else used
+    assert component.model_validate_json(json.dumps(options), context={"beside": TOP}).use == options["use"]
+
+
+def test_every_command_has_a_section() -> None:
+    text = TEXTS["docs/reference/commands.md"]
+    offered = [words for plugin in load_plugins(["leafgate"]).entries for words in commands_of(plugin)]
+    for command in (*COMMANDS, "plugins", *offered):
+        assert f"\n## leafgate {command}\n" in text, f"commands.md has no section of {command}"
+
+
+def commands_of(plugin: Plugin) -> list[str]:
+    """The commands that a plugin offers, with the names of their groups."""
+    ((_, offers),) = ((each["name"], each["offers"]) for each in plugins_document(Plugins((plugin,)))["plugins"])
+    return [offer["use"] for offer in offers if offer["kind"] == "command"]
+
+
+NAMED_FORMAT = re.compile(r"[\"']\{?(?:\"format\":\s*\")?(leafgate/[a-z]+/\d+)[\"']")
+
+
+def test_every_format_of_a_file_that_the_code_names_is_on_the_page() -> None:
+    sources = [*(TOP / "core").rglob("*.py"), *(TOP / "plugins").rglob("*.py")]
+    named = {name for path in sources for name in NAMED_FORMAT.findall(path.read_text(encoding="utf-8"))}
+    assert {"leafgate/release/1", "leafgate/model/1", "leafgate/trail/1"} <= named
+    assert all(f"`{name}`" in TEXTS[FORMATS] for name in named)
+
+
+def test_every_key_of_a_release_and_of_a_neutral_file_is_on_the_page() -> None:
+    release, _, model = TEXTS[FORMATS].partition("## leafgate/model/1")
+    nodes = {key for keys in tree_codec.KEYS.values() for key in keys}
+    assert all(f"`{key}`" in release for key in {*release_codec.KEYS, *nodes} - {"kind"})
+    assert all(f"`{key}`" in model for key in (*neutral.KEYS, *neutral.SOMETIMES, *neutral.TREE_KEYS, *neutral.NUMBERS))
+
+
+def test_every_part_of_the_report_document_says_what_its_keys_mean() -> None:
+    document = TEXTS["docs/reference/report.md"]
+    for key in ("verdict", "findings", "passed", "beyond", "fewer_than", "equivalence_class"):
+        assert f"`{key}`" in document or f'"{key}"' in document
+
+
+PUBLIC_NAMES = re.compile(r"^```\{public-names\} (\S+)\n(?::from: (.*)\n)?```$", re.MULTILINE)
+
+
+def documented() -> dict[str, set[str]]:
+    """The modules whose names the pages document, each with the homes that are listed; none listed means all."""
+    result: dict[str, set[str]] = {}
+    for module, homes in (match for text in TEXTS.values() for match in PUBLIC_NAMES.findall(text)):
+        result.setdefault(module, set()).update(homes.split())
+    return result
+
+
+@pytest.mark.parametrize("module", ["leafgate", "leafgate.api", "leafgate.app", "leafgate.testing"])
+def test_every_public_name_is_on_a_page(module: str) -> None:
+    homes = documented()[module]
+    missing = {name: home for name, home in exported_names(module).items() if homes and home not in homes}
+    assert not missing, f"add these modules to `:from:` on a page of docs/reference: {missing}"
+
+
+def test_every_module_of_algorithms_is_on_a_page() -> None:
+    modules = {module.name for module in pkgutil.walk_packages(algorithms.__path__, "leafgate.algorithms.")}
+    packages = {"leafgate.algorithms.induction"}
+    assert modules - packages <= documented().keys()
+
+
+def exported_names(module: str) -> dict[str, str]:
+    names: dict[str, str] = runpy.run_path(str(TOP / "docs/public_names.py"))["public_names"](module)
+    return names
+
+
+def test_exported_names_are_those_of_the_module_and_their_homes() -> None:
+    names = exported_names("leafgate.api")
+    assert (names["Metric"], names["TreeIR"]) == ("leafgate.api.metrics", "leafgate.ir.model")
+    assert exported_names("leafgate.testing")["check_reader"] == "leafgate.testing"
+    assert "route" in exported_names("leafgate.algorithms.routing")
+
+
+def unescaped(text: str) -> str:
+    return re.sub(r"\\([*<\[\]|])", r"\1", text)
+
+
+def unlinked(text: str) -> str:
+    """The text on one line, without links' addresses."""
+    text = re.sub(r"\[([^\]]*)\]\((https?:[^)]*(?:\([^)]*\)[^)]*)*)\)", r"\1", text)
+    text = re.sub(r"\[([\w/-]+)\]\(\.\./[\w/-]+\.md\)", r"docs/\1.md", text)
+    return " ".join(text.split())
 
 
 @pytest.mark.parametrize(("page", "link"), [pair for pair in found(LINK) if "://" not in pair[1]])
@@ -67,14 +189,15 @@ def test_a_function_a_page_names_exists(page: str, name: str) -> None:
     assert pydoc.locate(name) is not None
 
 
-@pytest.mark.parametrize("path", sorted(set(MODULE.findall(TEXTS["docs/reference/architecture.md"]))))
+@pytest.mark.parametrize("path", sorted(set(MODULE.findall(TEXTS["docs/explanation/architecture.md"]))))
 def test_a_module_that_the_architecture_page_names_exists(path: str) -> None:
     core = TOP / "core/leafgate"
     assert any((root / path).exists() for root in (TOP, core, core / "models"))
 
 
 def test_a_member_of_a_class_that_the_plugin_page_names_exists() -> None:
-    rows = MEMBERS.findall(TEXTS["docs/reference/plugins.md"].partition("## What a class says of itself")[2])
+    section = TEXTS["docs/reference/plugins.md"].partition("## What a class says of itself")[2].partition("\n## ")[0]
+    rows = MEMBERS.findall(section)
     names = {name for row in rows for name in re.findall(r"`(\w+)", row)}
     assert {"unit", "examples", "must_hide", "wants_test"} <= names
     members = {name for kind in (AttackModel, AuditCheck, Metric, PersonMetric, TreeBuilder) for name in dir(kind)}

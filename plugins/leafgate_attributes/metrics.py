@@ -162,6 +162,7 @@ class AttributeLeak(ReleaseAtMost):
         description="The probability that the intervals of all limits on inferred columns of the policy hold together.",
     )
 
+    policy_example = "at_most: 0.05"
     judges = frozenset({AttributeBelief})
     threat_model = "Whatever the attack it judges assumes."
     formula = (
@@ -477,6 +478,7 @@ class AttributeCertain(ReleaseAtMost):
         description="The probability that the intervals of all limits on inferred columns of the policy hold together.",
     )
 
+    policy_example = "at_most: 0"
     judges = frozenset({AttributeBelief})
     unit = Unit.PEOPLE
     threat_model = "Whatever the attack it judges assumes; the adversary knows who is in the table."

@@ -33,7 +33,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(content: bytes, place: str) -> ModelIR:
-    """The model in a neutral file, not yet checked, whose texts are all unknown."""
+    """The model in a neutral file, `leafgate/model/1`; the core checks it."""
     return read_with(content, place, Vocabulary())
 
 
@@ -81,3 +81,8 @@ def commands() -> list[typer.Typer]:
     from leafgate_convert.repair.command import app as repair
 
     return [app, repair]
+
+
+@hookimpl
+def functions() -> dict[str, str]:
+    return {"repair": "leafgate_convert.repair.plan:repair_file"}

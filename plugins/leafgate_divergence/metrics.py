@@ -55,6 +55,7 @@ class Divergence(AtLeast):
     floor: Floor = Field(1e-9, description="The smallest probability that a value counts with, up to 0.001.")
     top: PositiveInt = Field(10, description="How many records a report for auditors lists.")
 
+    policy_example = "at_least: 0.05"
     judges = frozenset({SecretBelief})  # a cell's posterior may differ between people with equal quasi-identifiers
     private = True
     scorable = ONLY_DERIVED
@@ -97,6 +98,7 @@ class Gain(AtMost):
 
     use: Literal["gain"] = "gain"
 
+    policy_example = "at_most: 1.5"
     private = True
     scorable = ONLY_DERIVED
     threat_model = BELIEF

@@ -44,6 +44,7 @@ class LDiversity(AtLeast):
     form: Literal["distinct", "entropy", "recursive"] = Field("entropy", description="What counts as diverse.")
     c: PositiveFloat | None = Field(None, description="Of `form: recursive`: r_1 < c (r_l + ... + r_m).")
 
+    policy_example = "at_least: 2"
     stricter_less = frozenset({"c"})
     checks = "l_diversity"
     checked_by = "linking"
@@ -87,6 +88,7 @@ class AlphaKAnonymity(AtLeast):
         None, min_length=1, description="The values that are sensitive; all when left out."
     )
 
+    policy_example = "at_least: 5, alpha: 0.8"
     stricter_less = frozenset({"alpha"})
     unit = Unit.PEOPLE
     threat_model = BELIEF
@@ -122,6 +124,7 @@ class TCloseness(AtMost):
         "equal", description="Between two values; ordered needs `ordered: true`, hierarchical a `hierarchy`."
     )
 
+    policy_example = "at_most: 0.3"
     checks = "t_closeness"
     checked_by = "linking"
     threat_model = BELIEF
@@ -168,6 +171,7 @@ class BetaLikeness(AtMost):
     use: Literal["beta_likeness"] = "beta_likeness"
     form: Literal["basic", "enhanced"] = Field("basic", description="Enhanced: gains beyond -ln P are refused, too.")
 
+    policy_example = "at_most: 1.0"
     threat_model = BELIEF
     formula = "max over v with p(v) > P(v) of (p(v) - P(v)) / P(v); enhanced: unbounded if one is above -ln P(v)"
     plain_failure = "a value of {secret} becomes too much likelier"
@@ -187,6 +191,7 @@ class DeltaDisclosure(AtMost):
 
     use: Literal["delta_disclosure"] = "delta_disclosure"
 
+    policy_example = "at_most: 1.0"
     checks = "delta_disclosure"
     checked_by = "linking"
     threat_model = BELIEF
@@ -207,6 +212,7 @@ class KMap(AtLeast):
 
     use: Literal["k_map"] = "k_map"
 
+    policy_example = "at_least: 5"
     judges = ABOUT_GROUPS
     groups_only = True
     unit = Unit.PEOPLE
@@ -237,6 +243,7 @@ class ReidentificationRisk(AtMost):
         description="Does the adversary know who is in the table (prosecutor), or only the population (journalist)?",
     )
 
+    policy_example = "at_most: 0.2"
     judges = ABOUT_GROUPS
     groups_only = True
     unit = Unit.ONE_OVER_PEOPLE
@@ -266,6 +273,7 @@ class Uniques(AtMost):
 
     use: Literal["uniques"] = "uniques"
 
+    policy_example = "at_most: 0"
     judges = ABOUT_GROUPS
     groups_only = True
     unit = Unit.SHARE

@@ -51,6 +51,8 @@ class Downgrading(DowngradingOptions):
     Cells of quasi-identifiers stay: the adversary knows them of everyone.
     """
 
+    policy_example = "tau: 0.7"
+
     def build(self, table: Table, rng: np.random.Generator) -> BuildResult:
         return builder.build(self, table, rng)
 
@@ -64,6 +66,7 @@ class CellsWithheld(ReleaseAtMost):
         description="Their share of the other cells of records with protected ones, or of all records; or how many.",
     )
 
+    policy_example = "at_most: 0.33"
     is_cost = True
     threat_model = "None: it measures what protection costs."
     formula = (
@@ -86,6 +89,7 @@ class Functionality(ReleaseAtMost):
         None, min_length=1, description="Classes to learn; every column if left out."
     )
 
+    policy_example = "at_most: 0.05"
     is_cost = True
     private = True
     threat_model = "None: it measures what protection costs."

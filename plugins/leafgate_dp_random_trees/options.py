@@ -89,13 +89,14 @@ class DpRandomTreesOptions(PrivateOptions):
     )
     delta: OpenProbability = Field(1e-6, description="At which epsilon is wanted, and claimed.")
 
+    policy_example = "epsilon: 1.0, delta: 1.0e-6"
     stricter_less = frozenset({"epsilon", "delta"})
     threat_model = "Anyone, whatever they know of everybody else: was this person in the table, and with which class?"
     formula = (
         "each tree: structure from the declared domains, a sample of the people, each with chance beta; a leaf's "
         "number of a class is shown if it is at least k, else as 0. (epsilon, delta) by the privacy-loss distribution"
     )
-    source = "Waseda, Nojima, Wang; corrected and made tight: docs/explanation/sources.md"
+    source = "Waseda, Nojima, Wang; corrected and made tight: docs/explanation/dp-random-trees.md"
 
     @model_validator(mode="after")
     def _not_too_rare(self) -> Self:
@@ -176,6 +177,7 @@ class DifferentialPrivacy(ReleaseAtMost):
     delta: Delta = Field(1e-6, description="At which epsilon is accounted.")
     neighbours: Neighbours = Field("add_remove", description="Tables that differ by a person more, or by one changed.")
 
+    policy_example = "at_most: 1.0"
     stricter_less = frozenset({"delta"})
     of_release = True
     checks = "epsilon"

@@ -48,6 +48,7 @@ class Kadet(TreeBuilder):
         (), description="What every group must satisfy besides: l_diversity, confidence, t_closeness, delta_disclosure."
     )
 
+    policy_example = "k: 10"
     stricter_more = frozenset({"k"})
     measure_options = frozenset({"measure", "average_gain", "prune", "confidence"})
     threat_model = (
@@ -59,7 +60,7 @@ class Kadet(TreeBuilder):
     )
     source = (
         'A. Friedman, A. Schuster, R. Wolff, "k-Anonymous Decision Tree Induction", PKDD 2006, Algorithm 1; '
-        "departures: docs/explanation/sources.md"
+        "departures: docs/explanation/kadet.md"
     )
 
     @classmethod

@@ -80,6 +80,7 @@ class LeaveOneOut(ReleaseAtMost):
         "gives no interval.",
     )
 
+    policy_example = "at_most: 2.0, people: 50, time_limit: 600"
     private = True
     scale = "from -13.82 to 13.82, in logits; 0: nobody tried moves the score of her own class"
     interpretation = (

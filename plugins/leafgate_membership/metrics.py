@@ -338,6 +338,7 @@ class MembershipAuc(MembershipRate):
 
     use: Literal["membership_auc"] = "membership_auc"
 
+    policy_example = "at_most: 0.6"
     formula = "(pairs in which the member scores higher + half of the ties) / pairs of a member and another candidate"
     interpretation = "at most 0.5: the attack does no better than chance; 1: it ranks every member above everybody else"
     source = "Hanley, McNeil, Radiology 143, 1982; the interval by Hoeffding, JASA 58, 1963, section 5b"
@@ -359,6 +360,7 @@ class MembershipTpr(MembershipRate):
     use: Literal["membership_tpr"] = "membership_tpr"
     at_fpr: OpenProbability = Field(default=0.001, description="The share of non-members who are taken for members.")
 
+    policy_example = "at_most: 0.05, at_fpr: 0.01"
     formula = (
         "share of members above the threshold that the share `at_fpr` of the non-members is above; "
         "ties are broken at random"
@@ -411,6 +413,7 @@ class MembershipAdvantage(MembershipRate):
 
     use: Literal["membership_advantage"] = "membership_advantage"
 
+    policy_example = "at_most: 0.1"
     formula = "maximum over thresholds of (true positive rate - false positive rate)"
     interpretation = "0: the attack does no better than chance; 1: it tells members from all others"
     source = "Yeom and others, CSF 2018, doi:10.1109/CSF.2018.00027; the interval by Massart, Ann. Probab. 18, 1990"
@@ -431,6 +434,7 @@ class MembershipExcluded(MembershipRate):
 
     use: Literal["membership_excluded"] = "membership_excluded"
 
+    policy_example = "at_most: 0"
     formula = "non-members whom the attack excludes for certain / non-members"
     interpretation = "0: the release excludes nobody; 1: everybody who is not in the table is known not to be"
     plain_failure = "the release proves of people that they are not in the table"
@@ -484,6 +488,7 @@ class MembershipIdentified(ReleaseAtMost):
         description="The probability that the intervals of all limits on membership of the policy hold together.",
     )
 
+    policy_example = "at_most: 0"
     judges = frozenset({MembershipBelief})
     unit = Unit.PEOPLE
     threat_model = "Whatever the attack it judges assumes."

@@ -26,7 +26,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(content: bytes, place: str) -> ModelIR:
-    """The model in an ONNX file, not yet checked."""
+    """The model in an ONNX file; the core checks it."""
     from leafgate_onnx import reader
 
     return reader.read(content, place)

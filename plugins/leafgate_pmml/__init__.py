@@ -24,7 +24,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(content: bytes, place: str) -> ModelIR:
-    """The model in a PMML file, not yet checked."""
+    """The model in a PMML file; the core checks it."""
     from leafgate_pmml import reader
 
     return reader.read(content, place)

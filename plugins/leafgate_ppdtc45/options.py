@@ -130,6 +130,7 @@ class Ppdtc45Options(TreeBuilder):
     )
     rehearsal: bool = Field(False, description="Draw the noise from the seed: for trying out, never to be shared.")
 
+    policy_example = "noise: {law: gaussian, snr: 1.0}"
     randomness = "system"
     measure_options = frozenset(
         {"split", "groups", "theta", "average_gain", "penalty", "min_leaf", "prune", "confidence"}
@@ -144,7 +145,7 @@ class Ppdtc45Options(TreeBuilder):
     )
     source = (
         'L. Liu, M. Kantarcioglu, B. Thuraisingham, "Privacy Preserving Decision Tree Mining from Perturbed Data", '
-        "HICSS 2009; departures: docs/explanation/sources.md"
+        "HICSS 2009; departures: docs/explanation/ppdtc45.md"
     )
 
     @model_validator(mode="after")
@@ -187,6 +188,7 @@ class AccuracyOnPerturbed(ReleaseAtLeast):
         "cuts", description="By the tree for shared numbers, or by the first tree along random paths."
     )
 
+    policy_example = "at_least: 0.8"
     threat_model = "None: this is what the release is good for."
     plain_failure = "the release predicts from shared numbers too badly"
     formula = "people of the test table predicted rightly / people of the test table, from 0 to 1"

@@ -22,7 +22,7 @@ def sniff_j48(head: bytes) -> bool:
 
 
 def read_j48(content: bytes, place: str) -> ModelIR:
-    """The tree in a print-out of WEKA's J48, not yet checked."""
+    """The tree in a print-out of WEKA's J48; the core checks it."""
     from leafgate_printouts import weka
 
     return weka.read(content, place)
@@ -42,7 +42,7 @@ def sniff_rpart(head: bytes) -> bool:
 
 
 def read_rpart(content: bytes, place: str) -> ModelIR:
-    """The tree in a print-out of R's rpart, not yet checked."""
+    """The tree in a print-out of R's rpart; the core checks it."""
     from leafgate_printouts import rpart
 
     return rpart.read(content, place)

@@ -33,6 +33,7 @@ class KAnonymity(AtLeast):
 
     use: Literal["k_anonymity"] = "k_anonymity"
 
+    policy_example = "at_least: 5"
     judges = ABOUT_GROUPS
     groups_only = True
     unit = Unit.PEOPLE
@@ -64,6 +65,7 @@ class Confidence(AtMost):
 
     use: Literal["confidence"] = "confidence"
 
+    policy_example = "at_most: 0.8"
     checks = "confidence"
     checked_by = "linking"
     threat_model = "Whatever the attack it judges assumes."
@@ -86,6 +88,7 @@ class Exposure(AtMost):
 
     use: Literal["exposure"] = "exposure"
 
+    policy_example = "at_most: 0"
     unit = Unit.SHARE
     threat_model = "Whatever the attack it judges assumes."
     formula = "1 if P(secret = truth | x) = 1 (to 1e-9), else 0"

@@ -82,6 +82,7 @@ class Published(TreeBuilder):
         None, description="Of a fitted model: how its rows were drawn or weighted, where its file does not record it."
     )
 
+    policy_example = "path: release.json"
     public_algorithm = False
 
     threat_model = "Whatever the file claims is checked; nothing in it is trusted."
@@ -132,6 +133,7 @@ class FileDisclosure(ReleaseAtMost):
     use: Literal["file_disclosure"] = "file_disclosure"
     severity: Severity = Field("high", description="low: all there is; high: of small groups and single people only.")
 
+    policy_example = "at_most: 0"
     of_release = True
     threat_model = "The adversary reads the file itself, not only what it predicts."
     plain_failure = "the model's file tells more than it may"

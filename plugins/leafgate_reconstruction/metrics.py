@@ -50,6 +50,7 @@ class IntervalPrivacy(_OfTheNoise, ReleaseAtLeast):
     use: Literal["interval_privacy"] = "interval_privacy"
     column: str | None = Field(None, description="The noisy column; default: the one with the least.")
 
+    policy_example = "at_least: 30"
     formula = "Pi(A|B) = 2^h(A|B) = 2^(h(X) - I), I = h(W) - h(R), in bits; W = X + R"
     plain_failure = "the noise leaves too little unknown"
     scale = "a length from 0 up, in the column's unit"
@@ -68,6 +69,7 @@ class PrivacyLoss(_OfTheNoise, ReleaseAtMost):
     use: Literal["privacy_loss"] = "privacy_loss"
     column: str | None = Field(None, description="The noisy column; default: the one with the most.")
 
+    policy_example = "at_most: 0.2"
     formula = "P(A|B) = 1 - 2^-I, I = h(W) - h(R), in bits; W = X + R. Normal on normal: 1 - 1/sqrt(1 + SNR)"
     plain_failure = "the shared numbers give away too much of the originals"
     scale = "from 0 to 1"
@@ -83,6 +85,7 @@ class NormalisedRmse(AtLeast):
 
     use: Literal["normalised_rmse"] = "normalised_rmse"
 
+    policy_example = "at_least: 0.5"
     judges = frozenset({CellBelief})
     private = True
     groups_only = True

@@ -88,6 +88,7 @@ class SmallestLeaf(_OfGroups, ReleaseAtLeast):
 
     use: Literal["smallest_leaf"] = "smallest_leaf"
 
+    policy_example = "at_least: 10"
     unit = Unit.PEOPLE
     formula = "min over groups g that hold anybody of the people of the table in g"
     plain_failure = "a leaf holds too few people"
@@ -123,6 +124,7 @@ class ClassDisclosure(_OfGroups, ReleaseAtMost):
         "composition", description="By the classes people have, or by those the release gives the group."
     )
 
+    policy_example = "at_most: 0.1"
     unit = Unit.SHARE
     formula = "people in groups of which it is true / people; `each_tree`: in such a leaf of any tree"
     plain_failure = "too many people are in leaves that disclose too much of their class"
@@ -164,6 +166,7 @@ class ResidualDegreesOfFreedom(ReleaseAtLeast):
 
     use: Literal["residual_degrees_of_freedom"] = "residual_degrees_of_freedom"
 
+    policy_example = "at_least: 10"
     unit = Unit.PEOPLE_LEFT
     threat_model = "None: a rule of thumb from the disclosure control of regressions."
     formula = "people - (2 for each cut, m for each test of m ways, classes - 1 for each leaf)"
@@ -182,6 +185,7 @@ class RiskySettings(ReleaseAtMost):
 
     use: Literal["risky_settings"] = "risky_settings"
 
+    policy_example = "at_most: 0"
     unit = Unit.TABLE
     threat_model = "None: settings whose models membership inference did best against, in a study of many."
     formula = (
@@ -212,6 +216,7 @@ class GeneralisationGap(ReleaseAtMost):
         "accuracy", description="The difference of two accuracies, or how far the losses' distributions are apart."
     )
 
+    policy_example = "at_most: 0.05"
     private = True
     threat_model = "None: what membership inference lives on."
     formula = (

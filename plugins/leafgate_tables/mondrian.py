@@ -34,10 +34,11 @@ class Mondrian(GeneralisingBuilder):
         "gain", description="Of the tests on private columns, below the boxes: what the best has most of."
     )
 
+    policy_example = "k: 10"
     formula = "cut the widest column at its median (or into its hierarchy's parts) while every part has k people"
     source = (
         'K. LeFevre, D. DeWitt, R. Ramakrishnan, "Mondrian Multidimensional K-Anonymity", ICDE 2006; '
-        "departures: docs/explanation/sources.md"
+        "departures: docs/explanation/baselines.md"
     )
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:

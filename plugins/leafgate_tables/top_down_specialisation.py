@@ -37,10 +37,11 @@ class Tds(GeneralisingBuilder):
         "train", description="The rows that choose the generalisation; k then holds of all of them together."
     )
 
+    policy_example = "k: 10"
     formula = "repeat the valid specialisation with the most information gain per anonymity lost; then C4.5 or ID3"
     source = (
         'B. Fung, K. Wang, P. Yu, "Top-Down Specialization for Information and Privacy Preservation", ICDE 2005; '
-        "departures: docs/explanation/sources.md"
+        "departures: docs/explanation/baselines.md"
     )
 
     @property

@@ -1,6 +1,6 @@
 """A stranger's plugin comes in by the door the bundled ones use: built, installed and used.
 
-The page is docs/reference/plugins.md.
+The page is docs/tutorials/write-a-plugin.md.
 """
 
 import csv
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.processes
 TOP = Path(__file__).resolve().parents[2]
 PACKAGE = Path(__file__).with_name("acme_leafgate")
 GLOBEX = Path(__file__).with_name("globex_leafgate")
-PAGE = (TOP / "docs/reference/plugins.md").read_text(encoding="utf-8")
+PAGE = (TOP / "docs/tutorials/write-a-plugin.md").read_text(encoding="utf-8")
 
 
 def run(*words: object, folder: Path) -> subprocess.CompletedProcess[str]:

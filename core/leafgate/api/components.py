@@ -48,6 +48,8 @@ class Component(BaseModel):
 
     `stricter_more` and `stricter_less` name options of which more, or less, always protects better (of a switch, on is
     more): a policy that extends another may change these in that direction, and no other option of what that one has.
+    `policy_example` has the options with which documentation shows the component in a policy, as YAML on one line
+    (`k: 10, prune: false`); it needs those that have no default.
     """
 
     model_config = STRICT
@@ -59,6 +61,7 @@ class Component(BaseModel):
     source: ClassVar[str] = ""
     stricter_more: ClassVar[frozenset[str]] = frozenset()
     stricter_less: ClassVar[frozenset[str]] = frozenset()
+    policy_example: ClassVar[str] = ""
 
     def missing_requirements(self, plan: Declarations) -> str:
         """A sentence about what this component needs and the policy does not declare; empty where nothing is missing.

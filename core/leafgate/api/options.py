@@ -176,7 +176,8 @@ def _type(document: dict[str, Any]) -> str:
         return "mapping"
     word = {"null": "null", "array": "list"}.get(document.get("type", ""), document.get("type", "mapping"))
     signs = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
-    return " ".join([word, *(f"{sign} {document[key]}" for key, sign in signs.items() if key in document)])
+    bounds = " and ".join(f"{sign} {document[key]}" for key, sign in signs.items() if key in document)
+    return f"{word} {bounds}".rstrip()
 
 
 def parts(component: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:

@@ -1,9 +1,10 @@
-"""What plugins say of themselves, taken from their classes and nowhere else."""
+"""What plugins say of themselves, taken from their classes: `leafgate explain` and the reference pages print it."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
@@ -14,7 +15,7 @@ from leafgate.api.metrics import Example, Metric, PersonMetric
 from leafgate.api.model_readers import ModelReader
 from leafgate.api.options import options, parts
 from leafgate.api.registry import OfferedFormat, Plugin, Plugins, command_name, use_of
-from leafgate.types.adversary import ACCESS_LEVELS
+from leafgate.types.adversary import ACCESS_LEVELS, Need
 
 KINDS: dict[type[Component], str] = {
     TreeBuilder: "builder",
@@ -24,89 +25,213 @@ KINDS: dict[type[Component], str] = {
     DataSource: "source",
 }
 
+NEEDS: dict[Need, str] = {
+    "distribution": "the shares of each secret among everyone (`knows.distribution`)",
+    "people": "people whose secrets are known (`knows.people` or `knows.sample`)",
+    "facts": "rules about people (`knows.facts`)",
+    "label_accuracies": "how often each published label is right, where labels alone are published",
+    "population": "a larger population that the people come from (`data.population`)",
+    "mechanism": "the builder's algorithm and options, where these are public",
+    "candidates": "people who may be in the table (from the table and `data.control`; `knows.candidates`)",
+    "targets": "people of whom one column is hidden (from the table and `data.control`; `knows.candidates`)",
+}
+"""The optional knowledge that an attack may use, and the keys of a policy that grant it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """One option: its type, its default as JSON (empty where it must be given) and its meaning."""
+
+    name: str
+    type: str
+    default: str
+    meaning: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionGroup:
+    """The options of a component, or of a mapping below its option `under`."""
+
+    under: str
+    picked: str
+    summary: str
+    options: tuple[Option, ...]
+
+    @property
+    def heading(self) -> str:
+        """The option that holds the mapping, with the `use` that picks it."""
+        return self.under + (f": {{use: {self.picked}}}" if self.picked else "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """All that documentation says of one component.
+
+    Attributes:
+        text: The docstring: a sentence, and paragraphs after it.
+        notes: Sentences about what the component reads, judges and prints.
+        facts: Titles and texts: the threat model, the formula, the source.
+        examples: Worked examples, a sentence each.
+        policy_example: Lines of a policy that use the component; empty where its class states no example.
+        groups: Its options, and those of the mappings below them.
+    """
+
+    name: str
+    kind: str
+    origin: str
+    text: str
+    notes: tuple[str, ...]
+    facts: tuple[tuple[str, str], ...]
+    examples: tuple[str, ...]
+    policy_example: str
+    groups: tuple[OptionGroup, ...]
+
 
 def kind_of(component: type[Component]) -> str:
     """builder, attack, metric, check or source."""
     return next(word for base, word in KINDS.items() if issubclass(component, base))
 
 
+def describe(component: type[Component], origin: str) -> Description:
+    """The description of a component, whose distribution and version are `origin`."""
+    metric = component if issubclass(component, Metric) else None
+    own = OptionGroup(under="", picked="", summary="", options=options_of(component))
+    return Description(
+        name=use_of(component),
+        kind=kind_of(component),
+        origin=origin,
+        text=inspect.getdoc(component) or "",
+        notes=tuple(_notes(component)),
+        facts=tuple((title, text) for title, text in _facts(component) if text),
+        examples=() if metric is None else tuple(map(_worked_out, metric.examples)),
+        policy_example=policy_example(component),
+        groups=() if issubclass(component, AuditCheck) else (own, *_groups(component)),
+    )
+
+
 def explanation(component: type[Component], origin: str) -> str:
-    """The page `leafgate explain` prints."""
-    lines = [f"{use_of(component)}: {kind_of(component)} of {origin}", "", inspect.getdoc(component) or "", ""]
-    if issubclass(component, Metric):
-        lines += _metric_lines(component)
-    if issubclass(component, AttackModel):
-        lines += _attack_lines(component)
-    if issubclass(component, DataSource):
-        lines.append(f"Reads files that end in: {', '.join(sorted(component.suffixes))}.")
-    if issubclass(component, TreeBuilder):
-        lines.append(f"Randomness: {component.randomness}.")
-    if issubclass(component, AuditCheck):
-        return "\n".join([*lines, *_check_lines(component)]) + "\n"
-    scale, safe, alarm = "", "", ""
-    if issubclass(component, Metric):
-        scale, safe, alarm = component.scale, component.interpretation, component.plain_failure_of("the secret")
-    for title, text in (
-        ("Threat model", component.threat_model),
-        ("Formula", component.formula),
-        ("Scale", scale),
-        ("Safe", safe),
-        ("Broken", alarm),
-        ("Source", component.source),
-    ):
-        if text:
-            lines.append(f"{title}: {text}")
-    lines += map(_worked_out, component.examples if issubclass(component, Metric) else ())
-    lines += ["", "Options:"]
-    lines += _option_lines(component, "  ")
-    for name, model in parts(component):
-        use = model.model_fields.get("use")
-        picked = f": {{use: {use.default}}}" if use else ""
-        lines += ["", f"{name}{picked}: {_first_line(model)}", *_option_lines(model, "  ")]
+    """The page `leafgate explain` prints of a component."""
+    described = describe(component, origin)
+    lines = [f"{described.name}: {described.kind} of {origin}", "", described.text, "", *described.notes]
+    lines += (f"{title}: {text}" for title, text in described.facts)
+    lines += (f"Example: {example}" for example in described.examples)
+    if described.policy_example:
+        lines += ["", "In a policy:", *(f"  {line}" for line in described.policy_example.splitlines())]
+    for group in described.groups:
+        lines += ["", f"{group.heading}: {group.summary}" if group.under else "Options:"]
+        lines += (_option_line(option) for option in group.options)
     return "\n".join(lines) + "\n"
+
+
+def options_of(model: type[BaseModel]) -> tuple[Option, ...]:
+    """The options of a component or of a mapping in a policy."""
+    return tuple(
+        Option(name=name, type=type_, default=default, meaning=meaning)
+        for name, type_, default, meaning in options(model)
+    )
+
+
+def summary_of(documented: object) -> str:
+    """The first paragraph of a docstring, on one line."""
+    return " ".join((inspect.getdoc(documented) or "").partition("\n\n")[0].split())
+
+
+def policy_example(component: type[Component]) -> str:
+    """Lines of a policy that use a component, with the options of its `policy_example`; empty where these are missing.
+
+    A check has no example, because no policy names it.
+    """
+    required = any(field.is_required() for name, field in component.model_fields.items() if name != "use")
+    if issubclass(component, AuditCheck) or (required and not component.policy_example):
+        return ""
+    used = "{" + ", ".join(filter(None, (f"use: {use_of(component)}", component.policy_example))) + "}"
+    if issubclass(component, TreeBuilder):
+        return f"build: {used}"
+    if issubclass(component, DataSource):
+        return f"data:\n  source: {used}"
+    return f"{'attacks' if issubclass(component, AttackModel) else 'metrics'}:\n  - {used}"
 
 
 def format_explanation(offered: OfferedFormat) -> str:
     """The page `leafgate explain` prints of a report format."""
     format_ = offered.format
     lines = [f"{format_.name}: format of {offered.origin}", "", inspect.getdoc(format_.render) or "", ""]
-    lines.append(f"File: {format_.filename}, of the type {format_.media_type}.")
+    return "\n".join([*lines, *format_notes(offered)]) + "\n"
+
+
+def format_notes(offered: OfferedFormat) -> Iterator[str]:
+    """Sentences about the files of a report format."""
+    format_ = offered.format
+    yield f"File: {format_.filename}, of the type {format_.media_type}."
     if format_.attachments:
-        lines.append(f"Shows, where given: {', '.join(sorted(format_.attachments))}.")
+        yield f"Shows, where given: {', '.join(sorted(format_.attachments))}."
     if format_.render_tree is not None:
-        lines.append("Draws the first tree of a release in notebooks.")
-    return "\n".join(lines) + "\n"
-
-
-def _attack_lines(attack: type[AttackModel]) -> Iterator[str]:
-    """What an attack can read, and what it takes into account."""
-    yield f"Reads numbers that are: {', '.join(sorted(attack.reads))}."
-    yield f"Takes into account, where granted: {', '.join(sorted(attack.needs)) or 'nothing more'}."
-    if attack.access_levels != {"file"}:
-        yield f"Can use of the model: {', '.join(sorted(attack.access_levels, key=ACCESS_LEVELS.index))}."
+        yield "Draws the first tree of a release in notebooks."
 
 
 def reader_explanation(reader: ModelReader, origin: str) -> str:
     """The page `leafgate explain` prints of a reader of model files."""
-    lines = [f"{reader.name}: reader of {origin}", "", inspect.getdoc(reader.read) or "", ""]
-    lines.append(f"Reads files of up to {reader.max_bytes / 2**20:g} MB; it states what each discloses.")
-    if reader.from_object is not None:
-        lines.append("Reads models in memory, too.")
-    if reader.write is not None:
-        lines.append(f"Writes models as files that end in {', '.join(reader.suffixes)}.")
+    lines = [f"{reader.name}: reader of {origin}", "", inspect.getdoc(reader.read) or "", "", *reader_notes(reader)]
     return "\n".join(lines) + "\n"
 
 
-def _check_lines(check: type[AuditCheck]) -> Iterator[str]:
-    """When a check runs, what the public reads of it, and what it states about itself."""
-    yield "Runs in every audit; where a policy lists `plugins`, only if its distribution is among them."
-    public = "its reasons" if check.of_release else "that it has a finding, and no reason"
-    yield f"Public reports state {public}."
-    texts = {"Threat model": check.threat_model, "Formula": check.formula, "Source": check.source}
-    yield from (f"{title}: {text}" for title, text in {**texts, "Finding": check.plain_failure}.items() if text)
+def reader_notes(reader: ModelReader) -> Iterator[str]:
+    """Sentences about what a reader of model files reads and writes."""
+    yield f"Reads files of up to {reader.max_bytes / 2**20:g} MB, and states what each discloses."
+    if reader.from_object is not None:
+        yield "Reads models in memory, too."
+    if reader.write is not None:
+        yield f"Writes models as files that end in {', '.join(reader.suffixes)}."
 
 
-def _metric_lines(metric: type[Metric]) -> Iterator[str]:
+def _notes(component: type[Component]) -> Iterator[str]:
+    """Sentences about what a component reads, judges and prints."""
+    if issubclass(component, Metric):
+        yield from _metric_notes(component)
+    if issubclass(component, AttackModel):
+        yield from _attack_notes(component)
+    if issubclass(component, DataSource):
+        yield f"Reads files that end in: {', '.join(sorted(component.suffixes))}."
+    if issubclass(component, TreeBuilder):
+        yield RANDOMNESS[component.randomness]
+    if issubclass(component, AuditCheck):
+        yield "Runs in every audit; where a policy lists `plugins`, only if its distribution is among them."
+        public = "its reasons" if component.of_release else "that it has a finding, and no reason"
+        yield f"Public reports state {public}."
+
+
+RANDOMNESS = {
+    "none": "Draws no random numbers: the same table and options give the same release.",
+    "seed": "Draws random numbers from the policy's `seed`: an audit can be repeated.",
+    "system": "Draws random numbers from the operating system: no audit can repeat the release.",
+}
+
+
+def _facts(component: type[Component]) -> Iterator[tuple[str, str]]:
+    """Titles and texts; a text may be empty."""
+    yield "Threat model", component.threat_model
+    yield "Formula", component.formula
+    if issubclass(component, Metric):
+        yield "Scale", component.scale
+        yield "Scores mean", component.interpretation
+        yield "Where the limit is broken", component.plain_failure_of("secret")
+    yield "Source", component.source
+    if issubclass(component, AuditCheck):
+        yield "Finding", component.plain_failure
+
+
+def _attack_notes(attack: type[AttackModel]) -> Iterator[str]:
+    """What an attack can read, and what it takes into account."""
+    every = AttackModel.reads
+    which = "every kind" if attack.reads == every else "these kinds alone"
+    yield f"Reads numbers of {which}: {', '.join(sorted(attack.reads))}."
+    granted = "; ".join(text for need, text in NEEDS.items() if need in attack.needs)
+    yield f"Takes into account, where a policy grants it: {granted or 'nothing more'}."
+    if attack.access_levels != {"file"}:
+        yield f"Can use of the model: {', '.join(sorted(attack.access_levels, key=ACCESS_LEVELS.index))}."
+
+
+def _metric_notes(metric: type[Metric]) -> Iterator[str]:
     """What a metric scores, which claim it checks, and what the public reads of it."""
     yield from _what_it_scores(metric)
     if metric.checks:
@@ -134,14 +259,16 @@ def _what_it_scores(metric: type[Metric]) -> Iterator[str]:
     yield f"It judges {', or '.join(judged)}."
 
 
-def _option_lines(model: type[BaseModel], indent: str) -> Iterator[str]:
-    for name, kind, default, description in options(model):
-        shown = "required" if default == "" else f"default {default}"
-        yield f"{indent}{name}: {kind} ({shown}){'. ' + description if description else ''}"
+def _groups(component: type[Component]) -> Iterator[OptionGroup]:
+    for under, model in parts(component):
+        use = model.model_fields.get("use")
+        picked = str(use.default) if use else ""
+        yield OptionGroup(under=under, picked=picked, summary=summary_of(model), options=options_of(model))
 
 
-def _first_line(model: type[BaseModel]) -> str:
-    return (inspect.getdoc(model) or "").partition("\n")[0]
+def _option_line(option: Option) -> str:
+    default = f"default {option.default}" if option.default else "required"
+    return f"  {option.name}: {option.type} ({default}){'. ' + option.meaning if option.meaning else ''}"
 
 
 def _worked_out(example: Example) -> str:
@@ -152,7 +279,7 @@ def _worked_out(example: Example) -> str:
     believed = "" if example.believed is None else f", believed to be {_listed(example.believed)}"
     baseline = "" if example.prior is None else f" over a baseline of {_listed(example.prior)}"
     who = f"a group of {group}{population}{believed}{baseline}"
-    return f"Example: {who}, everyone being {everyone}, scores {example.score:.6g}{options}."
+    return f"{who}, everyone being {everyone}, scores {example.score:.6g}{options}."
 
 
 def _listed(some: Mapping[str, float]) -> str:

@@ -1,4 +1,4 @@
-"""The report document, declared once: audits write it, stored reports are checked by it, and it gives the JSON Schema.
+"""The report document, declared once. Audits write it, stored reports are checked by it, and report.md documents it.
 
 A key is written where it was set, in the order of the fields. Keys with a default may be missing in stored reports,
 which older versions wrote. Whoever reads a report may be an adversary: numbers of few people are masked before they
@@ -66,19 +66,23 @@ class FewerThan(Document):
     """A masked number: positive, and below this one."""
 
     fewer_than: Number
+    """The number is positive and below this one."""
 
 
 class MoreThan(Document):
     """A masked number: above this one."""
 
     more_than: Number
+    """The number is above this one."""
 
 
 class FromTo(Document):
     """A masked number: between these two, both included."""
 
     low: Number = Field(alias="from")
+    """The lowest number that it may be."""
     high: Number = Field(alias="to")
+    """The highest number that it may be."""
 
     @classmethod
     def between(cls, low: float, high: float) -> Self:
@@ -102,34 +106,54 @@ class BarDocument(Document):
     """The number of people whose scores lie between two numbers; None: without bound."""
 
     low: Number | None = Field(None, alias="from")
+    """The score at which the bar begins; `null` where it is unbounded."""
     high: Number | None = Field(None, alias="to")
+    """The score at which the bar ends; `null` where it is unbounded."""
     people: Count
+    """How many people have such a score."""
     past: bool | None
+    """Whether these scores are past the limit; `null` where some are, and where an average is judged."""
 
 
 class AttackAccuracyDocument(Document):
     """The shares of people for whom an attack's best guess, and the most common value, are right."""
 
     attack: str
+    """The attack, by its name in the policy."""
     secret: str
+    """The column that it infers."""
     right: Share
+    """The share of people for whom the most probable value is the true one."""
     commonest: Share
+    """The share of people who have the most common value: a guess that needs no release."""
 
 
 class NodeDocument(Document):
     """A node of the tree; its parent is the number of an earlier node."""
 
     parent: Annotated[int, Field(ge=0)] | None
+    """The number of the parent in `nodes`, from 0; `null` for the root."""
     kind: Literal["test", "leaf", "folded"]
+    """A test, a leaf, or a part of the tree that is folded and not drawn."""
     leaves: WholeNumber
+    """How many leaves are below the node, itself included."""
     risk: Literal["past", "allowed", "within", "nobody"] | None = None
+    """The worst of its leaves: `past` a limit that does not hold, past one as its `allow` permits (`allowed`), `within`
+    every limit, or with `nobody` in it."""
     leaves_past: WholeNumber | None = None
+    """How many leaves below it hold people past a limit."""
     people: WholeNumber | None = None
+    """How many people reach the node; for auditors."""
     past: dict[str, WholeNumber] = {}  # noqa: RUF012  a pydantic field
+    """For each finding how many of these people are past its limit; for auditors."""
     way: str = ""
+    """The answer that leads from the parent to this node."""
     words: str = ""
+    """What the node tests, or what the leaf publishes."""
     beliefs: tuple[BeliefDocument, ...] = ()
+    """What attacks believe of the people of the leaf; for auditors."""
     equivalence_class: ClassDocument | None = None
+    """The equivalence class of the people of the leaf, where it is larger than the leaf; for auditors."""
 
     @model_validator(mode="after")
     def _has_people(self) -> Self:
@@ -144,25 +168,35 @@ class ClassDocument(Document):
     """The smallest equivalence class of a leaf's people, and the columns tested above it that the adversary lacks."""
 
     people: WholeNumber
+    """How many people are in the equivalence class."""
     unknown: Annotated[tuple[str, ...], Field(min_length=1)]
+    """The columns that are tested above the leaf and that the adversary does not know."""
 
 
 class BeliefDocument(Document):
     """An attack's most probable value for a leaf's people, with its probability, and the true values."""
 
     attack: str
+    """The attack, by its name in the policy."""
     secret: str
+    """The column that it infers."""
     believed: Annotated[dict[str, Share], Field(min_length=1, max_length=1)]
+    """The most probable value, and its probability."""
     true: dict[str, WholeNumber]
+    """How many people of the leaf have each value."""
 
 
 class TreeDocument(Document):
     """The tree to draw."""
 
     trees: WholeNumber
+    """How many trees the release has."""
     number: WholeNumber = 1
+    """Which of them is drawn, from 1: the first that tests anything."""
     coloured: bool
+    """Whether the nodes have a `risk`."""
     nodes: Annotated[tuple[NodeDocument, ...], Field(min_length=1)]
+    """The nodes, each after its parent."""
 
     @model_validator(mode="after")
     def _parents_first(self) -> Self:
@@ -183,9 +217,13 @@ class GroupDocument(BaseModel):
     model_config = OPEN
 
     people: Count
+    """How many people are in the group."""
     path: str = ""
+    """The path of the tree that leads to the group, or its cells; for auditors."""
     true: dict[str, Count] = {}
+    """How many people of the group have each value of the secret; for auditors."""
     possible_values: WholeNumber | None = None
+    """How many values of the secret the people of the group may have."""
 
 
 class TriedDocument(BaseModel):
@@ -200,7 +238,9 @@ class FileDisclosureDocument(BaseModel):
     model_config = OPEN
 
     severity: Literal["low", "medium", "high"]
+    """`high`: of small groups or single people; `medium`: of all people together; `low`: of the algorithm."""
     says: str
+    """What the file discloses, in a sentence."""
 
 
 class RocDocument(BaseModel):
@@ -209,9 +249,13 @@ class RocDocument(BaseModel):
     model_config = OPEN
 
     fpr: tuple[float, ...]
+    """False-positive rates, in ascending order."""
     tpr: tuple[float, ...]
+    """The true-positive rate at each of them."""
     low: tuple[float, ...]
+    """The lower ends of the intervals of the true-positive rates."""
     high: tuple[float, ...]
+    """The upper ends of these intervals."""
 
 
 class EvidenceDocument(BaseModel):
@@ -221,17 +265,29 @@ class EvidenceDocument(BaseModel):
 
     _content: JsonDocument | None = PrivateAttr(None)
     worst: tuple[GroupDocument, ...] = ()
+    """The groups with the worst scores."""
     tried: dict[str, TriedDocument] = {}
+    """For each claim that an attack tried to refute, how it was tried."""
     discloses: tuple[FileDisclosureDocument, ...] = ()
+    """What the model's file discloses beyond its predictions."""
     derived: MaskedScore | None = None
+    """The score by what the adversary derives."""
     composition: MaskedScore | None = None
+    """The score by the true composition of each group."""
     scored_because: str = ""
+    """Why the distribution that was judged is not the one the policy asks for, or the only one."""
     unbounded: bool = False
+    """Whether a score is infinite."""
     reason: str = ""
+    """Why the finding is what it is."""
     problem: str = ""
+    """What went wrong where the finding is inconclusive."""
     remedy: str = ""
+    """What to do about the problem."""
     says: JsonValue = Field(None)
+    """What the metric or the attack measured, in words; or the same as JSON."""
     roc: RocDocument | None = None
+    """The ROC curve of a membership attack; for auditors."""
 
     @classmethod
     def of(cls, content: JsonDocument) -> Self:
@@ -265,9 +321,13 @@ class LimitDocument(Document):
     """The limit of a finding; empty where the finding has none."""
 
     at_least: Number = Field(None)  # type: ignore[assignment]
+    """The score must not be lower."""
     at_most: Number = Field(None)  # type: ignore[assignment]
+    """The score must not be higher."""
     average: bool = False
+    """Whether the mean over people is judged, and not the worst-off person."""
     allow: Annotated[float, Field(ge=0, lt=1), UNCHANGED, WRITTEN_AS_GIVEN] = 0.0
+    """The share of people that may be past the limit."""
     scored: Literal["worst", "derived", "composition"] = "derived"
     """The distribution of the secret that was judged; `derived` in reports of versions that did not write it."""
 
@@ -282,8 +342,11 @@ class WhereDocument(Document):
     """A line of the policy."""
 
     file: str
+    """The policy's file, without folders."""
     line: Annotated[int, Field(ge=1)]
+    """The line, from 1."""
     folder: str = ""
+    """The folder of the file below the root of its repository; left out where that is the root, or unknown."""
 
 
 class Nowhere(Document):
@@ -294,29 +357,48 @@ class WaiverDocument(Document):
     """A waiver, on the finding that it applies to."""
 
     id: str
+    """The waiver's identifier in the policy."""
     owner: str
+    """Who answers for it."""
     approved_by: str
+    """Who approved it."""
     reason: str
+    """Why the finding may fail."""
     issued: Day
+    """The first day."""
     expires: Day
+    """The last day."""
 
 
 class JudgedWaiverDocument(Document):
     """A waiver of the policy, and whether it applies."""
 
     id: str
+    """Its identifier in the policy."""
     finding: str
+    """The id of the finding that may fail."""
     release: Digest = Field(None)  # type: ignore[assignment]
+    """The SHA-256 of the release that it is for."""
     file: Digest = Field(None)  # type: ignore[assignment]
+    """The SHA-256 of the model file that it is for."""
     owner: str
+    """Who answers for it."""
     approved_by: str
+    """Who approved it."""
     reason: str
+    """Why the finding may fail."""
     issued: Day
+    """The first day."""
     expires: Day
+    """The last day."""
     limit: dict[str, Number] = {}  # noqa: RUF012  a pydantic field
+    """The weaker limit that must hold all the same."""
     status: Status
+    """Whether it applies, and why not."""
     message: str
+    """The same in a sentence."""
     where: WhereDocument | Nowhere = Nowhere()
+    """Its line of the policy; empty where it is not known."""
 
     @model_validator(mode="after")
     def _one_digest(self) -> Self:
@@ -329,13 +411,22 @@ class RemedyDocument(Document):
     """What can be done about a finding that is not ok; keys that the action does not need are left out."""
 
     action: RemedyAction
+    """`set` or `add` a key of the policy, `run` a command, `retrain` the model, `advise` people, or `none` where
+    nothing was found."""
     text: Annotated[str, Field(min_length=1)]
+    """What to do, in a sentence for everybody."""
     details: str = ""
+    """How large the smallest group would be, and how many leaves; for auditors."""
     place: str = ""
+    """Of `set` and `add`: the key of the policy, such as `build.k`."""
     value: JsonValue = None
+    """Of `set` and `add`: what stands there afterwards."""
     parameters: dict[str, Number] = {}  # noqa: RUF012  a pydantic field
+    """Of `retrain`: parameters of the learner."""
     command: tuple[str, ...] = ()
+    """Of `run`: the words of the command."""
     tried: bool = False
+    """Whether the whole audit was run with it and passed."""
 
     @model_validator(mode="after")
     def _has_what_the_action_needs(self) -> Self:
@@ -349,23 +440,41 @@ class FindingDocument(Document):
     """One finding."""
 
     id: str
+    """Its name, such as `k_anonymity@linking#risk`, `published_file` or `check:NAME#COLUMN`."""
     attack: str | None
+    """The attack whose belief was judged; `null` where there is none."""
     secret: str | None
+    """The column that the belief is about; `null` where there is none."""
     metric: str
+    """The metric, by its name in the policy, or the check."""
     use: str = ""
+    """The metric's name among the plugins, where the policy gives it another `name`."""
     value: MaskedScore | None
+    """The score; `null` where there is none or where it is private."""
     step: Annotated[float, Field(gt=0), UNCHANGED, WRITTEN_AS_GIVEN] | None = None
+    """The size of the steps to which a public score was rounded; `null` where it was not rounded."""
     limit: LimitDocument
+    """The limit."""
     passed: bool | None
+    """Whether the limit holds; `null` where that is inconclusive."""
     people: Count | None
+    """How many people the score is about."""
     beyond: Count | None
+    """How many of them are past the limit."""
     evidence: EvidenceDocument
+    """What the attack, the metric or the check states besides."""
     alarm: str = ""
+    """What a broken limit means, for readers who know no metrics."""
     plugin: str
+    """The distribution and version that computed it."""
     where: WhereDocument | Nowhere = Nowhere()
+    """The limit's line of the policy; empty where it is not known."""
     waiver: WaiverDocument = Field(None)  # type: ignore[assignment]
+    """The waiver by which it may fail; left out where there is none."""
     remedies: tuple[RemedyDocument, ...] = ()
+    """What to do about it, the best first; left out where the limit holds."""
     distribution: tuple[BarDocument, ...] = ()
+    """How many people have which scores."""
 
     @model_validator(mode="after")
     def _waived_only_if_failed(self) -> Self:
@@ -382,13 +491,21 @@ class PolicyDocument(Document):
     """The audited policy."""
 
     name: str
+    """Its name."""
     sha256: Digest
+    """The digest of its options, and of the files that it names."""
     waivers_sha256: Digest | None = None
+    """The digest of its waivers; left out where there are none."""
     file: str = ""
+    """Its file, without folders."""
     folder: str = ""
+    """The folder of the file below the root of its repository."""
     repository: str = ""
+    """The name of the folder that is the root of its repository."""
     extends: tuple[str, ...] = ()
+    """The files of the policies that it extends."""
     given: tuple[str, ...] = ()
+    """The other arguments of the command line; a path is relative, or a word such as DATA stands for it."""
 
 
 class DataDocument(Document):
@@ -399,34 +516,53 @@ class DataDocument(Document):
     """
 
     people: Count | None = None
+    """How many people the table has."""
     rows: Count | None = None
+    """How many rows it has, where a column says how many people each row stands for and these are counted."""
     weight: Count | None = None
+    """How many people its rows are said to stand for, where each row is counted as one person."""
     distinct: Count | None = None
+    """How many distinct rows it has; for auditors."""
     sha256: Digest | None = None
+    """The digest of the table; for auditors."""
     files: dict[str, Digest] = {}  # noqa: RUF012  a pydantic field
+    """The digests of further files about people, by their options; for auditors."""
     keyed_sha256: Digest | None = None
+    """The digest of the table under the policy's `digest_key`."""
     dropped: Count | None = None
+    """How many rows were dropped because of missing cells."""
     commented: Count | None = None
+    """How many lines were skipped as comments."""
 
 
 class FileDocument(Document):
     """The file that the release was read from; `sha256` is the digest of its bytes."""
 
     name: Annotated[str, Field(min_length=1)]
+    """Its name without folders."""
     format: Annotated[str, Field(min_length=1)]
+    """Its format, as the reader calls it."""
     sha256: Digest
+    """The digest of its bytes."""
 
 
 class ReleaseDocument(Document):
     """The release; `sha256` is the digest of leafgate's own file of it, which depends on the policy's columns too."""
 
     file: FileDocument = Field(None)  # type: ignore[assignment]
+    """The file that it was read from; left out where it was built."""
     sha256: Digest
+    """The digest of `release.json`."""
     builder: dict[str, JsonValue]
+    """The builder and its options."""
     trees: WholeNumber
+    """How many trees it has."""
     leaves: WholeNumber
+    """How many leaves they have together."""
     drawn_once: bool = False
+    """Whether it was drawn from the operating system's random numbers, so that no audit can repeat it."""
     records: Count | None = None
+    """How many records it publishes."""
 
 
 class AttackDocument(Document):
@@ -437,42 +573,69 @@ class AttackDocument(Document):
     """
 
     name: str
+    """Its name in the policy."""
     assumes: str
+    """What its adversary is assumed to have, in a sentence."""
     granted: tuple[str, ...] = ()
+    """What the policy grants this attack in place of what it grants the others."""
     access: Literal["labels", "scores", "file"] = "file"
+    """What it is handed of the model."""
     candidates: WholeNumber = 0
+    """At most how many people of the table, and how many others, it must tell apart."""
 
 
 class MethodDocument(Document):
     """The threat model of the audit."""
 
     known: tuple[str, ...]
+    """The columns that the adversary knows of everybody."""
     secret: tuple[str, ...]
+    """The columns that are secrets."""
     unknown: tuple[str, ...]
+    """The columns that the adversary does not know and that are no secrets."""
     granted: tuple[str, ...]
+    """What the policy grants the adversary besides."""
     attacks: tuple[AttackDocument, ...]
+    """The attacks that were run."""
     publishes: str = ""
+    """What the release says at its leaves: `labels`, `error_rates`, `shares` or `counts`."""
     claims: dict[str, JsonValue] = Field(default_factory=dict)
+    """The guarantees that the release claims."""
 
 
 class ReportDocument(Document):
     """A report as an audience may see it, and as `report.json` holds it."""
 
     format: Literal["leafgate/report/1"]
+    """The name and version of this format."""
     verdict: Verdict
+    """`pass`, `fail` or `inconclusive`: it follows from the findings that are not waived."""
     audience: Literal["public", "auditor"]
+    """Whether the report is for the public or for auditors."""
     waived: WholeNumber
+    """How many findings are waived."""
     judged_on: Day = Field(None)  # type: ignore[assignment]
+    """The day on which waivers were judged, in UTC; left out where there are none."""
     policy: PolicyDocument
+    """The policy that was audited."""
     data: DataDocument
+    """The table."""
     release: ReleaseDocument | None
+    """The release; `null` where none was built."""
     findings: tuple[FindingDocument, ...]
+    """The findings, in the order in which text reports print them."""
     method: MethodDocument | None = None
+    """The threat model: what is known, what is secret, and what each attack assumes."""
     waivers: tuple[JudgedWaiverDocument, ...] = ()
+    """All waivers of the policy."""
     guesses: tuple[AttackAccuracyDocument, ...] = ()
+    """How often each attack is right."""
     tree: TreeDocument | None = None
+    """The tree to draw."""
     versions: dict[str, str]
+    """The versions of leafgate, of Python, of libraries and of plugins."""
     notes: tuple[str, ...]
+    """Sentences about the whole audit."""
 
     @model_validator(mode="after")
     def _verdict_follows(self) -> Self:

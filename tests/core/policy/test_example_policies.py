@@ -107,7 +107,7 @@ WAIVER = {
 
 def test_the_committed_schema_is_the_one_the_code_makes() -> None:
     made = readable(policy_schema(load_plugins(["leafgate"])))
-    assert COMMITTED.read_bytes() == made, "run python docs/reference/make_policy_reference.py"
+    assert COMMITTED.read_bytes() == made, "run python docs/reference/make_reference.py"
 
 
 def test_the_committed_schema_is_one_of_draft_07_and_uses_nothing_newer() -> None:
