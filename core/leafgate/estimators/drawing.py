@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 from textwrap import shorten
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from leafgate.errors import InconclusiveError
 from leafgate.types.release import Release
@@ -22,6 +23,9 @@ LARGEST_SIDE = 60.0
 """Inches that a new figure has at most on a side."""
 LONGEST_TEXT = 28
 """Characters of the values on a branch."""
+
+CENTRED: Mapping[str, Any] = {"ha": "center", "va": "center", "parse_math": False}
+"""How texts are drawn: what stands between two `$` is a text like any other."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +80,10 @@ def draw_tree(release: Release, ax: Axes | None = None) -> Axes:
             ax.plot([above.x, box.x], [-above.depth, -box.depth], color="0.6", linewidth=1, zorder=1)
             middle = ((above.x + box.x) / 2, -(above.depth + box.depth) / 2)
             white = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-            ax.annotate(box.branch, middle, ha="center", va="center", fontsize=7, bbox=white, zorder=2)
+            ax.annotate(box.branch, middle, **CENTRED, fontsize=7, bbox=white, zorder=2)
         face = "0.95" if isinstance(box.node, Leaf) else "white"
         frame = {"boxstyle": "round", "facecolor": face, "edgecolor": "0.4"}
-        ax.annotate(box.text, (box.x, -box.depth), ha="center", va="center", fontsize=8, bbox=frame, zorder=3)
+        ax.annotate(box.text, (box.x, -box.depth), **CENTRED, fontsize=8, bbox=frame, zorder=3)
     ax.set_xlim(-0.6, width - 0.4)
     ax.set_ylim(0.5 - height, 0.5)
     ax.set_axis_off()
@@ -87,7 +91,7 @@ def draw_tree(release: Release, ax: Axes | None = None) -> Axes:
 
 
 def layout(tree: Node) -> list[Box]:
-    """Every node at its place, parents before their children: leaves side by side, others above the middle of theirs."""
+    """Every node at its place, parents before their children: leaves side by side, others in the middle above."""
     boxes: dict[int, Box] = {}
     leaf_places = count()
 

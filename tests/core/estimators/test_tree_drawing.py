@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
@@ -49,6 +50,13 @@ def test_a_plot_has_a_text_for_every_node_and_every_branch() -> None:
     axes = Figure().subplots()
     assert tree.plot(axes) is axes
     assert sorted(text.get_text() for text in axes.texts) == ["a", "b", "no\n2 no", "x0", "yes\n2 yes"]
+
+
+def test_a_plot_takes_no_text_for_a_formula(tmp_path: Path) -> None:
+    tree = KAnonymousTreeClassifier(k=2).fit([["$\\frac$"], ["$\\frac$"], ["b"], ["b"]], ["no", "no", "$yes_", "$yes_"])
+    figure = Figure()
+    tree.plot(figure.subplots())
+    figure.savefig(tmp_path / "tree.png")
 
 
 def test_a_plot_makes_a_figure_that_is_large_enough() -> None:
