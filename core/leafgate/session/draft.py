@@ -193,6 +193,7 @@ class TableDraft:
         encoding: what the caller says of features.
         model: the model in the file; None where a release is audited.
         release: the release; None where a model is audited.
+        is_direct: was the model itself given the table's columns? Features of a pipeline may be made of them.
         class_order: the classes in the order in which the model numbers them, as texts; empty where nobody knows.
     """
 
@@ -204,6 +205,7 @@ class TableDraft:
     encoding: Mapping[str, Mapping[str, Any]]
     model: ModelIR | None = None
     release: Release | None = None
+    is_direct: bool = False
     class_order: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -241,8 +243,12 @@ class TableDraft:
         found = {**self._positional(), **self._numbers_of_values()}
         by_name = {column.name: column for column in self.columns}
         spelled = {spelling: column for column in self.columns for spelling in spellings(column.name)}
+        asked = asked_features(self.model).values()
+        unresolved = {each.name for each in asked if isinstance(each.origin, Unresolved)}
+        computed = set() if self.is_direct else unresolved
+        coded = {each.name for each in asked if each.sets} | unresolved  # by a library that was given the categories
         for feature in self.hints.unresolved_features:
-            if feature in self.encoding or feature in found:
+            if feature in self.encoding or feature in found or feature in computed:
                 continue
             column = by_name.get(feature) or spelled.get(feature)
             if column is None:
@@ -253,7 +259,7 @@ class TableDraft:
                 raise InvalidError(f"the model asks about {feature!r}, which is no column", place="X", remedy=remedy)
             if column.kind in {"number", "truth"} and not column.is_categorical:
                 found[feature] = {"column": column.name}
-            elif column.is_numbered:
+            elif column.is_numbered and feature in coded:
                 found[feature] = {"codes": {text: code for code, text in enumerate(column.texts)}}
             else:
                 remedy = (
@@ -274,7 +280,7 @@ class TableDraft:
         for feature in asked_features(self.model).values():
             origin = feature.origin
             column = origin.column if isinstance(origin, Numeric | CategoryCodes | MissingIndicator) else feature.name
-            position = POSITIONAL.fullmatch(column)
+            position = None if isinstance(origin, Unresolved) else POSITIONAL.fullmatch(column)
             if column in names or position is None or int(position[1]) >= len(names):
                 return {}
             found[feature.name] = {"column": names[int(position[1])]}

@@ -137,6 +137,7 @@ def audit(
     if on_missing not in ("keep", "drop"):
         raise InvalidError("is neither keep nor drop", place="on_missing", remedy="give one of the two")
     plugins = load_plugins()
+    model = getattr(model, "best_estimator_", model)  # of a search over settings, of whatever library it is
     file_name, content, read, release = _model_file(model, plugins)
     people = _people_of(X, y, _names_for(model, read))
     others = {
@@ -153,6 +154,7 @@ def audit(
         encoding=encoding or {},
         model=read,
         release=release,
+        is_direct=not isinstance(model, str | Path) and not hasattr(model, "steps"),
         class_order=_class_order(model),
     )
     known = () if draft.hints is None else draft.hints.known
@@ -297,17 +299,16 @@ def _model_file(model: Any, plugins: Plugins) -> tuple[str, bytes, ModelIR | Non
 
 
 def _kind_of(model: Any, file_name: str) -> str:
-    """The class of the model: of a search that of its best estimator, of a pipeline that of its last step."""
+    """The class of the model, of a pipeline that of its last step."""
     if isinstance(model, str | Path):
         return Path(file_name).stem
-    model = getattr(model, "best_estimator_", model)
     steps = getattr(model, "steps", None)
     return type(steps[-1][1] if isinstance(steps, list) and steps else model).__name__
 
 
 def _class_order(model: Any) -> tuple[str, ...]:
     """The classes of an estimator in the order in which it numbers them, as texts; empty where it has none."""
-    classes = getattr(getattr(model, "best_estimator_", model), "classes_", None)
+    classes = getattr(model, "classes_", None)
     if classes is None or isinstance(classes, str):
         return ()
     return tuple(single_column(list(classes), CLASS_NAME, "model.classes_").texts)
@@ -484,6 +485,7 @@ def _in_arguments(error: InvalidError) -> LeafgateError:
 LINE = re.compile(r"policy\.yaml:[0-9]+: .*?: |policy\.yaml, line [0-9]+(?:: )?")
 SECTIONS = (
     ("data.columns.", "roles: "),
+    ("data.columns", "roles"),
     ("build.", ""),
     ("metrics", "limits"),
     ("people.csv", "X"),

@@ -430,6 +430,28 @@ def test_an_error_about_cells_holds_none_of_them() -> None:
     assert "astronaut" not in str(raised.value)
 
 
+UNUSABLE: dict[str, tuple[Callable[[pd.DataFrame], Any], str]] = {
+    "infinity": (lambda X: X.assign(age=np.inf), "column 'age' of X: Input X contains infinity"),
+    "infinity in objects": (lambda X: X.assign(age=pd.Series([np.inf, 1] * 20, dtype=object)), "contains infinity"),
+    "complex numbers": (lambda X: X.assign(age=1j), "column 'age' of X: Complex data not supported"),
+    "days": (lambda X: X.assign(day=pd.Timestamp("2026-01-01")), "column 'day' of X: .* one is of datetime64"),
+    "intervals": (lambda X: X.assign(age=pd.Categorical([pd.Interval(0, 1)] * 40)), "column 'age' of X: .*Interval"),
+    "tuples": (lambda X: X.assign(job=pd.Series([(1,)] * 40, dtype=object)), "column 'job' of X: .* one is of tuple"),
+    "nothing": (lambda X: X.assign(job=None), "column 'job' of X: Input X contains NaN"),
+    "one row": (lambda X: X[:1], "1 sample"),
+    "no columns": (lambda X: X[[]], "0 feature"),
+}
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_a_data_frame_that_cannot_be_used_is_refused_by_its_column(case: str) -> None:
+    change, expected = UNUSABLE[case]
+    X, y = people(40)
+    changed = change(X)
+    with pytest.raises((ValueError, TypeError), match=expected):
+        KAnonymousTreeClassifier().fit(changed, y[: len(changed)])
+
+
 def test_numbers_stay_numbers_when_predicting() -> None:
     X, y = people(40)
     tree = KAnonymousTreeClassifier().fit(X, y)

@@ -23,7 +23,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import leafgate
@@ -164,6 +164,48 @@ def test_of_a_search_the_best_estimator_is_audited() -> None:
     audit = leafgate.audit(search, table, ill, search_remedies=False)
     assert "DecisionTreeClassifier" in repr(audit.report.policy)
     assert "cv_results_" not in bytes_of(audit).decode()
+
+
+def test_of_a_search_over_another_librarys_settings_the_best_estimator_is_audited() -> None:
+    from xgboost import XGBClassifier
+
+    table, ill = people(n=120)
+    search = GridSearchCV(XGBClassifier(n_estimators=2), {"max_depth": [2]}, cv=2)
+    search.fit(table[["age", "pay"]], ill == "yes")
+    audit = leafgate.audit(search, table[["age", "pay"]], ill == "yes", search_remedies=False)
+    assert "path: model.json" in audit.to_policy().replace('"', "")
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_what_a_function_of_a_pipeline_makes_is_not_taken_for_the_column(named: bool) -> None:
+    table, ill = people()
+    numbers = table[["age"]] if named else table[["age"]].to_numpy()
+    model = make_pipeline(FunctionTransformer(np.log1p), DecisionTreeClassifier(max_depth=2)).fit(numbers, ill)
+    for given_again in (numbers, table[["age"]]):
+        with pytest.raises(leafgate.LeafgateError, match=r"made by a function|is no column"):
+            leafgate.audit(model, given_again, ill)
+
+
+def test_codes_of_the_owners_own_are_not_guessed(tmp_path: Path) -> None:
+    table, ill = people()
+    job = table["job"].astype("category")
+    model = DecisionTreeClassifier(max_depth=2).fit(table[["age"]].assign(job=job.cat.codes[::-1].to_numpy()), ill)
+    with pytest.raises(leafgate.LeafgateError, match=r"encoding={'job': {'codes': "):
+        leafgate.audit(model, table[["age"]].assign(job=job), ill)
+    codes = {"job": {"codes": {name: number for number, name in enumerate(sorted(JOBS))}}}
+    assert leafgate.audit(model, table[["age"]].assign(job=job), ill, encoding=codes).verdict != "pass"
+
+
+def test_a_pipeline_that_ends_in_another_library_is_audited_by_its_last_step() -> None:
+    from lightgbm import LGBMClassifier
+
+    table, ill = people(n=120)
+    model = make_pipeline(StandardScaler(), LGBMClassifier(n_estimators=2, verbose=-1))
+    model.fit(table[["age", "pay"]].to_numpy(), ill)
+    with pytest.raises(leafgate.LeafgateError, match=r"ends in a LGBMClassifier .*model\[-1\]"):
+        leafgate.audit(model, table[["age", "pay"]], ill)
+    made = model[:-1].transform(table[["age", "pay"]].to_numpy())
+    assert leafgate.audit(model[-1], made, ill, search_remedies=False).artifact is not None
 
 
 def test_a_regressor_has_intervals_of_round_numbers(tmp_path: Path) -> None:
