@@ -27,7 +27,7 @@ CHROMIUM = os.environ.get("LEAFGATE_CHROMIUM") or next(
 )
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: set LEAFGATE_CHROMIUM")
 COMMAND = ".venv/bin/sphinx-build -q -W -b html docs build/site"
-BUILD_SECONDS = 900
+BUILD_SECONDS = 1200
 """Most of it is the execution of the notebooks."""
 PHONE, DESK = (390, 844), (1280, 800)
 STYLE_URL = re.compile(r"""url\(\s*["']?\s*((?:https?:)?//[^)"']+)|@import\s+["']([^"']+)""")
@@ -35,6 +35,8 @@ LINKING = {("a", "href")}
 """Where an address is a citation that a reader may follow; everywhere else the browser would load it."""
 LOADING = ("src", "srcset", "href", "xlink:href", "data", "poster", "action", "formaction", "background", "ping")
 THEME_SITES = {"pradyunsg.me", "www.sphinx-doc.org", "readthedocs.org", "github.com/pradyunsg/furo"}
+LARGEST_PICTURE = 200_000
+"""Bytes of a file."""
 AXE_PAGES = [
     "index.html",
     "gallery.html",
@@ -48,7 +50,7 @@ AXE_PAGES = [
 SEARCHES = {
     "l-diversity": "Group metrics",
     "membership": "Membership",
-    "exit codes": "pipeline",
+    "exit codes": "Exit codes",
 }
 """What a reader types, and a word in the title of a page that must be among the first results."""
 
@@ -282,3 +284,8 @@ def test_code_that_scrolls_sideways_is_reached_by_the_keyboard(browser: Any, add
     page.close()
     assert scrolling > 0
     assert unreachable == 0
+
+
+def test_pictures_are_small() -> None:
+    sizes = {path.name: path.stat().st_size for path in (TOP / "docs/images").iterdir()}
+    assert {name for name, size in sizes.items() if size >= LARGEST_PICTURE} == set()
