@@ -1,14 +1,17 @@
 """Sphinx builds the documentation site from the pages beside this file.
 
-sphinx-build -W -b html docs site
+.venv/bin/sphinx-build -q -W -b html docs build/site
 """
 
 import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
+from pygments.lexers.shell import BashSessionLexer
+from sphinx.application import Sphinx
+
 project = "leafgate"
-copyright = "the leafgate maintainers"
+project_copyright = "the leafgate maintainers"
 release = version = installed_version("leafgate")
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
@@ -19,16 +22,21 @@ myst_heading_anchors = 4
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
+"""Seconds that one cell of a notebook may take."""
+nb_merge_streams = True
 
 html_theme = "furo"
 html_title = "leafgate"
 html_show_sphinx = False
 html_copy_source = False
-html_static_path = ["images"]
-autodoc_member_order = "bysource"
+html_static_path = ["_static"]
+html_css_files = ["leafgate.css"]
+html_js_files = ["scrollable.js"]
+templates_path = ["_templates"]
 
 sys.path.insert(0, str(Path(__file__).parent))
 extensions.append("public_names")
+autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
 autodoc_preserve_defaults = True
 autodoc_typehints = "signature"
@@ -36,3 +44,8 @@ napoleon_use_ivar = True
 napoleon_attr_annotations = False
 napoleon_numpy_docstring = False
 python_maximum_signature_line_length = 100
+
+
+def setup(app: Sphinx) -> None:
+    """Highlight `sh-session` blocks, which GitHub knows and Pygments calls `console`."""
+    app.add_lexer("sh-session", BashSessionLexer)

@@ -208,7 +208,7 @@ def disagreements(mine: Path, published: Path) -> list[str]:
 
 def reproduced(page: Path) -> list[str]:
     """The last word of every line of the page's table of claims."""
-    claims = page.read_text(encoding="utf-8").split("### Claim by claim")[1].split("\n\n")[1]
+    claims = page.read_text(encoding="utf-8").split("## Claim by claim")[1].split("\n\n")[1]
     return [line.split("|")[-2].strip() for line in claims.splitlines()]
 
 

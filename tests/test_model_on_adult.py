@@ -1,6 +1,6 @@
 """Sessions on Adult, where it is there: a pipeline fails, is mended, passes.
 
-The pages are docs/tutorials/your-model.md and docs/how-to/repair.md.
+The pages are docs/how-to/audit-a-model-file.md and docs/how-to/repair.md.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from replay import replayed
 pytestmark = pytest.mark.slow
 
 
-PAGE = Path(__file__).resolve().parents[1] / "docs/tutorials/your-model.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs/how-to/audit-a-model-file.md"
 PAGES = [PAGE, PAGE.with_name("repair.md")]
 POLICIES = Path(__file__).resolve().parents[1] / "policies"
 
@@ -31,7 +31,7 @@ POLICIES = Path(__file__).resolve().parents[1] / "policies"
 def replayed_on_adult(text: str) -> str:
     """The page with its session run again; its blocks are of a kind that needs the data."""
     os.environ["LEAFGATE_DATA"] = str(data_root())
-    return replayed(text.replace("```sh-session", "```console")).replace("```console", "```sh-session")
+    return replayed(text.replace("```shell-session", "```console")).replace("```console", "```shell-session")
 
 
 def masked(text: str) -> str:

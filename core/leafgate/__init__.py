@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from leafgate.errors import PolicyError as PolicyError
     from leafgate.errors import ReleaseError as ReleaseError
     from leafgate.models.reader import from_sklearn as from_sklearn
+    from leafgate.policy.models import Policy as Policy
+    from leafgate.session.audit import Audit as Audit
+    from leafgate.session.model_audit import audit as audit
+    from leafgate.session.model_audit import load_policy as load_policy
+    from leafgate.session.repair import Repair as Repair
+    from leafgate.session.repair import repair as repair
     from leafgate.types.release import Release as Release
     from leafgate.types.table import Table as Table
 
@@ -30,6 +36,10 @@ __getattr__ = lazy_exports(
     {
         "leafgate.errors": "DataError InconclusiveError LeafgateError NoReleaseError PolicyError ReleaseError",
         "leafgate.models.reader": "from_sklearn",
+        "leafgate.policy.models": "Policy",
+        "leafgate.session.audit": "Audit",
+        "leafgate.session.model_audit": "audit load_policy",
+        "leafgate.session.repair": "Repair repair",
         "leafgate.types.release": "Release",
         "leafgate.types.table": "Table",
     },

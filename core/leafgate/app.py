@@ -98,6 +98,9 @@ if TYPE_CHECKING:
     from leafgate.io.text import shorten as shorten
     from leafgate.io.yaml import MAX_YAML_BYTES as MAX_YAML_BYTES
     from leafgate.io.yaml import parse_yaml as parse_yaml
+    from leafgate.io.yaml import yaml_flow as yaml_flow
+    from leafgate.io.yaml import yaml_number as yaml_number
+    from leafgate.io.yaml import yaml_text as yaml_text
     from leafgate.ir.features import known_by as known_by
     from leafgate.ir.model import topological_order as topological_order
     from leafgate.models.exposure.categories import STAND_INS as STAND_INS
@@ -136,7 +139,15 @@ if TYPE_CHECKING:
     from leafgate.policy.strictness import compare_policies as compare_policies
     from leafgate.policy.strictness import line_of_value as line_of_value
     from leafgate.progress import progress_step as progress_step
+    from leafgate.session.draft import MODEL_ATTACKS as MODEL_ATTACKS
+    from leafgate.session.draft import ModelHints as ModelHints
+    from leafgate.session.draft import limits_of_model as limits_of_model
+    from leafgate.session.draft import model_hints as model_hints
+    from leafgate.session.draft import round_bounds as round_bounds
+    from leafgate.session.draft import round_edges as round_edges
     from leafgate.session.expected_run import ExpectedRun as ExpectedRun
+    from leafgate.session.repair import RepairFunction as RepairFunction
+    from leafgate.session.repair import RepairResult as RepairResult
     from leafgate.session.report_formats import chosen_formats as chosen_formats
     from leafgate.session.report_formats import result_files as result_files
     from leafgate.session.results import write_results as write_results
@@ -185,7 +196,7 @@ __getattr__ = lazy_exports(
         "leafgate.io.release_codec": "LoadedRelease read_disclosure read_noise serialize",
         "leafgate.io.tables": "read_columns",
         "leafgate.io.text": "clean LONGEST printable_line shorten",
-        "leafgate.io.yaml": "MAX_YAML_BYTES parse_yaml",
+        "leafgate.io.yaml": "MAX_YAML_BYTES parse_yaml yaml_flow yaml_number yaml_text",
         "leafgate.ir.features": "known_by",
         "leafgate.ir.model": "topological_order",
         "leafgate.models.exposure.categories": "drop_unused_categories STAND_INS",
@@ -205,7 +216,9 @@ __getattr__ = lazy_exports(
         "leafgate.policy.sources": "component_name display_path PolicyDocument read_policy_lines",
         "leafgate.policy.strictness": "compare_policies line_of_value PolicyChange",
         "leafgate.progress": "progress_step",
+        "leafgate.session.draft": "limits_of_model MODEL_ATTACKS model_hints ModelHints round_bounds round_edges",
         "leafgate.session.expected_run": "ExpectedRun",
+        "leafgate.session.repair": "RepairFunction RepairResult",
         "leafgate.session.report_formats": "chosen_formats result_files",
         "leafgate.session.results": "write_results",
         "leafgate.session.run": "audit_inputs_sha256 audit_policy open_session read_undeclared_table Session "

@@ -140,7 +140,7 @@ READERS = f"""# Model readers
 A model reader reads the trees of a model file that another program wrote. `build: {{use: published, path: FILE}}`
 audits such a file, and `leafgate convert`, `scrub`, `repair` and `init --model` take it too. The format is recognised
 by the file's first bytes, not by its name. [What a model's file tells beyond its predictions](file-formats.md) says
-what each format discloses, and [Audit your own model](../tutorials/your-model.md) how to use them.
+what each format discloses, and [Audit the file of a model](../how-to/audit-a-model-file.md) how to use them.
 [Plugins](plugins.md#a-model-reader) can add readers.
 
 {GENERATED}

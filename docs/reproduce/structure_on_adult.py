@@ -4,7 +4,8 @@
     python docs/reproduce/structure_on_adult.py --root DIR --sacro sacro/bin/python
 
 DIR holds the folder `adult`. Writes docs/results/structure-adult.csv and the table in
-docs/explanation/structure.md. Refuses where one of its flags is not what the same rule as a limit says, or where the two environments' models differ.
+docs/explanation/structure.md. Refuses where one of its flags is not what the same rule as a limit says, or where the
+two environments' models differ.
 """
 
 from __future__ import annotations

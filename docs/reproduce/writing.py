@@ -55,7 +55,7 @@ def put(page: Path, lines: Iterable[str]) -> None:
 
 
 def section(title: str, body: Iterable[str]) -> Iterator[str]:
-    yield f"### {title}\n"
+    yield f"## {title}\n"
     yield from body
     yield ""
 

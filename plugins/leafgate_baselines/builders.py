@@ -51,7 +51,7 @@ class C45(TreeBuilder):
     raised_by_remedies = frozenset({"min_leaf"})
     threat_model = "None: this builder protects nobody. It shows what an ordinary tree discloses."
     formula = "argmax of gain / split information among tests of at least average gain; then pessimistic pruning"
-    source = 'J. R. Quinlan, "C4.5: Programs for Machine Learning", 1993; departures: docs/explanation/sources.md'
+    source = 'J. R. Quinlan, "C4.5: Programs for Machine Learning", 1993; departures: docs/explanation/baselines.md'
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         confidence = self.confidence if self.prune else None

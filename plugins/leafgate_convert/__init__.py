@@ -81,3 +81,8 @@ def commands() -> list[typer.Typer]:
     from leafgate_convert.repair.command import app as repair
 
     return [app, repair]
+
+
+@hookimpl
+def functions() -> dict[str, str]:
+    return {"repair": "leafgate_convert.repair.plan:repair_file"}

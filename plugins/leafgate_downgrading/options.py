@@ -195,7 +195,7 @@ class DowngradingOptions(TreeBuilder):
     public_algorithm = False
     threat_model = "The adversary sees the downgraded table, knows how it was made, and attacks as `against` names."
     formula = "hide few visible cells of threatened rows until max belief <= tau, of hidden cells <= rho, F <= v"
-    source = f"{PAPER}; corrections and departures: docs/explanation/sources.md"
+    source = f"{PAPER}; corrections and departures: docs/explanation/downgrading.md"
 
     def missing_requirements(self, plan: Declarations) -> str:
         if not plan.protected_columns and not any("sensitive" in spec.roles for spec in plan.columns.values()):

@@ -96,7 +96,7 @@ class DpRandomTreesOptions(PrivateOptions):
         "each tree: structure from the declared domains, a sample of the people, each with chance beta; a leaf's "
         "number of a class is shown if it is at least k, else as 0. (epsilon, delta) by the privacy-loss distribution"
     )
-    source = "Waseda, Nojima, Wang; corrected and made tight: docs/explanation/sources.md"
+    source = "Waseda, Nojima, Wang; corrected and made tight: docs/explanation/dp-random-trees.md"
 
     @model_validator(mode="after")
     def _not_too_rare(self) -> Self:

@@ -60,7 +60,7 @@ class Kadet(TreeBuilder):
     )
     source = (
         'A. Friedman, A. Schuster, R. Wolff, "k-Anonymous Decision Tree Induction", PKDD 2006, Algorithm 1; '
-        "departures: docs/explanation/sources.md"
+        "departures: docs/explanation/kadet.md"
     )
 
     @classmethod

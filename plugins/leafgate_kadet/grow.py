@@ -28,7 +28,7 @@ class Grower:
     changed a node's spans, the node is looked at again when it is popped. (By gain ratio the next best
     cut of a number may then come a little before its turn, for cuts with less gain can have a larger
     ratio.) Without private features no split changes another node's spans, and all open nodes are
-    split at once. Further corrections of the printed algorithm: docs/explanation/sources.md.
+    split at once. Further corrections of the printed algorithm: docs/explanation/kadet.md.
     """
 
     coded: EncodedTable

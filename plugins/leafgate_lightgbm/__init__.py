@@ -7,9 +7,10 @@ a file, `unread` records the lines that are not part of the model. `training` fi
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any
 
-from leafgate.api import ModelReader, ReaderTexts, hookimpl
+from leafgate.api import ModelReader, ReaderTexts, ReleaseError, hookimpl
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,6 +33,17 @@ def read(content: bytes, place: str) -> ModelIR:
     return reader.read(content, place)
 
 
+def to_file(thing: Any) -> tuple[str, bytes] | None:
+    """The text file of a fitted Booster or estimator of LightGBM, as `Booster.save_model` writes it."""
+    lightgbm = sys.modules.get("lightgbm")
+    if lightgbm is None or not isinstance(thing, lightgbm.Booster | lightgbm.LGBMModel):
+        return None
+    if isinstance(thing, lightgbm.LGBMModel) and not thing.__sklearn_is_fitted__():
+        raise ReleaseError("is not fitted", place="model", remedy="call its `fit` first")
+    booster = thing if isinstance(thing, lightgbm.Booster) else thing.booster_
+    return "model.txt", booster.model_to_string().encode()
+
+
 def texts() -> ReaderTexts:
     """Words of the producer, and why a feature's values are not known."""
     from leafgate_lightgbm.categories import DOUBTFUL, STRANGE
@@ -52,7 +64,14 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
 
 
 LIGHTGBM = ModelReader(
-    name="lightgbm", sniff=sniff, read=read, max_bytes=128 * 2**20, texts=texts, trains=("lightgbm.",), train=train
+    name="lightgbm",
+    sniff=sniff,
+    read=read,
+    max_bytes=128 * 2**20,
+    texts=texts,
+    to_file=to_file,
+    trains=("lightgbm.",),
+    train=train,
 )
 """The files that `Booster.save_model` writes."""
 

@@ -30,7 +30,7 @@ class Linking(AttackModel):
     )
     source = (
         'A. Friedman, A. Schuster, R. Wolff, "k-Anonymous Decision Tree Induction", PKDD 2006, Definitions 4 and 5; '
-        "forests: docs/explanation/sources.md"
+        "forests: docs/explanation/linking.md"
     )
 
     def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[GroupBelief | SecretBelief]:

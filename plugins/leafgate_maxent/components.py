@@ -27,7 +27,7 @@ else:
 
 SOURCE = (
     'Z. Zhu, W. Du, "Understanding Privacy Risk of Publishing Decision Trees", DBSec 2010, LNCS 6166, 33-48, '
-    "doi:10.1007/978-3-642-13739-6_3; departures: docs/explanation/sources.md"
+    "doi:10.1007/978-3-642-13739-6_3; departures: docs/explanation/maxent.md"
 )
 THREAT = (
     "The adversary has the release, the public columns of everyone in the table, and knows how the tree was "

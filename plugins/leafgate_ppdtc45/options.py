@@ -145,7 +145,7 @@ class Ppdtc45Options(TreeBuilder):
     )
     source = (
         'L. Liu, M. Kantarcioglu, B. Thuraisingham, "Privacy Preserving Decision Tree Mining from Perturbed Data", '
-        "HICSS 2009; departures: docs/explanation/sources.md"
+        "HICSS 2009; departures: docs/explanation/ppdtc45.md"
     )
 
     @model_validator(mode="after")

@@ -140,7 +140,7 @@ class FileDisclosure(ReleaseAtMost):
     formula = (
         "number of things the file tells with this severity or a worse one; 0 for a release file of leafgate's own"
     )
-    source = "formats and libraries, read as they write: docs/tutorials/your-model.md"
+    source = "formats and libraries, read as they write: docs/reference/model-files.md"
 
     def score(self, case: ScoringContext) -> Score:
         order = get_args(Severity)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from itertools import count
 from pathlib import Path
 
@@ -18,30 +16,18 @@ from leafgate.app import (
     DECIMAL_POINTS,
     MAX_YAML_BYTES,
     CsvOptions,
+    ModelHints,
     are_decimal_commas,
     is_code,
     load_plugins,
     read_undeclared_table,
+    round_bounds,
+    round_edges,
+    yaml_number,
+    yaml_text,
 )
 from leafgate_scaffold.limits import TableSize, limits_of
-from leafgate_scaffold.model import ModelHints, class_column, hints_of, rest_of_policy
-
-
-def round_edges(low: float, high: float) -> tuple[float, ...]:
-    """Edges of four to ten intervals of one round width (1, 2 or 5 times a power of ten) that hold both numbers.
-
-    Empty where the numbers are too large, or too near each other, for such edges to be numbers apart.
-
-    >>> round_edges(3, 97)
-    (0.0, 20.0, 40.0, 60.0, 80.0, 100.0)
-    """
-    if not 1e-200 < high - low < 1e200 or max(abs(low), abs(high)) > 1e9 * (high - low):
-        return ()
-    power = 10.0 ** math.floor(math.log10((high - low) / 5))
-    width = next(power * times for times in (1, 2, 5, 10) if high - low <= 5 * power * times)
-    first, last = math.floor(low / width), math.ceil(high / width)
-    return tuple(float(f"{place * width:.12g}") for place in range(first, last + 1))
-
+from leafgate_scaffold.model import class_column, hints_of, rest_of_policy
 
 MISSING = ("", "?", "NA", "N/A")
 MANY = 50
@@ -60,12 +46,6 @@ DATE = re.compile(r"\d{4}([-/.])\d{1,2}\1\d{1,2}([ T].*)?|\d{1,2}([-/.])\d{1,2}\
 """A date, the year first or last."""
 
 LAST_COLUMN = "the last column is taken for what is predicted; name another one: --class"
-
-FLOAT_DIGITS = 14
-"""Digits after the first that every float keeps."""
-
-SMALLEST_STEP = -300
-"""The smallest power of ten between a bound and the numbers within it; floats end soon after."""
 
 
 @dataclass(frozen=True)
@@ -142,10 +122,10 @@ def first_policy(
     predicted = target or names[-1]
     kept, size = _table_size(cells, guesses, predicted, hints)
     lines = list(_lines(path, csv, source, guesses, predicted, hints, kept=kept, chosen=target is not None))
-    if hints is None:
+    if hints is None or model is None:
         lines += limits_of(builder, size)
     else:
-        lines += _limits_of_model(hints, guesses, predicted, folder)
+        lines += _limits_of_model(hints, guesses, predicted, model, folder)
     text = "\n".join(lines) + "\n"
     if len(text.encode()) > MAX_YAML_BYTES:
         remedy = "leave out columns that are texts of their own, such as names and remarks"
@@ -153,10 +133,12 @@ def first_policy(
     return text
 
 
-def _limits_of_model(hints: ModelHints, guesses: Sequence[Guess], target: str, beside: Path | None) -> Iterator[str]:
+def _limits_of_model(
+    hints: ModelHints, guesses: Sequence[Guess], target: str, file: Path, beside: Path | None
+) -> Iterator[str]:
     """What is published by a model's file, tried and demanded."""
-    inside = beside is None or hints.path.resolve().is_relative_to(beside.resolve())
-    name = hints.path.name if beside is None or not inside else str(hints.path.resolve().relative_to(beside.resolve()))
+    inside = beside is None or file.resolve().is_relative_to(beside.resolve())
+    name = file.name if beside is None or not inside else str(file.resolve().relative_to(beside.resolve()))
     if not inside:
         yield "# CHECK: put the model's file beside this policy, or below"
     values = next(guess.values for guess in guesses if guess.name == target)
@@ -200,17 +182,17 @@ def _lines(
     kept: bool,
     chosen: bool,
 ) -> Iterator[str]:
-    yield f"# A first policy for {_text(path.name)}, made by `leafgate init`. Check every line that says CHECK."
+    yield f"# A first policy for {yaml_text(path.name)}, made by `leafgate init`. Check every line that says CHECK."
     yield "leafgate: 1"
-    yield f"name: {_text(path.stem)}"
+    yield f"name: {yaml_text(path.stem)}"
     yield ""
     yield "data:"
-    yield f"  path: {_text(path.name)}"
+    yield f"  path: {yaml_text(path.name)}"
     if source is not None:
         yield f"  source: {{use: {source.use}}}"
     missing = sorted(set().union(*(guess.missing for guess in guesses)))
     if missing:
-        yield f"  missing: [{', '.join(map(_text, missing))}]"
+        yield f"  missing: [{', '.join(map(yaml_text, missing))}]"
         word = "keep" if kept else "drop"
         yield f"  on_missing: {word}          # CHECK: drop (leave those people out) or keep (a value of its own)"
     fields = {k: v for k, v in csv.model_dump().items() if v != CsvOptions.model_fields[k].default}
@@ -219,7 +201,7 @@ def _lines(
     yield "  columns:                    # CHECK each role: does an outsider know it of everyone? then quasi_identifier"
     for guess in guesses:
         check = _check(LAST_COLUMN) if guess.name == predicted and not chosen else ""
-        yield f"    {_text(guess.name)}: {_column(guess, guess.name == predicted, hints)}{check}"
+        yield f"    {yaml_text(guess.name)}: {_column(guess, guess.name == predicted, hints)}{check}"
 
 
 def _column(guess: Guess, is_target: bool, hints: ModelHints | None) -> str:
@@ -239,15 +221,14 @@ def _column(guess: Guess, is_target: bool, hints: ModelHints | None) -> str:
         return f"{{role: identifier}}{_check(_why_identifier(guess))}"
     many = len(guess.values) > FEW or any("." in text for text in guess.values)
     if guess.numeric and not as_values and (many or as_number):
-        low, high = _round_bounds([float(text) for text in guess.values])
+        low, high = round_bounds([float(text) for text in guess.values])
         check = "round bounds; are they what could occur?"
         if guess.nearly_unique:
             check = f"nearly every number is different: round them, or {{role: identifier}}; {check}"
-        return f"{{role: quasi_identifier, bounds: [{_number(low)}, {_number(high)}]}}{_check(check)}"
+        return f"{{role: quasi_identifier, bounds: [{yaml_number(low)}, {yaml_number(high)}]}}{_check(check)}"
     values = sorted(guess.values, key=float) if guess.numeric else guess.values
-    return (
-        f"{{role: quasi_identifier, values: [{', '.join(map(_text, values))}]}}{_check(_why_values(guess, as_values))}"
-    )
+    listed = ", ".join(map(yaml_text, values))
+    return f"{{role: quasi_identifier, values: [{listed}]}}{_check(_why_values(guess, as_values))}"
 
 
 def _why_values(guess: Guess, as_values: bool) -> str:
@@ -272,10 +253,10 @@ def _class(guess: Guess, hints: ModelHints | None) -> str:
     """The class and secret; a missing class, which no audit takes, is a value of its own where no model has classes."""
     values = guess.values
     if not guess.missing or not values or hints is not None:
-        return f"{{role: [class, sensitive], values: [{', '.join(map(_text, values))}]}}"
+        return f"{{role: [class, sensitive], values: [{', '.join(map(yaml_text, values))}]}}"
     none = next(word for word in (f"unknown{'_' * i}" for i in count()) if word not in values)
-    aliases = ", ".join(f"{_text(word)}: {_text(none)}" for word in sorted(guess.missing))
-    listed = ", ".join(map(_text, [*values, none]))
+    aliases = ", ".join(f"{yaml_text(word)}: {yaml_text(none)}" for word in sorted(guess.missing))
+    listed = ", ".join(map(yaml_text, [*values, none]))
     check = _check("a missing class is a value here; or leave those people out of the file")
     return f"{{role: [class, sensitive], values: [{listed}], aliases: {{{aliases}}}}}{check}"
 
@@ -296,33 +277,6 @@ def _why_identifier(guess: Guess) -> str:
     return every
 
 
-def _round_bounds(numbers: Sequence[float]) -> tuple[float, float]:
-    """Multiples of a power of ten below the least and above the largest number; the power is no larger than their span.
-
-    They are not the two numbers themselves, which are somebody's, because a release publishes its bounds. A bound of
-    0 stays, as many quantities start there.
-
-    >>> _round_bounds([18, 90])
-    (10.0, 100.0)
-    >>> _round_bounds([0, 0.25, 1])
-    (0.0, 2.0)
-    """
-    least, largest = Decimal(repr(min(numbers))), Decimal(repr(max(numbers)))
-    span = largest - least or abs(largest) or Decimal(1)
-    digits = max(abs(least), abs(largest)).adjusted() - FLOAT_DIGITS  # smaller steps are lost in the bounds
-    step = Decimal(10) ** max(span.adjusted(), digits, SMALLEST_STEP)
-    below, above = (
-        (least / step).to_integral_value(ROUND_FLOOR) * step,
-        (largest / step).to_integral_value(ROUND_CEILING) * step,
-    )
-    below -= step if below == least != 0 else 0
-    above += step if above == largest != 0 or above == below else 0
-    low, high = float(below), float(above)
-    if not (math.isfinite(low) and math.isfinite(high)):  # at the end of what a float can hold
-        return float(least), float(largest)
-    return min(low, float(least)), max(high, float(largest))
-
-
 def _number_to_predict(guess: Guess) -> str:
     """A class of numbers, in about five intervals of a round width."""
     if not guess.numeric or len(guess.values) < 2:
@@ -334,14 +288,5 @@ def _number_to_predict(guess: Guess) -> str:
     if not edges:
         why = f"the numbers of {guess.name!r} are too large, or too near each other, for round intervals"
         raise PolicyError(why, place="--class", remedy="write the policy by hand, or take a constant from the numbers")
-    bins = ", ".join(map(_number, edges))
+    bins = ", ".join(map(yaml_number, edges))
     return f"{{role: [class, sensitive], bins: [{bins}]}}          # CHECK: intervals the number is published in"
-
-
-def _number(number: float) -> str:
-    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else json.dumps(number)
-
-
-def _text(text: str) -> str:
-    """A text as YAML, quoted so that nothing else can be meant."""
-    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in json.dumps(text, ensure_ascii=False))

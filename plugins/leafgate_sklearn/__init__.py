@@ -2,7 +2,7 @@
 
 `pipeline` traces features back to columns with `encoders` and `numeric_transformers`; `trees` and `hist_boosting` read
 the trees; `disclosures` and `unread` say what the objects hold besides. `training` fits such models on other people,
-`writer` puts other trees into the estimator of a skops file.
+`writer` puts other trees into the estimator of a skops file, `objects` writes the file of an estimator in memory.
 """
 
 from __future__ import annotations
@@ -39,6 +39,13 @@ def from_object(thing: Any) -> ModelIR:
     return estimators.from_sklearn(thing)
 
 
+def to_file(thing: Any) -> tuple[str, bytes] | None:
+    """The skops file of a fitted estimator or pipeline; see `objects.skops_file`."""
+    from leafgate_sklearn import objects
+
+    return objects.skops_file(thing)
+
+
 def texts() -> ReaderTexts:
     """Words of scikit-learn's texts, and why a feature is not known."""
     from leafgate_sklearn.disclosures import DISCLOSURES
@@ -69,6 +76,7 @@ SKOPS = ModelReader(
     max_bytes=400 * 2**20,
     texts=texts,
     from_object=from_object,
+    to_file=to_file,
     trains=("sklearn.",),
     train=train,
     write=write,

@@ -95,16 +95,16 @@ def write(model: ModelIR, original: bytes) -> bytes:
         _forget_people(each)
     from skops.io import dumps
 
-    return _with_entries({name: _without_gaps(entry) for name, entry in _entries(dumps(thing)).items()})
+    return with_entries({name: without_gaps(entry) for name, entry in entries_of(dumps(thing)).items()})
 
 
-def _entries(content: bytes) -> dict[str, bytes]:
+def entries_of(content: bytes) -> dict[str, bytes]:
     """The entries of a zip by their names."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def _with_entries(entries: Mapping[str, bytes]) -> bytes:
+def with_entries(entries: Mapping[str, bytes]) -> bytes:
     """A zip with these entries, all of one time."""
     with io.BytesIO() as file:
         with zipfile.ZipFile(file, "w") as archive:
@@ -113,7 +113,7 @@ def _with_entries(entries: Mapping[str, bytes]) -> bytes:
         return file.getvalue()
 
 
-def _without_gaps(entry: bytes) -> bytes:
+def without_gaps(entry: bytes) -> bytes:
     """An array's file with zeros between the fields of its records, where numpy writes whatever memory held."""
     if not entry.startswith(b"\x93NUMPY"):
         return entry
@@ -162,7 +162,7 @@ def _without_trees(original: bytes) -> bytes:
     Two kinds of objects that pipelines often have and that skops does not trust go, too: selectors of columns, of which
     a fitted pipeline keeps what they selected, and types of numbers, of which the name is left. `_restore` makes them.
     """
-    entries = _entries(original)
+    entries = entries_of(original)
     schema = json.loads(entries[SCHEMA])
     waiting: list[Any] = [schema]
     while waiting:
@@ -179,7 +179,7 @@ def _without_trees(original: bytes) -> bytes:
                 kept = here["content"]["content"]
                 kept.update((name, NOTHING) for name in kept.keys() - {"best_estimator_", "_sklearn_version"})
             waiting.extend(here.values())
-    return _with_entries({**entries, SCHEMA: json.dumps(schema).encode()})
+    return with_entries({**entries, SCHEMA: json.dumps(schema).encode()})
 
 
 def _dtype_name(array: Mapping[str, Any], entries: Mapping[str, bytes]) -> str:

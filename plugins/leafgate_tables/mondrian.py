@@ -38,7 +38,7 @@ class Mondrian(GeneralisingBuilder):
     formula = "cut the widest column at its median (or into its hierarchy's parts) while every part has k people"
     source = (
         'K. LeFevre, D. DeWitt, R. Ramakrishnan, "Mondrian Multidimensional K-Anonymity", ICDE 2006; '
-        "departures: docs/explanation/sources.md"
+        "departures: docs/explanation/baselines.md"
     )
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:

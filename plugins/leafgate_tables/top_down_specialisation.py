@@ -41,7 +41,7 @@ class Tds(GeneralisingBuilder):
     formula = "repeat the valid specialisation with the most information gain per anonymity lost; then C4.5 or ID3"
     source = (
         'B. Fung, K. Wang, P. Yu, "Top-Down Specialization for Information and Privacy Preservation", ICDE 2005; '
-        "departures: docs/explanation/sources.md"
+        "departures: docs/explanation/baselines.md"
     )
 
     @property

@@ -7,9 +7,10 @@ other people.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any
 
-from leafgate.api import ModelReader, ReaderTexts, hookimpl
+from leafgate.api import ModelReader, ReaderTexts, ReleaseError, hookimpl
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,6 +35,17 @@ def read(content: bytes, place: str) -> ModelIR:
     return reader.read(content, place)
 
 
+def to_file(thing: Any) -> tuple[str, bytes] | None:
+    """The JSON file of a fitted Booster or estimator of XGBoost, as `Booster.save_model` writes it."""
+    xgboost = sys.modules.get("xgboost")
+    if xgboost is None or not isinstance(thing, xgboost.Booster | xgboost.XGBModel):
+        return None
+    if isinstance(thing, xgboost.XGBModel) and not thing.__sklearn_is_fitted__():
+        raise ReleaseError("is not fitted", place="model", remedy="call its `fit` first")
+    booster = thing if isinstance(thing, xgboost.Booster) else thing.get_booster()
+    return "model.json", bytes(booster.save_raw("json"))
+
+
 def texts() -> ReaderTexts:
     """Words of the producer."""
     from leafgate_xgboost.unread import DISCLOSURES
@@ -49,7 +61,14 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
 
 
 XGBOOST = ModelReader(
-    name="xgboost", sniff=sniff, read=read, max_bytes=256 * 2**20, texts=texts, trains=("xgboost.",), train=train
+    name="xgboost",
+    sniff=sniff,
+    read=read,
+    max_bytes=256 * 2**20,
+    texts=texts,
+    to_file=to_file,
+    trains=("xgboost.",),
+    train=train,
 )
 """The files that `Booster.save_model` writes."""
 

@@ -1,4 +1,4 @@
-"""kADET as its pseudo-code reads, corrected as `docs/explanation/sources.md` says.
+"""kADET as its pseudo-code reads, corrected as `docs/explanation/kadet.md` says.
 
 There is one global list, and every test has its turn.
 

@@ -3,7 +3,8 @@
     python tests/replay.py docs/tutorials/first-audit.md README.md         writes the pages anew with what was printed
 
 A fenced `console` block holds commands after `$ ` with their output; `# ...` ends an output that is cut short. A fenced
-`diff` block edits the file its `+++` line names. Blocks run from top to bottom, in one folder that holds
+`diff` block edits the file its `+++` line names. A fenced `python` block that begins with a comment of nothing but a
+file's name, such as `# train.py`, is written to that file. Blocks run from top to bottom, in one folder that holds
 `policies` and `docs/ci`.
 """
 
@@ -22,7 +23,10 @@ from pathlib import Path
 
 from leafgate.cli import run
 
-BLOCK = re.compile(r"^```(console|diff)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(console|diff|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SCRIPT = re.compile(r"# (\w+\.py)\n")
+SKOPS_DIGEST = re.compile(r"(\.skops\" \(skops\), sha256 )[0-9a-f]+(.*?  release by [^\n]*sha256 )[0-9a-f]+", re.DOTALL)
+"""The two digests that an audit of a skops file prints: of the file, and of the release that was read from it."""
 CUT = "# ...\n"
 PLAIN = re.compile(r"leafgate ([^|<>;&$`*?~{}\\#]+?)(?: > (\S+))?")
 """A command that asks nothing of the shell but to write its output to a file."""
@@ -40,7 +44,16 @@ def replayed(page: str) -> str:
         return BLOCK.sub(lambda block: f"```{block[1]}\n{_replayed_block(block[1], block[2], folder)}```", page)
 
 
+def without_skops_digests(text: str) -> str:
+    """Mask digests of skops files, which differ in every run: they name their parts by addresses in memory."""
+    return SKOPS_DIGEST.sub(r"\1...\2...", text)
+
+
 def _replayed_block(kind: str, text: str, folder: Path) -> str:
+    if kind == "python":
+        if script := SCRIPT.match(text):
+            (folder / script[1]).write_text(text, encoding="utf-8")
+        return text
     if kind == "diff":
         _edit(text, folder)
         return text

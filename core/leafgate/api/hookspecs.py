@@ -87,3 +87,12 @@ def model_readers() -> list[ModelReader]:
 def commands() -> list[typer.Typer]:
     """Offer further commands, and commands for a group that exists; a name that is taken is refused."""
     raise NotImplementedError
+
+
+@hookspec
+def functions() -> Mapping[str, str]:
+    """Offer functions that `leafgate` calls for Python users: their places by name, such as `{"repair": "m.n:f"}`.
+
+    `repair` is one with the arguments and the result of `leafgate.app.RepairFunction`. Other names are not called.
+    """
+    raise NotImplementedError

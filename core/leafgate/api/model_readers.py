@@ -71,6 +71,11 @@ class ModelReader:
         texts: Returns what the texts of its models consist of.
         from_object: Returns the model of an object in memory, such as a fitted estimator; ReleaseError for objects
             that it does not know. None for a reader of files alone.
+        to_file: Returns the name and the bytes of the file of an object in memory, as its owner would publish it, such
+            as ("model.skops", b"..."), the same bytes for the same object; None for an object of another library.
+            Raises ReleaseError for an object of its own library that is not fitted or has no such file, and
+            InconclusiveError where a library is not installed, with the command that installs it. None for a reader
+            that writes no objects.
         trains: The beginnings of the names of estimators that `train` can fit, such as "sklearn.".
         train: Fits an estimator on a table (people count by `persons`) and returns the score that it gives each class,
             in the order of the class's domain, for the rows of a second table: shape (n_rows, n_classes), rows sum
@@ -94,6 +99,7 @@ class ModelReader:
     max_bytes: int = 64 * 2**20
     texts: Callable[[], ReaderTexts] = ReaderTexts
     from_object: Callable[[Any], ModelIR] | None = None
+    to_file: Callable[[Any], tuple[str, bytes] | None] | None = None
     trains: tuple[str, ...] = ()
     train: Callable[[Learner, Table, Table, int], NDArray[np.float64]] | None = None
     read_with: Callable[[bytes, str, Vocabulary], ModelIR] | None = None
@@ -152,10 +158,11 @@ FUNCTIONS = {
     "read": "of the bytes of a file and its name",
     "texts": "that returns ReaderTexts",
     "from_object": "of an object",
+    "to_file": "of an object",
     "read_with": "of the bytes of a file, its name and a vocabulary",
     "write": "of a model and the bytes of the file that it was made from",
 }
-OPTIONAL = {"from_object", "read_with", "write"}
+OPTIONAL = {"from_object", "to_file", "read_with", "write"}
 SUFFIX = re.compile(r"(\.[a-z0-9]+)+")
 
 

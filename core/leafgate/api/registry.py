@@ -17,7 +17,7 @@ import pluggy
 from leafgate.api import hookspecs, model_readers, report_formats
 from leafgate.api.model_readers import ModelReader
 from leafgate.api.report_formats import DrawAttachment, ReportFormat
-from leafgate.errors import PolicyError, Problem
+from leafgate.errors import InconclusiveError, PolicyError, Problem
 from leafgate.lazy_loading import lazy
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class Plugin:
     formats: tuple[ReportFormat, ...] = ()
     attachments: tuple[tuple[str, DrawAttachment], ...] = ()
     readers: tuple[ModelReader, ...] = ()
+    functions: tuple[tuple[str, str], ...] = ()
     problem: str = ""
 
     @property
@@ -123,6 +124,22 @@ class Plugins:
             names = " and ".join(f"{plugin.origin} ({plugin.name})" for _, plugin in found)
             raise PolicyError(f"{names} both offer the attachment {name!r}", place="plugins", remedy="uninstall one")
         return found[0][0] if found else None
+
+    def function(self, name: str) -> Any:
+        """The function that a plugin offers by this name.
+
+        Raises:
+            InconclusiveError: no plugin offers it.
+            PolicyError: two plugins do.
+        """
+        found = [(home, plugin) for plugin in self.entries for offered, home in plugin.functions if offered == name]
+        if len(found) > 1:
+            names = " and ".join(f"{plugin.origin} ({plugin.name})" for _, plugin in found)
+            raise PolicyError(f"{names} both offer the function {name!r}", place="plugins", remedy="uninstall one")
+        if not found:
+            remedy = "install leafgate completely, or list it under `plugins:`"
+            raise InconclusiveError(f"no installed plugin offers the function {name!r}", remedy=remedy)
+        return pkgutil.resolve_name(found[0][0])
 
     @cached_property
     def readers(self) -> tuple[ModelReader, ...]:
@@ -293,7 +310,7 @@ def _offers(hook: Any, only: Collection[str] | None) -> dict[str, Any]:
     for offered in readers:
         _check_reader(offered)
     offered_besides = {"formats": tuple(formats), "attachments": _attachments(hook), "readers": tuple(readers)}
-    return components_offered | offered_besides | {"commands": _commands(hook)}
+    return components_offered | offered_besides | {"commands": _commands(hook), "functions": _functions(hook)}
 
 
 _IDLE_MANAGERS: list[pluggy.PluginManager] = []
@@ -331,6 +348,17 @@ def _named(
                 yield None if only is not None and use not in only else pkgutil.resolve_name(home), use
         else:
             yield from ((component, "") for component in offered)
+
+
+def _functions(hook: Any) -> tuple[tuple[str, str], ...]:
+    """The names and places of the functions that the hook offers; TypeError for something that is no such mapping."""
+    listed: list[tuple[str, str]] = []
+    for offered in hook.functions():
+        named = isinstance(offered, Mapping) and all(isinstance(text, str) for pair in offered.items() for text in pair)
+        if not named:
+            raise TypeError("functions() offers something that is no mapping from names to places of functions")
+        listed += offered.items()
+    return tuple(listed)
 
 
 def _commands(hook: Any) -> tuple[typer.Typer, ...]:

@@ -291,6 +291,7 @@ def _offers(plugin: Plugin) -> list[tuple[str, str]]:
     others = [("format", each.name) for each in plugin.formats]
     others += [("attachment", name) for name, _ in plugin.attachments]
     others += [("reader", each.name) for each in plugin.readers]
+    others += [("function", name) for name, _ in plugin.functions]
     for app in plugin.commands:
         others += [("command", command_name(command)) for command in app.registered_commands]
         for group in app.registered_groups:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,3 +117,66 @@ def read_yaml(content: bytes, place: str) -> Kept:
     if not isinstance(document, dict):
         raise PolicyError("is not a mapping of keys to values", place=place, remedy="start with `leafgate: 1`")
     return Kept(document, text, root)
+
+
+def yaml_number(number: float) -> str:
+    """A number as YAML, whole ones without a decimal point."""
+    return str(int(number)) if float(number).is_integer() and abs(number) < 2**53 else json.dumps(number)
+
+
+def yaml_text(text: str) -> str:
+    """A text as YAML, quoted so that nothing else can be meant."""
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in json.dumps(text, ensure_ascii=False))
+
+
+def yaml_flow(value: Any) -> str:
+    """A plain value, list or mapping as YAML on one line.
+
+    >>> yaml_flow({"use": "k_anonymity", "at_least": 10.0})
+    '{use: k_anonymity, at_least: 10}'
+    """
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{_key(key)}: {yaml_flow(inner)}' for key, inner in value.items())}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(yaml_flow, value))}]"
+    if isinstance(value, str):
+        return value if _is_word(value) else yaml_text(value)
+    if isinstance(value, bool) or value is None:
+        return json.dumps(value)
+    return yaml_number(value)
+
+
+def yaml_lines(document: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
+    """A mapping as lines of YAML: sections `data` and `columns` a line for each key, lists a line for each item."""
+    indent = "  " * depth
+    for key, value in document.items():
+        if key in BLOCKS and isinstance(value, Mapping):
+            yield f"{indent}{_key(key)}:"
+            yield from _items(value, depth + 1) if key in ENTRIES else yaml_lines(value, depth + 1)
+        elif isinstance(value, list | tuple) and value and isinstance(value[0], Mapping):
+            yield f"{indent}{_key(key)}:"
+            yield from (f"{indent}  - {yaml_flow(item)}" for item in value)
+        else:
+            yield f"{indent}{_key(key)}: {yaml_flow(value)}"
+
+
+BLOCKS = frozenset({"data", "columns", "build", "encoding"})
+ENTRIES = frozenset({"columns", "encoding"})
+"""Sections whose keys are names that users give."""
+
+
+def _items(entries: Mapping[str, Any], depth: int) -> Iterator[str]:
+    for name, value in entries.items():
+        yield f"{'  ' * depth}{yaml_text(name)}: {yaml_flow(value)}"
+
+
+WORDS = frozenset("abcdefghijklmnopqrstuvwxyz_0123456789")
+
+
+def _is_word(text: str) -> bool:
+    """Is it a plain word of small letters that YAML cannot take for anything else?"""
+    return text[:1].isalpha() and set(text) <= WORDS and text not in {"true", "false", "null", "yes", "no", "on", "off"}
+
+
+def _key(key: object) -> str:
+    return str(key) if _is_word(str(key)) else yaml_text(str(key))

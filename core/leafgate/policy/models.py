@@ -6,12 +6,13 @@ import hashlib
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PrivateAttr,
     SerializeAsAny,
     ValidationInfo,
     field_validator,
@@ -21,8 +22,8 @@ from pydantic import (
 from leafgate.api.components import AttackModel, Component, DataSource, Strict, TreeBuilder
 from leafgate.api.knowledge import Knows
 from leafgate.api.metrics import Metric
-from leafgate.api.options import DataFile, FiniteFloat, PeopleFile
-from leafgate.api.plan import MOST_DAYS
+from leafgate.api.options import UNREAD, DataFile, FiniteFloat, PeopleFile
+from leafgate.api.plan import IN_MEMORY, MOST_DAYS, PolicyOrigin
 from leafgate.errors import DataError
 from leafgate.io.json import canonical
 from leafgate.policy.protection import Protect
@@ -344,6 +345,26 @@ class Policy(Strict):
         0, description="The seed of repeatable builders and of attacks."
     )
     plugins: tuple[str, ...] | None = Field(None, description="The trusted distributions; no other plugin is loaded.")
+    _origin: tuple[PolicyOrigin, str] | None = PrivateAttr(None)
+
+    def with_origin(self, origin: PolicyOrigin) -> Self:
+        """The policy, which knows where it was read from until it is changed."""
+        copy = self.model_copy()
+        copy._origin = origin, self._content_sha256
+        return copy
+
+    @property
+    def origin(self) -> PolicyOrigin:
+        """Where it was read from; nowhere for a policy that was changed since, whose lines are no longer those."""
+        if self._origin is None or self._origin[1] != self._content_sha256:
+            return IN_MEMORY
+        return self._origin[0]
+
+    @property
+    def _content_sha256(self) -> str:
+        """A digest of everything that the policy says, its files by their paths."""
+        document = self.model_dump(mode="json", context=UNREAD)
+        return hashlib.sha256(canonical([document, list(document["data"]["columns"])])).hexdigest()
 
     @field_validator("attacks", "metrics")
     @classmethod

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from leafgate.api.components import AttackModel
     from leafgate.api.model_readers import ModelReader
     from leafgate.io.release_codec import ReleaseArtifact
-    from leafgate.session.notebook import NotebookAudit
+    from leafgate.session.audit import Audit
     from leafgate.types.adversary import AdversaryKnowledge
     from leafgate.types.table import Table
 
@@ -58,7 +58,7 @@ class Session:
         announce: Callable[[str], None] = lambda line: None,
         *,
         search_remedies: bool = False,
-    ) -> NotebookAudit:
+    ) -> Audit:
         """Build, attack and judge as `audit_policy` does; the timings include the reading of the tables."""
         tables = (self.table, self.test, self.population, self.people, self.own_people, self.control)
         audited = audit_policy(
@@ -87,7 +87,7 @@ def audit_policy(
     today: date | None = None,
     announce: Callable[[str], None] = lambda line: None,
     search_remedies: bool = False,
-) -> NotebookAudit:
+) -> Audit:
     """Audit by a policy whose tables are open: compile it, build or load the release, attack it, judge it.
 
     Args:
@@ -111,7 +111,7 @@ def audit_policy(
     """
     from leafgate.engine.audit import audit
     from leafgate.models.checks import FILE_CHECKS
-    from leafgate.session.notebook import NotebookAudit
+    from leafgate.session.audit import Audit
 
     plan = compile_plan(policy, source, table=table)
     tables = (table, test, population, people, own_people, control)
@@ -124,7 +124,7 @@ def audit_policy(
         announce=announce,
         search_remedies=search_remedies,
     )
-    return NotebookAudit.of(audited, policy.plugins)
+    return Audit.of(audited, policy.plugins)
 
 
 def audit_inputs_sha256(policy: Policy, plugins: Plugins, tables: PolicyTables, audience: str) -> str:
@@ -211,16 +211,35 @@ def open_session(
     loaded = load_policy(path, root, org)
     if before_data is not None:
         before_data(loaded.policy, loaded.plugins)
-    source = replace(loaded.source, given=tuple(_given(path, data, root, each_org(org), test)))
-    policy = with_data_files(loaded.policy, data, test)
+    source = replace(loaded.source, given=tuple(given_words(path, data, root, each_org(org), test)))
+    return session_of(loaded.policy, loaded.plugins, source, data, test)
+
+
+def session_of(
+    policy: Policy, plugins: Plugins, source: PolicyOrigin, data: Path | None = None, test: Path | None = None
+) -> Session:
+    """Read the tables that a policy names.
+
+    Args:
+        policy: the policy.
+        plugins: the plugins that it was read with.
+        source: where it was read from, and what was given with it.
+        data: the table, in place of `data.path`.
+        test: the test table, in place of `data.test`.
+
+    Raises:
+        PolicyError: the policy names no table.
+        DataError: a table does not fit the policy; every problem is listed.
+    """
+    policy = with_data_files(policy, data, test)
     start = time.perf_counter()
     try:
         with progress_step("read"):
             table, test_table, population, people, own_people, control = read_tables(policy)
     except DataError as error:
-        raise _naming_sources(error, policy, loaded.plugins) from None
+        raise _naming_sources(error, policy, plugins) from None
     seconds = {"read": time.perf_counter() - start}
-    return Session(policy, loaded.plugins, table, test_table, seconds, population, people, source, own_people, control)
+    return Session(policy, plugins, table, test_table, seconds, population, people, source, own_people, control)
 
 
 def _naming_sources(error: DataError, policy: Policy, plugins: Plugins) -> LeafgateError:
@@ -242,7 +261,7 @@ def _source_for(name: str, plugins: Plugins) -> type[DataSource] | None:
     return next((kind for kind in kinds if kind.reads(name)), None)
 
 
-def _given(
+def given_words(
     policy: Path, data: Path | None, root: Path | None, orgs: Sequence[Path], test: Path | None
 ) -> Iterator[str]:
     """The other arguments of the command line, as a report may print them."""

@@ -30,15 +30,13 @@ def repair(
         model_writer,
         open_session,
         print_document,
-        read_model,
         refuse_same,
         say,
         summary,
         write_file,
     )
-    from leafgate_convert.repair.plan import opened_model, refuse_other_builders, repaired
-    from leafgate_convert.repair.trials import Workbench
-    from leafgate_convert.repair.wording import failure_lines, policy_line, success_lines
+    from leafgate_convert.repair.plan import refuse_other_builders, repair_file
+    from leafgate_convert.repair.wording import policy_line
 
     def check(read: Policy, plugins: Plugins) -> None:
         refuse_other_builders(read)
@@ -51,25 +49,22 @@ def repair(
         refuse_same(given, out)
     make_folder(out.parent)
     session = open_session(policy, None, root, before_data=check)
-    whole = opened_model(model, session)
-    with Workbench.opened(session, out.name, model.read_bytes()) as bench:
-        outcome = repaired(bench, whole, model)
-    if outcome.given.verdict == "pass":
-        say(f"{model}: passes already, so nothing is written")
-        print_document(summary(document(outcome.given, "public")))
-        return 0
-    if outcome.best is None:
-        say(f"{model}: no model below it was found to pass, so nothing is written")
-        for line in failure_lines(outcome):
+    result = repair_file(session, model, out.name)
+    if result.content is None:
+        found = "passes already" if result.passes_already else "no model below it was found to pass"
+        say(f"{model}: {found}, so nothing is written")
+        for line in result.lines:
             say(line)
-        report = outcome.given if outcome.nearest is None else outcome.nearest.report
-        return EXIT_CODES["fail" if report.verdict == "pass" else report.verdict]
-    write_file(out, outcome.best.content, EVERYONE)
+        if result.passes_already:
+            print_document(summary(document(result.report, "public")))
+            return 0
+        return EXIT_CODES["fail" if result.report.verdict == "pass" else result.report.verdict]
+    write_file(out, result.content, EVERYONE)
     say(f"{out}: passes")
-    for line in success_lines(outcome, outcome.best, read_model(out, session.plugins.readers), session):
+    for line in result.lines:
         say(line)
     say(policy_line(out, policy))
-    print_document(summary(document(outcome.best.report, "public")))
+    print_document(summary(document(result.report, "public")))
     return 0
 
 

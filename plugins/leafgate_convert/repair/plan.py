@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from leafgate.api import InconclusiveError, InvalidError, ModelIR, Release, ReleaseError
-from leafgate.app import Policy, Report, Session, load_release, read_model
+from leafgate.app import OWNER_ONLY, Policy, RepairResult, Report, Session, load_release, read_model, write_file
 from leafgate_convert.repair.exact import NodeLimits, PersonLimits, Solution, person_limits
 from leafgate_convert.repair.expansion import expansions
 from leafgate_convert.repair.pruning import PrunableModel, prunable
@@ -54,6 +54,37 @@ class Outcome:
     bounded_by_limits: bool = False
     bound_hit: bool = False
     broken_by_root: tuple[str, ...] = ()
+
+
+def repair_file(session: Session, path: Path, name: str) -> RepairResult:
+    """The most accurate model found below the one in a file that passes the audit of a policy.
+
+    Args:
+        session: The policy and its tables.
+        path: The file of the given model.
+        name: The name of the new file, whose ending chooses its format.
+
+    Raises:
+        InvalidError: the policy audits no file, or the file is a release of leafgate's own.
+        ReleaseError: the model cannot be told in the policy's columns, or no model below it written as such a file.
+        InconclusiveError: the model is not of this table's people, or a limit on people could not be judged.
+    """
+    from leafgate_convert.repair.wording import failure_lines, success_lines
+
+    refuse_other_builders(session.policy)
+    whole = opened_model(path, session)
+    with Workbench.opened(session, name, path.read_bytes()) as bench:
+        outcome = repaired(bench, whole, path)
+        if outcome.given.verdict == "pass":
+            return RepairResult(report=outcome.given, passes_already=True)
+        if outcome.best is None:
+            report = outcome.given if outcome.nearest is None else outcome.nearest.report
+            return RepairResult(report=report, lines=tuple(failure_lines(outcome)))
+        file = bench.folder / name
+        write_file(file, outcome.best.content, OWNER_ONLY)
+        new = read_model(file, session.plugins.readers)
+        lines = tuple(success_lines(outcome, outcome.best, new, session))
+    return RepairResult(report=outcome.best.report, content=outcome.best.content, lines=lines)
 
 
 def repaired(bench: Workbench, model: ModelIR, path: Path) -> Outcome:

@@ -97,7 +97,7 @@ def upper_bound(part: Subproblem, solved: Solution) -> float:
     value of the tangent over 0 <= y <= limit is a sum. `solved.x` must keep the equalities.
 
     L is concave when the part is convex, and when the prices are capped as `dual_caps` says.
-    Source: weak duality; docs/explanation/sources.md has the derivation.
+    Source: weak duality; docs/explanation/maxent.md has the derivation.
     """
     x = np.maximum(solved.x, 0)
     value = part.entropy(x) + float(solved.duals @ part.curved.values(x))

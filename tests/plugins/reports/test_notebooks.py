@@ -37,9 +37,9 @@ def test_an_audit_shows_its_public_report(tmp_path: Path) -> None:
 
 
 def test_what_was_planted_is_not_in_a_notebook(tmp_path: Path) -> None:
-    from leafgate.session.notebook import NotebookAudit
+    from leafgate.session.audit import Audit
 
-    assert "planted-" not in framed(NotebookAudit(of_planted(tmp_path))._repr_html_())
+    assert "planted-" not in framed(Audit(of_planted(tmp_path))._repr_html_())
 
 
 def test_a_release_shows_its_tree_with_all_it_publishes(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ from data_files import DATA
 from leafgate.errors import DataError, InvalidError
 from leafgate.io.yaml import parse_yaml
 from leafgate.policy.load import load_policy
+from leafgate.session.draft import round_bounds
 from leafgate.session.run import open_session
-from leafgate_scaffold.policy import MISSING, _round_bounds, first_policy
+from leafgate_scaffold.policy import MISSING, first_policy
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\n"), max_size=6)
 FILES = [
@@ -302,7 +303,7 @@ def test_what_singles_people_out_is_known_to_outsiders_and_to_be_checked(
 
 @given(st.lists(st.floats(-1e300, 1e300) | st.integers(-(10**6), 10**6).map(float), min_size=1))
 def test_bounds_are_round_hold_every_number_and_are_nobodys(numbers: list[float]) -> None:
-    low, high = _round_bounds(numbers)
+    low, high = round_bounds(numbers)
     assert all(low < number < high for number in numbers if number)
     assert low <= 0 <= high or 0 not in numbers
     span = max(numbers) - min(numbers) or max(map(abs, numbers)) or 1

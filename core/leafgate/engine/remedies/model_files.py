@@ -45,16 +45,16 @@ class GivenRelease(TreeBuilder):
     use: Literal["published"] = "published"
     public_algorithm = False
 
-    _made: list[LoadedRelease] = []  # noqa: RUF012  a pydantic private attribute
+    _release: list[LoadedRelease] = []  # noqa: RUF012  a pydantic private attribute
 
     @classmethod
-    def of(cls, made: LoadedRelease) -> GivenRelease:
+    def of(cls, release: LoadedRelease) -> GivenRelease:
         builder = cls()
-        builder._made = [made]
+        builder._release = [release]
         return builder
 
     def build(self, table: Table, rng: np.random.Generator) -> LoadedRelease:
-        return self._made[0]
+        return self._release[0]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class _Variant:
     trees: int = 0
 
     @property
-    def said(self) -> str:
+    def clause(self) -> str:
         """What differs, as the end of a clause."""
         return " and labels alone on them" if self.labels else f" in {self.trees} of its trees" if self.trees else ""
 
@@ -136,7 +136,7 @@ class ModelFileSearch:
         yield Remedy(action="run", text=text + one_leaf_warning(first.whole), details=details, command=REPAIR)
         parameter, most = self._leaf_parameter()
         if parameter:
-            yield self._retrained(best, parameter, most, said=best is not first)
+            yield self._retrained(best, parameter, most, explained=best is not first)
 
     def _variants(self, release: Release) -> Iterator[_Variant]:
         """The model, the same with labels alone on its leaves, and its first trees, the most first."""
@@ -153,7 +153,7 @@ class ModelFileSearch:
         values = ladder(1, self.trials.table.people)
         if not values:
             return None
-        self.trials.tried.append(f"leaves of up to {values[-1]:,} people{variant.said}")
+        self.trials.tried.append(f"leaves of up to {values[-1]:,} people{variant.clause}")
 
         def changes(value: int) -> dict[str, Any]:
             return self._given(pruned_release(variant.release, self.trials.table, value))
@@ -167,7 +167,7 @@ class ModelFileSearch:
             self.trials.note_broken(whole)
             return None
         below = values[values.index(value) - 1] if values.index(value) else 1
-        held = f"Cut back to leaves of at least {value:,} people{variant.said}, this model's trees keep every limit"
+        held = f"Cut back to leaves of at least {value:,} people{variant.clause}, this model's trees keep every limit"
         larger = ladder(value, self.trials.table.people // 2)[:MARGIN_STEPS]
         steps = 0
         for size in larger if not one_leaf_warning(whole) else ():
@@ -179,18 +179,18 @@ class ModelFileSearch:
             variant, value, larger[steps - 1] if steps else value, steps, held + self.trials.why_not(below, ""), whole
         )
 
-    def _retrained(self, cut: _CutBack, parameter: str, most: float, *, said: bool) -> Remedy:
-        """The parameters with which a learner makes such leaves; `said`: the text says why."""
+    def _retrained(self, cut: _CutBack, parameter: str, most: float, *, explained: bool) -> Remedy:
+        """The parameters with which a learner makes such leaves; `explained`: the text says why."""
         trees = cut.variant.trees
         bounds = {parameter: max(round(cut.larger * most), 1)} | ({"n_estimators": trees} if trees else {})
         wanted = " and ".join(f"`{name}` {bound:,}" for name, bound in bounds.items())
         scrub = ", scrub the file (`leafgate scrub ... --leaves labels`)," if cut.variant.labels else ""
-        why = f" {cut.held}." if said else ""
+        why = f" {cut.held}." if explained else ""
         if cut.larger > cut.value:
             why += f" {cut.value:,} would leave no margin, and a new model divides people otherwise."
         text = f"Train the model with {wanted}{scrub} and audit it again.{why}{one_leaf_warning(cut.whole)}"
         return Remedy(
-            action="retrain", text=text, details=self.trials.details(cut.whole) if said else "", parameters=bounds
+            action="retrain", text=text, details=self.trials.details(cut.whole) if explained else "", parameters=bounds
         )
 
     def _leaf_parameter(self) -> tuple[str, float]:
@@ -203,8 +203,8 @@ class ModelFileSearch:
 
     def _given(self, release: Release) -> dict[str, Any]:
         """The changes of the plan by which a release is audited that the search made."""
-        made = LoadedRelease(release, learner=None if self.trials.artifact is None else self.trials.artifact.learner)
-        changes: dict[str, Any] = {"builder": GivenRelease.of(made)}
+        loaded = LoadedRelease(release, learner=None if self.trials.artifact is None else self.trials.artifact.learner)
+        changes: dict[str, Any] = {"builder": GivenRelease.of(loaded)}
         return changes
 
 

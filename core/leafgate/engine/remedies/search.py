@@ -107,7 +107,7 @@ class _BuilderSearch:
             trial = self.trials.trial(whole=True, publish=less)
             yield from self._set(trial, text, "publish.leaves", "labels")
 
-    def _raised(self, builder: TreeBuilder, option: str, said: str) -> Iterator[Remedy]:
+    def _raised(self, builder: TreeBuilder, option: str, builder_name: str) -> Iterator[Remedy]:
         """The least value of a whole-number option with which every limit holds."""
         now = getattr(builder, option)
         values = ladder(now, max(self.trials.table.people // 2, 1))
@@ -117,7 +117,7 @@ class _BuilderSearch:
         def trial_of(value: int) -> Trial | None:
             return self.trials.trial(whole=False, builder=builder.model_copy(update={option: value}))
 
-        name = f"`build.{option}`" if not said else f"{said} and `{option}`"
+        name = f"`build.{option}`" if not builder_name else f"{builder_name} and `{option}`"
         self.trials.tried.append(f"{name} up to {values[-1]:,}")
         found = self.trials.smallest(values, trial_of)
         if found is None:
@@ -127,8 +127,8 @@ class _BuilderSearch:
         below = values[values.index(value) - 1] if values.index(value) else now
         why = self.trials.why_not(below, option)
         whole = self.trials.trial(whole=True, builder=chosen)
-        if said:
-            text = f"Build with {said} and `{option}` {value:,} (`build: {_written(chosen)}`){why}"
+        if builder_name:
+            text = f"Build with {builder_name} and `{option}` {value:,} (`build: {_written(chosen)}`){why}"
             yield from self._set(whole, text, "build", _document(chosen))
         else:
             yield from self._set(whole, f"Set `build.{option}` to {value:,}{why}", f"build.{option}", value)
@@ -139,18 +139,18 @@ class _BuilderSearch:
             other = kind.keeping(self.trials.plan.metrics)
         except LeafgateError:
             return None
-        mine = self.trials.plan.builder
-        if other is None or not isinstance(mine, kind):
+        own = self.trials.plan.builder
+        if other is None or not isinstance(own, kind):
             return other
         stricter: dict[str, Any] = {}
         for name in other.model_fields_set - {"use"}:
-            old, new = getattr(mine, name), getattr(other, name)
+            old, new = getattr(own, name), getattr(other, name)
             if isinstance(new, tuple):
                 stricter[name] = (*old, *(each for each in new if each not in old))
             elif name in kind.stricter_more:
                 stricter[name] = max(old, new)
-        changed = any(getattr(mine, key) != value for key, value in stricter.items())
-        return mine.model_copy(update=stricter) if changed else None
+        changed = any(getattr(own, key) != value for key, value in stricter.items())
+        return own.model_copy(update=stricter) if changed else None
 
     def _replaced(self, other: TreeBuilder) -> Iterator[Remedy]:
         """The release built with a builder that keeps such limits; with larger groups where that alone does not do."""

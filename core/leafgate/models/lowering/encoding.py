@@ -182,7 +182,7 @@ def _renamed(origin: Origin | None, declared: Encoding) -> Origin | None:
 
 def _spelled_plainly(origin: ResolvedOrigin, schema: Schema) -> ResolvedOrigin:
     """The origin by its column's name in the policy, where the file has `_` for signs that it does not take."""
-    found = [column.name for column in schema.columns if plainly(column.name) == origin.column]
+    found = [column.name for column in schema.columns if origin.column in spellings(column.name)]
     return replace(origin, column=found[0]) if len(found) == 1 else origin
 
 
@@ -192,6 +192,14 @@ def plainly(name: str) -> str:
     Source: skl2onnx, common/_topology.py, `Scope._generate_unique_name`.
     """
     return re.sub(r"^([0-9])", r"_\1", re.sub(r"[^\w+]", "_", name))
+
+
+def spellings(name: str) -> frozenset[str]:
+    """A column's name as libraries write it that do not take all signs: skl2onnx, and LightGBM, which takes no spaces.
+
+    Source: LightGBM, src/io/dataset_loader.cpp, "Found whitespace in feature_names, replace with underlines".
+    """
+    return frozenset({plainly(name), name.replace(" ", "_")})
 
 
 def _from_policy(name: str, declared: Encoding, schema: Schema) -> Origin:
@@ -235,7 +243,7 @@ def names_of(schema: Schema) -> frozenset[str]:
     """What features may be called: a column, or a column and one of its values, missing ones and rare ones too."""
     rest = ("infrequent", "infrequent_sklearn", "nan", "None")
     columns = schema.columns
-    plain = {plainly(one.name) for one in columns}
+    plain = {spelling for one in columns for spelling in spellings(one.name)}
     dummies = {
         f"{one.name}{sign}{value}" for one in columns for sign in BETWEEN for value in (*(one.values or ()), *rest)
     }

@@ -111,7 +111,7 @@ class Scenario:
 
     def world(self, change: Callable[[Table], Table] = unchanged, telling: DisclosureLevel = "much") -> Instance:
         """The world of the table, changed beforehand: made once, of which each call gets a copy."""
-        world = _made(self, change, telling)
+        world = _instance(self, change, telling)
         tables = [world.table, world.known.public, world.known.population, world.known.people]
         read_only = [each for table in tables if table is not None for each in read_only_arrays(table)]
         return deepcopy(world, {id(each): each for each in read_only})
@@ -135,7 +135,7 @@ class Scenario:
 
 
 @lru_cache(maxsize=128)
-def _made(scenario: Scenario, change: Callable[[Table], Table], telling: DisclosureLevel) -> Instance:
+def _instance(scenario: Scenario, change: Callable[[Table], Table], telling: DisclosureLevel) -> Instance:
     original = scenario.table(telling)
     table = change(original)
     built = BuildResult.of(scenario.release(table, telling))

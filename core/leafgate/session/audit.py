@@ -1,0 +1,249 @@
+"""An audit as Python users have it: its verdict, its findings, its page, and the files that repeat it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from leafgate.api.registry import load_plugins
+from leafgate.disclosure.document import document
+from leafgate.disclosure.text import finding_alarm, limit_words, number_words, summary
+from leafgate.engine.audit import Audit as EngineAudit
+from leafgate.errors import InvalidError, OutputError
+from leafgate.io.files import OWNER_ONLY, make_folder, remove_files, write_files
+from leafgate.lazy_loading import lazy
+from leafgate.session.notebook_display import report_frame
+from leafgate.session.report_formats import chosen_formats, result_files
+from leafgate.session.results import write_results
+from leafgate.session.stale_results import RELEASE, is_release_file, withdraw_verdicts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from leafgate.disclosure.masking import Audience
+    from leafgate.io.json import JsonDocument
+    from leafgate.types.report import Remedy, Verdict
+else:
+    pd = lazy("pandas")
+
+POLICY_FILE = "policy.yaml"
+NO_REMEDIES = "--no-remedies"
+"""The option of the command line that an audit without a search for remedies is equal to."""
+
+VERDICT_WORDS: Mapping[bool | None, str] = {True: "pass", False: "fail", None: "inconclusive"}
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AuditFiles:
+    """The files that an audit read, by which it can be repeated: a policy, and what stands beside it.
+
+    Attributes:
+        policy: the text of the policy, whose files are all below its folder.
+        contents: the bytes of those files, by their names.
+        model: the name of the model's file among them.
+        search_remedies: whether the audit searched for settings that would pass.
+    """
+
+    policy: str
+    contents: Mapping[str, bytes] = field(repr=False)
+    model: str
+    search_remedies: bool = True
+
+    def write(self, folder: Path) -> None:
+        """Write the files into a folder, for their owner only."""
+        write_files(folder, {**self.contents, POLICY_FILE: self.policy.encode()}, OWNER_ONLY)
+
+    @contextmanager
+    def in_private_folder(self) -> Iterator[Path]:
+        """The policy in a folder that its owner alone can read and that is deleted in the end, whatever happens."""
+        with private_folder() as folder:
+            self.write(folder)
+            yield folder / POLICY_FILE
+
+
+@contextmanager
+def private_folder() -> Iterator[Path]:
+    """A temporary folder that its owner alone can read, deleted in the end."""
+    with tempfile.TemporaryDirectory(prefix="leafgate-") as name:
+        yield Path(name)
+
+
+@dataclass(frozen=True, repr=False)
+class Audit(EngineAudit):
+    """The outcome of an audit; notebooks display it as the page of its public report, since notebooks are passed on.
+
+    `leafgate.audit` returns it. Its public numbers are masked as those of every public report; what only auditors may
+    see needs `audience="auditor"`.
+
+    Attributes:
+        report: everything that was found out, unmasked.
+        artifact: the release that was audited; None if nothing could be built.
+        seconds: how long each step took.
+        trusted: the distributions that the policy trusts, whose plugins may draw the report; None where it trusts all.
+        warnings: what is doubtful about the policy, a sentence each.
+        files: the files by which the audit is repeated; None where the policy was a file already.
+    """
+
+    trusted: tuple[str, ...] | None = None
+    warnings: tuple[str, ...] = ()
+    files: AuditFiles | None = None
+
+    @classmethod
+    def of(cls, audit: EngineAudit, trusted: tuple[str, ...] | None = None) -> Self:
+        """The same audit, as Python users have it."""
+        return cls(audit.report, audit.artifact, audit.seconds, trusted)
+
+    @property
+    def verdict(self) -> Verdict:
+        """`pass`, `fail` or `inconclusive`: could not tell, so do not publish."""
+        return self.report.verdict
+
+    @property
+    def passed(self) -> bool:
+        """Does every limit hold, or is waived? An inconclusive audit has not passed."""
+        return self.verdict == "pass"
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of `leafgate audit`: 0 for a pass, 1 for a fail, 3 for an inconclusive audit."""
+        return int(self.report.exit_code)
+
+    @property
+    def findings(self) -> pd.DataFrame:
+        """The findings of the public report, a row each; see `findings_for`."""
+        return self.findings_for("public")
+
+    def findings_for(self, audience: Audience) -> pd.DataFrame:
+        """The findings as an audience may see them, a row each.
+
+        Args:
+            audience: `public`, or `auditor` for exact numbers of few people.
+
+        Returns:
+            The columns `finding`, `metric`, `attack`, `secret`, `verdict` (`pass`, `fail`, `inconclusive` or
+            `waived`), `value` (a number, or words where it is masked), `limit` in words, `people_past` the limit, and
+            `meaning`, a sentence that is empty where the limit holds.
+        """
+        rows = [_row(finding) for finding in self._document(audience)["findings"]]
+        return pd.DataFrame(rows, columns=list(FINDING_COLUMNS), dtype=object)
+
+    @property
+    def remedies(self) -> list[Remedy]:
+        """What can be done about findings that fail or are inconclusive, the best first; each once."""
+        listed: list[Remedy] = []
+        for finding in self.report.findings:
+            for remedy in finding.remedies if finding.needs_action else ():
+                if (remedy.text, remedy.place) not in {(other.text, other.place) for other in listed}:
+                    listed.append(remedy)
+        return listed
+
+    def show(self) -> None:
+        """Display the page of the public report in a notebook, and print its text elsewhere."""
+        page = self._repr_html_() if _in_notebook() else None
+        for warning in self.warnings:
+            print(f"warning: {warning}")
+        if page is None:
+            print(summary(self._document("public")), end="")
+            return
+        shown = lazy("IPython.display")
+        shown.display(shown.HTML(page))
+
+    def save(self, folder: str | Path, audience: Audience = "public", formats: Collection[str] = ("html",)) -> None:
+        """Write the files that `leafgate audit --out FOLDER --to FORMAT` writes, in place of those of earlier audits.
+
+        Args:
+            folder: where `report.json`, `release.json`, `timings.json` and the formats go; made if it is not there.
+            audience: `public`; or `auditor` for all numbers, in files that only their owner can read.
+            formats: the formats of the report beside JSON, such as `html`, `markdown`, `sarif`, `junit` or `text`.
+
+        Raises:
+            InvalidError: no plugin offers a format of that name, there is no such audience, or the folder cannot be
+                written to.
+        """
+        if audience not in ("public", "auditor"):
+            raise InvalidError("is neither public nor auditor", place="audience", remedy="give one of the two")
+        plugins, out = load_plugins(self.trusted), Path(folder)
+        try:
+            chosen = chosen_formats(plugins, [formats] if isinstance(formats, str) else formats)
+        except InvalidError as error:
+            raise type(error).listing(replace(problem, location="formats") for problem in error.problems) from None
+        make_folder(out)
+        if (out / RELEASE).exists() and not is_release_file(out / RELEASE):
+            raise OutputError(
+                "is no release, and would be lost", place=str(out / RELEASE), remedy="name another folder"
+            )
+        withdraw_verdicts(["audit", "--out", str(out)])
+        remove_files(out, result_files(plugins))
+        write_results(self, audience, out, chosen)
+
+    def to_policy(self, folder: str | Path | None = None) -> str:
+        """The policy by which `leafgate audit` repeats this audit, as YAML.
+
+        With a folder, the policy is written there as `policy.yaml`, and beside it what it names: the table
+        `people.csv`, the model's file, and the tables of test and control people. Only their owner can read them. The
+        command `leafgate audit FOLDER/policy.yaml` then ends in the same report.
+
+        Args:
+            folder: where the files go; made if it is not there. None to write nothing.
+
+        Returns:
+            The text of the policy.
+
+        Raises:
+            InvalidError: the audit is by a policy that is a file already, or the folder cannot be written to.
+        """
+        if self.files is None:
+            remedy = "run leafgate audit on the policy that was audited"
+            raise InvalidError("the audit was made by a policy of its own", place="to_policy", remedy=remedy)
+        if folder is not None:
+            make_folder(Path(folder))
+            self.files.write(Path(folder))
+        return self.files.policy
+
+    def _document(self, audience: Audience) -> JsonDocument:
+        return document(self.report, audience)
+
+    def _repr_html_(self) -> str | None:
+        return report_frame(document(self.report, "public"), load_plugins(self.trusted))
+
+
+FINDING_COLUMNS = (
+    *("finding", "metric", "attack", "secret", "verdict", "value", "limit", "people_past", "meaning"),
+)  # fmt: skip
+
+
+def _row(finding: JsonDocument) -> dict[str, Any]:
+    """One finding of a report document, masked numbers in words."""
+    return {
+        "finding": finding["id"],
+        "metric": finding["metric"],
+        "attack": finding["attack"],
+        "secret": finding["secret"],
+        "verdict": "waived" if "waiver" in finding else VERDICT_WORDS[finding["passed"]],
+        "value": _number(finding["value"]),
+        "limit": limit_words(finding),
+        "people_past": _number(finding["beyond"]),
+        "meaning": finding_alarm(finding),
+    }
+
+
+def _number(value: object) -> object:
+    return number_words(value) if isinstance(value, Mapping) else value
+
+
+def _in_notebook() -> bool:
+    """Does IPython display pages here? In a terminal it does not."""
+    import sys
+
+    get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    shell = None if get_shell is None else get_shell()
+    return hasattr(shell, "kernel")
+
+
+def with_files(audit: Audit, files: AuditFiles | None, warnings: tuple[str, ...] = ()) -> Audit:
+    """The audit with what repeats it, and with warnings about its policy."""
+    return replace(audit, files=files, warnings=warnings)

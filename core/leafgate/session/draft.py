@@ -1,0 +1,422 @@
+"""What a first policy says of a model and of columns: `leafgate init` writes one of files, `leafgate.audit` of tables.
+
+Domains are round, so that they are nobody's. What a model's file says of columns is found by the names of features; of
+a table in memory the types of its columns say what a file of text leaves open.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, get_args
+
+from leafgate.errors import InvalidError, ReleaseError, nearest_name
+from leafgate.io.json import parse_number
+from leafgate.ir.features import CategoryCodes, MissingIndicator, Numeric, Unresolved, known_by
+from leafgate.models.lowering.encoding import Encoding, class_values, spellings
+from leafgate.models.lowering.release import asked_features
+from leafgate.types.schema import Column, Role
+
+if TYPE_CHECKING:
+    from leafgate.io.frames import FrameColumn
+    from leafgate.ir.model import ModelIR
+    from leafgate.types.release import Level, Release
+
+BETWEEN = "_=-.: "
+"""What stands between column and value in names of dummy features."""
+
+FLOAT_DIGITS = 14
+"""Digits after the first that every float keeps."""
+
+SMALLEST_STEP = -300
+"""The smallest power of ten between a bound and the numbers within it; floats end soon after."""
+
+MODEL_ATTACKS: Sequence[Mapping[str, Any]] = ({"use": "linking"},)
+"""The attacks of a first policy for a model."""
+
+MODEL_LIMITS: Sequence[Mapping[str, Any]] = (
+    {"use": "k_anonymity", "at_least": 10},
+    {"use": "confidence", "at_most": 0.95, "allow": 0.05},
+    {"use": "file_disclosure", "at_most": 0},
+)
+"""The limits of a first policy for a model; `confidence` for one that predicts classes alone."""
+
+
+UNTYPED_ROLES = frozenset({"identifier", "ignored", "weight", "key"})
+"""Roles of columns that need no domain."""
+
+MAX_CLASSES = 50
+"""A class with more values than this is none."""
+
+MAX_SECRET_VALUES = 12
+"""A secret of at most so many whole numbers is one of values, and not of intervals of numbers."""
+
+POSITIONAL = re.compile(r"(?:x|f|Column_)([0-9]{1,6})")
+"""What libraries call the features of a table whose columns have no names."""
+
+
+@dataclass(frozen=True)
+class ModelHints:
+    """What a model's file says of a table's columns.
+
+    Attributes:
+        level: what its file has on the leaves.
+        classes: its classes, empty where it predicts numbers.
+        numbers: columns that it takes as numbers.
+        values: columns that it takes as values.
+        unresolved_features: features that nobody can place.
+        says: what the file tells beyond its predictions.
+        texts: columns of the table that hold no numbers.
+        known: values that it knows of any column.
+    """
+
+    level: Level
+    classes: tuple[str, ...]
+    numbers: frozenset[str]
+    values: frozenset[str]
+    unresolved_features: tuple[str, ...]
+    says: tuple[str, ...]
+    texts: frozenset[str]
+    known: frozenset[str]
+
+
+def model_hints(model: ModelIR, columns: Sequence[str], texts: Mapping[str, Sequence[str]]) -> ModelHints:
+    """What the model says of a table with these columns; `texts` are the values where none are numbers."""
+    numbers: set[str] = set()
+    values: set[str] = set()
+    unresolved: list[str] = []
+    words: set[str] = set()
+    plain = {spelling: column for column in reversed(columns) for spelling in spellings(column)}
+    for feature in asked_features(model).values():
+        result = feature.origin
+        name = feature.name if feature.name in columns else plain.get(feature.name, feature.name)
+        words |= {*feature.chosen, *(known_by(result) if isinstance(result, CategoryCodes) else ())}
+        if (
+            isinstance(result, Numeric | CategoryCodes | MissingIndicator)
+            and result.column not in columns
+            and result.column in plain
+        ):
+            result = replace(result, column=plain[result.column])
+        if isinstance(result, Numeric) and result.column in columns:
+            (values if result.column in texts or feature.sets else numbers).add(result.column)
+        elif isinstance(result, CategoryCodes | MissingIndicator) and result.column in columns:
+            values |= {result.column} if isinstance(result, CategoryCodes) else set()
+        elif name in columns:
+            (values if feature.sets else numbers).add(name)
+            bare = (name in texts or feature.sets) and not feature.texts
+            unresolved += [feature.name] if bare or isinstance(result, Unresolved) else []
+        elif (column := _dummy_of(feature.name, columns)) is not None:
+            values.add(column)
+            unresolved += [feature.name] if isinstance(result, Unresolved) else []
+        else:
+            unresolved.append(feature.name)
+    says = tuple(f"{item.severity}: {item.says}" for item in model.disclosures)
+    known = frozenset(numbers - values), frozenset(values)
+    return ModelHints(model.level, model.classes, *known, tuple(unresolved), says, frozenset(texts), frozenset(words))
+
+
+def _dummy_of(feature: str, columns: Sequence[str]) -> str | None:
+    """The column a feature is a dummy of, by its name: the longest that it begins with."""
+    bare = feature.partition("__")[2] or feature
+    found = [
+        c for c in columns for name in (feature, bare) if name.startswith(c) and name[len(c) : len(c) + 1] in BETWEEN
+    ]
+    return max(found, key=len) if found else None
+
+
+def limits_of_model(classes: Sequence[str]) -> list[dict[str, Any]]:
+    """The limits to start from for a model with these classes; none where it predicts numbers."""
+    return [dict(limit) for limit in MODEL_LIMITS if classes or limit["use"] != "confidence"]
+
+
+def round_bounds(numbers: Sequence[float]) -> tuple[float, float]:
+    """Multiples of a power of ten below the least and above the largest number; the power is no larger than their span.
+
+    They are not the two numbers themselves, which are somebody's, because a release publishes its bounds. A bound of
+    0 stays, as many quantities start there.
+
+    >>> round_bounds([18, 90])
+    (10.0, 100.0)
+    >>> round_bounds([0, 0.25, 1])
+    (0.0, 2.0)
+    """
+    least, largest = Decimal(repr(min(numbers))), Decimal(repr(max(numbers)))
+    span = largest - least or abs(largest) or Decimal(1)
+    digits = max(abs(least), abs(largest)).adjusted() - FLOAT_DIGITS  # smaller steps are lost in the bounds
+    step = Decimal(10) ** max(span.adjusted(), digits, SMALLEST_STEP)
+    below, above = (
+        (least / step).to_integral_value(ROUND_FLOOR) * step,
+        (largest / step).to_integral_value(ROUND_CEILING) * step,
+    )
+    below -= step if below == least != 0 else 0
+    above += step if above == largest != 0 or above == below else 0
+    low, high = float(below), float(above)
+    if not (math.isfinite(low) and math.isfinite(high)):  # at the end of what a float can hold
+        return float(least), float(largest)
+    return min(low, float(least)), max(high, float(largest))
+
+
+def round_edges(low: float, high: float) -> tuple[float, ...]:
+    """Edges of four to ten intervals of one round width (1, 2 or 5 times a power of ten) that hold both numbers.
+
+    Empty where the numbers are too large, or too near each other, for such edges to be numbers apart.
+
+    >>> round_edges(3, 97)
+    (0.0, 20.0, 40.0, 60.0, 80.0, 100.0)
+    """
+    if not 1e-200 < high - low < 1e200 or max(abs(low), abs(high)) > 1e9 * (high - low):
+        return ()
+    power = 10.0 ** math.floor(math.log10((high - low) / 5))
+    width = next(power * times for times in (1, 2, 5, 10) if high - low <= 5 * power * times)
+    first, last = math.floor(low / width), math.ceil(high / width)
+    return tuple(float(f"{place * width:.12g}") for place in range(first, last + 1))
+
+
+RoleWords = Role | Sequence[Role] | Mapping[str, Any]
+"""A role, several, or everything that a policy may say of a column."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TableDraft:
+    """What a policy says of a table in memory and of the model that was fitted on it.
+
+    Attributes:
+        columns: the table's columns, and the class among them.
+        target: the name of the class.
+        others: the columns of test and control people, whose values are in the domains too.
+        roles: what the caller says of columns.
+        secrets: the columns that the caller calls secret; none for the class alone.
+        encoding: what the caller says of features.
+        model: the model in the file; None where a release is audited.
+        release: the release; None where a model is audited.
+        class_order: the classes in the order in which the model numbers them, as texts; empty where nobody knows.
+    """
+
+    columns: Sequence[FrameColumn]
+    target: str
+    others: Sequence[Sequence[FrameColumn]] = ()
+    roles: Mapping[str, RoleWords]
+    secrets: Sequence[str]
+    encoding: Mapping[str, Mapping[str, Any]]
+    model: ModelIR | None = None
+    release: Release | None = None
+    class_order: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        names = [column.name for column in self.columns]
+        for place, given in (("roles", list(self.roles)), ("secret", self.secrets)):
+            for name in given:
+                if name not in names:
+                    remedy = nearest_name(name, names, "name a column of X, or the class")
+                    raise InvalidError(f"there is no column {name!r}", place=place, remedy=remedy)
+        for name in self.roles:
+            self._declared(name)
+
+    @cached_property
+    def hints(self) -> ModelHints | None:
+        """What the model's file says of the columns."""
+        if self.model is None:
+            return None
+        names = [column.name for column in self.columns if column.name != self.target]
+        texts = {column.name: column.occurring for column in self.columns if column.kind in {"text", "time"}}
+        return model_hints(self.model, names, texts)
+
+    @cached_property
+    def specs(self) -> dict[str, dict[str, Any]]:
+        """What the policy says of each column."""
+        return {column.name: self._spec(column) for column in self.columns}
+
+    def encodings(self) -> dict[str, dict[str, Any]]:
+        """What the features of the model are, where the table proves it and the file does not say.
+
+        Raises:
+            InvalidError: neither says it; the text names the argument that does.
+        """
+        if self.model is None or self.hints is None:
+            return {name: dict(value) for name, value in self.encoding.items()}
+        found = {**self._positional(), **self._numbers_of_values()}
+        by_name = {column.name: column for column in self.columns}
+        spelled = {spelling: column for column in self.columns for spelling in spellings(column.name)}
+        for feature in self.hints.unresolved_features:
+            if feature in self.encoding or feature in found:
+                continue
+            column = by_name.get(feature) or spelled.get(feature)
+            if column is None:
+                remedy = (
+                    f"say what it is: encoding={{{feature!r}: {{'column': COLUMN, 'value': VALUE}}}}, or give "
+                    "X as the model was given it"
+                )
+                raise InvalidError(f"the model asks about {feature!r}, which is no column", place="X", remedy=remedy)
+            if column.kind in {"number", "truth"} and not column.is_categorical:
+                found[feature] = {"column": column.name}
+            elif column.is_numbered:
+                found[feature] = {"codes": {text: code for code, text in enumerate(column.texts)}}
+            else:
+                remedy = (
+                    f"say which number the model was given for each: encoding={{{feature!r}: {{'codes': {{VALUE: "
+                    "NUMBER, ...}}}; or give the pandas DataFrame with categories that the model was given"
+                )
+                raise InvalidError(
+                    f"the model asks about numbers of {feature!r}, and the column has none", place="X", remedy=remedy
+                )
+        found |= self._class_codes(by_name[self.target])
+        return found | {name: dict(value) for name, value in self.encoding.items()}
+
+    def _positional(self) -> dict[str, dict[str, Any]]:
+        """The columns of features that are named by their positions, where the table has as many columns with names."""
+        assert self.model is not None
+        names = [column.name for column in self.columns if column.name != self.target]
+        found: dict[str, dict[str, Any]] = {}
+        for feature in asked_features(self.model).values():
+            origin = feature.origin
+            column = origin.column if isinstance(origin, Numeric | CategoryCodes | MissingIndicator) else feature.name
+            position = POSITIONAL.fullmatch(column)
+            if column in names or position is None or int(position[1]) >= len(names):
+                return {}
+            found[feature.name] = {"column": names[int(position[1])]}
+        return found
+
+    def _numbers_of_values(self) -> dict[str, dict[str, Any]]:
+        """Features that are the numbers of columns of values, such as a secret of 1, 2 and 3, and no codes of them."""
+        assert self.model is not None
+        numbers = {c.name for c in self.columns if c.kind == "number" and "values" in self.specs[c.name]}
+        return {
+            feature.name: {"column": feature.name}
+            for feature in asked_features(self.model).values()
+            if feature.name in numbers and not feature.sets and isinstance(feature.origin, Numeric | None)
+        }
+
+    def _class_codes(self, label: FrameColumn) -> dict[str, dict[str, Any]]:
+        """The number that the model gives each class, where its file has numbers and the estimator knows of what."""
+        assert self.model is not None
+        classes = self.model.classes
+        if not classes or self.target in self.encoding:
+            return {}
+        spec = self.specs[self.target]
+        if "values" not in spec:
+            raise InvalidError(f"the model predicts classes, and {self.target!r} has none", place="y")
+        values = tuple(spec["values"])
+        target = Column(self.target, frozenset({"class"}), values=values, aliases=spec.get("aliases", {}))
+        try:
+            class_values(classes, None, target, "y")
+        except ReleaseError:
+            pass
+        else:
+            return {}
+        order = self.class_order
+        numbered = [str(number) for number in range(len(classes))]
+        if len(order) == len(classes) and list(classes) == numbered and set(order) <= set(values):
+            codes = {text: number for number, text in enumerate(order)}
+            class_values(classes, Encoding(codes=dict(codes)), target, "y")
+            return {self.target: {"codes": codes}}
+        if len(label.occurring) != len(classes):
+            why = f"has {len(label.occurring)} values, and the model predicts {len(classes)} classes"
+            raise InvalidError(why, place="y", remedy="give what the model was fitted on")
+        remedy = (
+            f"say which of the model's classes each value is: encoding={{{self.target!r}: {{'codes': {{VALUE: NUMBER, "
+            "...}}}, where the model has numbers; or give y as the model was given it"
+        )
+        raise InvalidError("has other values than the model's classes", place="y", remedy=remedy)
+
+    def _declared(self, name: str) -> dict[str, Any]:
+        """What the caller says of a column."""
+        given = self.roles.get(name)
+        if given is None:
+            return {}
+        spec = dict(given) if isinstance(given, Mapping) else {"role": given}
+        roles = spec.get("role", ())
+        roles = [roles] if isinstance(roles, str) else list(roles)
+        for role in roles:
+            if role not in get_args(Role):
+                remedy = nearest_name(role, get_args(Role), f"choose among {', '.join(get_args(Role))}")
+                raise InvalidError(f"there is no role {role!r}", place=f"roles[{name!r}]", remedy=remedy)
+        return {**spec, "role": roles} if roles else spec
+
+    def _roles_of(self, column: FrameColumn) -> list[str]:
+        declared = self._declared(column.name).get("role")
+        if declared is not None:
+            also = column.name in self.secrets and "sensitive" not in declared
+            return [*declared, "sensitive"] if also else list(declared)
+        if self.release is not None and column.name in self.release.schema:
+            return sorted(self.release.schema[column.name].roles)
+        secret = column.name in self.secrets
+        if column.name == self.target:
+            return ["class", "sensitive"] if secret or not self.secrets else ["class"]
+        return ["sensitive"] if secret else ["quasi_identifier"]
+
+    def _spec(self, column: FrameColumn) -> dict[str, Any]:
+        declared, roles = self._declared(column.name), self._roles_of(column)
+        spec: dict[str, Any] = {"role": roles[0] if len(roles) == 1 else roles}
+        rest = {key: value for key, value in declared.items() if key != "role"}
+        if UNTYPED_ROLES & set(roles) or {"values", "bounds", "bins"} & set(rest):
+            return spec | rest
+        if self.release is not None and column.name in self.release.schema:
+            return spec | _domain_of(self.release.schema[column.name], self._texts_of(column)) | rest
+        texts = self._texts_of(column)
+        if not texts:
+            return {"role": "ignored"} if column.name != self.target else spec | rest
+        if column.name == self.target:
+            return spec | self._class_domain(column, texts) | rest
+        as_values = self.hints is not None and column.name in self.hints.values
+        if column.kind != "number" or as_values:
+            return spec | {"values": _sorted(texts, column.kind)} | rest
+        numbers = [float(text) for text in texts]
+        if "sensitive" in roles:
+            return spec | _secret_domain(column.name, texts, numbers) | rest
+        return spec | {"bounds": list(round_bounds(numbers))} | rest
+
+    def _texts_of(self, column: FrameColumn) -> list[str]:
+        """Every text that a column may have: its categories, what occurs, and what test and control people have."""
+        texts = dict.fromkeys(column.texts if column.is_categorical else column.occurring)
+        for others in self.others:
+            texts |= dict.fromkeys(next(each.occurring for each in others if each.name == column.name))
+        if column.kind == "truth":
+            texts |= dict.fromkeys(("False", "True"))
+        return list(texts)
+
+    def _class_domain(self, column: FrameColumn, texts: Sequence[str]) -> dict[str, Any]:
+        if self.model is not None and not self.model.classes:
+            numbers = [float(text) for text in texts] if column.kind == "number" else []
+            edges = round_edges(min(numbers), max(numbers)) if len(numbers) > 1 else ()
+            if not edges:
+                remedy = f"give the edges of its intervals: roles={{{column.name!r}: {{'bins': [...]}}}}"
+                raise InvalidError("the model predicts numbers, and y has none to divide", place="y", remedy=remedy)
+            return {"bins": list(edges)}
+        known = dict.fromkeys(texts)
+        if known.keys() <= set(self.class_order):  # classes of the model that nobody of these people has
+            known |= dict.fromkeys(self.class_order)
+        if len(known) > MAX_CLASSES:
+            raise InvalidError(f"has more than {MAX_CLASSES} different values, which are no classes", place="y")
+        return {"values": _sorted(list(known), column.kind)}
+
+
+def _sorted(texts: Sequence[str], kind: str) -> list[str]:
+    return sorted(texts, key=float) if kind == "number" else sorted(texts)
+
+
+def _secret_domain(name: str, texts: Sequence[str], numbers: Sequence[float]) -> dict[str, Any]:
+    """The values of a secret of few whole numbers, the intervals of one of many."""
+    if len(texts) <= MAX_SECRET_VALUES and all(number.is_integer() for number in numbers):
+        return {"values": _sorted(texts, "number")}
+    edges = round_edges(min(numbers), max(numbers))
+    if not edges:
+        remedy = f"give their edges: roles={{{name!r}: {{'role': 'sensitive', 'bins': [...]}}}}"
+        raise InvalidError(f"the numbers of the secret {name!r} have no round intervals", place="secret", remedy=remedy)
+    return {"bins": list(edges)}
+
+
+def _domain_of(column: Column, texts: Sequence[str]) -> dict[str, Any]:
+    """The domain that a release has for a column; of the table's `texts` other spellings of its numbers are aliases."""
+    if column.edges is not None or column.bins is not None:
+        return {"bins": list(column.edges or column.bins or ())}
+    if column.values is None:
+        return {} if column.bounds is None else {"bounds": list(column.bounds)}
+    domain: dict[str, Any] = {"values": list(column.values)} | ({"ordered": True} if column.ordered else {})
+    numbers = {parse_number(value): value for value in column.values}
+    known = {text: parse_number(text) for text in texts if text not in column.domain_set}
+    aliases = {text: numbers[number] for text, number in known.items() if number in numbers}
+    return domain | ({"aliases": aliases} if aliases else {})

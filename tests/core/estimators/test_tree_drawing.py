@@ -1,0 +1,74 @@
+"""Pictures of trees."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from matplotlib.figure import Figure
+
+from leafgate.errors import InconclusiveError
+from leafgate.estimators import KAnonymousTreeClassifier, PerturbedTreeClassifier
+from leafgate.estimators.drawing import draw_tree, layout
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf, NumericSplit
+
+TREE = NumericSplit(
+    "age",
+    30.0,
+    Leaf("low", {"low": 3, "high": 1}),
+    CategoricalSplit(
+        "job",
+        (Branch(("clerk", None), Leaf("low", {"low": 2, "high": 0})), Branch(("cook",), Leaf("high"))),
+        default=Leaf("low"),
+    ),
+)
+
+
+def test_leaves_stand_side_by_side_and_nodes_above_the_middle_of_their_children() -> None:
+    boxes = list(layout(TREE))
+    assert [(box.text, box.x, box.depth) for box in boxes] == [
+        ("age <= 30", 1.0, 0),
+        ("low\n3 low, 1 high", 0.0, 1),
+        ("job", 2.0, 1),
+        ("low\n2 low", 1.0, 2),
+        ("high", 2.0, 2),
+        ("low", 3.0, 2),
+    ]
+    assert [(box.branch, box.parent.text if box.parent else None) for box in boxes] == [
+        ("", None),
+        ("yes", "age <= 30"),
+        ("no", "age <= 30"),
+        ("clerk, missing", "job"),
+        ("cook", "job"),
+        ("else", "job"),
+    ]
+
+
+def test_a_plot_has_a_text_for_every_node_and_every_branch() -> None:
+    tree = KAnonymousTreeClassifier(k=2).fit([["a"], ["a"], ["b"], ["b"]], ["no", "no", "yes", "yes"])
+    axes = Figure().subplots()
+    assert tree.plot(axes) is axes
+    assert sorted(text.get_text() for text in axes.texts) == ["a", "b", "no\n2 no", "x0", "yes\n2 yes"]
+
+
+def test_a_plot_makes_a_figure_that_is_large_enough() -> None:
+    from matplotlib import pyplot
+
+    tree = KAnonymousTreeClassifier(k=2).fit([["a"], ["a"], ["b"], ["b"]], ["no", "no", "yes", "yes"])
+    axes = tree.plot()
+    assert isinstance(axes.figure, Figure)
+    assert axes.figure.get_size_inches().tolist() == [pytest.approx(3.2), pytest.approx(2.4)]
+    pyplot.close(axes.figure)
+
+
+def test_without_matplotlib_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = KAnonymousTreeClassifier(k=2).fit([[1.0], [2.0]], [0, 1])
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match=r'a drawing needs matplotlib: pip install "leafgate\[docs\]"'):
+        tree.plot()
+
+
+def test_a_release_without_trees_is_not_drawn() -> None:
+    bayes = PerturbedTreeClassifier(model="naive_bayes", random_state=0).fit([[1.0], [2.0], [4.0], [5.0]], [0, 1, 0, 1])
+    with pytest.raises(InconclusiveError, match="no tree to draw"):
+        draw_tree(bayes.release_)
