@@ -30,6 +30,9 @@ from sphinx.util.docutils import SphinxDirective
 
 UNWRITTEN = re.compile(r"<(?:[^<>]|<[^<>]*>)*>")
 """A default that Python shows as no expression: `<factory>`, `<function f>`."""
+REQUEST = re.compile(r"set_\w+_request")
+FITTED = re.compile(r"^:ivar (\w+)_:", re.MULTILINE)
+"""A fitted attribute of an estimator: reStructuredText would take the underscore for a link."""
 TOP = "leafgate"
 CODE = re.compile(r"(?<![`\\])`([^`\n]+(?:\n[^`\n]+)?)`(?!`)(\w?)")
 """A text in single backticks, which may continue on the next line, and a letter that follows it at once."""
@@ -138,7 +141,7 @@ def _keep_sentences(app: Sphinx, what: str, name: str, documented: Any, options:
 
 def _process_docstring(app: Sphinx, what: str, name: str, documented: Any, options: Any, lines: list[str]) -> None:
     """Read single backticks as code; list the options of components."""
-    lines[:] = _as_rst(lines)
+    lines[:] = FITTED.sub(r":ivar \1\\_:", "\n".join(_as_rst(lines))).split("\n")
     if what == "class" and inspect.isclass(documented) and issubclass(documented, BaseModel):
         lines += _as_rst(list(_options(documented)))
 
@@ -167,9 +170,10 @@ def _process_signature(
 
 
 def _skip(app: Sphinx, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
-    """Leave out what pydantic adds to every model."""
+    """Leave out what pydantic adds to every model, and scikit-learn's routing of metadata to every estimator."""
     owner = getattr(member, "__module__", "") or ""
-    return True if name.startswith("model_") or owner.startswith("pydantic") else None
+    added = name.startswith("model_") or REQUEST.fullmatch(name) or owner.startswith("pydantic")
+    return True if added else None
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
