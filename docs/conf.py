@@ -21,7 +21,7 @@ myst_heading_anchors = 4
 """Headings down to this level are link targets, named as GitHub names them."""
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
-nb_execution_timeout = 120
+nb_execution_timeout = 300
 """Seconds that one cell of a notebook may take."""
 nb_merge_streams = True
 
@@ -42,6 +42,7 @@ autodoc_preserve_defaults = True
 autodoc_typehints = "signature"
 napoleon_use_ivar = True
 napoleon_attr_annotations = False
+napoleon_numpy_docstring = False
 python_maximum_signature_line_length = 100
 
 

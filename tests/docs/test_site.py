@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import http.server
 import os
@@ -25,18 +26,23 @@ CHROMIUM = os.environ.get("LEAFGATE_CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: set LEAFGATE_CHROMIUM")
+COMMAND = ".venv/bin/sphinx-build -q -W -b html docs build/site"
+BUILD_SECONDS = 900
+"""Most of it is the execution of the notebooks."""
 PHONE, DESK = (390, 844), (1280, 800)
 STYLE_URL = re.compile(r"""url\(\s*["']?\s*((?:https?:)?//[^)"']+)|@import\s+["']([^"']+)""")
 LINKING = {("a", "href")}
 """Where an address is a citation that a reader may follow; everywhere else the browser would load it."""
 LOADING = ("src", "srcset", "href", "xlink:href", "data", "poster", "action", "formaction", "background", "ping")
-OUTSIDE_CITATIONS = {"pradyunsg.me", "www.sphinx-doc.org", "readthedocs.org", "github.com/pradyunsg/furo"}
+THEME_SITES = {"pradyunsg.me", "www.sphinx-doc.org", "readthedocs.org", "github.com/pradyunsg/furo"}
 AXE_PAGES = [
     "index.html",
     "gallery.html",
     "tutorials/first-audit.html",
     "reference/policy.html",
     "measurements/kadet-on-adult.html",
+    "notebooks/audit-a-model.html",
+    "notebooks/compare-attacks.html",
     "search.html",
 ]
 SEARCHES = {
@@ -48,37 +54,35 @@ SEARCHES = {
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the built site; notebooks keep their settings in a folder of their own."""
-    built = tmp_path_factory.mktemp("site")
-    home = tmp_path_factory.mktemp("jupyter")
-    jupyter = {
-        name: str(home) for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")
-    }
+def site(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The folder of the built site, which processes that run tests side by side share."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base if worker_id == "master" else base.parent
+    built = shared / "site"
+    with (shared / "site.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (built / "index.html").exists():
+            build_site(built, shared / "jupyter")
+    return built
+
+
+def build_site(folder: Path, settings: Path) -> None:
+    """Build as .ci/run does; notebooks keep their settings in a folder of their own."""
+    program, *options, _ = COMMAND.split()
+    assert program.endswith("sphinx-build")
+    jupyter = ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "sphinx",
-            "-q",
-            "-W",
-            "--keep-going",
-            "-d",
-            home / "doctrees",
-            "-b",
-            "html",
-            "docs",
-            built,
-        ],
+        [sys.executable, "-m", "sphinx", *options, folder, "--keep-going", "-d", settings / "doctrees"],
         cwd=TOP,
-        env=os.environ | jupyter,
+        env=os.environ | dict.fromkeys(jupyter, str(settings)),
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=BUILD_SECONDS,
         check=False,
     )
+    if done.returncode:
+        shutil.rmtree(folder, ignore_errors=True)
     assert done.returncode == 0, done.stderr
-    return built
 
 
 @pytest.fixture(scope="session")
@@ -130,6 +134,10 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._in_style = tag == "style"
         values = {name: value or "" for name, value in attrs}
+        if "srcdoc" in values:
+            framed = Page(values["srcdoc"])
+            self.loaded += framed.loaded
+            self.styles += framed.styles
         for name in LOADING:
             if name in values:
                 (self.links if (tag, name) in LINKING else self.loaded).append(values[name])
@@ -155,6 +163,11 @@ def is_external(url: str) -> bool:
     return bool(urlsplit(url.strip()).netloc)
 
 
+@pytest.mark.parametrize("file", ["docs/how-to/contribute.md", ".ci/run"])
+def test_the_command_that_builds_the_site_is_documented_and_run(file: str) -> None:
+    assert COMMAND in (TOP / file).read_text(encoding="utf-8").splitlines()
+
+
 def test_every_page_of_the_documentation_is_in_the_site(pages: list[str]) -> None:
     excluded = {"ci", "reproduce", "results"}
     sources = [path.relative_to(TOP / "docs") for path in (TOP / "docs").rglob("*") if path.suffix in {".md", ".ipynb"}]
@@ -175,7 +188,7 @@ def test_no_style_sheet_of_the_site_loads_anything_from_another_site(site: Path)
 
 def test_no_page_links_to_who_made_the_theme_or_to_its_own_source(parsed: dict[str, Page]) -> None:
     links = [link for seen in parsed.values() for link in seen.links]
-    assert [link for link in links if any(made in link for made in OUTSIDE_CITATIONS) or "_sources/" in link] == []
+    assert [link for link in links if any(site in link for site in THEME_SITES) or "_sources/" in link] == []
 
 
 def test_every_link_within_the_site_leads_to_a_page_or_a_file(site: Path, parsed: dict[str, Page]) -> None:
@@ -230,19 +243,19 @@ def test_axe_finds_nothing_serious(browser: Any, address: str, colours: str) -> 
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
     context = browser.new_context(viewport={"width": DESK[0], "height": DESK[1]}, color_scheme=colours)
     page = context.new_page()
-    found = {}
+    violations_of = {}
     for name in AXE_PAGES:
         page.goto(f"{address}/{name}")
         violations = axe.Axe().run(page).response["violations"]
         serious = [
-            (one["id"], one["nodes"][0]["target"], len(one["nodes"]))
-            for one in violations
-            if one["impact"] in {"serious", "critical"}
+            (rule["id"], rule["nodes"][0]["target"], len(rule["nodes"]))
+            for rule in violations
+            if rule["impact"] in {"serious", "critical"}
         ]
         if serious:
-            found[name] = serious
+            violations_of[name] = serious
     context.close()
-    assert found == {}
+    assert violations_of == {}
 
 
 @needs_browser

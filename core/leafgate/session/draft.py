@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
 from leafgate.errors import InvalidError, ReleaseError, nearest_name
+from leafgate.io.json import parse_number
 from leafgate.ir.features import CategoryCodes, MissingIndicator, Numeric, Unresolved, known_by
 from leafgate.models.lowering.encoding import Encoding, class_values, spellings
 from leafgate.models.lowering.release import asked_features
@@ -354,7 +355,7 @@ class TableDraft:
         if UNTYPED_ROLES & set(roles) or {"values", "bounds", "bins"} & set(rest):
             return spec | rest
         if self.release is not None and column.name in self.release.schema:
-            return spec | _domain_of(self.release.schema[column.name]) | rest
+            return spec | _domain_of(self.release.schema[column.name], self._texts_of(column)) | rest
         texts = self._texts_of(column)
         if not texts:
             return {"role": "ignored"} if column.name != self.target else spec | rest
@@ -408,13 +409,14 @@ def _secret_domain(name: str, texts: Sequence[str], numbers: Sequence[float]) ->
     return {"bins": list(edges)}
 
 
-def _domain_of(column: Column) -> dict[str, Any]:
-    """The domain that a release has for a column."""
+def _domain_of(column: Column, texts: Sequence[str]) -> dict[str, Any]:
+    """The domain that a release has for a column; of the table's `texts` other spellings of its numbers are aliases."""
     if column.edges is not None or column.bins is not None:
         return {"bins": list(column.edges or column.bins or ())}
-    domain: dict[str, Any] = {}
-    if column.values is not None:
-        domain = {"values": list(column.values)} | ({"ordered": True} if column.ordered else {})
-    elif column.bounds is not None:
-        domain = {"bounds": list(column.bounds)}
-    return domain
+    if column.values is None:
+        return {} if column.bounds is None else {"bounds": list(column.bounds)}
+    domain: dict[str, Any] = {"values": list(column.values)} | ({"ordered": True} if column.ordered else {})
+    numbers = {parse_number(value): value for value in column.values}
+    known = {text: parse_number(text) for text in texts if text not in column.domain_set}
+    aliases = {text: numbers[number] for text, number in known.items() if number in numbers}
+    return domain | ({"aliases": aliases} if aliases else {})

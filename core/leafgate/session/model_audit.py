@@ -21,6 +21,7 @@ from leafgate.io.frames import FrameColumn, csv_bytes, has_names, single_column,
 from leafgate.io.release_codec import serialize
 from leafgate.io.yaml import MAX_YAML_BYTES, yaml_lines
 from leafgate.models.reader import read_bounded, read_foreign
+from leafgate.models.writer import object_as_file
 from leafgate.policy.load import load_policy as load_whole_policy
 from leafgate.policy.models import CsvOptions, Policy
 from leafgate.session.audit import NO_REMEDIES, Audit, AuditFiles, private_folder, with_files
@@ -159,6 +160,8 @@ def audit(
         [*people.columns, *(column for each in others.values() for column in each.columns)], known
     )
     files = {TABLE_FILE: people, **{f"{key}.csv": each for key, each in others.items()}}
+    incomplete = any(each.has_missing for rows in files.values() for each in rows.columns)
+    says_missing = incomplete or release is None or any(column.missing for column in release.schema.columns)
     encodings = draft.encodings()
     document: dict[str, Any] = {
         "leafgate": 1,
@@ -166,8 +169,8 @@ def audit(
         "data": {
             "path": TABLE_FILE,
             **{key: f"{key}.csv" for key in others},
-            "missing": [missing] if any(each.has_missing for rows in files.values() for each in rows.columns) else [],
-            "on_missing": on_missing,
+            "missing": [missing] if incomplete else [],
+            **({"on_missing": on_missing} if says_missing else {}),  # the claims of a release are about its domains
             "columns": draft.specs,
         },
         "build": {
@@ -221,7 +224,10 @@ def _audit_by_policy(policy: Policy, X: Any, y: Any, test: Any, search_remedies:
             other = _written(folder / TEST_FILE, policy, rows, labels, "test")
         words = (*(("DATA",) if data else ()), *origin.given, *(("--test", "TEST") if other else ()))
         source = replace(origin, given=(*words, *(() if search_remedies else (NO_REMEDIES,))))
-        session = session_of(policy, plugins, source, data, other)
+        try:
+            session = session_of(policy, plugins, source, data, other)
+        except DataError as error:
+            raise _in_arguments(error) from None
         audited = session.audit(search_remedies=search_remedies)
     return with_files(audited, None, _warnings(session.policy))
 
@@ -277,11 +283,9 @@ def _model_file(model: Any, plugins: Plugins) -> tuple[str, bytes, ModelIR | Non
     release = model if isinstance(model, Release) else getattr(model, "release_", None)
     if isinstance(release, Release):
         return "release.json", serialize(release).content, None, release
-    for reader in plugins.readers:
-        written = None if reader.to_file is None else reader.to_file(model)
-        if written is not None:
-            file_name, content = written
-            return file_name, content, read_foreign(content, file_name, plugins.readers), None
+    written = object_as_file(model, plugins.readers)
+    if written is not None:
+        return *written, read_foreign(written[1], written[0], plugins.readers), None
     kind = model.__name__ if isinstance(model, type) else type(model).__name__
     libraries = ", ".join(sorted(reader.name for reader in plugins.readers if reader.to_file is not None))
     if isinstance(model, type):

@@ -60,4 +60,4 @@ def _frame(page: str) -> str:
     """The page in a frame. Its own base keeps links within the frame; they would open the notebook's page otherwise."""
     page = page.replace("base-uri 'none'; ", "", 1).replace("<head>", '<head>\n<base href="about:srcdoc">', 1)
     style = "width:100%;height:640px;border:0"
-    return f'<iframe sandbox style="{style}" srcdoc="{escape(page)}"></iframe>'
+    return f'<iframe sandbox style="{style}" title="leafgate" srcdoc="{escape(page)}"></iframe>'

@@ -317,6 +317,47 @@ def test_labels_keep_their_types() -> None:
         assert (tree.predict(X) == y).all()
 
 
+def test_the_class_is_named_like_y_unless_a_column_has_that_name() -> None:
+    X, y = people(40)
+    tree = KAnonymousTreeClassifier(k=2)
+    assert tree.fit(X, y).release_.target == "wage"
+    assert tree.fit(X, y.rename("age")).release_.target == "class"
+    assert tree.fit(X, y.to_numpy()).release_.target == "class"
+    assert tree.fit(X.rename(columns={"age": "class"}), y.to_list()).release_.target == "class_"
+
+
+def test_an_audit_in_memory_takes_an_estimator_for_its_release() -> None:
+    X, _ = people(2000)
+    X["share"] = np.where(X["age"] > 60, np.nan, X["age"] / 3)
+    for y in ((X["age"] % 3).astype(float), X["age"] > 40, pd.Series(np.where(X["age"] > 40, 10, 9), name="age")):
+        tree = KAnonymousTreeClassifier(k=10, on_missing="keep").fit(X, y)
+        audit = leafgate.audit(tree, X, y, limits={"k_anonymity": 10}, search_remedies=False)
+        assert audit.verdict == "pass"
+        assert audit.artifact is not None
+        assert audit.artifact.release.trees == tree.release_.trees
+
+
+@pytest.mark.parametrize("on_missing", [None, "keep"])
+def test_an_audit_in_memory_checks_the_claim_of_a_forest(on_missing: str | None) -> None:
+    X, y = people(5000)
+    forest = PrivateForestClassifier(
+        None, trees=32, combine="sum", domains=DOMAINS, classes=["low", "high"], on_missing=on_missing
+    ).fit(X, y)
+    audit = leafgate.audit(forest, X, y, limits={"differential_privacy": 1}, search_remedies=False)
+    assert [(finding.id, finding.passed) for finding in audit.report.findings] == [
+        ("differential_privacy", True),
+        ("guarantee:epsilon", True),
+    ]
+
+
+def test_an_audit_in_memory_passes_no_rehearsal() -> None:
+    X, y = people()
+    forest = PrivateForestClassifier(None, trees=8, combine="sum", domains=DOMAINS, random_state=0).fit(X, y)
+    audit = leafgate.audit(forest, X, y, limits={"differential_privacy": 10}, search_remedies=False)
+    assert audit.verdict == "inconclusive"
+    assert "rehearsal" in [finding.id for finding in audit.report.findings]
+
+
 def test_declared_classes_that_do_not_occur_have_probability_zero() -> None:
     X, y = people(40)
     tree = KAnonymousTreeClassifier(k=2, classes=["low", "middle", "high"]).fit(X, y)
@@ -362,7 +403,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"domains": {"job": {"values": [*JOBS], "hierarchy": "nowhere.csv"}}},
         r"domains\['job'\]\['hierarchy'\]: cannot be read",
     ),
-    "on_missing": ({"on_missing": "drop"}, "on_missing: is None or 'keep'"),
+    "on_missing": ({"on_missing": "drop"}, "on_missing: must be None or 'keep'"),
     "everything ignored": ({"roles": {"age": "ignored", "job": "ignored", "smokes": "identifier"}}, "no column of X"),
 }
 
@@ -394,3 +435,11 @@ def test_numbers_stay_numbers_when_predicting() -> None:
     tree = KAnonymousTreeClassifier().fit(X, y)
     with pytest.raises(ValueError, match="column 'age' of X: has texts, and fit saw numbers"):
         tree.predict(X.assign(age="old"))
+
+
+@pytest.mark.thorough
+def test_an_audit_confirms_the_epsilon_that_a_private_forest_claims() -> None:
+    X, y = people(3000)
+    forest = PrivateForestClassifier(epsilon=1.0, trees=4, domains=DOMAINS, classes=["low", "high"]).fit(X, y)
+    audited = leafgate.audit(forest, X, y, limits={"differential_privacy": 1.0}, search_remedies=False)
+    assert audited.passed, audited.findings.to_string()
