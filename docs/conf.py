@@ -42,6 +42,7 @@ autodoc_preserve_defaults = True
 autodoc_typehints = "signature"
 napoleon_use_ivar = True
 napoleon_attr_annotations = False
+napoleon_numpy_docstring = False
 python_maximum_signature_line_length = 100
 
 

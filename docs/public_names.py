@@ -28,6 +28,11 @@ from pydantic import BaseModel
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+UNWRITTEN = re.compile(r"<(?:[^<>]|<[^<>]*>)*>")
+"""A default that Python shows as no expression: `<factory>`, `<function f>`."""
+REQUEST = re.compile(r"set_\w+_request")
+FITTED = re.compile(r"^:ivar (\w+)_:", re.MULTILINE)
+"""A fitted attribute of an estimator: reStructuredText would take the underscore for a link."""
 TOP = "leafgate"
 CODE = re.compile(r"(?<![`\\])`([^`\n]+(?:\n[^`\n]+)?)`(?!`)(\w?)")
 """A text in single backticks, which may continue on the next line, and a letter that follows it at once."""
@@ -128,9 +133,15 @@ def _as_rst(lines: Sequence[str]) -> list[str]:
     return text.splitlines()
 
 
+def _keep_sentences(app: Sphinx, what: str, name: str, documented: Any, options: Any, lines: list[str]) -> None:
+    """Begin with an empty comment, so that napoleon reads no words before a colon as the type of a property."""
+    if what in {"attribute", "data", "property"}:
+        lines[:0] = ["..", ""]
+
+
 def _process_docstring(app: Sphinx, what: str, name: str, documented: Any, options: Any, lines: list[str]) -> None:
     """Read single backticks as code; list the options of components."""
-    lines[:] = _as_rst(lines)
+    lines[:] = FITTED.sub(r":ivar \1\\_:", "\n".join(_as_rst(lines))).split("\n")
     if what == "class" and inspect.isclass(documented) and issubclass(documented, BaseModel):
         lines += _as_rst(list(_options(documented)))
 
@@ -142,8 +153,10 @@ def _options(model: type[BaseModel]) -> Iterator[str]:
     if described:
         yield from ("", "Options:", "")
     for name, field in described.items():
-        default = "required" if field.is_required() else f"default {field.get_default(call_default_factory=True)!r}"
-        yield f"* `{field.alias or name}` ({default}): {field.description}"
+        default = None if field.is_required() else field.get_default(call_default_factory=True)
+        shown = "required" if field.is_required() else f"default {default!r}"
+        added = "" if isinstance(default, BaseModel) else f" ({shown})"
+        yield f"* `{field.alias or name}`{added}: {field.description}"
     yield ""
 
 
@@ -153,18 +166,20 @@ def _process_signature(
     """Leave out the signature of pydantic models, whose options are listed; write `...` for defaults that are made."""
     if what == "class" and inspect.isclass(documented) and issubclass(documented, BaseModel):
         return "", None
-    return None if signature is None else (signature.replace("<factory>", "..."), returns)
+    return None if signature is None else (UNWRITTEN.sub("...", signature), returns)
 
 
 def _skip(app: Sphinx, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
-    """Leave out what pydantic adds to every model."""
+    """Leave out what pydantic adds to every model, and scikit-learn's routing of metadata to every estimator."""
     owner = getattr(member, "__module__", "") or ""
-    return True if name.startswith("model_") or owner.startswith("pydantic") else None
+    added = name.startswith("model_") or REQUEST.fullmatch(name) or owner.startswith("pydantic")
+    return True if added else None
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directive and the hooks of autodoc."""
     app.add_directive("public-names", PublicNames)
+    app.connect("autodoc-process-docstring", _keep_sentences, priority=400)  # napoleon has 500
     app.connect("autodoc-process-docstring", _process_docstring, priority=600)
     app.connect("autodoc-process-signature", _process_signature)
     app.connect("autodoc-skip-member", _skip)

@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 from leafgate.api.components import AttackModel, Component, TreeBuilder
 from leafgate.api.metrics import Metric, PersonMetric, ReleaseMetric
-from leafgate.api.registry import Plugins, load_plugins
+from leafgate.api.registry import Plugins, load_plugins, use_of
 from leafgate.app import readable
 from leafgate.cli.app import app_for
 from leafgate.console.describe import (
@@ -140,13 +140,15 @@ READERS = f"""# Model readers
 A model reader reads the trees of a model file that another program wrote. `build: {{use: published, path: FILE}}`
 audits such a file, and `leafgate convert`, `scrub`, `repair` and `init --model` take it too. The format is recognised
 by the file's first bytes, not by its name. [What a model's file tells beyond its predictions](file-formats.md) says
-what each format discloses, and [Audit your own model](../tutorials/your-model.md) how to use them.
+what each format discloses, and [Audit the file of a model](../how-to/audit-a-model-file.md) how to use them.
 [Plugins](plugins.md#a-model-reader) can add readers.
 
 {GENERATED}
 
 | name | what it reads | largest file | also |
 | --- | --- | --- | --- |"""
+ATTACK_OPTIONS = frozenset({"name", "knows", "access"})
+"""Options of all attacks, which have no meaning where a builder holds an attack."""
 MASKED: frozenset[type[BaseModel]] = frozenset(
     {report_schema.FewerThan, report_schema.MoreThan, report_schema.FromTo, report_schema.Nowhere}
 )
@@ -244,12 +246,12 @@ def _component_page(
     intro: str, plugins: Plugins, base: type[Component], common: dict[str, type[Component]]
 ) -> Iterator[str]:
     """The page of one kind of components: a list of all, the options that they share, and each component."""
-    components = plugins.kind(base)
+    components, attacks = plugins.kind(base), {use_of(attack) for attack in plugins.kind(AttackModel)}
     yield intro
     yield "| name | what it does |"
     yield "| --- | --- |"
     for component in components:
-        name = component.model_fields["use"].default
+        name = use_of(component)
         yield f"| [`{name}`](#{name}) | {_cell(summary_of(component))} |"
     yield ""
     for title, owner in common.items():
@@ -258,7 +260,7 @@ def _component_page(
     for component in components:
         titles = [title for title, owner in common.items() if issubclass(component, owner)]
         shared = {option.name for title in titles for option in _shared(common[title])}
-        yield from _component(describe(component, OWN), titles, shared)
+        yield from _component(describe(component, OWN), titles, shared, attacks)
 
 
 def _shared(owner: type[Component]) -> list[Option]:
@@ -266,7 +268,7 @@ def _shared(owner: type[Component]) -> list[Option]:
     return [option for option in options_of(owner) if option.name != "scored"]
 
 
-def _component(described: Description, titles: list[str], shared: set[str]) -> Iterator[str]:
+def _component(described: Description, titles: list[str], shared: set[str], attacks: set[str]) -> Iterator[str]:
     yield f"## {described.name}\n"
     yield f"{_prose(described.text)}\n"
     yield "\n".join(_wrapped(f"- {_prose(note)}", "  ") for note in described.notes) + "\n"
@@ -282,8 +284,10 @@ def _component(described: Description, titles: list[str], shared: set[str]) -> I
     for group in described.groups:
         if group.under:
             picked = f", `use: {group.picked}`" if group.picked else ""
-            yield f"Under `{group.under}`{picked}: {_prose(group.summary)}\n"
-        own = [option for option in group.options if group.under or option.name not in shared]
+            link = f" See [`{group.picked}`](attacks.md#{group.picked})." if group.picked in attacks else ""
+            yield f"Under `{group.under}`{picked}: {_prose(group.summary)}{link}\n"
+        attack = ATTACK_OPTIONS if group.under and group.picked in attacks else frozenset()
+        own = [option for option in group.options if option.name not in (attack if group.under else shared)]
         if own or not titles:
             yield from _table(own)
         if not group.under and titles:

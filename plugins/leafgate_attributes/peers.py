@@ -104,7 +104,7 @@ def guess_posterior(guesses: NDArray[np.int64], prior: NDArray[np.float64]) -> N
 
 
 class SacroMlAttribute(PeerAttack):
-    """Run the attribute attack of SACRO-ML on categorical columns: the unique highest confidence infers."""
+    """Run the attribute attack of SACRO-ML on categorical columns: it infers the unique value of highest confidence."""
 
     use: Literal["sacroml_attribute"] = "sacroml_attribute"
     threshold: Share = Field(0.0, description="Its `attack_threshold`: a lower confidence infers nothing.")

@@ -83,7 +83,7 @@ class QueryAttack(InputAttack):
 
 
 class Csmia(QueryAttack):
-    """Infer the value with which the model gives the person's class, by its confidence where several do or none."""
+    """Infer the value with which the model predicts the person's class; confidence decides where that is not one."""
 
     use: Literal["csmia"] = "csmia"
 
@@ -195,7 +195,7 @@ def cases_counted(case: NDArray[np.int64]) -> dict[str, int]:
 
 
 class Lomia(QueryAttack):
-    """Infer the one value with which the label is right; a classifier learns from these people about all others."""
+    """Infer the only value with which the label is right; a classifier trained on these people infers all others."""
 
     use: Literal["lomia"] = "lomia"
     trees: PositiveInt = Field(10, description="How many trees the random forest has that learns from case 1.")

@@ -21,7 +21,7 @@ else:
 
 
 class Id3(TreeBuilder):
-    """Grow a tree that asks whatever gains most, with no regard to who is alone in a leaf."""
+    """Grow a tree by information gain, without any protection of people."""
 
     use: Literal["id3"] = "id3"
     measure: Literal["gain", "gini"] = Field("gain", description="What the best test has most of.")
@@ -39,7 +39,7 @@ class Id3(TreeBuilder):
 
 
 class C45(TreeBuilder):
-    """Grow and prune a tree as C4.5 does, with no regard to who is alone in a leaf."""
+    """Grow and prune a tree as C4.5 does, without any protection of people."""
 
     use: Literal["c45"] = "c45"
     average_gain: bool = Field(True, description="Only tests of at least the node's mean gain compete.")

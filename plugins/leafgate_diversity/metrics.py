@@ -166,7 +166,7 @@ class TCloseness(AtMost):
 
 
 class BetaLikeness(AtMost):
-    """How much likelier than among everyone a value is, relatively, for each person."""
+    """The largest relative increase of a value's probability over its share among everyone, for each person."""
 
     use: Literal["beta_likeness"] = "beta_likeness"
     form: Literal["basic", "enhanced"] = Field("basic", description="Enhanced: gains beyond -ln P are refused, too.")
@@ -187,7 +187,7 @@ class BetaLikeness(AtMost):
 
 
 class DeltaDisclosure(AtMost):
-    """How far each value's share is from that among everyone, in orders of e, for each person."""
+    """The largest absolute log ratio between a value's probability and its share among everyone, for each person."""
 
     use: Literal["delta_disclosure"] = "delta_disclosure"
 

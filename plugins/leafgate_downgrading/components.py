@@ -46,7 +46,7 @@ __all__ = [
 
 
 class Downgrading(DowngradingOptions):
-    """Withhold the protected cells, and few others, so that no adversary named is too sure of a protected one.
+    """Withhold the protected cells and few others, so that no listed adversary is too sure of a protected cell.
 
     Cells of quasi-identifiers stay: the adversary knows them of everyone.
     """
@@ -74,7 +74,7 @@ class CellsWithheld(ReleaseAtMost):
     )
     plain_failure = "too many cells are withheld"
     scale = "a share from 0 to 1, or a number of cells"
-    interpretation = "nothing of safety: it is the price of it, 0 where only the secret cells are withheld"
+    interpretation = "0: only the secret cells are withheld; it measures what protection costs, and not protection"
     source = "the number of modified values that Chang and Moskowitz 1998 want to be parsimonious with"
 
     def score(self, case: ScoringContext) -> Score:
@@ -98,7 +98,7 @@ class Functionality(ReleaseAtMost):
     )
     plain_failure = "too much of the use is lost"
     scale = "from -1 to 1; 0: models are as good as from the whole table"
-    interpretation = "nothing of safety: it is what is lost for it"
+    interpretation = "the usefulness that is lost; it does not measure protection"
     source = f"{PAPER}, section 4 (F)"
 
     def missing_requirements(self, plan: Declarations) -> str:

@@ -96,7 +96,7 @@ class ByTrees(CellAttack):
 
 
 class TreeInference(ByTrees):
-    """Takes each column in turn as the class of a C4.5 tree, and asks the tree about the cells withheld in it."""
+    """Learn a C4.5 tree that predicts each column from the others, and apply it to the column's withheld cells."""
 
     use: Literal["tree_inference"] = "tree_inference"
     threat_model = SEES + "They learn a tree."
@@ -108,7 +108,7 @@ class TreeInference(ByTrees):
 
 
 class Conditioning(CellAttack):
-    """Counts the records that show the same as the record attacked, on all of its visible cells or the most telling."""
+    """Count the records that agree with the attacked one on all visible cells, or on the most informative of them."""
 
     use: Literal["conditioning"] = "conditioning"
     least: Annotated[float, Field(ge=1)] = Field(1.0, description="People who must agree before they are believed.")
@@ -122,7 +122,7 @@ class Conditioning(CellAttack):
 
 
 class NaiveBayes(CellAttack):
-    """Takes every visible cell as evidence of its own."""
+    """Treat every visible cell as independent evidence of the withheld one."""
 
     use: Literal["naive_bayes"] = "naive_bayes"
 
@@ -135,7 +135,7 @@ class NaiveBayes(CellAttack):
 
 
 class Restoration(ByTrees):
-    """Fills in what was withheld, the most informative columns among it, by trees; then attacks as if it were known."""
+    """Fill in withheld cells by trees, then attack as `tree_inference` does as if these cells were known."""
 
     use: Literal["restoration"] = "restoration"
     rounds: Annotated[int, Field(ge=1, le=20)] = Field(2, description="How often withheld cells are filled in.")

@@ -150,28 +150,28 @@ class DistinguishOptions(AttackModel):
 
 
 class RandomTrees(RandomTreesOptions):
-    """Random trees with everybody's counts: no sampling, no threshold, no promise. To compare with."""
+    """Random trees with exact counts of everybody, without sampling and noise: a baseline that protects nobody."""
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         return builder.random_trees(self, table, rng)
 
 
 class DpRandomTrees(DpRandomTreesOptions):
-    """Random trees from samples that show no small number: differential privacy without noise."""
+    """Random trees on samples, with numbers below a threshold shown as 0: differential privacy without added noise."""
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         return builder.dp_random_trees(self, table, rng)
 
 
 class DpLaplaceTrees(DpLaplaceTreesOptions):
-    """Random trees with noise on every number: the usual way to differential privacy, to compare with."""
+    """Random trees with discrete Laplace noise on every number: the usual differential privacy, as a baseline."""
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         return builder.dp_laplace_trees(self, table, rng)
 
 
 class DifferentialPrivacy(ReleaseAtMost):
-    """The epsilon that a release's own numbers and their builder's options come to, accounted anew."""
+    """The epsilon of a release, computed again from its own numbers and the options of its builder."""
 
     use: Literal["differential_privacy"] = "differential_privacy"
     delta: Delta = Field(1e-6, description="At which epsilon is accounted.")
@@ -199,7 +199,7 @@ class DifferentialPrivacy(ReleaseAtMost):
 
 
 class Distinguish(DistinguishOptions):
-    """Runs the builder on tables of its own, with a person and without, and tries to refute what it promises."""
+    """Run the builder on tables with and without one person, and test whether the results refute its claim."""
 
     def forecast(self, release: Release, known: AdversaryKnowledge) -> str:
         return attack.forecast(self, release, known)

@@ -34,7 +34,7 @@ SMALLEST_K = 2
 
 
 class Kadet(TreeBuilder):
-    """Grow a tree whose every group of people that cannot be told apart has at least k members."""
+    """Grow a tree in which every group of people whom the adversary cannot distinguish has at least k members."""
 
     use: Literal["kadet"] = "kadet"
     k: PositiveInt = Field(description="People in every non-empty group.")

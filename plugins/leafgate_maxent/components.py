@@ -47,7 +47,7 @@ class _TreeConstraintsAttack(AttackModel):
 
 
 class MaxEnt(_TreeConstraintsAttack):
-    """Believe what keeps to the leaves and to every choice of a test, and assumes nothing else."""
+    """Compute the posterior of maximum entropy that agrees with the leaves and with the choice of every test."""
 
     use: Literal["maxent"] = "maxent"
     members: Literal["all", "subset"] = Field(
@@ -75,7 +75,7 @@ class MaxEnt(_TreeConstraintsAttack):
 
 
 class Counting(_TreeConstraintsAttack):
-    """Count the data sets that agree with the release: everyone's value is a fact, not a fraction."""
+    """Average over all data sets that agree with the release, in each of which every person has one value."""
 
     use: Literal["counting"] = "counting"
     most_states: Annotated[int, Field(ge=0)] = Field(

@@ -37,7 +37,7 @@ else:
 
 
 class LeafExclusion(AttackModel):
-    """Exclude those whose leaf counts nobody of their class: needs no shadow models and no threshold.
+    """Exclude candidates whose leaf counts nobody of their class; no shadow model and no threshold is needed.
 
     Trees of all rows exclude for certain (`MembershipBelief.excluded`); how often bootstraps do so is a test of the
     hypothesis that the candidate is in the table; `leafgate.algorithms.exclusion.exclusion_p_values` proves its level.

@@ -40,7 +40,7 @@ class LearnedAttack(ShadowAttack):
 
 
 class WorstCase(LearnedAttack):
-    """A classifier that learned from shadow models which scores members get, and which others."""
+    """Train a classifier on the scores that shadow models give members and others; apply it to the model's scores."""
 
     use: Literal["worst_case"] = "worst_case"
     classifier: Literal["random_forest", "logistic_regression"] = Field(
@@ -157,7 +157,7 @@ def fit_worst_case(shadows: ShadowModels, seed: int, *, forest: bool = True, cor
 
 
 class Quantile(LearnedAttack):
-    """Compare the candidate's score with what models give people like this one whom they were not trained on."""
+    """Compare the candidate's score with the scores that models give similar people whom they were not trained on."""
 
     use: Literal["quantile"] = "quantile"
     law: Literal["normal", "quantile"] = Field(

@@ -60,7 +60,7 @@ QUANTILES = (0.5, 0.9, 1.0)
 
 
 class LeaveOneOut(ReleaseAtMost):
-    """The largest influence of one person on the logit of the score of her own class.
+    """The largest influence of one person on the logit of the score of that person's class.
 
     Departure: the influence is Feldman's memorisation on the scale of logits. An attack is told nobody of the table, so
     this is no attack but a metric, which knows the table. Bags cannot be held fixed, for a forest draws other rows once

@@ -225,7 +225,7 @@ def _deviation(
 
 
 class RMIA(ShadowAttack):
-    """Compare how much likelier the model makes the candidate's class than other models do with the same of others."""
+    """Compare the ratio of the model's score to that of shadow models with the ratios of other candidates."""
 
     use: Literal["rmia"] = "rmia"
     a: float = Field(

@@ -409,7 +409,7 @@ def rate_moved(members: Ranks, others: Ranks, fpr: float) -> float:
 
 
 class MembershipAdvantage(MembershipRate):
-    """The largest share of members found less the share of others taken for members, of any threshold."""
+    """The largest difference between the true-positive rate and the false-positive rate over all thresholds."""
 
     use: Literal["membership_advantage"] = "membership_advantage"
 
@@ -477,7 +477,7 @@ class MembershipExcluded(MembershipRate):
 
 
 class MembershipIdentified(ReleaseAtMost):
-    """The number of people in the table of whom the attack is as sure as the odds: a limit on single people."""
+    """The number of people in the table whose posterior odds of membership exceed `odds`: a limit on single people."""
 
     use: Literal["membership_identified"] = "membership_identified"
     odds: PositiveFloat = Field(

@@ -96,7 +96,7 @@ class SacroMl(PeerAttack):
 
 
 class Art(PeerAttack):
-    """Run an attack of the Adversarial Robustness Toolbox: its rule, or a classifier of what models answer."""
+    """Run a membership attack of the Adversarial Robustness Toolbox: its rule, or its classifier of models' answers."""
 
     use: Literal["art"] = "art"
     attack: Literal["rule_based", "black_box"] = Field(

@@ -49,7 +49,7 @@ class ScoreAttack(AttackModel):
 
 
 class LossThreshold(ScoreAttack):
-    """Take those for members to whose own class the model gives a high score: needs no shadow model."""
+    """Take candidates for members if the model gives their class a high score; no shadow model is needed."""
 
     use: Literal["loss_threshold"] = "loss_threshold"
 

@@ -171,7 +171,7 @@ class Ppdtc45Options(TreeBuilder):
 
 
 class Ppdtc45(Ppdtc45Options):
-    """Share everybody's numbers with noise on them, and learn from these a classifier for original numbers.
+    """Share records whose numbers have noise on them, and learn from these a classifier of records without noise.
 
     The release holds the model, the noise laws, and the shared records: they are what is really published.
     """

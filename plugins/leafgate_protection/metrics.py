@@ -94,7 +94,7 @@ class Exposure(AtMost):
     formula = "1 if P(secret = truth | x) = 1 (to 1e-9), else 0"
     plain_failure = "it is certain what some people's {secret} is"
     scale = "0 or 1; on average the share of people"
-    interpretation = "0: nobody's secret is out"
+    interpretation = "0: the adversary is certain of nobody's secret and right"
     examples = (
         Example({"flu": 3}, {"flu": 5, "cold": 5}, 1.0),
         Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.0),

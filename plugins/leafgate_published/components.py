@@ -128,7 +128,7 @@ def _learner(of_file: Learner | None, how: TrainedBy) -> Learner | None:
 
 
 class FileDisclosure(ReleaseAtMost):
-    """How many things a model's file tells beyond its predictions, of this severity or a worse one."""
+    """The number of things that a model's file discloses beyond its predictions, of this severity or a worse one."""
 
     use: Literal["file_disclosure"] = "file_disclosure"
     severity: Severity = Field("high", description="low: all there is; high: of small groups and single people only.")

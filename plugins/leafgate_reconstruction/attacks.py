@@ -120,7 +120,7 @@ class SpectralFilter(_OnRecords):
 
 
 class PcaDr(_OnRecords):
-    """Keep the principal components of the originals: their covariance is that of what is shared less the noise's."""
+    """Keep the principal components of the originals; their covariance is that of shared records less the noise's."""
 
     use: Literal["pca_dr"] = "pca_dr"
     components: PositiveInt | None = Field(

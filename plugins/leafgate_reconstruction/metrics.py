@@ -45,7 +45,7 @@ class _OfTheNoise(Metric):
 
 
 class IntervalPrivacy(_OfTheNoise, ReleaseAtLeast):
-    """How long an interval each original could still lie in, in effect, once its shared number is seen."""
+    """The effective length of the interval in which an original can lie once its shared number is seen."""
 
     use: Literal["interval_privacy"] = "interval_privacy"
     column: str | None = Field(None, description="The noisy column; default: the one with the least.")
@@ -55,7 +55,7 @@ class IntervalPrivacy(_OfTheNoise, ReleaseAtLeast):
     plain_failure = "the noise leaves too little unknown"
     scale = "a length from 0 up, in the column's unit"
     interpretation = (
-        "0: the numbers are out; L: as little is known as of a number that can be anywhere in an interval of length L"
+        "0: the numbers are known; L: as little is known as of a number that can be anywhere in an interval of length L"
     )
 
     def score(self, case: ScoringContext) -> Score:
@@ -64,7 +64,7 @@ class IntervalPrivacy(_OfTheNoise, ReleaseAtLeast):
 
 
 class PrivacyLoss(_OfTheNoise, ReleaseAtMost):
-    """Which share of an original's interval privacy is lost once its shared number is seen."""
+    """The share of an original's interval privacy that is lost once its shared number is seen."""
 
     use: Literal["privacy_loss"] = "privacy_loss"
     column: str | None = Field(None, description="The noisy column; default: the one with the most.")
@@ -81,7 +81,7 @@ class PrivacyLoss(_OfTheNoise, ReleaseAtMost):
 
 
 class NormalisedRmse(AtLeast):
-    """How far an attack's estimates are off, beside how far people differ anyway; the same for everybody."""
+    """The error of an attack's estimates, relative to how much the originals vary; the same for everybody."""
 
     use: Literal["normalised_rmse"] = "normalised_rmse"
 
@@ -93,7 +93,7 @@ class NormalisedRmse(AtLeast):
     formula = "sqrt(mean over people of (estimate - original)^2) / standard deviation of the originals"
     plain_failure = "people's {secret} can be reconstructed too well"
     scale = "from 0 up"
-    interpretation = "0: every number is out; 1: no better than taking everybody for the mean"
+    interpretation = "0: every number is known; 1: no better than estimating the mean for everybody"
     source = f"{HUANG}, section 7 (root mean square error); divided by the spread, it compares columns"
 
     def score(self, case: ScoringContext) -> Score:

@@ -28,6 +28,7 @@ def skops_file(thing: Any) -> tuple[str, bytes] | None:
     if type(thing).__name__ in SEARCHES:
         thing = _best_estimator(thing)
     _refuse_unfitted(thing)
+    _refuse_other_libraries(thing)
     try:
         from skops.io import dumps
     except ImportError as error:
@@ -62,6 +63,17 @@ def _refuse_unfitted(thing: Any) -> None:
     except TypeError:
         kind = type(thing).__name__
         raise ReleaseError(f"is a {kind}, which is no estimator", place=PLACE, remedy="give a fitted model") from None
+
+
+def _refuse_other_libraries(thing: Any) -> None:
+    """ReleaseError for a pipeline that ends in an estimator of another library, whose files have no pipelines."""
+    steps = getattr(thing, "steps", ())
+    last = steps[-1][1] if steps else thing
+    if type(last).__module__.partition(".")[0] != "sklearn":
+        remedy = (
+            "audit its last step on what the others make of X: leafgate.audit(model[-1], model[:-1].transform(X), y)"
+        )
+        raise ReleaseError(f"is a pipeline that ends in a {type(last).__name__}", place=PLACE, remedy=remedy)
 
 
 def _renumbered(content: bytes) -> bytes:

@@ -194,7 +194,7 @@ class RiskySettings(ReleaseAtMost):
     )
     plain_failure = "settings of the learner are among the risky ones"
     scale = "0, 1, 2, ..."
-    interpretation = "0: by no rule is the model among the riskiest fifth; which is no protection of anybody"
+    interpretation = "0: no rule places the model among the riskiest fifth, which protects nobody"
     source = f"{SACRO}; arXiv:2502.09396"
 
     def must_hide(self, case: ScoringContext) -> bool:
@@ -218,14 +218,14 @@ class GeneralisationGap(ReleaseAtMost):
 
     policy_example = "at_most: 0.05"
     private = True
-    threat_model = "None: what membership inference lives on."
+    threat_model = "None: membership inference exploits this difference."
     formula = (
         "accuracy on the table - accuracy on the test table; losses: max over t of |F(t) - G(t)|, F and G being the "
         "shares of people whose loss, 1 - P(their class), is at most t"
     )
     plain_failure = "the model does too much better on the people it was learned from"
     scale = "accuracy: from -1 to 1; losses: from 0 to 1"
-    interpretation = "0: as good on others; but a model may know single people and have no gap"
+    interpretation = "0: as good on others; a model without a gap can still have memorised single people"
     source = SACRO
 
     def score(self, case: ScoringContext) -> Score:

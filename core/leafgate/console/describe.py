@@ -214,7 +214,7 @@ def _facts(component: type[Component]) -> Iterator[tuple[str, str]]:
     if issubclass(component, Metric):
         yield "Scale", component.scale
         yield "Scores mean", component.interpretation
-        yield "Where the limit is broken", component.plain_failure_of("secret")
+        yield "Where the limit is broken", component.plain_failure_of("<secret>")
     yield "Source", component.source
     if issubclass(component, AuditCheck):
         yield "Finding", component.plain_failure
@@ -291,6 +291,7 @@ def _offers(plugin: Plugin) -> list[tuple[str, str]]:
     others = [("format", each.name) for each in plugin.formats]
     others += [("attachment", name) for name, _ in plugin.attachments]
     others += [("reader", each.name) for each in plugin.readers]
+    others += [("function", name) for name, _ in plugin.functions]
     for app in plugin.commands:
         others += [("command", command_name(command)) for command in app.registered_commands]
         for group in app.registered_groups:

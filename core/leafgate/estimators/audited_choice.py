@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,10 +15,14 @@ from leafgate.api.registry import load_plugins
 from leafgate.engine.remedies.search import UNSEARCHED
 from leafgate.errors import InvalidError, LeafgateError, NoReleaseError
 from leafgate.estimators.classifiers import KAnonymousTreeClassifier, ReleaseClassifier
+from leafgate.policy.load import document_of, load_policy
 
 if TYPE_CHECKING:
     from leafgate.session.audit import Audit
     from leafgate.types.report import Verdict
+
+LEFT_OUT = frozenset({"identifier", "ignored"})
+"""The roles of columns that no tree asks about, which the rows of a search need not have."""
 
 
 class ChoiceError(InvalidError, ValueError):
@@ -64,6 +69,8 @@ class AuditedChoice:
         estimator: the estimator that the search is given.
         X: the people that the search is fitted to, all of them.
         y: their classes.
+        policy: a policy's file, whose columns, attacks, limits and `publish` hold for every candidate; its `build` does
+            not, because the estimator takes that place.
         metric: the name of the score that decides, where the search has several.
         options: the arguments of `leafgate.audit`: `roles`, `secret`, `limits`, `attacks`, `publish` and so on.
 
@@ -84,7 +91,18 @@ class AuditedChoice:
     {'k': 20}
     """
 
-    def __init__(self, estimator: Any, X: Any, y: Any, *, metric: str = "score", **options: Any) -> None:
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        policy: str | Path | None = None,
+        metric: str = "score",
+        **options: Any,
+    ) -> None:
+        if policy is not None:
+            options = {**options_of_policy(Path(policy), _names_in(X, y)), **options}
         refuse_choice(estimator, options)
         self.estimator = estimator
         self.metric = metric
@@ -155,6 +173,42 @@ class AuditedChoice:
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """The same choice with the same people, for scikit-learn's `clone`."""
         return type(self)(self.estimator, *self._everybody(), metric=self.metric, **self.options)
+
+
+def options_of_policy(path: Path, names: Collection[str]) -> dict[str, Any]:
+    """The arguments of `leafgate.audit` that state what a policy asks for of a model.
+
+    Args:
+        path: the policy's file.
+        names: the columns of the table, the class among them; columns that the policy has left out may be missing.
+
+    Raises:
+        PolicyError: the policy is wrong.
+        ChoiceError: the policy has a section that these arguments cannot state.
+    """
+    load_policy(path)
+    document = document_of(path)
+    data = document["data"]
+    sections = {"knows": document.get("knows")} | {f"data.{key}": data.get(key) for key in ("protect", "population")}
+    specs = {name: spec for name, spec in data["columns"].items() if name in names or not _is_left_out(spec)}
+    sections |= {f"data.columns.{name}.hierarchy": spec.get("hierarchy") for name, spec in specs.items()}
+    for section, content in sections.items():
+        if content:
+            remedy = "leave it out of the policy of the search, and audit the chosen model by the whole policy"
+            raise ChoiceError("a search cannot take this into account", place=section, remedy=remedy)
+    options = {"roles": specs, "limits": document["metrics"], "attacks": document["attacks"]}
+    return options | {key: document[key] for key in ("publish", "seed") if key in document}
+
+
+def _is_left_out(spec: Mapping[str, Any]) -> bool:
+    """Is the column identifiers, or ignored?"""
+    role = spec["role"]
+    return set([role] if isinstance(role, str) else role) <= LEFT_OUT
+
+
+def _names_in(X: Any, y: Any) -> set[str]:
+    """The names of the columns of X, and that of y."""
+    return {str(name) for name in getattr(X, "columns", ())} | {str(getattr(y, "name", None) or "class")}
 
 
 def refuse_choice(estimator: Any, options: Mapping[str, Any]) -> None:

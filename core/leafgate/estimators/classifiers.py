@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -96,7 +97,9 @@ class ReleaseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             InvalidInputError: the parameters, X or y cannot be used; it is a ValueError.
             NoTreeError: no tree keeps the promise for these people; it is a ValueError.
         """
+        own_name = getattr(y, "name", None)
         names, X, y = self._validated(X, y)
+        target = _target_name(own_name, names)
         y = np.asarray(column_or_1d(y, warn=True))
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
@@ -107,7 +110,6 @@ class ReleaseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             X, y, weight = X[kept] if isinstance(X, np.ndarray) else _rows(X, kept), y[kept], weight[kept]
         if len(y) < FEWEST_ROWS:
             raise InvalidInputError(f"Found {len(y)} sample(s), and n_samples >= {FEWEST_ROWS} is needed")
-        target = self._target_name
         options = self._column_options()
         with _as_value_errors():
             cells = read_frame(X, names)
@@ -199,7 +201,6 @@ class ReleaseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _validated(self, X: Any, y: Any) -> tuple[list[str], Any, Any]:
         """The names of the columns, X as an array or a data frame, and y."""
-        self._target_name = _name_of(y)
         if hasattr(X, "columns") and hasattr(X, "shape"):
             validate_data(self, X, y, skip_check_array=True)
             if X.shape[0] < FEWEST_ROWS or not X.shape[1]:
@@ -210,10 +211,7 @@ class ReleaseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             finite = "allow-nan" if self._on_missing == "keep" else True
             X, y = validate_data(self, X, y, dtype=None, ensure_all_finite=finite, ensure_min_samples=FEWEST_ROWS)
-        names = _column_names(self)
-        while self._target_name in names:
-            self._target_name += "_"
-        return names, X, y
+        return _column_names(self), X, y
 
     def _read(self, X: Any) -> dict[str, Cells]:
         """The columns of X for predictions."""
@@ -232,7 +230,7 @@ class ReleaseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _column_options(self) -> ColumnOptions:
         if self._on_missing not in {None, "keep"}:
             raise InvalidInputError(
-                "is None or 'keep'", place="on_missing", remedy="leave incomplete rows out yourself"
+                "must be None or 'keep'", place="on_missing", remedy="leave incomplete rows out yourself"
             )
         domains, roles = dict(self.domains or {}), dict(self.roles or {})
         return ColumnOptions(domains, roles, self.classes, self._on_missing, self.feature_role, self.target_roles)
@@ -640,10 +638,11 @@ def _rows(X: Any, kept: NDArray[np.bool_]) -> Any:
     return X.loc[kept] if hasattr(X, "loc") else X[np.flatnonzero(kept)]
 
 
-def _name_of(y: Any) -> str:
-    """The name of a Series, which the class column has then."""
-    name = getattr(y, "name", None)
-    return name if isinstance(name, str) and name else "class"
+def _target_name(own_name: Any, names: Sequence[str]) -> str:
+    """What the class column is called: as the Series y, else `class`, with underscores where a column has that name."""
+    if isinstance(own_name, str) and own_name and own_name not in names:
+        return own_name
+    return next(name for name in (f"class{'_' * number}" for number in count()) if name not in names)
 
 
 def _column_names(estimator: Any) -> list[str]:

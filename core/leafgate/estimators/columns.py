@@ -80,7 +80,7 @@ def read_frame(X: Any, names: Sequence[str]) -> dict[str, Cells]:
         names: the names of its columns, in their order.
 
     Raises:
-        InvalidInputError: two columns have one name, or a column holds complex numbers.
+        InvalidInputError: two columns have one name, or a column holds infinite or complex numbers.
         TypeError: a cell is neither text nor number.
     """
     if len(set(names)) < len(names):
@@ -101,11 +101,11 @@ def _read_cells(column: pd.Series, name: str) -> Cells:
         raise InvalidInputError("Complex data not supported", place=f"column {name!r} of X")
     truths = pd.api.types.is_bool_dtype(dtype)
     if pd.api.types.is_numeric_dtype(dtype) and not truths:
-        return Cells(numbers=column.to_numpy(dtype=np.float64, na_value=np.nan))
+        return _number_cells(column, name)
     if pd.api.types.is_object_dtype(dtype):
         kind = pd.api.types.infer_dtype(column, skipna=True)
         if kind in NUMBER_KINDS:
-            return Cells(numbers=pd.to_numeric(column).to_numpy(dtype=np.float64, na_value=np.nan))
+            return _number_cells(pd.to_numeric(column), name)
         if kind not in TEXT_KINDS:
             raise _neither(name, kind)
         if kind.startswith("mixed"):  # True and 1 are equal to pandas, and are different texts
@@ -115,6 +115,14 @@ def _read_cells(column: pd.Series, name: str) -> Cells:
         raise _neither(name, str(dtype))
     codes, distinct = pd.factorize(column)
     return Cells(codes=codes, texts=_texts(distinct, name))
+
+
+def _number_cells(column: pd.Series, name: str) -> Cells:
+    numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if np.isinf(numbers).any():
+        remedy = "replace it by a finite number, or leave those rows out"
+        raise InvalidInputError("Input X contains infinity", place=f"column {name!r} of X", remedy=remedy)
+    return Cells(numbers=numbers)
 
 
 def _is_missing(cell: object) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import count
 from textwrap import shorten
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from leafgate.errors import InconclusiveError
 from leafgate.types.release import Release
@@ -23,16 +24,28 @@ LARGEST_SIDE = 60.0
 LONGEST_TEXT = 28
 """Characters of the values on a branch."""
 
+CENTRED: Mapping[str, Any] = {"ha": "center", "va": "center", "parse_math": False}
+"""How texts are drawn: what stands between two `$` is a text like any other."""
+
 
 @dataclass(frozen=True)
 class Box:
-    """A node at its place: `x` counts leaves from the left, `depth` levels from the root."""
+    """A node at its place.
+
+    Attributes:
+        node: the node.
+        x: leaves to the left of it; for other nodes the middle of their children.
+        depth: levels above it.
+        text: what stands in it.
+        parent: the position of its parent in the list of all boxes; None for the root.
+        branch: what stands on the line to its parent.
+    """
 
     node: Node
     x: float
     depth: int
     text: str
-    parent: Box | None = None
+    parent: int | None = None
     branch: str = ""
 
 
@@ -53,7 +66,7 @@ def draw_tree(release: Release, ax: Axes | None = None) -> Axes:
         raise ImportError('a drawing needs matplotlib: pip install "leafgate[docs]"') from None
     if not release.trees:
         raise InconclusiveError("there is no tree to draw", remedy="read `release_`")
-    boxes = list(layout(release.trees[0]))
+    boxes = layout(release.trees[0])
     width, height = 1 + max(box.x for box in boxes), 1 + max(box.depth for box in boxes)
     if ax is None:
         from matplotlib import pyplot
@@ -63,44 +76,36 @@ def draw_tree(release: Release, ax: Axes | None = None) -> Axes:
         ax = figure.subplots()
     for box in boxes:
         if box.parent is not None:
-            ax.plot([box.parent.x, box.x], [-box.parent.depth, -box.depth], color="0.6", linewidth=1, zorder=1)
-            middle = ((box.parent.x + box.x) / 2, -(box.parent.depth + box.depth) / 2)
+            above = boxes[box.parent]
+            ax.plot([above.x, box.x], [-above.depth, -box.depth], color="0.6", linewidth=1, zorder=1)
+            middle = ((above.x + box.x) / 2, -(above.depth + box.depth) / 2)
             white = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-            ax.annotate(box.branch, middle, ha="center", va="center", fontsize=7, bbox=white, zorder=2)
+            ax.annotate(box.branch, middle, **CENTRED, fontsize=7, bbox=white, zorder=2)
         face = "0.95" if isinstance(box.node, Leaf) else "white"
         frame = {"boxstyle": "round", "facecolor": face, "edgecolor": "0.4"}
-        ax.annotate(box.text, (box.x, -box.depth), ha="center", va="center", fontsize=8, bbox=frame, zorder=3)
+        ax.annotate(box.text, (box.x, -box.depth), **CENTRED, fontsize=8, bbox=frame, zorder=3)
     ax.set_xlim(-0.6, width - 0.4)
     ax.set_ylim(0.5 - height, 0.5)
     ax.set_axis_off()
     return ax
 
 
-def layout(tree: Node) -> Iterator[Box]:
-    """Every node at its place: leaves side by side, every other node in the middle above its children."""
-    leaves_before = 0
+def layout(tree: Node) -> list[Box]:
+    """Every node at its place, parents before their children: leaves side by side, others in the middle above."""
+    boxes: dict[int, Box] = {}
+    leaf_places = count()
 
-    def place(node: Node, depth: int) -> tuple[float, list[tuple[Node, float, int, int, str]]]:
-        """Where the node is, and for each node below: the node, its place, and the position of its parent."""
-        nonlocal leaves_before
-        if isinstance(node, Leaf):
-            leaves_before += 1
-            return leaves_before - 1.0, []
-        below: list[tuple[Node, float, int, int, str]] = []
-        places = []
-        for child, branch in zip(children(node), branch_texts(node), strict=True):
-            x, rows = place(child, depth + 1)
-            own = len(below)
-            below.append((child, x, depth + 1, -1, branch))
-            below += [(each, at, level, parent + own + 1, text) for each, at, level, parent, text in rows]
-            places.append(x)
-        return (places[0] + places[-1]) / 2, below
+    def place(node: Node, depth: int, parent: int | None, branch: str) -> float:
+        position = len(boxes)
+        boxes[position] = Box(node, 0.0, depth, node_text(node), parent, branch)
+        below = zip(children(node), branch_texts(node), strict=True)
+        places = [place(child, depth + 1, position, text) for child, text in below]
+        x = (places[0] + places[-1]) / 2 if places else float(next(leaf_places))
+        boxes[position] = replace(boxes[position], x=x)
+        return x
 
-    x, rows = place(tree, 0)
-    boxes = [Box(tree, x, 0, node_text(tree))]
-    for node, at, level, parent, branch in rows:
-        boxes.append(Box(node, at, level, node_text(node), boxes[parent + 1], branch))
-    yield from boxes
+    place(tree, 0, None, "")
+    return list(boxes.values())
 
 
 def node_text(node: Node) -> str:

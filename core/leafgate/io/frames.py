@@ -231,12 +231,12 @@ def _series(values: Any, place: str) -> pd.Series:
     if isinstance(values, list | tuple):
         array: NDArray[Any] = np.empty(len(values), dtype=object)
         array[:] = values
-        return pd.Series(array)
+        return pd.Series(array, dtype=object)
     if isinstance(values, np.ndarray):
         flat = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
         if flat.ndim != 1:
             raise DataError(f"is an array of {values.ndim} dimensions, and one column is needed", place=place)
-        return pd.Series(flat)
+        return pd.Series(flat, dtype=flat.dtype if flat.dtype.kind != "U" else object)
     kind = type(values).__name__
     raise DataError(
         f"is of the type {kind}, which is no column", place=place, remedy="give a Series, an array or a list"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Any
 
 from leafgate.api.model_readers import ModelReader
 from leafgate.errors import LeafgateError, ReleaseError
@@ -36,6 +38,44 @@ def model_writer(name: str, readers: Sequence[ModelReader]) -> ModelReader:
         names = " and ".join(sorted(one.name for one in found))
         raise ReleaseError(f"could be written by several plugins, {names}", place=name, remedy="uninstall one of them")
     return found[0]
+
+
+def object_as_file(thing: Any, readers: Sequence[ModelReader]) -> tuple[str, bytes] | None:
+    """The name and the bytes of the file of an object in memory, as the first reader writes it that knows the object.
+
+    Args:
+        thing: A fitted estimator, for example.
+        readers: The readers in use.
+
+    Returns:
+        None for an object that no reader knows.
+
+    Raises:
+        ReleaseError: the object is not fitted, or has no such file.
+        InconclusiveError: a library that writes the file is not installed.
+    """
+    for reader in readers:
+        if reader.to_file is None:
+            continue
+        try:
+            written: object = reader.to_file(thing)
+        except LeafgateError:
+            raise
+        except Exception as error:
+            why = f"the plugin {reader.name!r} failed to write it ({type(error).__name__})"
+            raise ReleaseError(why, place="model", remedy="save it, and give the path of its file") from error
+        if written is None:
+            continue
+        if isinstance(written, tuple) and len(written) == 2:
+            name, content = written
+            if isinstance(name, str) and FILE_NAME.fullmatch(name) and isinstance(content, bytes):
+                return name, content
+        raise ReleaseError(f"the plugin {reader.name!r} returned no name and bytes of a file", place="model")
+    return None
+
+
+FILE_NAME = re.compile(r"[a-z0-9_]+(\.[a-z0-9]+)+")
+"""What the file of an object in memory may be called."""
 
 
 def model_as_file(model: ModelIR, original: bytes, name: str, readers: Sequence[ModelReader]) -> bytes:

@@ -5,5 +5,7 @@ report_formats   finds the formats that plugins offer, and renders reports
 results          writes the release and the report;  stale_results: removes those of earlier runs first
 expected_run     checks that a stored report belongs to the expected run, and judges its waivers again
 limit_warnings   warns of limits about groups that no public report may show
-notebook         an audit that a notebook displays;  notebook_display: pages of audits and releases in frames
+audit            an audit as Python users have it;  notebook_display: pages of audits and releases in frames
+draft            what a first policy says of a model and of columns, for `leafgate init` and for `leafgate.audit`
+model_audit      `leafgate.audit`: a model and a table in memory as files, which are audited;  repair: `leafgate.repair`
 """

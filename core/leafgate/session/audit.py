@@ -13,13 +13,13 @@ from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import finding_alarm, limit_words, number_words, summary
 from leafgate.engine.audit import Audit as EngineAudit
-from leafgate.errors import InvalidError
+from leafgate.errors import InvalidError, OutputError
 from leafgate.io.files import OWNER_ONLY, make_folder, remove_files, write_files
 from leafgate.lazy_loading import lazy
 from leafgate.session.notebook_display import report_frame
 from leafgate.session.report_formats import chosen_formats, result_files
 from leafgate.session.results import write_results
-from leafgate.session.stale_results import withdraw_verdicts
+from leafgate.session.stale_results import RELEASE, is_release_file, withdraw_verdicts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -167,8 +167,15 @@ class Audit(EngineAudit):
         if audience not in ("public", "auditor"):
             raise InvalidError("is neither public nor auditor", place="audience", remedy="give one of the two")
         plugins, out = load_plugins(self.trusted), Path(folder)
-        chosen = chosen_formats(plugins, [formats] if isinstance(formats, str) else formats)
+        try:
+            chosen = chosen_formats(plugins, [formats] if isinstance(formats, str) else formats)
+        except InvalidError as error:
+            raise type(error).listing(replace(problem, location="formats") for problem in error.problems) from None
         make_folder(out)
+        if (out / RELEASE).exists() and not is_release_file(out / RELEASE):
+            raise OutputError(
+                "is no release, and would be lost", place=str(out / RELEASE), remedy="name another folder"
+            )
         withdraw_verdicts(["audit", "--out", str(out)])
         remove_files(out, result_files(plugins))
         write_results(self, audience, out, chosen)

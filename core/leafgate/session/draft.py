@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
 from leafgate.errors import InvalidError, ReleaseError, nearest_name
+from leafgate.io.json import parse_number
 from leafgate.ir.features import CategoryCodes, MissingIndicator, Numeric, Unresolved, known_by
 from leafgate.models.lowering.encoding import Encoding, class_values, spellings
 from leafgate.models.lowering.release import asked_features
@@ -192,6 +193,7 @@ class TableDraft:
         encoding: what the caller says of features.
         model: the model in the file; None where a release is audited.
         release: the release; None where a model is audited.
+        is_direct: was the model itself given the table's columns? Features of a pipeline may be made of them.
         class_order: the classes in the order in which the model numbers them, as texts; empty where nobody knows.
     """
 
@@ -203,6 +205,7 @@ class TableDraft:
     encoding: Mapping[str, Mapping[str, Any]]
     model: ModelIR | None = None
     release: Release | None = None
+    is_direct: bool = False
     class_order: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -240,8 +243,12 @@ class TableDraft:
         found = {**self._positional(), **self._numbers_of_values()}
         by_name = {column.name: column for column in self.columns}
         spelled = {spelling: column for column in self.columns for spelling in spellings(column.name)}
+        asked = asked_features(self.model).values()
+        unresolved = {each.name for each in asked if isinstance(each.origin, Unresolved)}
+        computed = set() if self.is_direct else unresolved
+        coded = {each.name for each in asked if each.sets} | unresolved  # by a library that was given the categories
         for feature in self.hints.unresolved_features:
-            if feature in self.encoding or feature in found:
+            if feature in self.encoding or feature in found or feature in computed:
                 continue
             column = by_name.get(feature) or spelled.get(feature)
             if column is None:
@@ -252,7 +259,7 @@ class TableDraft:
                 raise InvalidError(f"the model asks about {feature!r}, which is no column", place="X", remedy=remedy)
             if column.kind in {"number", "truth"} and not column.is_categorical:
                 found[feature] = {"column": column.name}
-            elif column.is_numbered:
+            elif column.is_numbered and feature in coded:
                 found[feature] = {"codes": {text: code for code, text in enumerate(column.texts)}}
             else:
                 remedy = (
@@ -273,7 +280,7 @@ class TableDraft:
         for feature in asked_features(self.model).values():
             origin = feature.origin
             column = origin.column if isinstance(origin, Numeric | CategoryCodes | MissingIndicator) else feature.name
-            position = POSITIONAL.fullmatch(column)
+            position = None if isinstance(origin, Unresolved) else POSITIONAL.fullmatch(column)
             if column in names or position is None or int(position[1]) >= len(names):
                 return {}
             found[feature.name] = {"column": names[int(position[1])]}
@@ -354,7 +361,7 @@ class TableDraft:
         if UNTYPED_ROLES & set(roles) or {"values", "bounds", "bins"} & set(rest):
             return spec | rest
         if self.release is not None and column.name in self.release.schema:
-            return spec | _domain_of(self.release.schema[column.name]) | rest
+            return spec | _domain_of(self.release.schema[column.name], self._texts_of(column)) | rest
         texts = self._texts_of(column)
         if not texts:
             return {"role": "ignored"} if column.name != self.target else spec | rest
@@ -408,13 +415,14 @@ def _secret_domain(name: str, texts: Sequence[str], numbers: Sequence[float]) ->
     return {"bins": list(edges)}
 
 
-def _domain_of(column: Column) -> dict[str, Any]:
-    """The domain that a release has for a column."""
+def _domain_of(column: Column, texts: Sequence[str]) -> dict[str, Any]:
+    """The domain that a release has for a column; of the table's `texts` other spellings of its numbers are aliases."""
     if column.edges is not None or column.bins is not None:
         return {"bins": list(column.edges or column.bins or ())}
-    domain: dict[str, Any] = {}
-    if column.values is not None:
-        domain = {"values": list(column.values)} | ({"ordered": True} if column.ordered else {})
-    elif column.bounds is not None:
-        domain = {"bounds": list(column.bounds)}
-    return domain
+    if column.values is None:
+        return {} if column.bounds is None else {"bounds": list(column.bounds)}
+    domain: dict[str, Any] = {"values": list(column.values)} | ({"ordered": True} if column.ordered else {})
+    numbers = {parse_number(value): value for value in column.values}
+    known = {text: parse_number(text) for text in texts if text not in column.domain_set}
+    aliases = {text: numbers[number] for text, number in known.items() if number in numbers}
+    return domain | ({"aliases": aliases} if aliases else {})

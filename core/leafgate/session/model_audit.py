@@ -21,6 +21,7 @@ from leafgate.io.frames import FrameColumn, csv_bytes, has_names, single_column,
 from leafgate.io.release_codec import serialize
 from leafgate.io.yaml import MAX_YAML_BYTES, yaml_lines
 from leafgate.models.reader import read_bounded, read_foreign
+from leafgate.models.writer import object_as_file
 from leafgate.policy.load import load_policy as load_whole_policy
 from leafgate.policy.models import CsvOptions, Policy
 from leafgate.session.audit import NO_REMEDIES, Audit, AuditFiles, private_folder, with_files
@@ -136,6 +137,7 @@ def audit(
     if on_missing not in ("keep", "drop"):
         raise InvalidError("is neither keep nor drop", place="on_missing", remedy="give one of the two")
     plugins = load_plugins()
+    model = getattr(model, "best_estimator_", model)  # of a search over settings, of whatever library it is
     file_name, content, read, release = _model_file(model, plugins)
     people = _people_of(X, y, _names_for(model, read))
     others = {
@@ -152,6 +154,7 @@ def audit(
         encoding=encoding or {},
         model=read,
         release=release,
+        is_direct=not isinstance(model, str | Path) and not hasattr(model, "steps"),
         class_order=_class_order(model),
     )
     known = () if draft.hints is None else draft.hints.known
@@ -159,16 +162,17 @@ def audit(
         [*people.columns, *(column for each in others.values() for column in each.columns)], known
     )
     files = {TABLE_FILE: people, **{f"{key}.csv": each for key, each in others.items()}}
+    incomplete = any(each.has_missing for rows in files.values() for each in rows.columns)
+    says_missing = incomplete or release is None or any(column.missing for column in release.schema.columns)
     encodings = draft.encodings()
-    has_missing = any(each.has_missing for rows in files.values() for each in rows.columns)
     document: dict[str, Any] = {
         "leafgate": 1,
         "name": name or _kind_of(model, file_name),
         "data": {
             "path": TABLE_FILE,
             **{key: f"{key}.csv" for key in others},
-            "missing": [missing] if has_missing else [],
-            **({"on_missing": on_missing} if has_missing or _allows_missing(release) else {}),
+            "missing": [missing] if incomplete else [],
+            **({"on_missing": on_missing} if says_missing else {}),  # the claims of a release are about its domains
             "columns": draft.specs,
         },
         "build": {
@@ -192,11 +196,6 @@ def audit(
         return run_files(written)
     except InvalidError as error:
         raise _in_arguments(error) from None
-
-
-def _allows_missing(release: Release | None) -> bool:
-    """Whether columns of a release may have missing cells, as far as that is known; files of models do not say."""
-    return release is None or any(column.missing for column in release.schema.columns)
 
 
 def run_files(files: AuditFiles) -> Audit:
@@ -227,7 +226,10 @@ def _audit_by_policy(policy: Policy, X: Any, y: Any, test: Any, search_remedies:
             other = _written(folder / TEST_FILE, policy, rows, labels, "test")
         words = (*(("DATA",) if data else ()), *origin.given, *(("--test", "TEST") if other else ()))
         source = replace(origin, given=(*words, *(() if search_remedies else (NO_REMEDIES,))))
-        session = session_of(policy, plugins, source, data, other)
+        try:
+            session = session_of(policy, plugins, source, data, other)
+        except DataError as error:
+            raise _in_arguments(error) from None
         audited = session.audit(search_remedies=search_remedies)
     return with_files(audited, None, _warnings(session.policy))
 
@@ -283,11 +285,9 @@ def _model_file(model: Any, plugins: Plugins) -> tuple[str, bytes, ModelIR | Non
     release = model if isinstance(model, Release) else getattr(model, "release_", None)
     if isinstance(release, Release):
         return "release.json", serialize(release).content, None, release
-    for reader in plugins.readers:
-        written = None if reader.to_file is None else reader.to_file(model)
-        if written is not None:
-            file_name, content = written
-            return file_name, content, read_foreign(content, file_name, plugins.readers), None
+    written = object_as_file(model, plugins.readers)
+    if written is not None:
+        return *written, read_foreign(written[1], written[0], plugins.readers), None
     kind = model.__name__ if isinstance(model, type) else type(model).__name__
     libraries = ", ".join(sorted(reader.name for reader in plugins.readers if reader.to_file is not None))
     if isinstance(model, type):
@@ -299,17 +299,16 @@ def _model_file(model: Any, plugins: Plugins) -> tuple[str, bytes, ModelIR | Non
 
 
 def _kind_of(model: Any, file_name: str) -> str:
-    """The class of the model: of a search that of its best estimator, of a pipeline that of its last step."""
+    """The class of the model, of a pipeline that of its last step."""
     if isinstance(model, str | Path):
         return Path(file_name).stem
-    model = getattr(model, "best_estimator_", model)
     steps = getattr(model, "steps", None)
     return type(steps[-1][1] if isinstance(steps, list) and steps else model).__name__
 
 
 def _class_order(model: Any) -> tuple[str, ...]:
     """The classes of an estimator in the order in which it numbers them, as texts; empty where it has none."""
-    classes = getattr(getattr(model, "best_estimator_", model), "classes_", None)
+    classes = getattr(model, "classes_", None)
     if classes is None or isinstance(classes, str):
         return ()
     return tuple(single_column(list(classes), CLASS_NAME, "model.classes_").texts)
@@ -486,6 +485,7 @@ def _in_arguments(error: InvalidError) -> LeafgateError:
 LINE = re.compile(r"policy\.yaml:[0-9]+: .*?: |policy\.yaml, line [0-9]+(?:: )?")
 SECTIONS = (
     ("data.columns.", "roles: "),
+    ("data.columns", "roles"),
     ("build.", ""),
     ("metrics", "limits"),
     ("people.csv", "X"),

@@ -19,6 +19,7 @@ from leafgate.console.describe import plugin_lines, plugins_document
 from leafgate.errors import PolicyError, ReleaseError
 from leafgate.ir.node_numbers import NodeNumbers
 from leafgate.models.reader import is_foreign, read_foreign, read_with_format
+from leafgate.models.writer import object_as_file
 from leafgate_convert import NEUTRAL
 from leafgate_convert.neutral import written
 from sample_model import MODEL, TREE
@@ -80,6 +81,7 @@ def test_a_reader_is_listed_and_reads_its_files(monkeypatch: pytest.MonkeyPatch)
         ({"max_bytes": 1.5}, "max_bytes is no whole number from 1 to"),
         ({"texts": frozenset()}, "texts is no function"),
         ({"from_object": "estimator"}, "from_object is no function"),
+        ({"to_file": "estimator"}, "to_file is no function"),
         ({"read_with": "words"}, "read_with is no function"),
         ({"file_format": b"acorn/1"}, "file_format is no text"),
         ({"write": b"acorn", "suffixes": (".acorn",)}, "write is no function"),
@@ -196,6 +198,27 @@ def test_objects_are_read_by_the_reader_that_knows_them(monkeypatch: pytest.Monk
     install(monkeypatch, BASICS)
     with pytest.raises(ReleaseError, match="no installed plugin reads objects as 'skops' does"):
         leafgate.from_sklearn(object())
+
+
+def test_objects_are_written_by_the_reader_that_knows_them() -> None:
+    own = declared(to_file=lambda thing: ("model.acorn", FILE) if thing == "oak" else None)
+    assert object_as_file("oak", (declared(), own)) == ("model.acorn", FILE)
+    assert object_as_file("elm", (declared(), own)) is None
+
+
+@pytest.mark.parametrize(
+    ("to_file", "words"),
+    [
+        (raising, "the plugin 'acorn' failed to write it .ValueError."),
+        (lambda thing: FILE, "returned no name and bytes"),
+        (lambda thing: ("../../model", FILE), "returned no name and bytes"),
+        (lambda thing: ("model.acorn", "text"), "returned no name and bytes"),
+    ],
+)
+def test_a_reader_that_writes_no_file_of_an_object_is_named(to_file: Callable[[Any], Any], words: str) -> None:
+    with pytest.raises(ReleaseError, match=words) as caught:
+        object_as_file("oak", (declared(to_file=to_file),))
+    assert "a cell" not in str(caught.value)
 
 
 POLICY = """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -158,6 +159,44 @@ def test_a_choice_that_breaks_a_promise_is_refused_before_anything_is_fitted(cas
         AuditedChoice(estimator, X4, Y4, **options)
     assert isinstance(raised.value, leafgate.LeafgateError)
     assert "\n" not in str(raised.value)
+
+
+POLICY = """
+leafgate: 1
+name: wages
+data:
+  columns:
+    id: {role: identifier}
+    age: {role: quasi_identifier, bounds: [0, 120]}
+    job: {role: quasi_identifier, values: [clerk, cook, nurse]}
+    wage: {role: [class, sensitive], values: [low, high]}
+build: {use: kadet, k: 2}
+attacks: [{use: linking}]
+metrics: [{use: k_anonymity, at_least: 8}]
+"""
+
+
+def test_a_choice_by_a_policy_is_the_one_by_its_limits(tmp_path: Path) -> None:
+    X, y = people()
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    domains = {"age": (0, 120), "job": ["clerk", "cook", "nurse"]}
+    tree, grid = KAnonymousTreeClassifier(domains=domains, classes=["low", "high"]), {"k": [2, 8, 30]}
+    by_policy = AuditedChoice(tree, X, y, policy=tmp_path / "policy.yaml")
+    by_limits = AuditedChoice(tree, X, y, limits={"k_anonymity": 8})
+    first, second = (GridSearchCV(tree, grid, refit=choice, cv=3).fit(X, y) for choice in (by_policy, by_limits))
+    assert first.best_params_ == second.best_params_ == {"k": 8}
+    assert by_policy.audit is not None
+    assert by_policy.audit.artifact is not None
+    assert by_policy.audit.artifact.release.schema["age"].bounds == (0, 120)
+
+
+@pytest.mark.parametrize("section", ["knows: {distribution: true}", "  protect: [{column: wage, where: {job: cook}}]"])
+def test_a_section_of_a_policy_that_a_search_cannot_take_into_account_is_refused(tmp_path: Path, section: str) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(POLICY.replace("build:", f"{section}\nbuild:").replace("[class, sensitive]", "class"))
+    name = "knows" if section.startswith("knows") else "data.protect"
+    with pytest.raises(ChoiceError, match=f"^{name}: a search cannot take this into account"):
+        AuditedChoice(KAnonymousTreeClassifier(), *people(), policy=path)
 
 
 def test_a_wrong_argument_of_the_audit_ends_the_search() -> None:

@@ -317,6 +317,47 @@ def test_labels_keep_their_types() -> None:
         assert (tree.predict(X) == y).all()
 
 
+def test_the_class_is_named_like_y_unless_a_column_has_that_name() -> None:
+    X, y = people(40)
+    tree = KAnonymousTreeClassifier(k=2)
+    assert tree.fit(X, y).release_.target == "wage"
+    assert tree.fit(X, y.rename("age")).release_.target == "class"
+    assert tree.fit(X, y.to_numpy()).release_.target == "class"
+    assert tree.fit(X.rename(columns={"age": "class"}), y.to_list()).release_.target == "class_"
+
+
+def test_an_audit_in_memory_takes_an_estimator_for_its_release() -> None:
+    X, _ = people(2000)
+    X["share"] = np.where(X["age"] > 60, np.nan, X["age"] / 3)
+    for y in ((X["age"] % 3).astype(float), X["age"] > 40, pd.Series(np.where(X["age"] > 40, 10, 9), name="age")):
+        tree = KAnonymousTreeClassifier(k=10, on_missing="keep").fit(X, y)
+        audit = leafgate.audit(tree, X, y, limits={"k_anonymity": 10}, search_remedies=False)
+        assert audit.verdict == "pass"
+        assert audit.artifact is not None
+        assert audit.artifact.release.trees == tree.release_.trees
+
+
+@pytest.mark.parametrize("on_missing", [None, "keep"])
+def test_an_audit_in_memory_checks_the_claim_of_a_forest(on_missing: str | None) -> None:
+    X, y = people(5000)
+    forest = PrivateForestClassifier(
+        None, trees=32, combine="sum", domains=DOMAINS, classes=["low", "high"], on_missing=on_missing
+    ).fit(X, y)
+    audit = leafgate.audit(forest, X, y, limits={"differential_privacy": 1}, search_remedies=False)
+    assert [(finding.id, finding.passed) for finding in audit.report.findings] == [
+        ("differential_privacy", True),
+        ("guarantee:epsilon", True),
+    ]
+
+
+def test_an_audit_in_memory_passes_no_rehearsal() -> None:
+    X, y = people()
+    forest = PrivateForestClassifier(None, trees=8, combine="sum", domains=DOMAINS, random_state=0).fit(X, y)
+    audit = leafgate.audit(forest, X, y, limits={"differential_privacy": 10}, search_remedies=False)
+    assert audit.verdict == "inconclusive"
+    assert "rehearsal" in [finding.id for finding in audit.report.findings]
+
+
 def test_declared_classes_that_do_not_occur_have_probability_zero() -> None:
     X, y = people(40)
     tree = KAnonymousTreeClassifier(k=2, classes=["low", "middle", "high"]).fit(X, y)
@@ -362,7 +403,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"domains": {"job": {"values": [*JOBS], "hierarchy": "nowhere.csv"}}},
         r"domains\['job'\]\['hierarchy'\]: cannot be read",
     ),
-    "on_missing": ({"on_missing": "drop"}, "on_missing: is None or 'keep'"),
+    "on_missing": ({"on_missing": "drop"}, "on_missing: must be None or 'keep'"),
     "everything ignored": ({"roles": {"age": "ignored", "job": "ignored", "smokes": "identifier"}}, "no column of X"),
 }
 
@@ -387,6 +428,28 @@ def test_an_error_about_cells_holds_none_of_them() -> None:
     with pytest.raises(ValueError, match="outside") as raised:
         KAnonymousTreeClassifier(domains={"job": JOBS}).fit(X, y)
     assert "astronaut" not in str(raised.value)
+
+
+UNUSABLE: dict[str, tuple[Callable[[pd.DataFrame], Any], str]] = {
+    "infinity": (lambda X: X.assign(age=np.inf), "column 'age' of X: Input X contains infinity"),
+    "infinity in objects": (lambda X: X.assign(age=pd.Series([np.inf, 1] * 20, dtype=object)), "contains infinity"),
+    "complex numbers": (lambda X: X.assign(age=1j), "column 'age' of X: Complex data not supported"),
+    "days": (lambda X: X.assign(day=pd.Timestamp("2026-01-01")), "column 'day' of X: .* one is of datetime64"),
+    "intervals": (lambda X: X.assign(age=pd.Categorical([pd.Interval(0, 1)] * 40)), "column 'age' of X: .*Interval"),
+    "tuples": (lambda X: X.assign(job=pd.Series([(1,)] * 40, dtype=object)), "column 'job' of X: .* one is of tuple"),
+    "nothing": (lambda X: X.assign(job=None), "column 'job' of X: Input X contains NaN"),
+    "one row": (lambda X: X[:1], "1 sample"),
+    "no columns": (lambda X: X[[]], "0 feature"),
+}
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_a_data_frame_that_cannot_be_used_is_refused_by_its_column(case: str) -> None:
+    change, expected = UNUSABLE[case]
+    X, y = people(40)
+    changed = change(X)
+    with pytest.raises((ValueError, TypeError), match=expected):
+        KAnonymousTreeClassifier().fit(changed, y[: len(changed)])
 
 
 def test_numbers_stay_numbers_when_predicting() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
@@ -25,7 +26,7 @@ TREE = NumericSplit(
 
 
 def test_leaves_stand_side_by_side_and_nodes_above_the_middle_of_their_children() -> None:
-    boxes = list(layout(TREE))
+    boxes = layout(TREE)
     assert [(box.text, box.x, box.depth) for box in boxes] == [
         ("age <= 30", 1.0, 0),
         ("low\n3 low, 1 high", 0.0, 1),
@@ -34,7 +35,7 @@ def test_leaves_stand_side_by_side_and_nodes_above_the_middle_of_their_children(
         ("high", 2.0, 2),
         ("low", 3.0, 2),
     ]
-    assert [(box.branch, box.parent.text if box.parent else None) for box in boxes] == [
+    assert [(box.branch, None if box.parent is None else boxes[box.parent].text) for box in boxes] == [
         ("", None),
         ("yes", "age <= 30"),
         ("no", "age <= 30"),
@@ -49,6 +50,13 @@ def test_a_plot_has_a_text_for_every_node_and_every_branch() -> None:
     axes = Figure().subplots()
     assert tree.plot(axes) is axes
     assert sorted(text.get_text() for text in axes.texts) == ["a", "b", "no\n2 no", "x0", "yes\n2 yes"]
+
+
+def test_a_plot_takes_no_text_for_a_formula(tmp_path: Path) -> None:
+    tree = KAnonymousTreeClassifier(k=2).fit([["$\\frac$"], ["$\\frac$"], ["b"], ["b"]], ["no", "no", "$yes_", "$yes_"])
+    figure = Figure()
+    tree.plot(figure.subplots())
+    figure.savefig(tmp_path / "tree.png")
 
 
 def test_a_plot_makes_a_figure_that_is_large_enough() -> None:

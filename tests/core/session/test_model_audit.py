@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import pickle
 import stat
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import leafgate
@@ -164,6 +166,48 @@ def test_of_a_search_the_best_estimator_is_audited() -> None:
     assert "cv_results_" not in bytes_of(audit).decode()
 
 
+def test_of_a_search_over_another_librarys_settings_the_best_estimator_is_audited() -> None:
+    from xgboost import XGBClassifier
+
+    table, ill = people(n=120)
+    search = GridSearchCV(XGBClassifier(n_estimators=2), {"max_depth": [2]}, cv=2)
+    search.fit(table[["age", "pay"]], ill == "yes")
+    audit = leafgate.audit(search, table[["age", "pay"]], ill == "yes", search_remedies=False)
+    assert "path: model.json" in audit.to_policy().replace('"', "")
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_what_a_function_of_a_pipeline_makes_is_not_taken_for_the_column(named: bool) -> None:
+    table, ill = people()
+    numbers = table[["age"]] if named else table[["age"]].to_numpy()
+    model = make_pipeline(FunctionTransformer(np.log1p), DecisionTreeClassifier(max_depth=2)).fit(numbers, ill)
+    for given_again in (numbers, table[["age"]]):
+        with pytest.raises(leafgate.LeafgateError, match=r"made by a function|is no column"):
+            leafgate.audit(model, given_again, ill)
+
+
+def test_codes_of_the_owners_own_are_not_guessed(tmp_path: Path) -> None:
+    table, ill = people()
+    job = table["job"].astype("category")
+    model = DecisionTreeClassifier(max_depth=2).fit(table[["age"]].assign(job=job.cat.codes[::-1].to_numpy()), ill)
+    with pytest.raises(leafgate.LeafgateError, match=r"encoding={'job': {'codes': "):
+        leafgate.audit(model, table[["age"]].assign(job=job), ill)
+    codes = {"job": {"codes": {name: number for number, name in enumerate(sorted(JOBS))}}}
+    assert leafgate.audit(model, table[["age"]].assign(job=job), ill, encoding=codes).verdict != "pass"
+
+
+def test_a_pipeline_that_ends_in_another_library_is_audited_by_its_last_step() -> None:
+    from lightgbm import LGBMClassifier
+
+    table, ill = people(n=120)
+    model = make_pipeline(StandardScaler(), LGBMClassifier(n_estimators=2, verbose=-1))
+    model.fit(table[["age", "pay"]].to_numpy(), ill)
+    with pytest.raises(leafgate.LeafgateError, match=r"ends in a LGBMClassifier .*model\[-1\]"):
+        leafgate.audit(model, table[["age", "pay"]], ill)
+    made = model[:-1].transform(table[["age", "pay"]].to_numpy())
+    assert leafgate.audit(model[-1], made, ill, search_remedies=False).artifact is not None
+
+
 def test_a_regressor_has_intervals_of_round_numbers(tmp_path: Path) -> None:
     table, _ = people()
     model = DecisionTreeRegressor(max_depth=2).fit(table[["age"]], table["pay"])
@@ -172,6 +216,7 @@ def test_a_regressor_has_intervals_of_round_numbers(tmp_path: Path) -> None:
     by_command(audit, tmp_path, "--no-remedies")
 
 
+@pytest.mark.thorough
 def test_categories_of_boosting_are_found_by_the_table(tmp_path: Path) -> None:
     table, ill = people()
     table = table.astype({"job": "category"})
@@ -206,16 +251,18 @@ def test_lightgbm_is_audited_with_categories_and_classes_of_its_wrapper(tmp_path
 
 def test_a_release_is_audited_with_its_own_domains(tmp_path: Path) -> None:
     table, ill = people()
-    first = leafgate.audit(
-        DecisionTreeClassifier(max_depth=3).fit(table[["age", "pay"]], ill), table[["age", "pay"]], ill
-    )
+    label = (ill == "yes").astype(int)
+    model = DecisionTreeClassifier(max_depth=3).fit(table[["age", "pay"]], label)
+    first = leafgate.audit(model, table[["age", "pay"]], label, search_remedies=False)
     grown = tmp_path / "grown.yaml"
-    text = first.to_policy(tmp_path).partition("build:")[0]
+    spelled = 'values: ["0.0", "1.0"], aliases: {"0": "0.0", "1": "1.0"}'
+    text = first.to_policy(tmp_path).partition("build:")[0].replace('values: ["0", "1"]', spelled)
     limits = "attacks: [{use: linking}]\nmetrics: [{use: k_anonymity, at_least: 10}]\n"
     grown.write_text(f"{text}build: {{use: kadet, k: 10}}\n{limits}")
     release = leafgate.audit(grown).artifact
     assert release is not None
-    audit = leafgate.audit(release.release, table[["age", "pay"]], ill, limits=SMALL)
+    estimator = SimpleNamespace(release_=release.release)
+    audit = leafgate.audit(estimator, table[["age", "pay"]], label, limits=SMALL)
     assert audit.passed
     by_command(audit, tmp_path)
 
@@ -229,6 +276,7 @@ def test_missing_cells_are_kept_under_a_word_that_no_cell_has(tmp_path: Path) ->
     by_command(audit, tmp_path, "--no-remedies")
 
 
+@pytest.mark.thorough
 @given(st.data())
 def test_the_command_line_repeats_the_audit_of_any_fitted_model(data: st.DataObject) -> None:
     rows = data.draw(st.integers(20, 60), label="rows")
@@ -252,7 +300,10 @@ def test_the_command_line_repeats_the_audit_of_any_fitted_model(data: st.DataObj
     )
     prepare = make_column_transformer((OneHotEncoder(), ["word"]), remainder="passthrough")
     model = make_pipeline(prepare, learner).fit(table, label)
-    audit = leafgate.audit(model, table, label, limits={"k_anonymity": 5, "confidence": 0.9}, search_remedies=False)
+    limits = {"k_anonymity": 5, "confidence": 0.9}
+    audit = leafgate.audit(model, table, label, limits=limits, search_remedies=False)
+    other = leafgate.audit(model, pl.from_pandas(table), label, limits=limits, search_remedies=False)
+    assert bytes_of(other, "auditor") == bytes_of(audit, "auditor")
     with tempfile.TemporaryDirectory() as folder:
         audit.to_policy(folder)
         for audience in ("public", "auditor"):
@@ -292,6 +343,7 @@ def test_files_that_repeat_an_audit_are_for_their_owner_only(fitted: Any, tmp_pa
     assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}
 
 
+@pytest.mark.thorough
 def test_save_writes_what_the_command_line_writes(fitted: Any, tmp_path: Path) -> None:
     audit = leafgate.audit(*fitted)
     audit.to_policy(tmp_path / "files")
@@ -317,6 +369,36 @@ def test_an_audit_says_its_verdict_and_no_number(fitted: Any, capsys: pytest.Cap
     assert isinstance(exact.loc["k_anonymity@linking#ill", "value"], float)
     assert audit.remedies
     assert pickle.loads(pickle.dumps(audit)).to_policy() == audit.to_policy()
+
+
+def test_a_notebook_displays_the_page(fitted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages: list[str] = []
+    display = ModuleType("IPython.display")
+    display.__dict__.update(display=pages.append, HTML=str)
+    shell = ModuleType("IPython")
+    shell.__dict__.update(get_ipython=lambda: SimpleNamespace(kernel=None), display=display)
+    monkeypatch.setitem(sys.modules, "IPython", shell)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    audit = leafgate.audit(*fitted, search_remedies=False)
+    audit.show()
+    assert pages == [audit._repr_html_()]
+
+
+def test_a_format_that_nobody_offers_is_refused_before_anything_is_removed(fitted: Any, tmp_path: Path) -> None:
+    audit = leafgate.audit(*fitted, search_remedies=False)
+    audit.save(tmp_path)
+    with pytest.raises(leafgate.LeafgateError, match=r"^formats: nobody offers .* 'htlm' \(did you mean 'html'"):
+        audit.save(tmp_path, formats=["htlm"])
+    with pytest.raises(leafgate.LeafgateError, match="audience"):
+        audit.save(tmp_path, "me")  # type: ignore[arg-type]
+    assert {path.name for path in tmp_path.iterdir()} == {"report.json", "report.html", "release.json", "timings.json"}
+
+
+def test_save_does_not_write_over_a_model_of_the_releases_name(fitted: Any, tmp_path: Path) -> None:
+    (tmp_path / "release.json").write_text('{"learner": {}}')
+    with pytest.raises(leafgate.LeafgateError, match="would be lost"):
+        leafgate.audit(*fitted, search_remedies=False).save(tmp_path)
+    assert (tmp_path / "release.json").read_text() == '{"learner": {}}'
 
 
 MISTAKES: list[tuple[str, Callable[[Any, pd.DataFrame, pd.Series], Any]]] = [

@@ -52,6 +52,7 @@ def test_a_repaired_model_can_be_loaded_and_its_audit_repeated(tmp_path: Path) -
     assert ended.document == document(repair.audit.report, "public")
 
 
+@pytest.mark.thorough
 def test_a_model_without_a_writer_of_its_own_becomes_a_neutral_file() -> None:
     table = people(1, 200)
     features, label = table.drop(columns="class"), table["class"]
@@ -71,6 +72,7 @@ def test_a_model_that_passes_is_left_as_it_is() -> None:
     )
 
 
+@pytest.mark.thorough
 def test_where_no_model_passes_the_sentences_say_why(capsys: pytest.CaptureFixture[str]) -> None:
     repair = leafgate.repair(audited(DecisionTreeClassifier(max_depth=2), limits={"k_anonymity": 1000}))
     assert not repair.found

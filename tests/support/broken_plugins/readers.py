@@ -142,6 +142,16 @@ def writes_whole_thresholds(model: ModelIR, original: bytes) -> bytes:
     return write(replace(model, trees=(replace(tree, threshold=np.floor(tree.threshold)),)), original)
 
 
+def writes_any_object(thing: Any) -> tuple[str, bytes]:
+    """A file of whatever there is."""
+    return "model.txt", repr(thing).encode()
+
+
+def fails_on_objects(thing: Any) -> tuple[str, bytes]:
+    """Takes every object for its own."""
+    return "model.txt", bytes(thing.save())
+
+
 def writes_another_format(model: ModelIR, original: bytes) -> bytes:
     return b"[" + write(model, original) + b"]"
 
@@ -266,6 +276,8 @@ BROKEN_READERS = {
     "sends equals to the other way": (_reading(sends_equals_right), "returns_the_known_model"),
     "swaps the classes": (_reading(swaps_classes), "returns_the_known_model"),
     "rounds thresholds when it writes": (replace(HONEST_READER, write=writes_whole_thresholds), "writes_what_it_reads"),
+    "writes any object": (replace(HONEST_READER, to_file=writes_any_object), "is_declared"),
+    "fails on strange objects": (replace(HONEST_READER, to_file=fails_on_objects), "is_declared"),
     "writes another format": (replace(HONEST_READER, write=writes_another_format), "writes_what_it_reads"),
     "says not how files that it writes end": (replace(HONEST_READER, suffixes=()), "is_declared"),
     "counts its calls": (_reading(counts_calls), "repeats"),

@@ -90,7 +90,7 @@ class ReaderSubject:
 
 
 def is_declared(subject: ReaderSubject) -> None:
-    """Its name is a word, its functions are functions, `max_bytes` is a number that the core accepts."""
+    """Its name is a word, its functions are functions, `max_bytes` fits, and `to_file` leaves strange objects alone."""
     if problems := mistakes(subject.reader):
         raise NonConformance(problems[0], "see docs/reference/plugins.md, A model reader")
     try:
@@ -101,6 +101,16 @@ def is_declared(subject: ReaderSubject) -> None:
         ) from error
     if not isinstance(texts, ReaderTexts):
         raise NonConformance(f"`texts` returns a {type(texts).__name__}", "return ReaderTexts")
+    if subject.reader.to_file is None:
+        return
+    try:
+        written: object = subject.reader.to_file(object())
+    except Exception as error:
+        raise NonConformance(
+            f"`to_file` raises {type(error).__name__} for an object of no library {raising_line(error)}", "return None"
+        ) from error
+    if written is not None:
+        raise NonConformance("`to_file` writes an object of no library", "return None for what is not your library's")
 
 
 def imports_lightly(subject: ReaderSubject) -> None:
