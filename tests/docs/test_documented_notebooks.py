@@ -47,7 +47,7 @@ def read(name: str) -> Any:
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_a_notebook_is_valid_and_stored_without_outputs(name: str) -> None:
     notebook = read(name)
-    nbformat.validate(notebook)  # type: ignore[no-untyped-call]
+    nbformat.validate(notebook)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert len(code) > 3
     assert all(not cell.outputs and cell.execution_count is None for cell in code)
