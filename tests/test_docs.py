@@ -132,7 +132,9 @@ def documented() -> dict[str, set[str]]:
     return result
 
 
-@pytest.mark.parametrize("module", ["leafgate", "leafgate.api", "leafgate.app", "leafgate.estimators", "leafgate.testing"])
+@pytest.mark.parametrize(
+    "module", ["leafgate", "leafgate.api", "leafgate.app", "leafgate.estimators", "leafgate.testing"]
+)
 def test_every_public_name_is_on_a_page(module: str) -> None:
     homes = documented()[module]
     missing = {name: home for name, home in exported_names(module).items() if homes and home not in homes}
