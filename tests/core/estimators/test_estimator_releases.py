@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 
 import leafgate
 from leafgate.algorithms import prediction
@@ -335,6 +336,15 @@ def test_an_audit_in_memory_takes_an_estimator_for_its_release() -> None:
         assert audit.verdict == "pass"
         assert audit.artifact is not None
         assert audit.artifact.release.trees == tree.release_.trees
+
+
+def test_an_audit_in_memory_takes_the_best_estimator_of_a_search() -> None:
+    X, y = people(300)
+    search = GridSearchCV(KAnonymousTreeClassifier(), {"k": [10, 20]}, cv=2).fit(X, y)
+    audit = leafgate.audit(search, X, y, limits={"k_anonymity": 10}, search_remedies=False)
+    assert audit.verdict == "pass"
+    assert audit.artifact is not None
+    assert audit.artifact.release.trees == search.best_estimator_.release_.trees
 
 
 @pytest.mark.parametrize("on_missing", [None, "keep"])
