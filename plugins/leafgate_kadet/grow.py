@@ -101,7 +101,10 @@ class Grower:
         Parting spans only ever adds to the tests that breach. Where tests with more gain come first, the best test is
         still the best unless it breaches now, and a private one never does. By gain ratio that may be otherwise.
         """
-        shared, look = self.spans.of[node], self.looks.get(node)
+        look = self.looks.get(node)
+        if not self.order_matters:
+            return look is not None
+        shared = self.spans.of[node]
         version = shared.update()
         if look is None:
             return False

@@ -214,13 +214,15 @@ class Spans:
         self, shared: SharedSpans, node: GrowingNode, choice: Choice, children: Sequence[GrowingNode]
     ) -> SpansAfter:
         """What the spans of a node become by a split of it into these children; nothing changes yet."""
-        groups = son_groups(self.coded, node, choice)
         if not self.coded.features[choice.feature].column.public:
-            return SpansAfter([shared] * len(groups), [])
+            return SpansAfter([shared] * len(children), [])
+        if len(shared.spans) == 1 and shared.spans[0].rows is node.rows:
+            return _parted_like(shared.spans[0], children)
+        groups = son_groups(self.coded, node, choice)
         of_children: dict[int, list[Span]] = {group: [] for group in groups.tolist()}
         parted = []
         for span, side in zip(shared.spans, self._common_sides(shared, choice), strict=True):
-            parts = self._parts(span, node, choice, groups, children) if side is None else {side: span}
+            parts = self._parts(span, choice, groups) if side is None else {side: span}
             for group, part in parts.items():
                 of_children[group].append(part)
             if len(parts) > 1:
@@ -252,16 +254,10 @@ class Spans:
         )
         return [one if one == other else None for one, other in zip(low, high, strict=True)]
 
-    def _parts(
-        self, span: Span, node: GrowingNode, choice: Choice, groups: Codes, children: Sequence[GrowingNode]
-    ) -> dict[int, Span]:
+    def _parts(self, span: Span, choice: Choice, groups: Codes) -> dict[int, Span]:
         """The non-empty parts of a span by the sides of a public test; the span itself where there is just one."""
-        if span.rows is node.rows:
-            rows = [child.rows for child in children]
-        else:
-            side = sides(self.coded, choice, self.coded.codes[span.rows, choice.feature])
-            rows = [span.rows[side == group] for group in groups]
-        inside = [(group, part) for group, part in zip(groups.tolist(), rows, strict=True) if len(part)]
+        side = sides(self.coded, choice, self.coded.codes[span.rows, choice.feature])
+        inside = [(group, part) for group in groups.tolist() if len(part := span.rows[side == group])]
         if len(inside) == 1:
             return {inside[0][0]: span}
         return {group: Span(part, class_value=span.class_value) for group, part in inside}
@@ -275,6 +271,12 @@ class Spans:
                 span.nodes.add(leaf)
                 found[span] = None
         return list(found)
+
+
+def _parted_like(span: Span, children: Sequence[GrowingNode]) -> SpansAfter:
+    """What a span becomes by a split of the node that has just its people: each non-empty child is a part."""
+    own = [[Span(child.rows, class_value=span.class_value)] if len(child.rows) else [] for child in children]
+    return SpansAfter([SharedSpans(spans) for spans in own], [(span, [part for spans in own for part in spans])])
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:
