@@ -9,13 +9,36 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from leafgate.algorithms.induction.encoding import EncodedTable
-from leafgate.algorithms.induction.growth import GrowingNode, class_counts, growing_node, may_split
+from leafgate.algorithms.induction.growth import GrowingNode, children_of, class_counts, growing_node, may_split
 from leafgate.algorithms.induction.histograms import count_histograms
 from leafgate.algorithms.induction.selection import Choice, choose, mean_gain
 from leafgate.algorithms.induction.splits import ChildrenSatisfy, Measure, SplitFilter, Tests, score, tests_of
 from leafgate.api import NoReleaseError, Schema
 from leafgate_kadet.requirements import Admissible
-from leafgate_kadet.spans import Span, SpanFilter, Spans
+from leafgate_kadet.spans import SharedSpans, Span, SpanFilter, Spans, SpansAfter, find_inadmissible_splits
+
+GENERATIONS_AHEAD = 4
+"""So many generations below the queued nodes are looked at ahead of their turn; what lies deeper often changes."""
+MOST_PARTED = 4
+"""Spans are parted ahead of their turn where they hold at most so many times the node's records."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """A node's best test that breaches none of these spans, which it had at this version; None: there is none."""
+
+    choice: Choice | None
+    spans: SharedSpans
+    version: int
+
+
+@dataclass(frozen=True)
+class SplitAhead:
+    """What the split of a node by its best test gives, computed before its turn with these spans at this version."""
+
+    look: Look
+    children: list[GrowingNode]
+    after: SpansAfter
 
 
 @dataclass
@@ -25,10 +48,11 @@ class Grower:
     Source: Friedman, Schuster, Wolff, "k-Anonymous Decision Tree Induction", PKDD 2006, Algorithm 1.
     Departure: the queue holds, of each node, only the best test that breaches nothing now; breach
     is monotone, so tests it leaves out would have been popped and refused. When a split elsewhere has
-    changed a node's spans, the node is looked at again when it is popped. (By gain ratio the next best
-    cut of a number may then come a little before its turn, for cuts with less gain can have a larger
-    ratio.) Without private features no split changes another node's spans, and all open nodes are
-    split at once. Further corrections of the printed algorithm: docs/explanation/kadet.md.
+    parted a node's spans, its test is tried again when it is popped, and the node is looked at again where the
+    test breaches. (By gain ratio it is always looked at again: the next best cut of a number may come a little
+    before its turn, for cuts with less gain can have a larger ratio.) Without private features no split changes
+    another node's spans, and all open nodes are split at once. With private ones they are split one at a time, but
+    looked at together, ahead of their turn. Further corrections of the printed algorithm: docs/explanation/kadet.md.
     """
 
     coded: EncodedTable
@@ -40,6 +64,9 @@ class Grower:
     order_matters: bool = field(init=False)
     queue: list[tuple[tuple[int, float, int, int], int, GrowingNode, Choice]] = field(default_factory=list)
     ages: dict[GrowingNode, int] = field(default_factory=dict)
+    looks: dict[GrowingNode, Look] = field(default_factory=dict)
+    ahead: dict[GrowingNode, SplitAhead] = field(default_factory=dict)
+    newly_queued: list[GrowingNode] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.tests = tests_of(self.coded)
@@ -47,7 +74,6 @@ class Grower:
 
     def grow(self, root: GrowingNode) -> None:
         """Split until no test anywhere gains and is admissible."""
-        stale: set[GrowingNode] = set()
         fresh = [root]
         while True:
             self._enqueue([node for node in fresh if may_split(node)])
@@ -56,31 +82,117 @@ class Grower:
             fresh = []
             for _ in range(1 if self.order_matters else len(self.queue)):
                 _, _, node, choice = heapq.heappop(self.queue)
-                if node in stale:
-                    stale.remove(node)
-                    fresh.append(node)
-                    continue
-                children, touched = self.spans.split(node, choice)
-                fresh += children
-                stale |= touched
+                fresh += self._split(node, choice) if self._is_still_best(node) else [node]
 
     def _enqueue(self, nodes: Sequence[GrowingNode]) -> None:
-        """Look at nodes together; queue each one's best admissible test."""
-        if not nodes:
-            return
-        counts = np.stack([node.counts for node in nodes])
-        cells = count_histograms(self.coded, [node.rows for node in nodes])
-        scores = score(self.coded, self.tests, cells, counts, self.measure, self._split_filter(nodes))
-        means = mean_gain(scores, self.tests) if self.average_gain else None
-        for node, choice in zip(nodes, choose(scores, self.tests, self.measure, means), strict=True):
-            age = self.ages.setdefault(node, len(self.ages))
+        """Queue each node's best admissible test."""
+        unseen = {node: self.spans.of[node] for node in nodes if not self._is_still_best(node)}
+        if unseen:
+            self._look_at(unseen)
+        for node in nodes:
+            age, choice = self.ages.setdefault(node, len(self.ages)), self.looks[node].choice
             if choice is not None:
                 heapq.heappush(self.queue, (choice.key, age, node, choice))
+                self.newly_queued.append(node)
 
-    def _split_filter(self, nodes: Sequence[GrowingNode]) -> SplitFilter:
+    def _is_still_best(self, node: GrowingNode) -> bool:
+        """Is the test that was chosen at the last look what another look would choose, though spans may be parted now?
+
+        Parting spans only ever adds to the tests that breach. Where tests with more gain come first, the best test is
+        still the best unless it breaches now, and a private one never does. By gain ratio that may be otherwise.
+        """
+        look = self.looks.get(node)
+        if not self.order_matters:
+            return look is not None
+        shared = self.spans.of[node]
+        version = shared.update()
+        if look is None:
+            return False
+        if shared is look.spans and version == look.version:
+            return True
+        if self.measure == "gain_ratio":
+            return False
+        if look.choice is None or not self.coded.features[look.choice.feature].column.public:
+            return True
+        find_inadmissible_splits(self.admissible, shared.spans)
+        return shared.admit(look.choice)
+
+    def _look_at(self, nodes: dict[GrowingNode, SharedSpans]) -> None:
+        """Find the best admissible test of each node, given its spans, and of nodes whose turn is to come.
+
+        A look at one node costs hardly less than a look at twenty. So where nodes are split one at a time, the children
+        that queued nodes will have are looked at along with these, for some generations.
+        """
+        for _ in range(GENERATIONS_AHEAD):
+            if self.order_matters:
+                nodes = nodes | self._split_ahead(self.newly_queued)
+            if not nodes:
+                return
+            counts = np.stack([node.counts for node in nodes])
+            cells = count_histograms(self.coded, [node.rows for node in nodes])
+            scores = score(
+                self.coded, self.tests, cells, counts, self.measure, self._split_filter(list(nodes.values()))
+            )
+            means = mean_gain(scores, self.tests) if self.average_gain else None
+            choices = choose(scores, self.tests, self.measure, means)
+            for (node, shared), choice in zip(nodes.items(), choices, strict=True):
+                self.looks[node] = Look(choice, shared, shared.version)
+            if not self.order_matters:
+                return
+            self.newly_queued, nodes = list(nodes), {}
+
+    def _split_ahead(self, parents: Sequence[GrowingNode]) -> dict[GrowingNode, SharedSpans]:
+        """The children that nodes will have unless spans change before their turn, with the spans of each.
+
+        Left out are nodes whose split parts spans of many more people than the node has. Of all nodes that have these
+        spans only the first to be split parts them so, and parting them for each would cost much more than it saves.
+        """
+        result: dict[GrowingNode, SharedSpans] = {}
+        for node in parents:
+            look = self.looks.get(node)
+            if look is None or look.choice is None or look.spans.update() != look.version:
+                continue
+            if node in self.ahead and self.ahead[node].look is look:
+                continue
+            if self.spans.records_to_part(look.spans, look.choice) > MOST_PARTED * len(node.rows):
+                continue
+            self._forget_split_ahead(node)
+            children = children_of(self.coded, node, look.choice)
+            after = self.spans.after_split(look.spans, node, look.choice, children)
+            self.ahead[node] = SplitAhead(look, children, after)
+            of_children = zip(children, after.of_children, strict=True)
+            result.update((child, shared) for child, shared in of_children if may_split(child))
+        return result
+
+    def _forget_split_ahead(self, node: GrowingNode) -> None:
+        """Drop what was computed ahead below a node."""
+        waiting = [node]
+        while waiting:
+            ahead = self.ahead.pop(waiting.pop(), None)
+            for child in ahead.children if ahead is not None else ():
+                self.looks.pop(child, None)
+                waiting.append(child)
+
+    def _split(self, node: GrowingNode, choice: Choice) -> list[GrowingNode]:
+        """Split a node; returns its children."""
+        shared, ahead = self.spans.of[node], self.ahead.get(node)
+        if ahead is None or ahead.look.choice != choice:
+            self._forget_split_ahead(node)
+            children = children_of(self.coded, node, choice)
+            after = self.spans.after_split(shared, node, choice, children)
+        else:
+            children, after = ahead.children, ahead.after
+            if shared is not ahead.look.spans or shared.version != ahead.look.version:
+                after = self.spans.after_split(shared, node, choice, children)
+        self.ahead.pop(node, None)
+        self.looks.pop(node)
+        node.choice, node.children = choice, children
+        self.spans.split(node, after)
+        return children
+
+    def _split_filter(self, spans: Sequence[SharedSpans]) -> SplitFilter:
         """Without private features and with a private class, every node is a span of its own."""
-        spans = [list(self.spans.of[node]) for node in nodes]
-        if not self.order_matters and spans[0][0].class_value is None:
+        if not self.order_matters and spans[0].spans[0].class_value is None:
             return ChildrenSatisfy(self.admissible.views[0])
         return SpanFilter.of(self.coded, self.admissible, spans)
 

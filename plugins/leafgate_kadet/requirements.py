@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self
 
 from pydantic import Field, ValidationError, model_validator
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from leafgate.algorithms.induction import growth, splits
     from leafgate.algorithms.induction.encoding import EncodedTable
-    from leafgate.api import Floats, Mask, Metric, Rows
+    from leafgate.api import Codes, Floats, Mask, Metric, Rows
 else:
     np = lazy("numpy")
     growth, splits = lazy("leafgate.algorithms.induction.growth"), lazy("leafgate.algorithms.induction.splits")
@@ -329,6 +330,15 @@ class SecretView:
     name: str
     coded: EncodedTable
     requirements: Sequence[Requirement]
+
+    @cached_property
+    def public_features(self) -> tuple[Codes, EncodedTable]:
+        """The positions of the public features, and the table with these alone: only tests on them can breach."""
+        public = np.array([i for i, feature in enumerate(self.coded.features) if feature.column.public], dtype=np.int64)
+        if len(public) == len(self.coded.features):
+            return public, self.coded
+        features = tuple(self.coded.features[i] for i in public)
+        return public, replace(self.coded, features=features, codes=self.coded.codes[:, public])
 
     def __call__(self, counts: Floats) -> Mask:
         """OK of the paper: which populations, none of them empty, satisfy every requirement."""

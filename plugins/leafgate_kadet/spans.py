@@ -1,8 +1,8 @@
 """Spans: the groups of people whom an adversary cannot distinguish while the tree grows.
 
 A span is the set of bins (leaf x class value) a person could land in when private cells vary. Here
-it is kept as the set of leaves it reaches and the people in it; with a public class it also has one
-class value. Nodes know their spans and spans their nodes.
+it is kept as the people in it; with a public class it also has one class value. While the tree grows,
+leaves know their spans; which leaves a span reaches is collected at the end.
 
 Source: Friedman, Schuster, Wolff, "k-Anonymous Decision Tree Induction", PKDD 2006, Definition 4
 and Algorithm 1 (SPLIT).
@@ -11,15 +11,15 @@ Departure: the printed lines 28 and 31 stand inside the loop over v; here they a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
 from leafgate.algorithms.induction.encoding import EncodedTable
 from leafgate.algorithms.induction.growth import GrowingNode, sides, son_groups
-from leafgate.algorithms.induction.growth import split as split_node
 from leafgate.algorithms.induction.histograms import Histograms, count_histograms
 from leafgate.algorithms.induction.selection import Choice
 from leafgate.algorithms.induction.splits import Cuts, cuts_of, on_level, segments
@@ -33,73 +33,151 @@ class InadmissibleSplits:
 
     `fans[level, feature]` says whether asking a categorical feature on a level is admitted: every
     value that occurs in the span holds an admissible population. A cut of a number breaches when it
-    lies in a bad stretch: from `code` up to, but not including, `next_code` of `feature`.
+    lies in a bad stretch: from `code` up to, but not including, `next_code` of `feature`. `lowest` and
+    `highest` are the codes between which everybody's code of each feature is. Private features, whose
+    tests are never inadmissible, are not looked at: their codes are 0.
     """
 
     fans: Mask
     feature: Codes
     code: Codes
     next_code: Codes
+    lowest: Codes
+    highest: Codes
 
-
-def find_inadmissible_splits(admissible: Admissible, populations: Sequence[Rows]) -> list[InadmissibleSplits]:
-    """The inadmissible tests of several populations, by the requirements of all columns."""
-    views = [_inadmissible_in_view(view, populations) for view in admissible.views]
-    return views[0] if len(views) == 1 else [_combine_views(each) for each in zip(*views, strict=True)]
+    def admits(self, choice: Choice) -> bool:
+        """Is a test of a public feature admitted?"""
+        inside = (self.feature == choice.feature) & (self.code <= choice.code) & (choice.code < self.next_code)
+        return bool(self.fans[choice.level, choice.feature]) and not inside.any()
 
 
 def _combine_views(several: Sequence[InadmissibleSplits]) -> InadmissibleSplits:
+    """What one column or another forbids the same people."""
     fans = np.logical_and.reduce([each.fans for each in several])
-    stretches = (np.concatenate([getattr(e, name) for e in several]) for name in ("feature", "code", "next_code"))
-    return InadmissibleSplits(fans, *stretches)
+    feature, code, next_code = (
+        np.concatenate([getattr(each, name) for each in several]) for name in ("feature", "code", "next_code")
+    )
+    return InadmissibleSplits(fans, feature, code, next_code, several[0].lowest, several[0].highest)
 
 
 def _inadmissible_in_view(view: SecretView, populations: Sequence[Rows]) -> list[InadmissibleSplits]:
     """The tests that the requirements of one column forbid.
 
     Between two numbers that follow each other in a population, every cut parts its people alike;
-    the stretch is bad when the people up to it, or those above, are not admissible.
+    the stretch is bad when the people up to it, or those above, are not admissible. Stretches that
+    follow each other are joined.
     """
-    coded = view.coded
+    public, coded = view.public_features
+    shape = (len(populations), len(view.coded.features))
     cells = count_histograms(coded, populations)
-    depth = max((len(feature.levels) for feature in coded.features), default=0)
-    fans = np.ones((len(populations), depth, len(coded.features)), dtype=bool)
-    for level in range(depth):
+    depth = len(view.coded.level_groups)
+    fans = np.ones((shape[0], depth, shape[1]), dtype=bool)
+    for level in range(len(coded.level_groups)):
         part = on_level(coded, cells, level)
         if len(part.code):
             first = segments(part)
             fine = np.logical_and.reduceat(view(part.counts), first)
-            fans[part.group[first], level, part.feature[first]] = fine
-    cuts = cuts_of(coded, cells)
-    bad = np.flatnonzero(~(view(cuts.low) & view(cuts.high))) if len(cuts.code) else np.zeros(0, dtype=np.int64)
-    ends = np.searchsorted(cuts.group[bad], np.arange(len(populations) + 1))
-    parts = [bad[start:end] for start, end in pairwise(ends)]
+            fans[part.group[first], level, public[part.feature[first]]] = fine
+    lowest, highest = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    first = segments(cells)
+    at = cells.group[first], public[cells.feature[first]]
+    lowest[at] = cells.code[first]
+    highest[at] = cells.code[np.append(first[1:], len(cells.code)) - 1]
+    group, feature, code, next_code = _bad_stretches(view, cuts_of(coded, cells))
+    ends = np.searchsorted(group, np.arange(shape[0] + 1))
     return [
-        InadmissibleSplits(fans[i], cuts.feature[part], cuts.code[part], cuts.next_code[part])
-        for i, part in enumerate(parts)
+        InadmissibleSplits(fans[i], public[feature[at]], code[at], next_code[at], lowest[i], highest[i])
+        for i, at in enumerate(slice(start, end) for start, end in pairwise(ends))
     ]
+
+
+def _bad_stretches(view: SecretView, cuts: Cuts) -> tuple[Codes, Codes, Codes, Codes]:
+    """Population, feature, first code and code behind the last of every bad stretch, in this order."""
+    if not len(cuts.code):
+        return cuts.group, cuts.feature, cuts.code, cuts.code
+    bad = np.flatnonzero(~(view(cuts.low) & view(cuts.high)))
+    segment = cuts.segment[bad]
+    goes_on = (np.diff(bad) == 1) & (np.diff(segment) == 0)
+    first, last = bad[np.append(True, ~goes_on)[: len(bad)]], bad[np.append(~goes_on, True)[: len(bad)]]
+    return cuts.group[first], cuts.feature[first], cuts.code[first], cuts.next_code[last]
 
 
 @dataclass(eq=False)
 class Span:
     """People whom the adversary cannot distinguish: `rows` of the table, and the leaves they could be in.
 
-    `inadmissible_splits` is filled in when it is first asked for; the people of a span never change.
+    The people of a span never change, so `inadmissible_splits` is computed once, when it is first asked for.
+    `parts` stand in the place of a span whose people a split told apart; it holds nobody any more. `nodes` is filled in
+    by `Spans.all`.
     """
 
     rows: Rows
-    nodes: set[GrowingNode]
+    nodes: set[GrowingNode] = field(default_factory=set)
     class_value: int | None = None
     inadmissible_splits: InadmissibleSplits | None = None
+    parts: Sequence[Span] = ()
+
+    def current(self) -> Iterator[Span]:
+        """This span, or the spans that stand in its place now."""
+        if not self.parts:
+            yield self
+        for part in self.parts:
+            yield from part.current()
+
+    def replace_by(self, parts: Sequence[Span]) -> None:
+        """Leave the people to the parts, so that all spans together hold everybody just once."""
+        self.parts, self.rows, self.inadmissible_splits = parts, self.rows[:0], None
+
+
+def find_inadmissible_splits(admissible: Admissible, spans: Iterable[Span]) -> None:
+    """Fill in the inadmissible tests of those spans that lack them, by the requirements of all columns."""
+    fresh = [span for span in dict.fromkeys(spans) if span.inadmissible_splits is None]
+    if fresh:
+        views = [_inadmissible_in_view(view, [span.rows for span in fresh]) for view in admissible.views]
+        for span, *several in zip(fresh, *views, strict=True):
+            span.inadmissible_splits = several[0] if len(several) == 1 else _combine_views(several)
+
+
+@dataclass(eq=False)
+class SharedSpans:
+    """The spans of a node, or of several that only private tests distinguish: these have the same spans.
+
+    They keep the same spans whatever is split: where a split of one of them parts a span, all parts reach the
+    others. So they share this object, and a split need not visit them. `version` counts the changes.
+    """
+
+    spans: list[Span]
+    version: int = 0
+
+    def update(self) -> int:
+        """Put parts in the place of spans that splits of other nodes have parted; returns the version."""
+        if any(span.parts for span in self.spans):
+            self.spans = [part for span in self.spans for part in span.current()]
+            self.version += 1
+        return self.version
+
+    def admit(self, choice: Choice) -> bool:
+        """Is a test of a public feature admitted by all spans? Their inadmissible tests have been found."""
+        return all(
+            span.inadmissible_splits.admits(choice) for span in self.spans if span.inadmissible_splits is not None
+        )
+
+
+@dataclass(frozen=True)
+class SpansAfter:
+    """The spans after a split: those of each child, and the spans whose people it tells apart, each with its parts."""
+
+    of_children: Sequence[SharedSpans]
+    parted: Sequence[tuple[Span, Sequence[Span]]]
 
 
 @dataclass
 class Spans:
-    """The spans of each leaf (`of`, in order), updated by every split."""
+    """The spans of each leaf."""
 
     coded: EncodedTable
     max_spans: int
-    of: dict[GrowingNode, dict[Span, None]] = field(default_factory=dict)
+    of: dict[GrowingNode, SharedSpans] = field(default_factory=dict)
     count: int = 0
 
     def initial(self, root: GrowingNode, class_is_public: bool) -> list[Span]:
@@ -107,59 +185,98 @@ class Spans:
         classes = self.coded.classes[root.rows]
         if class_is_public:
             values = np.unique(classes).tolist()
-            found = [Span(root.rows[classes == value], {root}, value) for value in values]
+            found = [Span(root.rows[classes == value], class_value=value) for value in values]
         else:
-            found = [Span(root.rows, {root})]
-        self.of[root] = dict.fromkeys(found)
+            found = [Span(root.rows)]
+        self.of[root] = SharedSpans(found)
         self.count = len(found)
         return found
 
-    def split(self, node: GrowingNode, choice: Choice) -> tuple[list[GrowingNode], set[GrowingNode]]:
-        """Split a node; returns its children and the other leaves whose spans changed."""
-        feature = self.coded.features[choice.feature]
-        spans = self.of.pop(node)
-        children = split_node(self.coded, node, choice)
-        if not feature.column.public:
-            for span in spans:
-                span.nodes.remove(node)
-                span.nodes.update(children)
-            self.of.update((child, dict(spans)) for child in children)
-            return children, set()
-        self.of.update((child, {}) for child in children)
-        touched: set[GrowingNode] = set()
-        for span in spans:
-            parts = self._parts(span, node, choice)
+    def split(self, node: GrowingNode, after: SpansAfter) -> None:
+        """Let the children of a split leaf take its place.
+
+        Raises:
+            InconclusiveError: there are more than `max_spans` spans then.
+        """
+        del self.of[node]
+        self.of.update(zip(node.children, after.of_children, strict=True))
+        for span, parts in after.parted:
+            span.replace_by(parts)
             self.count += len(parts) - 1
-            elsewhere = span.nodes - {node}
-            touched |= elsewhere
-            for part in parts:
-                for leaf in part.nodes:
-                    self.of[leaf][part] = None
-            for leaf in elsewhere:
-                del self.of[leaf][span]
         if self.count > self.max_spans:
             raise InconclusiveError(
                 f"the tree separates more than {self.max_spans} groups",
                 place="build.max_spans",
                 remedy="declare fewer private columns, raise k, or raise max_spans",
             )
-        return children, touched
 
-    def _parts(self, span: Span, node: GrowingNode, choice: Choice) -> list[Span]:
-        """The non-empty parts of a span, one for each child that its people could reach."""
-        elsewhere = span.nodes - {node}
-        if span.rows is node.rows:
-            return [
-                Span(child.rows, elsewhere | {child}, span.class_value) for child in node.children if len(child.rows)
-            ]
-        side = sides(self.coded, choice, self.coded.codes[span.rows, choice.feature])
+    def after_split(
+        self, shared: SharedSpans, node: GrowingNode, choice: Choice, children: Sequence[GrowingNode]
+    ) -> SpansAfter:
+        """What the spans of a node become by a split of it into these children; nothing changes yet."""
+        if not self.coded.features[choice.feature].column.public:
+            return SpansAfter([shared] * len(children), [])
+        if len(shared.spans) == 1 and shared.spans[0].rows is node.rows:
+            return _parted_like(shared.spans[0], children)
         groups = son_groups(self.coded, node, choice)
-        parts = ((span.rows[side == group], child) for group, child in zip(groups, node.children, strict=True))
-        return [Span(rows, elsewhere | {child}, span.class_value) for rows, child in parts if len(rows)]
+        of_children: dict[int, list[Span]] = {group: [] for group in groups.tolist()}
+        parted = []
+        for span, side in zip(shared.spans, self._common_sides(shared, choice), strict=True):
+            parts = self._parts(span, choice, groups) if side is None else {side: span}
+            for group, part in parts.items():
+                of_children[group].append(part)
+            if len(parts) > 1:
+                parted.append((span, list(parts.values())))
+        # A child that keeps all spans goes on sharing them.
+        return SpansAfter([shared if own == shared.spans else SharedSpans(own) for own in of_children.values()], parted)
+
+    def records_to_part(self, shared: SharedSpans, choice: Choice) -> int:
+        """How many records are in spans whose people a test tells apart."""
+        if not self.coded.features[choice.feature].column.public:
+            return 0
+        common = self._common_sides(shared, choice)
+        return sum(len(span.rows) for span, side in zip(shared.spans, common, strict=True) if side is None)
+
+    def _common_sides(self, shared: SharedSpans, choice: Choice) -> list[int | None]:
+        """For each span the side of a test on which all its people are; None where sides differ, or are not known.
+
+        The codes of each side of a test are one run. So where the sides of the lowest and of the highest code agree,
+        all do.
+        """
+        known = [each for span in shared.spans if (each := span.inadmissible_splits) is not None]
+        if len(known) < len(shared.spans):
+            return [None] * len(shared.spans)
+        low, high = (
+            sides(self.coded, choice, np.array(codes, dtype=np.int64)).tolist()
+            for codes in zip(
+                *((each.lowest[choice.feature], each.highest[choice.feature]) for each in known), strict=True
+            )
+        )
+        return [one if one == other else None for one, other in zip(low, high, strict=True)]
+
+    def _parts(self, span: Span, choice: Choice, groups: Codes) -> dict[int, Span]:
+        """The non-empty parts of a span by the sides of a public test; the span itself where there is just one."""
+        side = sides(self.coded, choice, self.coded.codes[span.rows, choice.feature])
+        inside = [(group, part) for group in groups.tolist() if len(part := span.rows[side == group])]
+        if len(inside) == 1:
+            return {inside[0][0]: span}
+        return {group: Span(part, class_value=span.class_value) for group, part in inside}
 
     def all(self) -> list[Span]:
-        """Every span once."""
-        return list(dict.fromkeys(span for spans in self.of.values() for span in spans))
+        """Every span once, with the leaves that it reaches."""
+        found: dict[Span, None] = {}
+        for leaf, shared in self.of.items():
+            shared.update()
+            for span in shared.spans:
+                span.nodes.add(leaf)
+                found[span] = None
+        return list(found)
+
+
+def _parted_like(span: Span, children: Sequence[GrowingNode]) -> SpansAfter:
+    """What a span becomes by a split of the node that has just its people: each non-empty child is a part."""
+    own = [[Span(child.rows, class_value=span.class_value)] if len(child.rows) else [] for child in children]
+    return SpansAfter([SharedSpans(spans) for spans in own], [(span, [part for spans in own for part in spans])])
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:
@@ -179,50 +296,54 @@ class SpanFilter:
     """A split filter whose populations are the spans of each node, including people in other leaves.
 
     A private feature never breaches. A public one breaches when it breaches some span of the node:
-    every value that occurs in the span counts, not only those among the node's own people.
-    `owner` numbers, for each of `inadmissible_splits`, the node it speaks of.
+    every value that occurs in the span counts, not only those among the node's own people. Nodes that
+    share their spans are looked up together: `shared` numbers the spans of each node, `owner` says of each of
+    `inadmissible_splits` whose it is, by this number.
     """
 
     coded: EncodedTable
+    shared: Codes
     owner: Codes
     inadmissible_splits: Sequence[InadmissibleSplits]
     public: Mask
 
     @classmethod
-    def of(cls, coded: EncodedTable, admissible: Admissible, spans: Sequence[Sequence[Span]]) -> SpanFilter:
+    def of(cls, coded: EncodedTable, admissible: Admissible, spans: Sequence[SharedSpans]) -> SpanFilter:
         """The filter for nodes with these spans, in the order of the nodes; spans cache their inadmissible tests."""
-        flat = [span for of in spans for span in of]
-        fresh = [span for span in dict.fromkeys(flat) if span.inadmissible_splits is None]
-        for span, found in zip(fresh, find_inadmissible_splits(admissible, [s.rows for s in fresh]), strict=True):
-            span.inadmissible_splits = found
-        owner = np.repeat(np.arange(len(spans)), [len(of) for of in spans])
-        public = np.array([feature.column.public for feature in coded.features], dtype=bool)
+        number = {each: i for i, each in enumerate(dict.fromkeys(spans))}
+        flat = [span for each in number for span in each.spans]
+        find_inadmissible_splits(admissible, flat)
         return cls(
-            coded, owner, [span.inadmissible_splits for span in flat if span.inadmissible_splits is not None], public
+            coded,
+            shared=np.array([number[each] for each in spans]),
+            owner=np.repeat(np.arange(len(number)), [len(each.spans) for each in number]),
+            inadmissible_splits=[span.inadmissible_splits for span in flat if span.inadmissible_splits is not None],
+            public=np.array([feature.column.public for feature in coded.features], dtype=bool),
         )
 
-    def fans(self, part: Histograms, start: Codes, level: int) -> Mask:
+    @cached_property
+    def _admitted_fans(self) -> Mask:
+        """By spans, level and feature: does the test on a category breach none of them?"""
         first = np.searchsorted(self.owner, np.arange(self.owner[-1] + 1))
-        admitted = np.logical_and.reduceat(
-            np.stack([each.fans[level] for each in self.inadmissible_splits]), first, axis=0
-        )
-        admitted[:, ~self.public] = True
-        return np.asarray(admitted[part.group[start], part.feature[start]])
+        return np.asarray(np.logical_and.reduceat(np.stack([each.fans for each in self.inadmissible_splits]), first))
+
+    def fans(self, part: Histograms, start: Codes, level: int) -> Mask:
+        return np.asarray(self._admitted_fans[self.shared[part.group[start]], level, part.feature[start]])
 
     def cuts(self, cuts: Cuts) -> Mask:
         """A cut breaches when it lies in a bad stretch of one of its node's spans; they are counted, not compared."""
         lengths = [len(each.code) for each in self.inadmissible_splits]
-        node = np.repeat(self.owner, lengths)
+        owner = np.repeat(self.owner, lengths)
         feature, code, next_code = (
             np.concatenate([getattr(each, name) for each in self.inadmissible_splits])
             for name in ("feature", "code", "next_code")
         )
-        starts = np.sort(self._sort_key(node, feature, code))
-        ends = np.sort(self._sort_key(node, feature, next_code))
-        place = self._sort_key(cuts.group, cuts.feature, cuts.code)
+        starts = np.sort(self._sort_key(owner, feature, code))
+        ends = np.sort(self._sort_key(owner, feature, next_code))
+        place = self._sort_key(self.shared[cuts.group], cuts.feature, cuts.code)
         inside = np.searchsorted(starts, place, side="right") - np.searchsorted(ends, place, side="right")
         return np.asarray((inside == 0) | ~self.public[cuts.feature])
 
-    def _sort_key(self, node: Codes, feature: Codes, code: Codes) -> Codes:
-        """One number for each (node, feature, code), in that order."""
-        return np.asarray((node * len(self.coded.features) + feature) * int(self.coded.sizes.max()) + code)
+    def _sort_key(self, owner: Codes, feature: Codes, code: Codes) -> Codes:
+        """One number for each (spans, feature, code), in that order."""
+        return np.asarray((owner * len(self.coded.features) + feature) * int(self.coded.sizes.max()) + code)

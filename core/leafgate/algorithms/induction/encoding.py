@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.types.arrays import Rows
+from leafgate.types.arrays import Mask, Rows
 from leafgate.types.schema import Column, Value
 from leafgate.types.table import Table
 
@@ -77,6 +77,22 @@ class EncodedTable:
     def sizes(self) -> NDArray[np.int64]:
         """How many codes each feature has."""
         return np.array([feature.size for feature in self.features], dtype=np.int64)
+
+    @cached_property
+    def numeric(self) -> Mask:
+        """Which features are numbers."""
+        return np.array([feature.numeric for feature in self.features], dtype=bool)
+
+    @cached_property
+    def level_groups(self) -> list[tuple[Mask, NDArray[np.int64], NDArray[np.int64]]]:
+        """For each level: which categorical features have it, where the codes of each begin, and the codes' groups."""
+        found = []
+        for level in range(max((len(feature.levels) for feature in self.features), default=0)):
+            has = np.array([not f.numeric and len(f.levels) > level for f in self.features], dtype=bool)
+            start = np.cumsum([0, *(f.size if h else 0 for f, h in zip(self.features, has, strict=True))])
+            groups = [f.levels[level] for f, h in zip(self.features, has, strict=True) if h]
+            found.append((has, start, np.concatenate(groups) if groups else start[:0]))
+        return found
 
     def cell_numbers(self, chosen: Sequence[int]) -> NDArray[np.int64]:
         """For each record and chosen feature one number: (codes of earlier features + code) x classes + class."""

@@ -86,20 +86,26 @@ def son_groups(coded: EncodedTable, node: GrowingNode, choice: Choice) -> NDArra
 
 def split(coded: EncodedTable, node: GrowingNode, choice: Choice) -> list[GrowingNode]:
     """Split the node, one son for each value that is possible here; returns the sons."""
+    node.choice, node.children = choice, children_of(coded, node, choice)
+    return node.children
+
+
+def children_of(coded: EncodedTable, node: GrowingNode, choice: Choice) -> list[GrowingNode]:
+    """The sons that a split would give the node, which stays as it is."""
     side = sides(coded, choice, coded.codes[node.rows, choice.feature])
     feature = coded.features[choice.feature]
-    node.choice = choice
     order = np.argsort(side, kind="stable")
     groups = son_groups(coded, node, choice)
     ends = np.searchsorted(side[order], groups, side="right")
     starts = np.searchsorted(side[order], groups, side="left")
+    children = []
     for group, start, end in zip(groups, starts, ends, strict=True):
         son = growing_node(coded, node.rows[order[start:end]], node)
         if not feature.numeric:
             possible = node.possible.get(choice.feature, np.arange(feature.size))
             son.possible[choice.feature] = possible[feature.levels[choice.level][possible] == group]
-        node.children.append(son)
-    return node.children
+        children.append(son)
+    return children
 
 
 def may_split(node: GrowingNode, min_split: float = 0) -> bool:

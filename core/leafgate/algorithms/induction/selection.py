@@ -39,7 +39,8 @@ def choose(scores: Scores, tests: Tests, measure: Measure, mean: Floats | None) 
         ratio = np.divide(scores.gain / people, info, where=info > TOLERANCE, out=np.zeros_like(gain))
         worth = np.where(np.isfinite(gain), np.round(ratio, 12), -np.inf)
     late = np.zeros(gain.shape, dtype=bool) if mean is None else gain < mean[:, None] - TOLERANCE
-    for test in np.flatnonzero(tests.level):
+    for level in range(1, int(tests.level.max(initial=0)) + 1):
+        test = np.flatnonzero(tests.level == level)
         finer = test - 1
         behind = (late[:, finer] > late[:, test]) | (
             (late[:, finer] == late[:, test]) & (worth[:, finer] < worth[:, test])

@@ -99,29 +99,28 @@ def segments(cells: Histograms) -> NDArray[np.int64]:
 
 
 def _changes(keys: NDArray[np.int64]) -> Mask:
-    return np.asarray(np.diff(keys, prepend=-1) != 0)
+    changed = np.ones(len(keys), dtype=bool)
+    np.not_equal(keys[1:], keys[:-1], out=changed[1:])
+    return changed
 
 
 def on_level(coded: EncodedTable, cells: Histograms, level: int) -> Histograms:
     """The cells of the categorical features that have this level, codes replaced by its groups."""
-    has = np.array([not f.numeric and len(f.levels) > level for f in coded.features])
+    has, start, groups = coded.level_groups[level]
     chosen = has[cells.feature]
     group, feature = cells.group[chosen], cells.feature[chosen]
     code, counts = cells.code[chosen], cells.counts[chosen]
     if level == 0 or not len(code):
         return Histograms(group, feature, code, counts)
-    start = np.cumsum([0, *(f.size if h else 0 for f, h in zip(coded.features, has, strict=True))])
-    flat = np.concatenate([f.levels[level] for f, h in zip(coded.features, has, strict=True) if h])
-    code = flat[start[feature] + code]
+    code = groups[start[feature] + code]
     first = np.flatnonzero(_changes(group) | _changes(feature) | _changes(code))
     return Histograms(group[first], feature[first], code[first], np.add.reduceat(counts, first, axis=0))
 
 
 def cuts_of(coded: EncodedTable, cells: Histograms) -> Cuts:
     """Every cut of every set of records."""
-    numeric = np.array([f.numeric for f in coded.features], dtype=bool)
-    chosen = numeric[cells.feature]
-    part = Histograms(cells.group[chosen], cells.feature[chosen], cells.code[chosen], cells.counts[chosen])
+    numeric = coded.numeric[cells.feature]
+    part = Histograms(cells.group[numeric], cells.feature[numeric], cells.code[numeric], cells.counts[numeric])
     if not len(part.code):
         return Cuts(part.group, part.feature, part.code, part.code, part.counts, part.counts, part.group)
     start = segments(part)
@@ -204,7 +203,7 @@ def score(
     if penalty:
         least = np.maximum(least, np.minimum(TENTH * people / counts.shape[1], MOST))
     node = _Nodes(neg_impurity(counts, measure), people, x_log_x(people), measure, min_leaf, least, penalty)
-    for level in range(max((len(f.levels) for f in coded.features), default=0)):
+    for level in range(len(coded.level_groups)):
         _score_fans(scores, tests, on_level(coded, cells, level), level, node, judge)
     _score_cuts(scores, tests, cuts_of(coded, cells), node, judge)
     return scores
@@ -256,7 +255,7 @@ def _score_cuts(scores: Scores, tests: Tests, cuts: Cuts, node: _Nodes, judge: S
 
 def _starts(cuts: Cuts) -> NDArray[np.int64]:
     """Where each segment begins."""
-    return np.flatnonzero(np.diff(cuts.segment, prepend=-1))
+    return np.flatnonzero(_changes(cuts.segment))
 
 
 def _best(gained: Floats, cuts: Cuts, people: Floats) -> tuple[NDArray[np.int64], Floats]:
