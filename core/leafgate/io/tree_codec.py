@@ -257,7 +257,8 @@ class TreeReader:
 
     @staticmethod
     def _flag(document: dict[str, Any], key: str, place: Place | str) -> bool:
-        return False if key not in document else flag_at(document, key, _words(place))
+        flag = document.get(key, False)
+        return flag if flag is True or flag is False else flag_at(document, key, _words(place))
 
     def _fan(self, document: dict[str, Any], column: str, place: Place | str, depth: int) -> CategoricalSplit:
         written = document.get("branches")
