@@ -119,6 +119,7 @@ class ResidualTrees:
         ids = np.empty(len(self.public), dtype=np.int64)
         root = ~0 if isinstance(self.tree, Leaf) else 0
         self._evaluate(self.tree, root, np.arange(len(self.public)), {}, ids)
+        self.__dict__.pop("_router", None)  # its copies of columns would be kept for every tree of a forest
         return ids
 
     @cached_property
