@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from leafgate.algorithms.derivable import mark_unmodelled_scores
-from leafgate.algorithms.equivalence import Reached, ResidualTrees, group_by_keys, residual_trees
+from leafgate.algorithms.equivalence import Reached, ResidualTrees, distinct_ids, group_by_keys, residual_trees
 from leafgate.algorithms.feasible import conditions, intersect_paths
-from leafgate.algorithms.prediction import predicted_classes
+from leafgate.algorithms.prediction import classes_at_leaves
 from leafgate.api import (
     AdversaryKnowledge,
     AuditorOnly,
@@ -85,7 +86,7 @@ class Linked:
     release: Release
     known: AdversaryKnowledge
     groups: Ids
-    numbers: Sequence[Ids]
+    numbers: Sequence[NDArray[np.integer[Any]]]
     residuals: Sequence[ResidualTrees]
     matches: Matches | None
     record_set: Ids
@@ -136,8 +137,8 @@ def _labels(linked: Linked, people: Floats) -> dict[str, PeopleCount]:
     known: dict[str, int] = {}
     first, several = np.full(linked.size, -1), np.zeros(linked.size, dtype=bool)
     for residual, of in zip(linked.residuals, linked.numbers, strict=True):
-        numbers, which = np.unique(of, return_inverse=True)
-        label_sets = [{str(each.leaf.label) for each in residual.leaves(int(number))} for number in numbers]
+        numbers, which = distinct_ids(of)
+        label_sets = [{str(label) for label in residual.labels(number)} for number in numbers.tolist()]
         codes = np.array(
             [known.setdefault(min(labels), len(known)) if len(labels) == 1 else -1 for labels in label_sets]
         )[which]
@@ -157,7 +158,7 @@ def link(release: Release, known: AdversaryKnowledge) -> Linked:
     """
     public, rows, population_rows = _everyone(known)
     schema = known.schema
-    trees = [residual_trees(tree, public, schema) for tree in release.fitted_trees]
+    trees = [_compact(*residual_trees(tree, public, schema)) for tree in release.fitted_trees]
     keys = [ids for ids, _ in trees]
     matched = None
     if release.records is not None:
@@ -181,6 +182,11 @@ def link(release: Release, known: AdversaryKnowledge) -> Linked:
         first=Table(public.schema, public.frame.iloc[first].reset_index(drop=True), np.ones(len(first), np.int64)),
         population=None if known.population is None else groups[population_rows],
     )
+
+
+def _compact(numbers: Ids, residuals: ResidualTrees) -> tuple[NDArray[np.integer[Any]], ResidualTrees]:
+    """The same in the smallest integers that hold the numbers: one is kept for each person and tree."""
+    return numbers.astype(np.min_scalar_type(-int(numbers.max(initial=0)) - 1)), residuals
 
 
 def _refuse_noise(release: Release, schema: Schema) -> None:
@@ -246,13 +252,19 @@ def _by_trees(linked: Linked, reader: LeafReader) -> Floats:
         return np.tile(silent, (linked.size, 1))
     classes = list(dict.fromkeys(linked.class_value))
     own = np.array([classes.index(value) for value in linked.class_value]) if len(classes) > 1 else 0
-    beliefs = []
-    for residual, of in zip(linked.residuals, linked.numbers, strict=True):
-        keys, which = np.unique(of * len(classes) + own, return_inverse=True)
-        places = [divmod(int(key), len(classes)) for key in keys]
-        rows = [reader.belief(residual.leaves(n), classes[c], residual.ends_nowhere(n)) for n, c in places]
-        beliefs.append((np.array([silent if row is None else row for row in rows]), which))
-    return combine_trees(beliefs, exact=linked.release.count_semantics == "exact")
+
+    def beliefs() -> Iterator[tuple[Floats, Ids]]:
+        for residual, of in zip(linked.residuals, linked.numbers, strict=True):
+            keys, which = distinct_ids(of.astype(np.int64) * len(classes) + own)
+            numbers, own_class = np.divmod(keys, len(classes))
+            rows = reader.beliefs_at_leaves(residual, numbers)
+            for i in np.flatnonzero(np.isnan(rows).any(axis=1)).tolist():
+                number = int(numbers[i])
+                row = reader.belief(residual.leaves(number), classes[own_class[i]], residual.ends_nowhere(number))
+                rows[i] = silent if row is None else row
+            yield rows, which
+
+    return combine_trees(beliefs(), exact=linked.release.count_semantics == "exact")
 
 
 def _by_ensemble(linked: Linked, reader: LeafReader) -> Floats | None:
@@ -268,11 +280,12 @@ def _by_ensemble(linked: Linked, reader: LeafReader) -> Floats | None:
     label_rows = [reader.label_row(label) for label in release.classes]
     rows = np.array([silent if row is None else row for row in label_rows])
     if all(linked.known.schema[name].public for tree in release.trees for name in columns_asked(tree)):
-        return np.vstack([rows, silent])[predicted_classes(release, linked.first)]
+        leaves = [residual.single_leaves(of) for residual, of in zip(linked.residuals, linked.numbers, strict=False)]
+        return np.vstack([rows, silent])[classes_at_leaves(release, leaves[: len(release.trees)], linked.size)]
     weight = np.zeros((linked.size, len(rows)))
     for residual, of in zip(linked.residuals[: len(release.trees)], linked.numbers, strict=False):
-        numbers, which = np.unique(of, return_inverse=True)
-        weight += np.array([_label_weights(residual.leaves(int(n)), release.classes) for n in numbers])[which]
+        numbers, which = distinct_ids(of)
+        weight += np.array([_label_weights(residual.labels(n), release.classes) for n in numbers.tolist()])[which]
     known = ~np.isnan(rows).any(axis=1)
     weight = np.where(known, weight, 0)
     total = weight.sum(axis=1, keepdims=True)
@@ -280,9 +293,9 @@ def _by_ensemble(linked: Linked, reader: LeafReader) -> Floats | None:
     return np.asarray(np.divide(mixed, total, where=total > 0, out=np.full_like(mixed, np.nan)))
 
 
-def _label_weights(reached: Sequence[Reached], classes: Sequence[str]) -> list[float]:
+def _label_weights(labels: Sequence[str | None], classes: Sequence[str]) -> list[float]:
     """The share of the leaves that have each label."""
-    return [sum(each.leaf.label == label for each in reached) / max(len(reached), 1) for label in classes]
+    return [sum(each == label for each in labels) / max(len(labels), 1) for label in classes]
 
 
 def _certainty(linked: Linked, secret: str, people: Floats) -> Certainty:

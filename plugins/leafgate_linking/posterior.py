@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from leafgate.algorithms.equivalence import Reached
+from leafgate.algorithms.equivalence import Reached, ResidualTrees
 from leafgate.algorithms.feasible import Domain, Interval, Possible, rest_of
-from leafgate.api import Column, Floats, Leaf, Records, Release, bins_between
+from leafgate.api import Column, Floats, Ids, Leaf, Records, Release, bins_between
 from leafgate_linking.record_matching import Matches, fits_domain, numbered
 
 
@@ -59,6 +58,35 @@ class LeafReader:
         counted = 1.0 if None in sizes else sum(size for size in sizes if size is not None)
         towards = self._labels(reached) if of_class else self.prior
         return smooth(posterior, counted, towards)
+
+    def beliefs_at_leaves(self, residuals: ResidualTrees, numbers: Ids) -> Floats:
+        """The posterior of people who can reach just one leaf of a tree, for several residual trees at once.
+
+        Returns:
+            What `belief` returns for each residual tree, shape (n_numbers, n_values). It is computed where the residual
+            tree is a leaf that counts people of each class, or publishes their shares, and the secret is the class; a
+            row of NaN where `belief` must be asked.
+        """
+        leaves = residuals.single_leaves(numbers)
+        rows = np.full((len(leaves), len(self.prior)), np.nan)
+        if self.secret.name != self.release.target or (
+            self.release.approximate and len(self.release.fitted_trees) == 1
+        ):
+            return rows
+        tree = residuals.arrays
+        counts = tree.numbers_per_class("counts", self.release.classes)[leaves]
+        by_counts = (leaves >= 0) & (counts > 0).any(axis=1)
+        of_class = counts[by_counts]
+        rows[by_counts] = of_class / of_class.sum(axis=1, keepdims=True)
+        by_shares = (leaves >= 0) & np.isnan(counts).any(axis=1)
+        shares = tree.numbers_per_class("shares", self.release.classes)[leaves[by_shares]]
+        with np.errstate(invalid="ignore"):
+            shares = shares / shares.sum(axis=1, keepdims=True)
+            rows[by_shares] = shares / shares.sum(axis=1, keepdims=True)
+        if self.release.approximate:
+            counted = np.where(by_counts, np.nan_to_num(counts).sum(axis=1), 1.0)
+            rows = smooth(rows, counted[:, None])
+        return rows
 
     def label_row(self, label: str | None) -> Floats | None:
         """The posterior of somebody of whom the label alone is known; None where its accuracy is not.
@@ -166,39 +194,42 @@ def _can_be(secret: Column, rest: Domain) -> Floats:
     return np.array([float(value in rest) for value in secret.domain])
 
 
-def smooth(shares: Floats, counted: float, towards: Floats | None = None) -> Floats:
+def smooth(shares: Floats, counted: float | Floats, towards: Floats | None = None) -> Floats:
     """Rule of succession: shares among `counted` people (at least 1), with as many more as there are values.
 
     Those are one of each value or, with `towards`, distributed like it; a value with `towards` 0 keeps probability 0.
+    Of several rows of shares, `counted` is a column.
     """
     size = shares.shape[-1]
     towards = np.full(size, 1 / size) if towards is None else towards
-    n = max(counted, 1.0)
+    n = np.maximum(counted, 1.0)
     mixed = (shares * n + size * towards) / (n + size)
     possible = np.where(towards > 0, mixed, 0.0)
-    return np.asarray(possible / possible.sum())
+    return np.asarray(possible / possible.sum(axis=-1, keepdims=True))
 
 
-def combine_trees(beliefs: Sequence[tuple[Floats, NDArray[np.int64]]], *, exact: bool) -> Floats:
+def combine_trees(beliefs: Iterable[tuple[Floats, Ids]], *, exact: bool) -> Floats:
     """Combine the posteriors of several trees by their mean; with exact counts, what one tree rules out stays out.
 
     Args:
         beliefs: For each tree its different posteriors, shape (n_posteriors, n_values), and for each group the row
-            that is its own, shape (n_groups,). A row of NaN is left out of the mean.
+            that is its own, shape (n_groups,). A row of NaN is left out of the mean. They are read one after another.
         exact: Whether the trees' numbers count people exactly.
 
     Returns:
         Posteriors, shape (n_groups, n_values); NaN where no tree has one.
     """
-    size = len(beliefs[0][1])
-    total, trees = np.zeros((size, beliefs[0][0].shape[1])), np.zeros((size, 1))
-    least = np.full_like(total, np.inf)
-    for rows, which in beliefs:
-        of_group = rows[which]
-        speaks = ~np.isnan(of_group).any(axis=1, keepdims=True)
-        total = total + np.where(speaks, of_group, 0)
-        least = np.minimum(least, np.where(speaks, of_group, np.inf))
-        trees = trees + speaks
+    total = trees = np.zeros((0, 1))
+    least = np.full((0, 1), np.inf)
+    for number, (rows, which) in enumerate(beliefs):
+        if number == 0:
+            total, trees = np.zeros((len(which), rows.shape[1])), np.zeros((len(which), 1))
+            least = np.full_like(total, np.inf)
+        speaks = np.asarray(~np.isnan(rows).any(axis=1, keepdims=True))
+        total += np.where(speaks, rows, 0)[which]
+        trees += speaks[which]
+        if exact:
+            np.minimum(least, np.where(speaks, rows, np.inf)[which], out=least)
     mean = np.divide(total, trees, where=trees > 0, out=np.full_like(total, np.nan))
     if exact:
         possible = np.where(least > 0, mean, 0)

@@ -11,54 +11,77 @@ This shares no code with kADET's bookkeeping of spans, so that each can verify t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 
 import numpy as np
 import pandas as pd
 
-from leafgate.algorithms.feasible import Possible, branch_domains, unrouted_values
-from leafgate.algorithms.routing import Cells, split_rows
-from leafgate.types.arrays import Ids, Rows
+from leafgate.algorithms.feasible import Domain, Possible, branch_domains, unrouted_values
+from leafgate.algorithms.routing import Router
+from leafgate.types.arrays import CompactIds, Ids, Mask, Rows
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 from leafgate.types.tree import Leaf, Node
+from leafgate.types.tree_arrays import TreeArrays, tree_arrays
 
-NOWHERE = (-1,)
+NOWHERE = 0
 """The residual tree of people whose value no branch takes: a class of their own."""
 
 
 @dataclass(frozen=True)
 class Reached:
-    """A leaf that somebody can reach, and the values of each tested column that lead to it."""
+    """A leaf that somebody can reach; `find_possible` computes `possible` on first use."""
 
     leaf: Leaf
-    possible: Possible
+    find_possible: Callable[[], Possible] = field(repr=False, compare=False)
+
+    @cached_property
+    def possible(self) -> Possible:
+        """The values of each tested column that lead to the leaf."""
+        return self.find_possible()
 
 
 @dataclass
 class ResidualTrees:
-    """The different residual trees of one tree, numbered; each is a leaf, or a private test over others.
+    """The different residual trees of one tree, numbered: each is a leaf, or a private test over others.
 
-    `untaken` has, for a private test, the values of each column that lead to no leaf.
+    NOWHERE is 0, the tree's leaves from left to right are 1, 2, ..., and private tests have the numbers that follow.
+    `asked` has for a private test the residual trees below it, `untaken` the values of each column that lead to no
+    leaf.
     """
 
+    tree: Node
     public: Table
     schema: Schema
-    reached: dict[int, Reached] = field(default_factory=dict)
     asked: dict[int, tuple[int, ...]] = field(default_factory=dict)
     untaken: dict[int, list[Possible]] = field(default_factory=dict)
-    _numbers: dict[tuple[int, ...], int] = field(default_factory=dict)
-    _cells: Cells = field(default_factory=dict)
-    _nodes: int = 0
+    _joined: dict[tuple[int, ...], int] = field(default_factory=dict)
     _leaves: dict[int, list[Reached]] = field(default_factory=dict)
     _ends: dict[int, list[Possible]] = field(default_factory=dict)
+
+    @cached_property
+    def arrays(self) -> TreeArrays:
+        """The tree as arrays."""
+        return tree_arrays(self.tree)
 
     def leaves(self, number: int) -> list[Reached]:
         """The leaves of a residual tree, from left to right; the same list at every call."""
         if number not in self._leaves:
             self._leaves[number] = self._collect_leaves(number)
         return self._leaves[number]
+
+    def single_leaves(self, numbers: CompactIds) -> Ids:
+        """The leaf that each residual tree is, from 0; -1 for those that are no single leaf."""
+        wide = numbers.astype(np.int64)
+        return np.where(wide <= len(self.arrays.leaves), wide - 1, -1)
+
+    def labels(self, number: int) -> list[str | None]:
+        """The labels of a residual tree's leaves, from left to right."""
+        if 0 < number <= len(self.arrays.leaves):
+            return [self.arrays.labels[number - 1]]
+        return [each.leaf.label for each in self.leaves(number)]
 
     def ends_nowhere(self, number: int) -> list[Possible]:
         """The values of each column that lead a residual tree's private tests to no leaf."""
@@ -70,50 +93,85 @@ class ResidualTrees:
     @property
     def may_end_nowhere(self) -> bool:
         """Is there a private value, among those that reach a test, that no branch of it takes?"""
-        nowhere = self._numbers.get(NOWHERE)
-        return any(nowhere in below for below in self.asked.values())
+        return any(NOWHERE in below for below in self.asked.values())
 
     def _collect_leaves(self, number: int) -> list[Reached]:
         leaves, waiting = [], [number]
         while waiting:
             here = waiting.pop()
-            if here in self.reached:
-                leaves.append(self.reached[here])
+            if 0 < here <= len(self.arrays.leaves):
+                leaves.append(Reached(self.arrays.leaves[here - 1], partial(self._possible, here - 1)))
             waiting.extend(reversed(self.asked.get(here, ())))
         return leaves
 
-    def evaluate(self, node: Node, rows: Rows, possible: Possible, ids: Ids) -> None:
-        """Write into `ids`, at each of `rows`, the number of the residual tree below `node`."""
-        self._nodes += 1
-        name = self._nodes
+    def _possible(self, leaf: int) -> Possible:
+        """The values of each tested column that lead to a leaf."""
+        node, possible = self.tree, dict[str, Domain]()
+        for position in self.arrays.path(leaf):
+            assert not isinstance(node, Leaf)
+            child, rest = branch_domains(node, possible, self.schema)[position]
+            possible[node.column] = rest
+            node = child
+        return possible
+
+    def numbers(self) -> Ids:
+        """The number of the residual tree of each row of `public`."""
+        ids = np.empty(len(self.public), dtype=np.int64)
+        root = ~0 if isinstance(self.tree, Leaf) else 0
+        self._evaluate(self.tree, root, np.arange(len(self.public)), {}, ids)
+        self.__dict__.pop("_router", None)  # its copies of columns would be kept for every tree of a forest
+        return ids
+
+    @cached_property
+    def _router(self) -> Router:
+        return Router(self.arrays, self.public)
+
+    @cached_property
+    def _asks_private(self) -> Mask:
+        """Of each inner node: does it or any test below it read a column that is not public?"""
+        own = np.array([not self.schema[name].public for name, _ in self.arrays.columns])[self.arrays.column]
+        parent, asks = self.arrays.parent[self.arrays.position[0]].tolist(), own.tolist()
+        for node in range(len(asks) - 1, 0, -1):  # children have higher numbers
+            if asks[node]:
+                asks[parent[node]] = True
+        return np.array(asks, dtype=bool)
+
+    def _evaluate(self, node: Node, number: int, rows: Rows, possible: Possible, ids: Ids) -> None:
+        """Write into `ids`, at each of `rows`, the number of the residual tree below a node.
+
+        `number` is the node's own in `arrays`: an inner node's, or the complement of a leaf's.
+        """
         if isinstance(node, Leaf):
-            ids[rows] = number = self._number((name,))
-            self.reached[number] = Reached(node, possible)
+            ids[rows] = ~number + 1
             return
+        if not self._asks_private[number]:
+            ids[rows] = self._router.leaf_of(number, rows) + 1
+            return
+        first = int(self.arrays.first_child[number])
         ways = [
-            (child, {**possible, node.column: rest}, rest)
-            for child, rest in branch_domains(node, possible, self.schema)
+            (child, int(self.arrays.child[first + i]), {**possible, node.column: rest}, rest)
+            for i, (child, rest) in enumerate(branch_domains(node, possible, self.schema))
         ]
         if not self.schema[node.column].public:
-            below = [(self._branch(child, rows, remaining), remaining) for child, remaining, rest in ways if rest]
+            below = [
+                (self._branch(child, at, rows, remaining), remaining) for child, at, remaining, rest in ways if rest
+            ]
             if untaken := unrouted_values(node, possible, self.schema):
-                below.append((np.full(len(rows), self._number(NOWHERE)), {**possible, node.column: untaken}))
-            ids[rows] = self._join(name, *zip(*below, strict=True))
+                below.append((np.full(len(rows), NOWHERE), {**possible, node.column: untaken}))
+            ids[rows] = self._join(number, *zip(*below, strict=True))
             return
-        ids[rows] = self._number(NOWHERE)
-        for (child, remaining, _), (_, taken) in zip(
-            ways, split_rows(node, self.public, rows, self._cells), strict=True
-        ):
-            if len(taken):
-                self.evaluate(child, taken, remaining, ids)
+        ids[rows] = NOWHERE
+        for (child, at, remaining, _), (_, takes) in zip(ways, self._router.divide(number, rows), strict=True):
+            if takes.any():
+                self._evaluate(child, at, rows.compress(takes), remaining, ids)
 
-    def _branch(self, child: Node, rows: Rows, possible: Possible) -> Ids:
+    def _branch(self, child: Node, number: int, rows: Rows, possible: Possible) -> Ids:
         """The residual trees below one branch of a private test, for each of `rows`."""
         ids = np.empty(len(self.public), dtype=np.int64)
-        self.evaluate(child, rows, possible, ids)
+        self._evaluate(child, number, rows, possible, ids)
         return ids[rows]
 
-    def _join(self, name: int, below: Sequence[Ids], possible: Sequence[Possible]) -> Ids:
+    def _join(self, node: int, below: Sequence[Ids], possible: Sequence[Possible]) -> Ids:
         """Number a private test's residual trees: one for each combination of its children's.
 
         `possible` has the values of each column that lead to each child.
@@ -122,30 +180,39 @@ class ResidualTrees:
             return below[0]
         which, first = group_by_keys(below)
         keys = [tuple(int(ids[position]) for ids in below) for position in first]
-        nowhere = self._number(NOWHERE)
-        numbers = [nowhere if set(key) == {nowhere} else self._number((name, *key)) for key in keys]
+        numbers = [NOWHERE if set(key) == {NOWHERE} else self._number((node, *key)) for key in keys]
         for number, key in zip(numbers, keys, strict=True):
-            if number != nowhere:
+            if number != NOWHERE:
                 self.asked[number] = key
-                self.untaken[number] = [rest for child, rest in zip(key, possible, strict=True) if child == nowhere]
+                self.untaken[number] = [rest for child, rest in zip(key, possible, strict=True) if child == NOWHERE]
         return np.array(numbers, dtype=np.int64)[which]
 
     def _number(self, key: tuple[int, ...]) -> int:
-        return self._numbers.setdefault(key, len(self._numbers))
+        return self._joined.setdefault(key, len(self.arrays.leaves) + 1 + len(self._joined))
 
 
 def residual_trees(tree: Node, public: Table, schema: Schema) -> tuple[Ids, ResidualTrees]:
     """For each row of `public` the number of its residual tree, and the trees that the numbers stand for."""
-    residuals = ResidualTrees(public, schema)
-    ids = np.empty(len(public), dtype=np.int64)
-    residuals.evaluate(tree, np.arange(len(public)), {}, ids)
-    return ids, residuals
+    residuals = ResidualTrees(tree, public, schema)
+    return residuals.numbers(), residuals
 
 
-def group_by_keys(keys: Sequence[Ids]) -> tuple[Ids, Ids]:
+def distinct_ids(ids: CompactIds) -> tuple[Ids, Ids]:
+    """The different numbers in ascending order, and for each of `ids` its place among them; in linear time.
+
+    As NumPy's `unique` with `return_inverse`, for numbers from 0 to about as many as there are.
+    """
+    there = np.zeros(int(ids.max(initial=-1)) + 1, dtype=bool)
+    there[ids] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[ids]
+
+
+def group_by_keys(keys: Sequence[CompactIds]) -> tuple[Ids, Ids]:
     """Number the groups of rows that agree on every key: each row's group, and each group's first row."""
     group, _ = pd.factorize(keys[0])
     for ids in keys[1:]:
+        if group.max(initial=-1) + 1 == len(group):
+            break  # everybody is alone already
         other, distinct = pd.factorize(ids)
         group, _ = pd.factorize(group * len(distinct) + other)
     first = np.empty(group.max(initial=-1) + 1, dtype=np.int64)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,10 +10,12 @@ from numpy.typing import NDArray
 
 from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.errors import InconclusiveError
+from leafgate.types.arrays import CompactIds
 from leafgate.types.release import NaiveBayes, Release
 from leafgate.types.schema import bin_of
 from leafgate.types.table import Table
-from leafgate.types.tree import Leaf, leaves
+from leafgate.types.tree import Leaf
+from leafgate.types.tree_arrays import TreeArrays, leaf_arrays, tree_arrays
 
 
 def predict(release: Release, table: Table) -> NDArray[np.int64]:
@@ -30,7 +31,10 @@ def predict(release: Release, table: Table) -> NDArray[np.int64]:
     Raises:
         InconclusiveError: the release does not publish the numbers that its trees are combined by.
     """
-    votes = class_votes(release, table)
+    return _winners(class_votes(release, table))
+
+
+def _winners(votes: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.where(np.isnan(votes[:, 0]), NOWHERE, np.nan_to_num(votes).argmax(axis=1))
 
 
@@ -45,17 +49,33 @@ def class_votes(release: Release, table: Table) -> NDArray[np.float64]:
     """
     if release.bayes is not None:
         return naive_bayes_posterior(release.bayes, table, release.classes)
-    votes = np.zeros((len(table), len(release.classes)))
-    has_vote = np.zeros(len(table), dtype=bool)
+    return votes_at_leaves(release, (route(tree, table).leaf for tree in release.trees), len(table))
+
+
+def votes_at_leaves(release: Release, leaf_of_tree: Iterable[CompactIds], n_rows: int) -> NDArray[np.float64]:
+    """Return the combined votes of all trees for rows of which it is known which leaves they reach.
+
+    Args:
+        release: one of trees.
+        leaf_of_tree: for each tree the leaf of each row, NOWHERE if it reaches none; they are read one after another.
+        n_rows: how many rows there are.
+
+    Returns:
+        As `class_votes`.
+
+    Raises:
+        InconclusiveError: the release does not publish the numbers that its trees are combined by.
+    """
     if release.predicts_numbers:
-        return _number_votes(release, table)
-    for tree in release.trees:
-        routed = route(tree, table)
-        added = leaf_votes(release, routed.leaves)[routed.leaf]
-        if np.isnan(added).any():
+        return _number_votes(release, leaf_of_tree, n_rows)
+    votes = np.zeros((n_rows, len(release.classes)))
+    has_vote = np.zeros(n_rows, dtype=bool)
+    for tree, leaf in zip(release.trees, leaf_of_tree, strict=True):
+        added = _votes_of_tree(release, tree_arrays(tree))
+        if np.isnan(added).any() and np.isnan(added[leaf]).any():
             raise InconclusiveError(f"cannot combine trees by {release.combine!r} from what is published")
-        votes += added
-        has_vote |= (routed.leaf != NOWHERE) if release.combine == "boost" else added.sum(axis=1) > 0
+        votes += added[leaf]
+        has_vote |= (leaf != NOWHERE) if release.combine == "boost" else (added.sum(axis=1) > 0)[leaf]
     votes[~has_vote] = np.nan
     return votes
 
@@ -109,17 +129,19 @@ def naive_bayes_posterior(model: NaiveBayes, table: Table, classes: tuple[str, .
 
 def predicted_numbers(release: Release, table: Table) -> NDArray[np.float64]:
     """Return the number that regression trees predict for each row: their sum, or their mean with `mean_per_tree`."""
-    total = np.zeros(len(table))
-    for tree in release.trees:
-        routed = route(tree, table)
-        values = np.array([np.nan if leaf.value is None else leaf.value for leaf in routed.leaves] + [np.nan])
-        total += values[routed.leaf]
+    return _numbers_at_leaves(release, (route(tree, table).leaf for tree in release.trees), len(table))
+
+
+def _numbers_at_leaves(release: Release, leaf_of_tree: Iterable[CompactIds], n_rows: int) -> NDArray[np.float64]:
+    total = np.zeros(n_rows)
+    for tree, leaf in zip(release.trees, leaf_of_tree, strict=True):
+        total += np.append(tree_arrays(tree).values, np.nan)[leaf]
     return total / len(release.trees) if release.combine == "mean_per_tree" else total
 
 
-def _number_votes(release: Release, table: Table) -> NDArray[np.float64]:
+def _number_votes(release: Release, leaf_of_tree: Iterable[CompactIds], n_rows: int) -> NDArray[np.float64]:
     """One vote, for the interval in which the predicted number lies."""
-    numbers = predicted_numbers(release, table)
+    numbers = _numbers_at_leaves(release, leaf_of_tree, n_rows)
     inside = bin_of(numbers, release.schema.target.edges or ())
     votes = np.eye(len(release.classes))[np.minimum(inside, len(release.classes) - 1)]
     votes[np.isnan(numbers)] = np.nan
@@ -134,19 +156,37 @@ def leaf_votes(release: Release, tree_leaves: Sequence[Leaf]) -> NDArray[np.floa
         belongs to a leaf that does not publish the numbers which `release.combine` needs, such as an empty leaf among
         leaves with shares; it matters only if a record is routed there.
     """
-    votes = [_leaf_vote(leaf, release) for leaf in tree_leaves]
-    return np.array([*votes, [0.0] * len(release.classes)])
+    return _votes_of_tree(release, leaf_arrays(tree_leaves))
 
 
-def _leaf_vote(leaf: Leaf, release: Release) -> list[float]:
+def _votes_of_tree(release: Release, arrays: TreeArrays) -> NDArray[np.float64]:
+    """The same of all leaves of a tree."""
+    votes = np.zeros((len(arrays.leaves) + 1, len(release.classes)))
     if release.combine in {"one", "vote"}:
-        return [float(leaf.label == label) for label in release.classes]
-    numbers = leaf.scores if release.combine == "boost" else leaf.counts if leaf.counts is not None else leaf.shares
-    if numbers is None:
-        return [math.nan] * len(release.classes)
-    added = [float(numbers.get(label, 0)) for label in release.classes]
-    total = max(sum(added), 1e-300) if release.combine == "mean_per_tree" else 1.0
-    return [number / total for number in added]
+        label = arrays.label_positions(release.classes)
+        labelled = np.flatnonzero(label >= 0)
+        votes[labelled, label[labelled]] = 1.0
+        return votes
+    if release.combine == "boost":
+        votes[:-1] = arrays.numbers_per_class("scores", release.classes)
+        return votes
+    counts = arrays.numbers_per_class("counts", release.classes)
+    has_counts = np.array([leaf.counts is not None for leaf in arrays.leaves], dtype=bool)
+    if has_counts.all():
+        votes[:-1] = counts
+    else:
+        votes[:-1] = np.where(has_counts[:, None], counts, arrays.numbers_per_class("shares", release.classes))
+    if release.combine == "mean_per_tree":
+        votes /= np.maximum(_sums_of_rows(votes), 1e-300)[:, None]
+    return votes
+
+
+def _sums_of_rows(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sum of each row, added from left to right, so that it does not depend on how NumPy adds."""
+    total = np.zeros(len(numbers))
+    for column in numbers.T:
+        total = total + column
+    return total
 
 
 def needs_label_accuracies(release: Release) -> bool:
@@ -159,7 +199,7 @@ def needs_label_accuracies(release: Release) -> bool:
     private = release.claims_differential_privacy
     if not release.trees or private or release.combine == "boost" or release.discloses_numbers:
         return False
-    every = [leaf for tree in release.trees for leaf in leaves(tree)]
+    every = [leaf for tree in release.trees for leaf in tree_arrays(tree).leaves]
     if all(leaf.label is None for leaf in every):
         return False
     several = len(release.fitted_trees) > 1
@@ -215,7 +255,14 @@ def _precisions(predicted: NDArray[np.int64], release: Release, table: Table) ->
 
 def predicted_classes(release: Release, table: Table) -> NDArray[np.int64]:
     """Return the same as `predict`, by votes of the trees' labels where the numbers to combine are not published."""
-    try:
+    if release.bayes is not None:
         return predict(release, table)
+    return classes_at_leaves(release, [route(tree, table).leaf for tree in release.trees], len(table))
+
+
+def classes_at_leaves(release: Release, leaf_of_tree: Sequence[CompactIds], n_rows: int) -> NDArray[np.int64]:
+    """Return the same for rows of which it is known which leaf of each tree they reach."""
+    try:
+        return _winners(votes_at_leaves(release, leaf_of_tree, n_rows))
     except InconclusiveError:
-        return predict(replace(release, combine="vote"), table)
+        return _winners(votes_at_leaves(replace(release, combine="vote"), leaf_of_tree, n_rows))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.types.arrays import Rows
+from leafgate.types.arrays import Ids, Mask, Rows
 from leafgate.types.release import Release
-from leafgate.types.schema import Value
 from leafgate.types.table import Table
-from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, children, leaves
+from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit
+from leafgate.types.tree_arrays import NO_FAN, Fan, TreeArrays, tree_arrays
 
 NOWHERE = -1
 
@@ -40,13 +39,12 @@ def _low(cut: NumericSplit, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 def branch_of_code(fan: CategoricalSplit, table: Table) -> NDArray[np.int64]:
     """Return for each code of the column's domain the position of the child that takes it, NOWHERE if none does."""
-    position = {value: i for i, branch in enumerate(fan.branches) for value in branch.values}
-    elsewhere = NOWHERE if fan.default is None else len(fan.branches)
-    return np.array([position.get(value, elsewhere) for value in table.schema[fan.column].domain])
+    values = tuple(branch.values for branch in fan.branches)
+    return _branch_of_code(Fan(fan.column, values, fan.default is not None), table)
 
 
-Cells = dict[tuple[str, bool], NDArray[np.float64]]
-"""Numeric columns, in single precision or not, cached over the nodes of a tree."""
+Cells = dict[tuple[str, bool | None], NDArray[np.float64]]
+"""Numeric columns, in single precision or not, and codes (None), cached over the nodes of a tree."""
 
 
 def split_rows(
@@ -75,142 +73,112 @@ class Routed:
 
 def route(tree: Node, table: Table) -> Routed:
     """Send every row of the table down the tree."""
-    where = np.full(len(table), NOWHERE, dtype=np.int64)
-    tree_leaves: list[Leaf] = []
-    waiting: list[tuple[Node, Rows]] = [(tree, np.arange(len(table)))]
-    cells: Cells = {}
-    children_of_codes: dict[_Fan, NDArray[np.int64]] = {}
-    while waiting:
-        node, rows = waiting.pop()
-        if isinstance(node, Leaf):
-            where[rows] = len(tree_leaves)
-            tree_leaves.append(node)
-        elif not len(rows):
-            tree_leaves.extend(leaves(node))
-        elif len(rows) > MAX_ROWS_BY_LEVEL:
-            waiting.extend(reversed(list(split_rows(node, table, rows, cells))))
-        else:
-            flat = _flatten(node, table, children_of_codes)
-            reached = _descend(flat, table, rows, cells)
-            where[rows] = np.where(reached == NOWHERE, NOWHERE, reached + len(tree_leaves))
-            tree_leaves.extend(flat.leaves)
-    return Routed(tuple(tree_leaves), where)
+    arrays, rows = tree_arrays(tree), np.arange(len(table))
+    if isinstance(tree, Leaf) or not len(rows):
+        return Routed(arrays.leaves, np.zeros(len(table), dtype=np.int64))
+    return Routed(arrays.leaves, Router(arrays, table).leaf_of(0, rows))
 
 
-_Fan = tuple[str, tuple[tuple[Value, ...], ...], bool]
-"""What decides which child a code goes to: the column, the values of each branch, and whether others have a child."""
+class Router:
+    """Sends rows of one table down one tree, from any of its inner nodes.
 
-
-@dataclass(frozen=True)
-class _FlatTree:
-    """A tree as arrays over its inner nodes, the root first.
-
-    Node i asks about the cells `columns[column[i]]` (a column's name and whether its numbers are in single precision;
-    None for codes). A number x takes the child `child[slot[i]]` where x <= at[i], or where it is missing and
-    `missing_low[i]`, else the next. A code c takes `child[slot_of_code[first_code[i] + c]]`; `first_code` is negative
-    at numeric tests. A child is an inner node by its number, a leaf by the complement (`~`) of its own, or 0 where a
-    code has none, for which the complement is NOWHERE.
+    `branch` has for each fan of the tree the branch of every code, from `first_code` of the fan on; none for columns
+    that the table does not have, whose tests no row may come to.
     """
 
-    columns: tuple[tuple[str, bool | None], ...]
-    column: NDArray[np.int64]
-    at: NDArray[np.float64]
-    missing_low: NDArray[np.bool_]
-    slot: NDArray[np.int64]
-    first_code: NDArray[np.int64]
-    slot_of_code: NDArray[np.int64]
-    child: NDArray[np.int64]
-    leaves: tuple[Leaf, ...]
+    def __init__(self, arrays: TreeArrays, table: Table) -> None:
+        self.arrays, self.table = arrays, table
+        self.cells: Cells = {}
+        nothing = np.zeros(0, dtype=np.int64)
+        branches = [_branch_of_code(fan, table) if fan.column in table.schema else nothing for fan in arrays.fans]
+        self.branch = np.concatenate([*branches, nothing])
+        self.first_code = np.cumsum([0, *map(len, branches)])
+
+    def leaf_of(self, node: int, rows: Rows) -> Ids:
+        """The leaf that each of the rows reaches from a node, NOWHERE if it reaches none; shape of `rows`."""
+        where = np.full(len(rows), NOWHERE, dtype=np.int64)
+        waiting: list[tuple[int, Ids]] = [(node, np.arange(len(rows)))]
+        while waiting:
+            node, places = waiting.pop()
+            if node < 0:
+                where[places] = ~node
+            elif len(places) > MAX_ROWS_BY_LEVEL:
+                waiting.extend((child, places.compress(takes)) for child, takes in self.divide(node, rows.take(places)))
+            elif len(places):
+                where[places] = self._descend(node, rows.take(places))
+        return where
+
+    def divide(self, node: int, rows: Rows) -> Iterator[tuple[int, Mask]]:
+        """Each child of an inner node, with which of the rows go there."""
+        arrays = self.arrays
+        first, fan = int(arrays.first_child[node]), int(arrays.fan[node])
+        cell = self._cells(int(arrays.column[node])).take(rows)
+        if fan == NO_FAN:
+            low = cell <= arrays.at[node]
+            if arrays.missing_low[node]:
+                low |= np.isnan(cell)
+            yield int(arrays.child[first]), low
+            yield int(arrays.child[first + 1]), ~low
+            return
+        taken = self.branch[self.first_code[fan] : self.first_code[fan + 1]].take(cell.astype(np.int64))
+        each = arrays.fans[fan]
+        for i in range(len(each.branches) + each.has_default):
+            yield int(arrays.child[first + i]), taken == i
+
+    def _descend(self, root: int, rows: Rows) -> Ids:
+        """The leaf that each of the rows reaches from an inner node, NOWHERE if it reaches none: level by level."""
+        arrays = self.arrays
+        nobody = np.full(len(rows), np.nan)
+        asked = np.stack(
+            [
+                self._cells(i).take(rows) if name in self.table.schema else nobody
+                for i, (name, _) in enumerate(arrays.columns)
+            ]
+        )
+        gaps, codes = bool(np.isnan(asked).any()), bool(len(arrays.fans))
+        asked, n_rows = asked.reshape(-1), len(rows)
+        reached = np.zeros(n_rows, dtype=np.int64)
+        here, node = np.arange(n_rows), np.full(n_rows, root, dtype=np.int64)
+        while len(here):
+            cell = asked.take(arrays.column.take(node) * n_rows + here)
+            low = cell <= arrays.at.take(node)
+            if gaps:
+                low |= np.isnan(cell) & arrays.missing_low.take(node)
+            first = arrays.first_child.take(node)
+            position = first + ~low
+            if codes:
+                fan = arrays.fan.take(node)
+                by_code = np.flatnonzero(fan != NO_FAN)
+                code = self.first_code.take(fan.take(by_code)) + cell.take(by_code).astype(np.int64)
+                branch = self.branch.take(code)
+                position[by_code] = np.where(branch == NOWHERE, 0, first.take(by_code) + branch)
+            node = arrays.child.take(position)
+            reached[here] = ~node
+            inner = node > 0
+            here, node = here.compress(inner), node.compress(inner)
+        return reached
+
+    def _cells(self, number: int) -> NDArray[np.float64]:
+        """The numbers, or the codes, of one of the columns that the tree tests."""
+        name, single = self.arrays.columns[number]
+        return _cells_of(self.table, name, single, self.cells)
 
 
-def _flatten(tree: NumericSplit | CategoricalSplit, table: Table, known: dict[_Fan, NDArray[np.int64]]) -> _FlatTree:
-    """The tree as arrays; `known` keeps what decides of codes, for nodes and trees that ask the same."""
-    columns: dict[tuple[str, bool | None], int] = {}
-    column, at, missing_low, slot, first_code = list[int](), list[float](), list[bool](), list[int](), list[int]()
-    slots_of_codes = [np.zeros(0, dtype=np.int64)]
-    child, tree_leaves, n_codes = [0], list[Leaf](), 0
-    waiting: list[tuple[Node, int]] = [(tree, 0)]
-    while waiting:
-        node, own_slot = waiting.pop()
-        if isinstance(node, Leaf):
-            child[own_slot] = ~len(tree_leaves)
-            tree_leaves.append(node)
-            continue
-        child[own_slot] = len(at)
-        base = len(child)
-        slot.append(base)
-        if isinstance(node, NumericSplit):
-            column.append(columns.setdefault((node.column, node.float32), len(columns)))
-            at.append(_below(node.at) if node.strict else node.at)
-            missing_low.append(node.missing == "low")
-            first_code.append(NOWHERE)
-            child += (0, 0)
-            waiting += ((node.high, base + 1), (node.low, base))
-            continue
-        column.append(columns.setdefault((node.column, None), len(columns)))
-        at.append(0.0)
-        missing_low.append(False)
-        first_code.append(n_codes)
-        fan = node.column, tuple(branch.values for branch in node.branches), node.default is None
-        if fan not in known:
-            known[fan] = branch_of_code(node, table)
-        slots_of_codes.append(np.where(known[fan] == NOWHERE, 0, base + known[fan]))
-        n_codes += len(known[fan])
-        below = children(node)
-        child += [0] * len(below)
-        waiting += zip(reversed(below), range(base + len(below) - 1, base - 1, -1), strict=True)
-    return _FlatTree(
-        tuple(columns),
-        np.array(column),
-        np.array(at),
-        np.array(missing_low),
-        np.array(slot),
-        np.array(first_code),
-        np.concatenate(slots_of_codes),
-        np.array(child),
-        tuple(tree_leaves),
-    )
-
-
-def _below(at: float) -> float:
-    """The number for which x <= it is x < `at`; NaN where no x is."""
-    return math.nan if at == -math.inf else math.nextafter(at, -math.inf)
-
-
-def _descend(flat: _FlatTree, table: Table, rows: Rows, cells: Cells) -> NDArray[np.int64]:
-    """The leaf of the tree that each of the rows reaches, NOWHERE if it reaches none."""
-    asked = np.stack([_cells_of(table, name, single, cells).take(rows) for name, single in flat.columns])
-    gaps, codes = bool(np.isnan(asked).any()), bool(len(flat.slot_of_code))
-    first_cell, asked = flat.column * len(rows), asked.reshape(-1)
-    reached = np.zeros(len(rows), dtype=np.int64)
-    here, node = np.arange(len(rows)), np.zeros(len(rows), dtype=np.int64)
-    while len(here):
-        cell = asked.take(first_cell.take(node) + here)
-        low = cell <= flat.at.take(node)
-        if gaps:
-            low |= np.isnan(cell) & flat.missing_low.take(node)
-        slot = flat.slot.take(node) + ~low
-        if codes:
-            first = flat.first_code.take(node)
-            by_code = np.flatnonzero(first >= 0)
-            slot[by_code] = flat.slot_of_code.take(first.take(by_code) + cell.take(by_code).astype(np.int64))
-        node = flat.child.take(slot)
-        reached[here] = ~node
-        inner = node > 0
-        here, node = here.compress(inner), node.compress(inner)
-    return reached
+def _branch_of_code(fan: Fan, table: Table) -> Ids:
+    """For each code of the column's domain the branch of a fan that takes it, NOWHERE if none does."""
+    position = {value: i for i, values in enumerate(fan.branches) for value in values}
+    elsewhere = len(fan.branches) if fan.has_default else NOWHERE
+    return np.array([position.get(value, elsewhere) for value in table.schema[fan.column].domain], dtype=np.int64)
 
 
 def _cells_of(table: Table, name: str, single: bool | None, cells: Cells) -> NDArray[np.float64]:
     """A column's numbers, in single precision or not, or with `single` None its codes; cached in `cells`."""
-    if single is None:
-        return table.codes(name).astype(np.float64)
     if (name, single) not in cells:
-        numbers = table.numbers(name)
+        numbers = table.codes(name).astype(np.float64) if single is None else table.numbers(name)
         cells[name, single] = _single(numbers) if single else numbers
     return cells[name, single]
 
 
 def count_leaves(release: Release) -> int:
     """Return the number of leaves of all trees of the release."""
-    return sum(1 for tree in release.trees for _ in leaves(tree))
+    return sum(len(tree_arrays(tree).leaves) for tree in release.trees)

@@ -21,10 +21,9 @@ JsonObject = Mapping[str, Any]
 def parse_json(content: bytes, error: type[InvalidError], place: str) -> Any:
     """The document in `content`; `error` says what is wrong with it, without quoting it."""
     try:
-        document = json.loads(
-            content, object_pairs_hook=unique_keys, parse_constant=no_constant, parse_float=finite_only
-        )
-        canonical(document)
+        document = parse_plainly(content)
+        if may_hold_surrogates(content):
+            canonical(document)
     except RecursionError:
         raise error("is nested too deeply", place=place) from None
     except json.JSONDecodeError as wrong:
@@ -33,6 +32,24 @@ def parse_json(content: bytes, error: type[InvalidError], place: str) -> Any:
         message = "is not UTF-8 text" if isinstance(wrong, UnicodeError) else str(wrong)
         raise error(message, place=place) from None
     return document
+
+
+def parse_plainly(content: bytes) -> Any:
+    """The document in `content`: no key twice, nothing infinite, and NaN is no number; ValueError for anything else."""
+    return json.loads(content, object_pairs_hook=unique_keys, parse_constant=no_constant, parse_float=finite_only)
+
+
+def may_hold_surrogates(content: bytes) -> bool:
+    """Could a text in this JSON be none that UTF-8 can hold? False for all that programs usually write."""
+    if b"\\u" in content or b"\0" in content:
+        return True
+    if content.isascii():
+        return False
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return True
+    return False
 
 
 def is_number(thing: Any) -> bool:
@@ -59,20 +76,23 @@ def canonical(document: Any) -> bytes:
 def readable(document: Any) -> bytes:
     """JSON as people read it, keys in the order they were put in, a newline at the end."""
     pieces: list[str] = []
-    _write(document, "\n", pieces)
+    append_readable(document, "\n", pieces)
     pieces.append("\n")
     return "".join(pieces).encode()
 
 
-def _write(thing: Any, line: str, pieces: list[str]) -> None:
-    """What json.dumps with an indent of 1 writes, without its chain of generators, which is slow in deep trees."""
+def append_readable(thing: Any, line: str, pieces: list[str]) -> None:
+    """Append what json.dumps with an indent of 1 writes, without its chain of generators, which is slow in deep trees.
+
+    `line` is the line break, and the spaces after it, at which the thing stands.
+    """
     kind = type(thing)
     if (kind is dict or kind is list) and thing:
         inner = line + " "
         if kind is list:
             pieces.append("[" + inner)
             for item in thing:
-                _write(item, inner, pieces)
+                append_readable(item, inner, pieces)
                 pieces.append("," + inner)
             pieces[-1] = line + "]"
             return
@@ -82,7 +102,7 @@ def _write(thing: Any, line: str, pieces: list[str]) -> None:
                 encode_basestring(key) if type(key) is str else json.dumps({key: 0}, ensure_ascii=False)[1:-4]
             )
             pieces.append(": ")
-            _write(item, inner, pieces)
+            append_readable(item, inner, pieces)
             pieces.append("," + inner)
         pieces[-1] = line + "}"
     elif kind is str:

@@ -7,24 +7,29 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, get_args
 
 from leafgate.errors import ReleaseError
 from leafgate.io.json import (
+    append_readable,
     are_numbers,
     are_texts,
     flag_at,
     is_number,
     list_at,
+    may_hold_surrogates,
     object_at,
     one_of,
     parse_json,
-    readable,
+    parse_plainly,
     refuse_unknown,
 )
-from leafgate.io.tree_codec import read_tree, tree_document
+from leafgate.io.tree_codec import TreeReader, TreeWriter, tree_document
 from leafgate.types.noise import LAWS, Noise
 from leafgate.types.release import (
     LEVELS,
@@ -44,7 +49,8 @@ from leafgate.types.release import (
     Severity,
 )
 from leafgate.types.schema import Column, Role, Schema, bin_names
-from leafgate.types.tree import MAX_TREES, leaves
+from leafgate.types.tree import MAX_TREES
+from leafgate.types.tree_arrays import tree_arrays
 
 if TYPE_CHECKING:
     from leafgate.algorithms.node_counts import FileNumbers
@@ -265,7 +271,7 @@ class ReleaseArtifact:
         """How many of the first trees are none of the model's, but the scores that its boosting starts from: 0 or 1."""
         return 0 if self.node_numbers is None else len(self.release.trees) - len(self.node_numbers.trees)
 
-    @property
+    @cached_property
     def sha256(self) -> str:
         return hashlib.sha256(self.content).hexdigest()
 
@@ -274,7 +280,7 @@ def serialize(built: Release | BuildResult) -> ReleaseArtifact:
     """The release as anyone will read it: written, and read back from what was written."""
     result = BuildResult.of(built)
     loaded = result if isinstance(result, LoadedRelease) else LoadedRelease(result.release)
-    content = readable(document(result.release)) if loaded.content is None else loaded.content
+    content = release_bytes(result.release) if loaded.content is None else loaded.content
     release = read_release(content, "release").release
     if loaded.content is None and result.release.file is not None:  # in the words of its reader, which is installed
         release = replace(release, file=result.release.file.as_written())
@@ -288,6 +294,28 @@ def serialize(built: Release | BuildResult) -> ReleaseArtifact:
         node_numbers=loaded.node_numbers,
         learner=loaded.learner,
     )
+
+
+def release_bytes(release: Release) -> bytes:
+    """The release file: what `readable` writes of `document`, tree by tree, without a document of all trees."""
+    file, pieces, writer = BytesIO(), list[str](), TreeWriter()
+    for number, (key, fact) in enumerate(document(replace(release, trees=())).items()):
+        pieces.append(f'{"," if number else "{"}\n "{key}": ')
+        if key != "trees" or not release.trees:
+            append_readable(fact, "\n ", pieces)
+            continue
+        for i, tree in enumerate(release.trees):
+            pieces.append(f"{',' if i else '['}\n  {writer.text(tree, TREE_LINE)}")
+            file.write("".join(pieces).encode())
+            pieces.clear()
+        pieces.append("\n ]")
+    pieces.append("\n}\n")
+    file.write("".join(pieces).encode())
+    return file.getvalue()
+
+
+TREE_LINE = "\n  "
+"""The line break before each tree of a release file, and the spaces with which its lines begin."""
 
 
 def document(release: Release) -> dict[str, Any]:
@@ -326,12 +354,12 @@ def measure_of(release: Release) -> str | None:
 
 def read_release(content: bytes, place: str) -> LoadedRelease:
     """The release in a file's bytes, and these bytes; ReleaseError says what is wrong with it, and where."""
-    document = object_at(parse_json(content, ReleaseError, place), place)
+    document, trees = _parsed(content, place)
     if document.get("format") != FORMAT:
         raise ReleaseError(f"is not a release file: its `format` is not {FORMAT!r}", place=place)
     refuse_unknown(document, KEYS, ReleaseError, place)
     if (
-        len(list_at(document, "trees", place))
+        len(list_at(document, "trees", place) if trees is None else trees)
         + len(object_at(document.get("alternatives", {}), f"{place}.alternatives"))
         > MAX_TREES
     ):
@@ -343,11 +371,13 @@ def read_release(content: bytes, place: str) -> LoadedRelease:
     refuse_unknown(publish, ("leaves", "measure"), ReleaseError, f"{place}.publish")
     selection = document.get("selection")
     noise = read_noise(document.get("noise", {}), schema, f"{place}.noise")
+    reader = TreeReader(schema)
     release = Release(
         builder=object_at(document.get("builder"), f"{place}.builder"),
         schema=schema,
         trees=tuple(
-            read_tree(tree, schema, f"{place}.trees[{i}]") for i, tree in enumerate(list_at(document, "trees", place))
+            reader.read(tree, f"{place}.trees[{i}]")
+            for i, tree in enumerate(list_at(document, "trees", place) if trees is None else trees)
         ),
         publish=Publish(
             one_of(publish.get("leaves"), Level, f"{place}.publish.leaves"), measure="selection" in document
@@ -358,7 +388,7 @@ def read_release(content: bytes, place: str) -> LoadedRelease:
         combine=one_of(document.get("combine", "one"), Combine, f"{place}.combine"),
         model=one_of(document.get("model", "trees"), Model, f"{place}.model"),
         alternatives={
-            name: read_tree(tree, schema, f"{place}.alternatives.{name}")
+            name: reader.read(tree, f"{place}.alternatives.{name}")
             for name, tree in object_at(document.get("alternatives", {}), f"{place}.alternatives").items()
         },
         records=read_records(document.get("records"), schema, noise, f"{place}.records"),
@@ -368,6 +398,56 @@ def read_release(content: bytes, place: str) -> LoadedRelease:
     )
     _check_whole(release, publish.get("measure"), place)
     return LoadedRelease(release, content=content)
+
+
+TREES = b'\n "trees": ['
+BETWEEN_TREES = b"\n  },\n  {"
+END_OF_TREES = b"\n ]"
+"""How a release file that leafgate wrote begins, separates and ends its trees. JSON has no line breaks in texts."""
+
+
+@dataclass(frozen=True)
+class _TreeDocuments:
+    """The trees of a release file, each of which is parsed when its turn comes.
+
+    `cuts` are the positions in the file's bytes between which the trees lie.
+    """
+
+    content: bytes
+    cuts: Sequence[tuple[int, int]]
+    place: str
+
+    def __len__(self) -> int:
+        return len(self.cuts)
+
+    def __iter__(self) -> Iterator[Any]:
+        for begin, end in self.cuts:
+            try:
+                yield parse_plainly(self.content[begin:end])
+            except (ValueError, RecursionError):
+                parse_json(self.content, ReleaseError, self.place)  # which knows the line
+                raise ReleaseError("is not JSON", place=self.place) from None
+
+
+def _parsed(content: bytes, place: str) -> tuple[dict[str, Any], _TreeDocuments | None]:
+    """The document in a release file, and its trees, which are parsed one by one; None where they are in the document.
+
+    A file whose trees each stand where `release_bytes` writes them is taken apart there: JSON values between the
+    brackets of the document's `trees` are its trees. All other files are parsed whole.
+    """
+    begin = content.find(TREES) + len(TREES)
+    end = content.find(END_OF_TREES, begin)
+    if begin >= len(TREES) and end > begin and not may_hold_surrogates(content):
+        with suppress(ValueError, RecursionError):
+            mark = "trees"
+            outside = parse_plainly(content[:begin] + f'"{mark}"'.encode() + content[end:])
+            if isinstance(outside, dict) and outside.get("trees") == [mark]:
+                cuts, first = list[tuple[int, int]](), begin
+                while (cut := content.find(BETWEEN_TREES, first, end)) >= 0:
+                    cuts.append((first, cut + BETWEEN_TREES.index(b",")))
+                    first = cut + BETWEEN_TREES.index(b",") + 1
+                return outside, _TreeDocuments(content, [*cuts, (first, end)], place)
+    return object_at(parse_json(content, ReleaseError, place), place), None
 
 
 def _check_class(document: Mapping[str, Any], schema: Schema, place: str) -> None:
@@ -402,7 +482,7 @@ def _check_whole(release: Release, measure: Any, place: str) -> None:
     if release.combine == "one" and len(release.trees) > 1:
         raise ReleaseError("says `one`, and there are several trees", place=f"{place}.combine")
     for tree in (*release.trees, *release.alternatives.values()):
-        for leaf in leaves(tree):
+        for leaf in tree_arrays(tree).leaves:
             fields = {"counts": leaf.counts, "shares": leaf.shares, "error_rates": leaf.error_rate}
             more = [level for level, fact in fields.items() if fact is not None and level != release.publish.leaves]
             more += ["scores"] if leaf.scores is not None and not _may_score(release) else []

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from json.encoder import encode_basestring
 from typing import Any
 
 from leafgate.errors import ReleaseError
-from leafgate.io.json import flag_at, is_number, refuse_unknown
+from leafgate.io.json import append_readable, flag_at, is_number, refuse_unknown
 from leafgate.types.schema import Schema, Value
 from leafgate.types.tree import MAX_DEPTH, Branch, CategoricalSplit, Leaf, Node, NumericSplit
 
@@ -38,95 +39,251 @@ def tree_document(node: Node) -> dict[str, Any]:
             return {"kind": "fan", "column": node.column, "branches": branches} | other
 
 
+class TreeWriter:
+    """Writes trees as text: what `readable` writes of `tree_document`, without the document.
+
+    What many nodes have in common is put together once: of tests all but the threshold, of leaves all but the numbers.
+    """
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._cuts: dict[tuple[str, str, str | None, bool, bool], tuple[str, str, str, str]] = {}
+        self._values: dict[tuple[str, tuple[Value, ...]], str] = {}
+        self._leaves: dict[tuple[str, str | None], str] = {}
+        self._numbers: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+
+    def text(self, tree: Node, line: str) -> str:
+        """The tree as JSON; `line` is the line break, and the spaces after it, at which it stands."""
+        self._pieces = []
+        self._append(tree, line)
+        return "".join(self._pieces)
+
+    def _append(self, node: Node, line: str) -> None:
+        if isinstance(node, Leaf):
+            self._append_leaf(node, line)
+        elif isinstance(node, NumericSplit):
+            start, options, high, end = self._cut(node, line)
+            inner, pieces = line + " ", self._pieces
+            pieces.append(start)
+            self._append_scalar(node.at, inner)
+            pieces.append(options)
+            self._append(node.low, inner)
+            pieces.append(high)
+            self._append(node.high, inner)
+            pieces.append(end)
+        else:
+            self._append_fan(node, line)
+
+    def _cut(self, node: NumericSplit, line: str) -> tuple[str, str, str, str]:
+        """The texts before and after the threshold, between the children, and at the end."""
+        key = line, node.column, node.missing, node.strict, node.float32
+        if key not in self._cuts:
+            inner = f"{line} "
+            options = {"missing": node.missing, "strict": node.strict, "float32": node.float32}
+            written = "".join(f',{inner}"{name}": {_text(option)}' for name, option in options.items() if option)
+            start = f'{{{inner}"kind": "cut",{inner}"column": {_text(node.column)},{inner}"at": '
+            self._cuts[key] = start, f'{written},{inner}"low": ', f',{inner}"high": ', f"{line}}}"
+        return self._cuts[key]
+
+    def _append_fan(self, node: CategoricalSplit, line: str) -> None:
+        inner, pieces = line + " ", self._pieces
+        of_branch = inner + " "
+        of_node = of_branch + " "
+        pieces.append(f'{{{inner}"kind": "fan",{inner}"column": {_text(node.column)},{inner}"branches": [')
+        for i, branch in enumerate(node.branches):
+            values = self._branch_values(branch.values, of_node)
+            pieces.append(f'{"," if i else ""}{of_branch}{{{of_node}"values": {values},{of_node}"node": ')
+            self._append(branch.node, of_node)
+            pieces.append(f"{of_branch}}}")
+        pieces.append(f"{inner}]" if node.branches else "]")
+        if node.default is not None:
+            pieces.append(f',{inner}"other": ')
+            self._append(node.default, inner)
+        pieces.append(f"{line}}}")
+
+    def _branch_values(self, values: tuple[Value, ...], line: str) -> str:
+        if (line, values) not in self._values:
+            pieces: list[str] = []
+            append_readable(list(values), line, pieces)
+            self._values[line, values] = "".join(pieces)
+        return self._values[line, values]
+
+    def _append_leaf(self, leaf: Leaf, line: str) -> None:
+        inner, pieces = line + " ", self._pieces
+        key = line, leaf.label
+        if key not in self._leaves:
+            label = "" if leaf.label is None else f',{inner}"label": {_text(leaf.label)}'
+            self._leaves[key] = f'{{{inner}"kind": "leaf"{label}'
+        pieces.append(self._leaves[key])
+        if leaf.counts is not None:
+            self._append_numbers("counts", leaf.counts, inner)
+        if leaf.shares is not None:
+            self._append_numbers("shares", leaf.shares, inner)
+        if leaf.error_rate is not None:
+            pieces.append(f',{inner}"error_rate": ')
+            self._append_scalar(leaf.error_rate, inner)
+        if leaf.value is not None:
+            pieces.append(f',{inner}"value": ')
+            self._append_scalar(leaf.value, inner)
+        if leaf.scores is not None:
+            self._append_numbers("scores", leaf.scores, inner)
+        pieces.append(f"{line}}}")
+
+    def _append_numbers(self, statistic: str, numbers: Mapping[str, int | float], line: str) -> None:
+        key, inner = (statistic, line, tuple(numbers)), f"{line} "
+        if key not in self._numbers:
+            keys = [f"{inner}{_text(name)}: " for name in numbers]
+            self._numbers[key] = [f"{',' if i else ''}{each}" for i, each in enumerate(keys)]
+        pieces = self._pieces
+        pieces.append(f',{line}"{statistic}": {{')
+        for name, number in zip(self._numbers[key], numbers.values(), strict=True):
+            pieces.append(name)
+            self._append_scalar(number, inner)
+        pieces.append(f"{line}}}" if numbers else "}")
+
+    def _append_scalar(self, number: Any, line: str) -> None:
+        if type(number) is int or (type(number) is float and math.isfinite(number)):
+            self._pieces.append(repr(number))
+        else:
+            append_readable(number, line, self._pieces)
+
+
+def _text(thing: Any) -> str:
+    """A text, or another plain value, as JSON."""
+    if type(thing) is str:
+        return encode_basestring(thing)
+    pieces: list[str] = []
+    append_readable(thing, "\n", pieces)
+    return "".join(pieces)
+
+
 KEYS = {
-    "leaf": ("kind", "label", "counts", "shares", "error_rate", "value", "scores"),
-    "cut": ("kind", "column", "at", "low", "high", "missing", "strict", "float32"),
-    "fan": ("kind", "column", "branches", "other"),
+    "leaf": frozenset({"kind", "label", "counts", "shares", "error_rate", "value", "scores"}),
+    "cut": frozenset({"kind", "column", "at", "low", "high", "missing", "strict", "float32"}),
+    "fan": frozenset({"kind", "column", "branches", "other"}),
 }
+BRANCH_KEYS = frozenset({"values", "node"})
+
+Place = tuple["Place | str", str]
+"""Where a node is: its parent's place, and the way from there. It becomes a text only when something is wrong."""
 
 
-def read_tree(document: Any, schema: Schema, place: str, depth: int = 0) -> Node:
-    """The tree a document describes; ReleaseError names the node that is wrong."""
-    if depth > MAX_DEPTH:
-        raise ReleaseError(f"is deeper than {MAX_DEPTH} tests", place=place[:60])
-    kind = document.get("kind") if isinstance(document, dict) else None
-    if kind not in tuple(KEYS):
-        raise ReleaseError("must be an object whose `kind` is leaf, cut or fan", place=place)
-    refuse_unknown(document, KEYS[kind], ReleaseError, place)
-    if kind == "leaf":
-        return _leaf(document, schema, place)
-    if not isinstance(document.get("column"), str) or document["column"] not in schema:
-        raise ReleaseError("asks about a column the schema does not have", place=place)
-    return (_cut if kind == "cut" else _fan)(document, schema, place, depth)
+def _words(place: Place | str) -> str:
+    parts: list[str] = []
+    while not isinstance(place, str):
+        place, part = place
+        parts.append(part)
+    return "".join([place, *reversed(parts)])
 
 
-def _leaf(document: dict[str, Any], schema: Schema, place: str) -> Leaf:
-    label, error_rate, value = document.get("label"), document.get("error_rate"), document.get("value")
-    if label is not None and label not in schema.classes:
-        raise ReleaseError("`label` is not one of the classes", place=place)
-    if error_rate is not None and not (is_number(error_rate) and 0 <= error_rate <= 1):
-        raise ReleaseError("`error_rate` must lie between 0 and 1", place=place)
-    if value is not None and not is_number(value):
-        raise ReleaseError("`value` must be a number", place=place)
-    if value is not None and schema.target.edges is None:
-        remedy = "give the class `bins` if the tree predicts numbers, else take the values out"
-        raise ReleaseError("`value` is for a class of numbers, and this class has none", place=place, remedy=remedy)
-    shares = _per_class(document, "shares", schema, place)
-    if shares is not None and abs(sum(shares.values()) - 1) > 1e-6:
-        raise ReleaseError("`shares` must sum to 1", place=place)
-    scores = _per_class(document, "scores", schema, place, least=-math.inf)
-    return Leaf(label, _per_class(document, "counts", schema, place), shares, error_rate, value, scores)
+class TreeReader:
+    """Reads trees from the JSON of release files with one schema, which nothing in them is trusted to fit."""
 
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self.names = {column.name: column.name for column in schema.columns}
+        """Each name once, so that not every node keeps its own."""
+        self.branches: dict[tuple[Value, ...], tuple[Value, ...]] = {}
 
-def _per_class(
-    document: dict[str, Any], key: str, schema: Schema, place: str, *, least: float = 0
-) -> dict[str, Any] | None:
-    numbers = document.get(key)
-    if numbers is None:
-        return None
-    if not isinstance(numbers, dict) or not set(numbers) <= set(schema.classes):
-        raise ReleaseError(f"`{key}` must hold one number for each class", place=place)
-    if not all(is_number(number) and number >= least for number in numbers.values()):
-        what = "must not be negative" if least == 0 else "must be finite numbers"
-        raise ReleaseError(f"`{key}` {what}", place=place)
-    return {name: numbers.get(name, 0) for name in schema.classes}
+    def _kept_values(self, values: list[Value]) -> tuple[Value, ...]:
+        """The values, which equal branches of other tests share."""
+        branch = tuple(values)
+        return self.branches.setdefault(branch, branch)
 
+    def read(self, document: Any, place: Place | str, depth: int = 0) -> Node:
+        """The tree that a document describes; ReleaseError names the node that is wrong."""
+        if depth > MAX_DEPTH:
+            raise ReleaseError(f"is deeper than {MAX_DEPTH} tests", place=_words(place)[:60])
+        kind = document.get("kind") if isinstance(document, dict) else None
+        if not isinstance(kind, str) or kind not in KEYS:
+            raise ReleaseError("must be an object whose `kind` is leaf, cut or fan", place=_words(place))
+        if not document.keys() <= KEYS[kind]:
+            refuse_unknown(document, KEYS[kind], ReleaseError, _words(place))
+        if kind == "leaf":
+            return self._leaf(document, place)
+        column = document.get("column")
+        if not isinstance(column, str) or column not in self.names:
+            raise ReleaseError("asks about a column the schema does not have", place=_words(place))
+        return (self._cut if kind == "cut" else self._fan)(document, self.names[column], place, depth)
 
-def _cut(document: dict[str, Any], schema: Schema, place: str, depth: int) -> NumericSplit:
-    column, at = document["column"], document.get("at")
-    if not schema[column].numeric:
-        raise ReleaseError("cuts a column that has `values`", place=place)
-    if at is None or not is_number(at):
-        raise ReleaseError("`at` must be a finite number", place=place)
-    if document.get("missing") not in (None, "low", "high"):
-        raise ReleaseError("`missing` must be low or high", place=place)
-    low = read_tree(document.get("low"), schema, f"{place}.low", depth + 1)
-    high = read_tree(document.get("high"), schema, f"{place}.high", depth + 1)
-    strict, float32 = flag_at(document, "strict", place), flag_at(document, "float32", place)
-    return NumericSplit(column, at, low, high, document.get("missing"), strict, float32)
+    def _leaf(self, document: dict[str, Any], place: Place | str) -> Leaf:
+        label, error_rate, value = document.get("label"), document.get("error_rate"), document.get("value")
+        if label is not None:
+            if label not in self.schema.classes:
+                raise ReleaseError("`label` is not one of the classes", place=_words(place))
+            label = self.schema.classes[self.schema.classes.index(label)]
+        if error_rate is not None and not (is_number(error_rate) and 0 <= error_rate <= 1):
+            raise ReleaseError("`error_rate` must lie between 0 and 1", place=_words(place))
+        if value is not None and not is_number(value):
+            raise ReleaseError("`value` must be a number", place=_words(place))
+        if value is not None and self.schema.target.edges is None:
+            raise ReleaseError(
+                "`value` is for a class of numbers, and this class has none",
+                place=_words(place),
+                remedy="give the class `bins` if the tree predicts numbers, else take the values out",
+            )
+        shares = self._per_class(document, "shares", place)
+        if shares is not None and abs(sum(shares.values()) - 1) > 1e-6:
+            raise ReleaseError("`shares` must sum to 1", place=_words(place))
+        scores = self._per_class(document, "scores", place, least=-math.inf)
+        return Leaf(label, self._per_class(document, "counts", place), shares, error_rate, value, scores)
 
+    def _per_class(
+        self, document: dict[str, Any], key: str, place: Place | str, *, least: float = 0
+    ) -> dict[str, Any] | None:
+        numbers, classes = document.get(key), self.schema.classes
+        if numbers is None:
+            return None
+        if not isinstance(numbers, dict) or not all(name in classes for name in numbers):
+            raise ReleaseError(f"`{key}` must hold one number for each class", place=_words(place))
+        for number in numbers.values():
+            if not is_number(number) or number < least:
+                what = "must not be negative" if least == 0 else "must be finite numbers"
+                raise ReleaseError(f"`{key}` {what}", place=_words(place))
+        return {name: numbers.get(name, 0) for name in classes}
 
-def _fan(document: dict[str, Any], schema: Schema, place: str, depth: int) -> CategoricalSplit:
-    column, written = document["column"], document.get("branches")
-    if schema[column].numeric:
-        raise ReleaseError("fans out over a numeric column", place=place)
-    domain = schema[column].domain_set
-    if not isinstance(written, list) or not written:
-        raise ReleaseError("`branches` must be a list, not an empty one", place=place)
-    branches: list[Branch] = []
-    named: set[Value] = set()
-    for i, branch in enumerate(written):
-        here = f"{place}.branches[{i}]"
-        values = branch.get("values") if isinstance(branch, dict) else None
-        refuse_unknown(branch if isinstance(branch, dict) else (), ("values", "node"), ReleaseError, here)
-        if not isinstance(values, list) or not values:
-            raise ReleaseError("`values` must be a list, not an empty one", place=here)
-        if not all(isinstance(value, str | None) and value in domain for value in values):
-            raise ReleaseError("names a value outside the column's domain", place=here)
-        if named & set(values) or len(set(values)) != len(values):
-            raise ReleaseError("names a value that has a branch already", place=here)
-        named |= set(values)
-        branches.append(Branch(tuple(values), read_tree(branch.get("node"), schema, f"{here}.node", depth + 1)))
-    other = document.get("other")
-    below = None if other is None else read_tree(other, schema, f"{place}.other", depth + 1)
-    return CategoricalSplit(column, tuple(branches), below)
+    def _cut(self, document: dict[str, Any], column: str, place: Place | str, depth: int) -> NumericSplit:
+        at, missing = document.get("at"), document.get("missing")
+        if not self.schema[column].numeric:
+            raise ReleaseError("cuts a column that has `values`", place=_words(place))
+        if at is None or not is_number(at):
+            raise ReleaseError("`at` must be a finite number", place=_words(place))
+        if missing not in (None, "low", "high"):
+            raise ReleaseError("`missing` must be low or high", place=_words(place))
+        low = self.read(document.get("low"), (place, ".low"), depth + 1)
+        high = self.read(document.get("high"), (place, ".high"), depth + 1)
+        strict, float32 = self._flag(document, "strict", place), self._flag(document, "float32", place)
+        return NumericSplit(column, at, low, high, missing, strict, float32)
+
+    @staticmethod
+    def _flag(document: dict[str, Any], key: str, place: Place | str) -> bool:
+        flag = document.get(key, False)
+        return flag if flag is True or flag is False else flag_at(document, key, _words(place))
+
+    def _fan(self, document: dict[str, Any], column: str, place: Place | str, depth: int) -> CategoricalSplit:
+        written = document.get("branches")
+        if self.schema[column].numeric:
+            raise ReleaseError("fans out over a numeric column", place=_words(place))
+        domain = self.schema[column].domain_set
+        if not isinstance(written, list) or not written:
+            raise ReleaseError("`branches` must be a list, not an empty one", place=_words(place))
+        branches: list[Branch] = []
+        named: set[Value] = set()
+        for i, branch in enumerate(written):
+            here = (place, f".branches[{i}]")
+            values = branch.get("values") if isinstance(branch, dict) else None
+            if isinstance(branch, dict) and not branch.keys() <= BRANCH_KEYS:
+                refuse_unknown(branch, BRANCH_KEYS, ReleaseError, _words(here))
+            if not isinstance(values, list) or not values:
+                raise ReleaseError("`values` must be a list, not an empty one", place=_words(here))
+            if not all(isinstance(value, str | None) and value in domain for value in values):
+                raise ReleaseError("names a value outside the column's domain", place=_words(here))
+            if not named.isdisjoint(values) or len(set(values)) != len(values):
+                raise ReleaseError("names a value that has a branch already", place=_words(here))
+            named.update(values)
+            branches.append(
+                Branch(self._kept_values(values), self.read(branch.get("node"), (here, ".node"), depth + 1))
+            )
+        other = document.get("other")
+        below = None if other is None else self.read(other, (place, ".other"), depth + 1)
+        return CategoricalSplit(column, tuple(branches), below)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,8 @@ Floats = NDArray[np.float64]
 """Real numbers: shares, probabilities, people by weight."""
 Ids = NDArray[np.int64]
 """Numbers that identify groups, leaves or other things that are counted from 0."""
+CompactIds = NDArray[np.integer[Any]]
+"""The same in any integers, which may be small ones to save memory."""
 Codes = NDArray[np.int64]
 """Positions of values in a column's domain."""
 Rows = NDArray[np.int64]

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
 from leafgate.types.schema import Value
+
+if TYPE_CHECKING:
+    from leafgate.types.tree_arrays import TreeArrays
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,25 @@ class Leaf:
         return f"{self.label}" + (f", error rate {self.error_rate:.3g}" if self.error_rate is not None else "")
 
 
+class _Split:
+    """A node with children."""
+
+    @cached_property
+    def arrays(self) -> TreeArrays:
+        """The tree below as arrays; only those who need them load NumPy."""
+        from leafgate.types.tree_arrays import arrays_of
+
+        assert isinstance(self, NumericSplit | CategoricalSplit)
+        return arrays_of(self)
+
+    @property
+    def kept_arrays(self) -> TreeArrays | None:
+        """The same if they were computed before, so that what needs a few of them need not walk the tree."""
+        return self.__dict__.get("arrays")
+
+
 @dataclass(frozen=True)
-class NumericSplit:
+class NumericSplit(_Split):
     """A numeric test: `column <= at` goes low, unless `strict`, which sends `< at` low."""
 
     column: str
@@ -70,7 +91,7 @@ class Branch:
 
 
 @dataclass(frozen=True)
-class CategoricalSplit:
+class CategoricalSplit(_Split):
     """A categorical test; `default` takes the values that no branch names."""
 
     column: str
@@ -95,6 +116,9 @@ def children(node: Node) -> tuple[Node, ...]:
 
 def leaves(node: Node) -> Iterator[Leaf]:
     """Every leaf once, from left to right; deep trees need no recursion."""
+    if not isinstance(node, Leaf) and node.kept_arrays is not None:
+        yield from node.kept_arrays.leaves
+        return
     waiting = [node]
     while waiting:
         here = waiting.pop()
@@ -118,6 +142,8 @@ def map_leaves(node: Node, change: Callable[[Leaf], Leaf]) -> Node:
 
 def columns_asked(node: Node) -> frozenset[str]:
     """The columns that the tests of the tree read."""
+    if not isinstance(node, Leaf) and node.kept_arrays is not None:
+        return node.kept_arrays.columns_asked
     asked: set[str] = set()
     waiting = [node]
     while waiting:

@@ -16,7 +16,7 @@ from leafgate.ir.features import Feature, Origin
 from leafgate.ir.model import LEAF, ModelIR, TreeIR, topological_order
 from leafgate.models.exposure.categories import lists_of_people, names_of_people
 from leafgate.models.lowering.encoding import Encoding, class_values, column_encodings, names_of, origins_of, plainly
-from leafgate.models.lowering.tests import Split, lower_split
+from leafgate.models.lowering.tests import Sides, Split, lower_split
 from leafgate.types.release import FileDisclosure, ModelFile, Publish, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.tree import Leaf, Node, children
@@ -67,7 +67,8 @@ def lower_model(
     origins = dict(zip(features, resolved, strict=True))
     _check_missing(model, origins, schema, place)
     _check_spelling(model, origins, schema, place)
-    translated = [_tree(model, tree, origins, values, schema) for tree in model.trees]
+    sides: Sides = {}
+    translated = [_tree(model, tree, origins, values, schema, sides) for tree in model.trees]
     columns = _policy_columns(model, origins, encodings)
     listed = lists_of_people(_with_codes(model, encodings), schema, columns, people)
     items = (*model.disclosures, *_unused_columns(model, schema, people), *listed)
@@ -170,9 +171,17 @@ def _base(model: ModelIR, values: Sequence[str], schema: Schema) -> list[Node]:
 
 
 def _tree(
-    model: ModelIR, tree: TreeIR, origins: Mapping[int, Origin], values: Sequence[str], schema: Schema
+    model: ModelIR,
+    tree: TreeIR,
+    origins: Mapping[int, Origin],
+    values: Sequence[str],
+    schema: Schema,
+    sides: Sides,
 ) -> tuple[Node, TreeNumbers]:
-    """One tree, from the leaves up, and where its nodes' numbers belong; no recursion, however deep it is."""
+    """One tree, from the leaves up, and where its nodes' numbers belong; no recursion, however deep it is.
+
+    `sides` keeps how values part at tests that trees ask again.
+    """
     leaf = _leaves(model, tree, values, schema)
     built: dict[int, Node] = {}
     flags = [tree.flag(name).tolist() for name in ("strict", "float32", "missing_low")]
@@ -186,7 +195,7 @@ def _tree(
         origin = origins[feature[node]]
         test = Split(at[node], strict[node], float32[node], missing_low[node], tree.subsets.get(node))
         below = built.pop(low[node]), built.pop(high[node])
-        built[node] = lower_split(test, origin, schema[origin.column], *below)
+        built[node] = lower_split(test, origin, schema[origin.column], *below, known=sides)
         if numbers:
             ways[node] = _ways(built[node], *below)
     if not numbers:

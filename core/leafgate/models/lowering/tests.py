@@ -38,8 +38,18 @@ class Split:
         return seen < self.at if self.strict else seen <= self.at
 
 
-def lower_split(asked: Split, origin: Origin, column: Column, low: Node, high: Node) -> Node:
-    """The test on `column` that sends the same people to `low` and to `high`; one of these where it asks nothing."""
+Sides = dict[tuple[int, float, bool, bool, bool], "Fan"]
+"""How values part at the thresholds that a model asks for again and again, by the identity of the feature's origin,
+the threshold and how it is compared."""
+
+
+def lower_split(
+    asked: Split, origin: Origin, column: Column, low: Node, high: Node, known: Sides | None = None
+) -> Node:
+    """The test on `column` that sends the same people to `low` and to `high`; one of these where it asks nothing.
+
+    `known` keeps how values part, for the next test that asks the same.
+    """
     match origin:
         case Numeric() if _asks_absence(asked, origin) and not column.missing:
             return low
@@ -48,10 +58,21 @@ def lower_split(asked: Split, origin: Origin, column: Column, low: Node, high: N
         case MissingIndicator() if column.numeric:
             return _by_absence(asked, origin, low, high)
         case MissingIndicator():
-            return _fan(lambda value: asked.low(origin.gone if value is None else origin.there), column, low, high)
+            absent = asked.low(origin.gone), asked.low(origin.there)
+            return Fan.of(lambda value: absent[value is not None], column).split(low, high)
         case CategoryCodes():
-            return _fan(_side(asked, origin), column, low, high)
+            return _fan_of_codes(asked, origin, column, {} if known is None else known).split(low, high)
     raise AssertionError("an unknown origin is refused before")
+
+
+def _fan_of_codes(asked: Split, origin: CategoryCodes, column: Column, known: Sides) -> Fan:
+    """How values part at a test of their codes; sets of categories are asked for once, so they are not kept."""
+    if asked.chosen is not None:
+        return Fan.of(_side(asked, origin), column)
+    key = id(origin), asked.at, asked.strict, asked.float32, asked.missing_low
+    if key not in known:
+        known[key] = Fan.of(_side(asked, origin), column)
+    return known[key]
 
 
 def _asks_absence(asked: Split, origin: Numeric) -> bool:
@@ -138,15 +159,45 @@ def _side(asked: Split, origin: CategoryCodes) -> Callable[[Value], bool | None]
     return side
 
 
-def _fan(side: Callable[[Value], bool | None], column: Column, low: Node, high: Node) -> Node:
-    """A branch for the shorter list of values, all others the other way; values nobody takes take none."""
-    sides = {value: side(value) for value in column.domain}
-    ways = [
-        (tuple(v for v, taken in sides.items() if taken is want), node) for want, node in ((True, low), (False, high))
-    ]
-    (few, shorter), (many, longer) = sorted(ways, key=lambda way: len(way[0]))
-    if not few:
-        return longer if len(many) == len(sides) else CategoricalSplit(column.name, (Branch(many, longer),))
-    if len(few) + len(many) == len(sides):
-        return CategoricalSplit(column.name, (Branch(few, shorter),), default=longer)
-    return CategoricalSplit(column.name, tuple(Branch(values, node) for values, node in ways))
+@dataclass(frozen=True)
+class Fan:
+    """How the values of a column part at a test.
+
+    `few` is the shorter of the two lists, the one that goes low where `low_is_few`; it is `complete` unless the model
+    takes some values nowhere.
+    """
+
+    column: str
+    few: tuple[Value, ...]
+    many: tuple[Value, ...]
+    low_is_few: bool
+    complete: bool
+
+    @classmethod
+    def of(cls, side: Callable[[Value], bool | None], column: Column) -> Fan:
+        """The values of the column by the side that each takes."""
+        sides = {value: side(value) for value in column.domain}
+        low = tuple([value for value, taken in sides.items() if taken is True])
+        high = tuple([value for value, taken in sides.items() if taken is False])
+        low_is_few, complete = len(low) <= len(high), len(low) + len(high) == len(sides)
+        few, many = (low, high) if low_is_few else (high, low)
+        return cls(column.name, few, many, low_is_few, complete)
+
+    def split(self, low: Node, high: Node) -> Node:
+        """A branch for the shorter list of values, all others the other way; values nobody takes take none."""
+        shorter, longer = (low, high) if self.low_is_few else (high, low)
+        if not self.few:
+            return longer if self.complete else CategoricalSplit(self.column, (Branch(self.many, longer),))
+        if self.complete:
+            return CategoricalSplit(self.column, (Branch(self.few, shorter),), default=longer)
+        return CategoricalSplit(self.column, (Branch(self.low, low), Branch(self.high, high)))
+
+    @property
+    def low(self) -> tuple[Value, ...]:
+        """The values that go low."""
+        return self.few if self.low_is_few else self.many
+
+    @property
+    def high(self) -> tuple[Value, ...]:
+        """The values that go high."""
+        return self.many if self.low_is_few else self.few

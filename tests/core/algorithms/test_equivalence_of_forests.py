@@ -1,0 +1,74 @@
+"""Residual trees by arrays; the reference walks the tree for each person, by the paper's definition."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leafgate.algorithms.equivalence import distinct_ids, group_by_keys, residual_trees
+from leafgate.algorithms.feasible import Possible, branch_domains, unrouted_values
+from leafgate.algorithms.routing import split_rows
+from leafgate.types.schema import Schema
+from leafgate.types.table import Table
+from leafgate.types.tree import Leaf, Node
+from random_tables import tables
+from random_trees import trees
+
+Residual = tuple[object, ...]
+
+
+def residual_of(
+    node: Node, public: Table, row: int, possible: Possible, schema: Schema, path: tuple[int, ...]
+) -> Residual:
+    """The residual tree of one person: a leaf by its path, a private test over others, or () for no leaf."""
+    if isinstance(node, Leaf):
+        return ("leaf", path)
+    ways = branch_domains(node, possible, schema)
+    if schema[node.column].public:
+        for i, (child, taken) in enumerate(split_rows(node, public, np.array([row]))):
+            if len(taken):
+                remaining = {**possible, node.column: ways[i][1]}
+                return residual_of(child, public, row, remaining, schema, (*path, i))
+        return ()
+    below = [
+        residual_of(child, public, row, {**possible, node.column: rest}, schema, (*path, i))
+        for i, (child, rest) in enumerate(ways)
+        if rest
+    ]
+    below += [()] if unrouted_values(node, possible, schema) else []
+    if len(below) == 1:
+        return below[0]
+    return () if set(below) == {()} else ("test", path, *below)
+
+
+@given(st.data())
+def test_people_share_a_number_exactly_where_they_share_a_residual_tree(data: st.DataObject) -> None:
+    table = data.draw(tables(most=12))
+    tree = data.draw(trees(table.schema, whole=False))
+    public, _ = table.public
+    ids, residuals = residual_trees(tree, public, table.schema)
+    by_person = [residual_of(tree, public, row, {}, table.schema, ()) for row in range(len(public))]
+    assert len(set(zip(ids.tolist(), by_person, strict=True))) == len(set(ids.tolist())) == len(set(by_person))
+    for number, residual in zip(ids.tolist(), by_person, strict=True):
+        reached = residuals.leaves(number)
+        assert len(reached) == str(residual).count("'leaf'")
+        assert residuals.labels(number) == [each.leaf.label for each in reached]
+        for each in reached:
+            assert isinstance(dict(each.possible), dict)
+
+
+@given(st.lists(st.integers(0, 30), max_size=40))
+def test_distinct_ids_are_those_of_numpy(numbers: list[int]) -> None:
+    ids = np.array(numbers, dtype=np.int16)
+    keys, which = np.unique(ids, return_inverse=True)
+    own_keys, own_which = distinct_ids(ids)
+    assert (own_keys.tolist(), own_which.tolist()) == (keys.tolist(), which.tolist())
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=12))
+def test_groups_are_numbered_by_their_first_row(rows: list[tuple[int, int, int]]) -> None:
+    group, first = group_by_keys([np.array(key) for key in zip(*rows, strict=True)])
+    number = {row: i for i, row in enumerate(dict.fromkeys(rows))}
+    assert group.tolist() == [number[row] for row in rows]
+    assert first.tolist() == [rows.index(row) for row in number]

@@ -1,0 +1,103 @@
+"""Release files are written and read tree by tree; the slow way, with one document of all trees, is the reference."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from dataclasses import replace
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leafgate.errors import ReleaseError
+from leafgate.io import release_codec
+from leafgate.io.json import parse_json, readable
+from leafgate.io.release_codec import document, read_release, release_bytes
+from leafgate.io.tree_codec import TreeWriter, tree_document
+from leafgate.types.release import Release
+from leafgate.types.schema import Schema
+from leafgate.types.table import Table
+from leafgate.types.tree import Leaf, Node, NumericSplit
+from random_tables import tables
+from random_trees import forests, trees
+from sample_release import DRAFT
+
+
+@st.composite
+def releases(draw: st.DrawFn) -> Release:
+    table = draw(tables(most=8))
+    schema = Schema(tuple(replace(column, hierarchy=None) for column in table.schema.columns))
+    return replace(DRAFT, schema=schema, trees=draw(forests(table)), records=None, combine="vote", alternatives={})
+
+
+@given(releases())
+def test_the_file_written_tree_by_tree_is_that_of_one_document(release: Release) -> None:
+    assert release_bytes(release) == readable(document(release))
+
+
+@given(releases())
+def test_a_file_read_tree_by_tree_is_read_as_a_whole_file_is(release: Release) -> None:
+    content = release_bytes(release)
+    by_tree = read_release(content, "release").release
+    with patch.object(release_codec, "may_hold_surrogates", return_value=True):  # then the file is parsed whole
+        assert read_release(content, "release").release == by_tree
+    compact = json.dumps(json.loads(content)).encode()
+    assert read_release(compact, "release").release == by_tree
+
+
+@given(st.data())
+def test_values_that_are_no_plain_numbers_are_written_as_before(data: st.DataObject) -> None:
+    table: Table = data.draw(tables(most=5))
+    tree: Node = data.draw(trees(table.schema))
+    odd = st.sampled_from(
+        [Leaf(), Leaf("a", {}), Leaf('"', {"é\n": 1, "b": 0.5}), Leaf(value=2.0), Leaf("a", scores={"a": -1})]
+    )
+    both = NumericSplit('"x"', 10**20, tree, data.draw(odd), "low", strict=True, float32=True)
+    for each in (tree, both):
+        assert TreeWriter().text(each, "\n") + "\n" == readable(tree_document(each)).decode()
+
+
+def forest_of(n_trees: int) -> Release:
+    classes = DRAFT.schema.classes
+    column = next(column.name for column in DRAFT.schema.columns if column.numeric)
+
+    def grown(depth: int) -> Node:
+        if depth == 0:
+            return Leaf(classes[0], dict.fromkeys(classes, 3))
+        return NumericSplit(column, depth + 0.5, grown(depth - 1), grown(depth - 1))
+
+    return replace(DRAFT, trees=(grown(8),) * n_trees, combine="vote", records=None, alternatives={})
+
+
+BROKEN = {
+    "a comma too many": (b"\n  },\n  {", b"\n  },\n  ,\n  {"),
+    "a bracket too many": (b"\n  },\n  {", b"\n  ]},\n  {"),
+    "a key twice": (b'"kind": "leaf",', b'"kind": "leaf", "kind": "leaf",'),
+    "a number beyond all": (b'"at": 1.5', b'"at": 1e999'),
+    "no number": (b'"at": 1.5', b'"at": NaN'),
+    "half a sign": (b'"kind": "leaf"', b'"kind": "\\ud800"'),
+}
+
+
+@pytest.mark.parametrize(("old", "new"), BROKEN.values(), ids=BROKEN)
+def test_broken_trees_have_the_error_of_a_file_that_is_parsed_whole(old: bytes, new: bytes) -> None:
+    content = release_bytes(forest_of(3))
+    assert old in content
+    broken = content.replace(old, new, 1)
+    with pytest.raises(ReleaseError) as whole:
+        parse_json(broken, ReleaseError, "release")
+    with pytest.raises(ReleaseError) as by_tree:
+        read_release(broken, "release")
+    assert str(by_tree.value) == str(whole.value)
+
+
+def test_writing_takes_little_memory_beside_the_file() -> None:
+    release = forest_of(60)
+    release_bytes(forest_of(1))
+    tracemalloc.start()
+    size = len(release_bytes(release))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.5 * size  # the document alone takes several times as much
