@@ -47,6 +47,17 @@ def test_a_file_read_tree_by_tree_is_read_as_a_whole_file_is(release: Release) -
     assert read_release(compact, "release").release == by_tree
 
 
+@given(releases(), st.sampled_from([b"\n", b"\n ", b"\n  "]))
+def test_a_file_is_read_alike_whatever_its_lines_begin_with(release: Release, line: bytes) -> None:
+    content = release_bytes(release)
+    start = content.index(release_codec.TREES) + len(release_codec.TREES)
+    end = content.index(release_codec.END_OF_TREES, start)
+    for inner in (b"\n    ", b"\n   "):
+        trees = content[start:end].replace(inner, line)
+        if release_codec.END_OF_TREES not in trees:
+            assert read_release(content[:start] + trees + content[end:], "release").release == release
+
+
 @given(st.data())
 def test_values_that_are_no_plain_numbers_are_written_as_before(data: st.DataObject) -> None:
     table: Table = data.draw(tables(most=5))
