@@ -31,20 +31,23 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__getattr__ = lazy_exports(
-    __name__,
-    {
-        "leafgate.errors": "DataError InconclusiveError LeafgateError NoReleaseError PolicyError ReleaseError",
-        "leafgate.models.reader": "from_sklearn",
-        "leafgate.policy.models": "Policy",
-        "leafgate.session.audit": "Audit",
-        "leafgate.session.model_audit": "audit load_policy",
-        "leafgate.session.repair": "Repair repair",
-        "leafgate.types.release": "Release",
-        "leafgate.types.table": "Table",
-    },
-)
+EXPORTS = {
+    "leafgate.errors": "DataError InconclusiveError LeafgateError NoReleaseError PolicyError ReleaseError",
+    "leafgate.models.reader": "from_sklearn",
+    "leafgate.policy.models": "Policy",
+    "leafgate.session.audit": "Audit",
+    "leafgate.session.model_audit": "audit load_policy",
+    "leafgate.session.repair": "Repair repair",
+    "leafgate.types.release": "Release",
+    "leafgate.types.table": "Table",
+}
+__getattr__ = lazy_exports(__name__, EXPORTS)
 """Imported on first use, because commands withdraw older verdicts before they import anything else."""
+
+
+def __dir__() -> list[str]:
+    """The public names, for completion in notebooks."""
+    return [*(name for names in EXPORTS.values() for name in names.split()), "__version__"]
 
 
 def _display_releases() -> None:

@@ -170,6 +170,7 @@ class AttributeLeak(ReleaseAtMost):
         "same for people of the control"
     )
     scale = "from -1 to 1; by comparison with the control up to 2"
+    score_range = (-1, 2)
     interpretation = (
         "at most 0: the model lets nobody infer more of the people of the table than other columns do; the share of "
         "people, where the measure is accuracy, whose value is inferred because of the model"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, model_validator
@@ -95,6 +96,7 @@ class AlphaKAnonymity(AtLeast):
     formula = "people in the group of x if p(v) <= alpha for every sensitive value v, else 0"
     plain_failure = "groups are too small, or agree too much on {secret}"
     scale = "people; 0 where alpha is exceeded"
+    score_range = (0, math.inf)
     interpretation = "(alpha, k)-anonymous when nobody scores below k"
     source = 'R. Wong, J. Li, A. Fu, K. Wang, "(alpha, k)-Anonymity", KDD 2006'
     examples = (
@@ -134,6 +136,7 @@ class TCloseness(AtMost):
     )
     plain_failure = "groups differ too much from everybody in {secret}"
     scale = "from 0 to 1"
+    score_range = (0, 1)
     interpretation = "0: the group discloses nothing beyond the shares among everyone; 1: as far as can be"
     source = 'N. Li, T. Li, S. Venkatasubramanian, "t-Closeness", ICDE 2007, section 4.1'
     examples = (
@@ -220,6 +223,7 @@ class KMap(AtLeast):
     formula = "people of `data.population` in the group of x, the table's own among them"
     plain_failure = "too few people of the population could be meant"
     scale = "people, at least k of the table"
+    score_range = (0, math.inf)
     interpretation = "1: nobody else in the population could be meant"
     source = 'L. Sweeney, "Computational Disclosure Control", PhD thesis, MIT, 2001 (k-map)'
     examples = (Example({"flu": 2}, {"flu": 5, "cold": 5}, 30.0, population=30),)
@@ -251,6 +255,7 @@ class ReidentificationRisk(AtMost):
     formula = "1 / people in the group of x, of the table or of `data.population`"
     plain_failure = "people can be picked out too surely"
     scale = "above 0 and up to 1"
+    score_range = (0, 1)
     interpretation = "1: singled out; the average is the expected share of people an adversary gets right"
     source = 'K. El Emam, "Guide to the De-Identification of Personal Health Information", 2013'
     examples = (
@@ -281,6 +286,7 @@ class Uniques(AtMost):
     formula = "1 if nobody else is in the group of x, else 0"
     plain_failure = "people are alone in their groups"
     scale = "0 or 1; on average the share of people"
+    score_range = (0, 1)
     interpretation = "0: nobody is singled out"
     source = 'C. Skinner, M. Elliot, "A Measure of Disclosure Risk for Microdata", JRSS B 64(4), 2002'
     examples = (Example({"flu": 1}, {"flu": 5}, 1.0), Example({"flu": 2}, {"flu": 5}, 0.0))

@@ -188,6 +188,7 @@ class MembershipRate(ReleaseAtMost):
     judges = frozenset({MembershipBelief})
     threat_model = "Whatever the attack it judges assumes."
     scale = "from 0 to 1"
+    score_range = (0, 1)
     plain_failure = "the release lets people find out who is in the table"
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Literal
 
 from leafgate.api import (
@@ -43,6 +44,7 @@ class KAnonymity(AtLeast):
     formula = "k(x) = number of people in the group of x"
     plain_failure = "people stand in groups that are too small"
     scale = "people, from 1"
+    score_range = (0, math.inf)
     interpretation = "1: singled out; k: hidden among k - 1 others"
     examples = (Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 4.0),)
     source = (
@@ -72,6 +74,7 @@ class Confidence(AtMost):
     formula = "max over values v of P(secret = v | x)"
     plain_failure = "the adversary is too sure of some people's {secret}"
     scale = "from 1/|domain| to 1"
+    score_range = (0, 1)
     interpretation = "1: the adversary is certain of one value; 1/|domain|: knows nothing"
     examples = (Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.75),)
     source = 'A. Friedman, A. Schuster, R. Wolff, PKDD 2006, section 4.2 ("confidence")'
@@ -94,6 +97,7 @@ class Exposure(AtMost):
     formula = "1 if P(secret = truth | x) = 1 (to 1e-9), else 0"
     plain_failure = "it is certain what some people's {secret} is"
     scale = "0 or 1; on average the share of people"
+    score_range = (0, 1)
     interpretation = "0: the adversary is certain of nobody's secret and right"
     examples = (
         Example({"flu": 3}, {"flu": 5, "cold": 5}, 1.0),

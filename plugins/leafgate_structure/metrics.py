@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -93,6 +94,7 @@ class SmallestLeaf(_OfGroups, ReleaseAtLeast):
     formula = "min over groups g that hold anybody of the people of the table in g"
     plain_failure = "a leaf holds too few people"
     scale = "people, from 1"
+    score_range = (0, math.inf)
     interpretation = (
         "1: somebody is alone; by `features`, a small leaf is one that an adversary who knows all columns sees"
     )
@@ -129,6 +131,7 @@ class ClassDisclosure(_OfGroups, ReleaseAtMost):
     formula = "people in groups of which it is true / people; `each_tree`: in such a leaf of any tree"
     plain_failure = "too many people are in leaves that disclose too much of their class"
     scale = "from 0 to 1"
+    score_range = (0, 1)
     interpretation = "0: nobody; a leaf of two classes or more rules one out as well if there are three"
 
     @property
@@ -225,6 +228,7 @@ class GeneralisationGap(ReleaseAtMost):
     )
     plain_failure = "the model does too much better on the people it was learned from"
     scale = "accuracy: from -1 to 1; losses: from 0 to 1"
+    score_range = (-1, 1)
     interpretation = "0: as good on others; a model without a gap can still have memorised single people"
     source = SACRO
 

@@ -6,6 +6,7 @@ A metric's fields are its options in a policy, checked before anything runs. Its
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -95,9 +96,11 @@ class Metric(Component):
     one of them is inconclusive. `unit` is what the score counts, by which public reports mask it
     (`leafgate.types.report.Unit`): the size of an equivalence class (`PEOPLE`), one over it, a share of all people, all
     people less a number that the release discloses (`PEOPLE_LEFT`), something else that is computed from the table, or
-    nothing. `scale` describes the
-    range of scores, `interpretation` what a good score means, and `plain_failure` what a broken limit means for
-    readers who know no metrics (a clause, `{secret}` for the column's name). `private` metrics compare with what is
+    nothing.
+    `scale` describes the range of scores, `score_range` has its ends (a limit that every possible score keeps is
+    refused), `interpretation` what a good score means, and `plain_failure` what a broken limit means for readers who
+    know no metrics (a clause, `{secret}` for the column's name).
+    `private` metrics compare with what is
     true of single people, so that a score would disclose it: the public sees whether the limit holds, and no number.
     `of_release` metrics read the release alone, neither `table` nor `test`: a claim of differential privacy covers
     their scores, so a public report prints them. `is_cost` metrics measure what protection costs: a sweep without a
@@ -112,6 +115,7 @@ class Metric(Component):
     direction: ClassVar[Direction]
     unit: ClassVar[Unit] = Unit.NONE
     scale: ClassVar[str] = ""
+    score_range: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     interpretation: ClassVar[str] = ""
     plain_failure: ClassVar[str] = ""
     examples: ClassVar[tuple[Example, ...]] = ()
@@ -135,6 +139,17 @@ class Metric(Component):
     def limit(self) -> Limit:
         """The limit of the policy."""
         return Limit(self.direction, self.bound)
+
+    @model_validator(mode="after")
+    def _can_be_broken(self) -> Self:
+        """Refuse a limit outside the range of scores: whatever a release disclosed, it would hold."""
+        lowest, highest = self.score_range
+        if self.direction == "at_most" and self.bound > highest:
+            share = f"; {self.bound:g} % is {self.bound / 100:g}" if highest == 1 < self.bound <= 100 else ""
+            raise ValueError(f"no score is above {highest:g}, so a limit of {self.bound:g} could not be broken{share}")
+        if self.direction == "at_least" and self.bound < lowest:
+            raise ValueError(f"no score is below {lowest:g}, so a limit of {self.bound:g} could not be broken")
+        return self
 
     @classmethod
     def plain_failure_of(cls, secret: str | None) -> str:

@@ -70,8 +70,8 @@ def _domain(column: Column) -> tuple[object, ...]:
 def _schema_mismatches(release: Release, schema: Schema, place: str) -> list[Problem]:
     found = []
     if release.file is not None:
-        remedy = "audit the model's own file: what that holds is not in this one"
-        found.append(Problem(f"{place}.file", "is a rendition of somebody else's model", remedy))
+        remedy = "name the model's own file: what that holds is not in this one"
+        found.append(Problem(f"{place}.file", "is leafgate's own rendition of a model's file", remedy))
     for name in sorted(release.noise):
         if not _shows_numbers(release, name):
             remedy = (

@@ -127,7 +127,11 @@ class Audit(EngineAudit):
             The columns `finding`, `metric`, `attack`, `secret`, `verdict` (`pass`, `fail`, `inconclusive` or
             `waived`), `value` (a number, or words where it is masked), `limit` in words, `people_past` the limit, and
             `meaning`, a sentence that is empty where the limit holds.
+
+        Raises:
+            InvalidError: there is no such audience.
         """
+        _refuse_unknown_audience(audience)
         rows = [_row(finding) for finding in self._document(audience)["findings"]]
         return pd.DataFrame(rows, columns=list(FINDING_COLUMNS), dtype=object)
 
@@ -164,8 +168,7 @@ class Audit(EngineAudit):
             InvalidError: no plugin offers a format of that name, there is no such audience, or the folder cannot be
                 written to.
         """
-        if audience not in ("public", "auditor"):
-            raise InvalidError("is neither public nor auditor", place="audience", remedy="give one of the two")
+        _refuse_unknown_audience(audience)
         plugins, out = load_plugins(self.trusted), Path(folder)
         try:
             chosen = chosen_formats(plugins, [formats] if isinstance(formats, str) else formats)
@@ -214,6 +217,11 @@ class Audit(EngineAudit):
 FINDING_COLUMNS = (
     *("finding", "metric", "attack", "secret", "verdict", "value", "limit", "people_past", "meaning"),
 )  # fmt: skip
+
+
+def _refuse_unknown_audience(audience: object) -> None:
+    if audience not in ("public", "auditor"):
+        raise InvalidError("is neither public nor auditor", place="audience", remedy="give one of the two")
 
 
 def _row(finding: JsonDocument) -> dict[str, Any]:

@@ -416,6 +416,9 @@ def _limits(
     """The metrics of the policy: limits by the names of metrics, or metrics as a policy has them."""
     if limits is None:
         return limits_of_model(classes)
+    if isinstance(limits, str):
+        remedy = f"give its bound, such as {{{limits!r}: 0.95}}"
+        raise InvalidError("is the name of a metric without a bound", place="limits", remedy=remedy)
     if not isinstance(limits, Mapping):
         found = [dict(each) for each in limits]
     else:

@@ -266,7 +266,7 @@ def test_a_waiver_of_a_file_lets_no_release_through_that_says_it_was_made_of_tha
     (folder / "release.json").write_bytes(made_up.content)
     digest = sha256((folder / "model.json").read_bytes())
     assert digest.encode() in made_up.content
-    with pytest.raises(ReleaseError, match="is a rendition of somebody else's model"):
+    with pytest.raises(ReleaseError, match="is leafgate's own rendition of a model's file"):
         report(folder, "release.json", waivers=[waiver(file=digest)])
 
 
