@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from leafgate.api.context import ScoringContext
 
 
+ROUNDING = 1e-6
+"""A limit may lie outside the range of scores by this much, as floating point does."""
 ABOUT_GROUPS: frozenset[type[Belief]] = frozenset({GroupBelief, SecretBelief})
 """The `judges` of metrics of equivalence classes."""
 ABOUT_SECRETS: frozenset[type[Belief]] = frozenset({SecretBelief, CellBelief})
@@ -144,10 +146,10 @@ class Metric(Component):
     def _can_be_broken(self) -> Self:
         """Refuse a limit outside the range of scores: whatever a release disclosed, it would hold."""
         lowest, highest = self.score_range
-        if self.direction == "at_most" and self.bound > highest:
+        if self.direction == "at_most" and self.bound > highest + ROUNDING:
             share = f"; {self.bound:g} % is {self.bound / 100:g}" if highest == 1 < self.bound <= 100 else ""
             raise ValueError(f"no score is above {highest:g}, so a limit of {self.bound:g} could not be broken{share}")
-        if self.direction == "at_least" and self.bound < lowest:
+        if self.direction == "at_least" and self.bound < lowest - ROUNDING:
             raise ValueError(f"no score is below {lowest:g}, so a limit of {self.bound:g} could not be broken")
         return self
 

@@ -347,7 +347,8 @@ def test_a_requirement_agrees_with_the_metric_of_its_name_at_its_very_score_too(
     everyone = together(several)
     scores = scores_of(wanted, column, several)
     least = 1e-9 if isinstance(wanted, LDiversityRequired) else 0
-    for limit in {score + off for score in scores if math.isfinite(score) and score + off >= least}:
+    most = METRICS[wanted.use].score_range[1]
+    for limit in {score + off for score in scores if math.isfinite(score) and least <= score + off <= most}:
         metric = METRICS[wanted.use].from_claim(limited(wanted, limit).claim())
         expected = [metric.holds(score) for score in scores]
         assert [holds(limited(wanted, limit), column, everyone, counts) for counts in several] == expected
