@@ -299,7 +299,7 @@ def _regions(
     from leafgate.algorithms.routing import split_rows
     from leafgate.api import Leaf
 
-    cells: dict[tuple[str, bool], NDArray[np.float64]] = {}
+    cells: dict[tuple[str, bool | None], NDArray[np.float64]] = {}
     known_values: dict[Domain | None, NDArray[np.bool_]] = {}
 
     def values_within(remaining: Mapping[str, Domain]) -> NDArray[np.bool_]:
