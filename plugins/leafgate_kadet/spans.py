@@ -82,7 +82,7 @@ def _inadmissible_in_view(view: SecretView, populations: Sequence[Rows]) -> list
     first = segments(cells)
     at = cells.group[first], public[cells.feature[first]]
     lowest[at] = cells.code[first]
-    highest[at] = cells.code[np.append(first[1:], len(cells.code)) - 1]
+    highest[at] = cells.code[np.append(first[1:], len(cells.code))[: len(first)] - 1]
     group, feature, code, next_code = _bad_stretches(view, cuts_of(coded, cells))
     ends = np.searchsorted(group, np.arange(shape[0] + 1))
     return [

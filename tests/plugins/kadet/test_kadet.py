@@ -50,6 +50,12 @@ def test_a_private_test_is_free_however_few_people_it_leaves_in_a_leaf(k: int) -
     assert tree_of(mortgage(), k=k) == BY_CAR
 
 
+@pytest.mark.parametrize("k", [2, 6])
+def test_where_nothing_is_public_every_split_keeps_all_people_in_one_span(k: int) -> None:
+    private = [replace(column, roles=frozenset({"sensitive"})) for column in (MARITAL_STATUS, SPORTS_CAR)]
+    assert tree_of(mortgage(*private, RISK), k=k) == TREE
+
+
 def test_a_public_class_held_by_two_people_allows_no_3_anonymous_tree() -> None:
     with pytest.raises(NoReleaseError, match="'good'") as caught:
         tree_of(mortgage(MARITAL_STATUS, SPORTS_CAR, PUBLIC_RISK), k=3)
