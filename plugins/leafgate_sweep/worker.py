@@ -127,7 +127,7 @@ class Auditor:
 
     def _result(self, point: Point, name: str) -> Result:
         policy, plugins = policy_at(point, self.task)
-        read, folder = self.tables.of(policy), self.task.out / name
+        read, folder = self.tables.of(policy, plugins), self.task.out / name
         sha256 = audit_inputs_sha256(policy, plugins, read, self.task.audience)
         key = readable({"format": "leafgate/point/1", "sha256": sha256})
         kept = None if self.task.fresh else _kept(folder, key)

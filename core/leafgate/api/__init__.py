@@ -1,7 +1,7 @@
 """All that plugin authors import, together with `leafgate.algorithms` and, for commands, `leafgate.app`.
 
 Components  TreeBuilder, AttackModel; metrics of people (AtLeast, AtMost) and of releases (ReleaseAtLeast, ...);
-            AuditCheck; DataSource, which reads files of data
+            AuditCheck; DataSource, which reads files of data, and DataEngine, which counts records
 Hooks       hookimpl marks the functions of a plugin; lazy("numpy") imports a heavy module on its first use
 Values      Table, Schema, Release and its trees, AdversaryKnowledge, ScoringContext, what evidence is made of
 Beliefs     GroupBelief, SecretBelief, CellBelief, MembershipBelief, AttributeBelief, MechanismBelief
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from leafgate.api.checks import CheckFinding as CheckFinding
     from leafgate.api.components import ONLY_DERIVED as ONLY_DERIVED
     from leafgate.api.components import AttackModel as AttackModel
+    from leafgate.api.components import DataEngine as DataEngine
+    from leafgate.api.components import DataLocation as DataLocation
     from leafgate.api.components import DataSource as DataSource
     from leafgate.api.components import SourceFile as SourceFile
     from leafgate.api.components import Strict as Strict
@@ -214,7 +216,8 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "leafgate.api.checks": "AuditCheck CheckContext CheckFinding",
-        "leafgate.api.components": "AttackModel DataSource ONLY_DERIVED SourceFile Strict TreeBuilder",
+        "leafgate.api.components": "AttackModel DataEngine DataLocation DataSource ONLY_DERIVED SourceFile Strict "
+        "TreeBuilder",
         "leafgate.api.context": "ScoringContext",
         "leafgate.api.hookspecs": "hookimpl",
         "leafgate.api.metrics": "ABOUT_GROUPS ABOUT_SECRETS AtLeast AtMost Example Metric PersonMetric "

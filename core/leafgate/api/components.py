@@ -21,6 +21,8 @@ from leafgate.types.adversary import ACCESS_LEVELS, Access
 from leafgate.types.report import Scored
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     import numpy as np
     import pandas as pd
 
@@ -282,8 +284,79 @@ class DataSource(Component):
         return name.lower().endswith(tuple(cls.suffixes))
 
 
+@dataclass(frozen=True)
+class DataLocation:
+    """Where an engine finds the rows of a table: files that it opens itself, or a table that its options name.
+
+    Attributes:
+        paths: the files, in the order of their rows; empty where the options of the source name a table.
+        format: what they are.
+        columns: for CSV, the names of the columns in the order in which they are in every file.
+        header: for CSV, is the first record names, and no row?
+        delimiter: for CSV, the sign between two cells.
+        quote: for CSV, the sign around a cell that needs it; doubled within one.
+    """
+
+    paths: tuple[Path, ...] = ()
+    format: Literal["csv", "parquet", "json"] = "csv"
+    columns: tuple[str, ...] = ()
+    header: bool = True
+    delimiter: str = ","
+    quote: str = '"'
+
+
+class DataEngine(DataSource):
+    """A data source whose rows stay where they are: an engine counts the distinct records, and only these are loaded.
+
+    It reads every kind of file that the core reads too, and JSON lines. Where its options name a table, a policy needs
+    no `data.path`.
+    """
+
+    most_records: int = Field(
+        20_000_000, ge=1, description="Distinct records that are loaded at most; where there are more, the audit ends."
+    )
+
+    numbers_rows: ClassVar[bool] = False
+    """Can `open` number the rows in their order? Errors then say in which record the first wrong cell is."""
+
+    @property
+    def names_table(self) -> bool:
+        """Do the options name the table, so that the policy names no file?"""
+        return False
+
+    @classmethod
+    def is_installed(cls) -> bool:
+        """Is the engine's library installed?"""
+        raise NotImplementedError
+
+    @classmethod
+    def default(cls) -> Self | None:
+        """The engine with which the core reads large CSV and Parquet files of policies without `source`, if any."""
+        return None
+
+    def open(self, location: DataLocation, number_rows: str | None = None) -> AbstractContextManager[Any]:
+        """The rows as a lazy table of a library that narwhals supports; it is used within the `with` block alone.
+
+        Args:
+            location: what to open. All cells of CSV files are texts, the empty one too.
+            number_rows: the name of a further column that numbers the rows of all files from 1; only where
+                `numbers_rows`.
+
+        Raises:
+            DataError: the data cannot be opened; its text holds no cell.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def reads(cls, name: str) -> bool:
+        """It reads every file."""
+        return True
+
+
 def suffix_mistakes(source: type[DataSource]) -> list[str]:
     """What is wrong with the `suffixes` of a data source, a sentence each; empty if a policy can use it."""
+    if issubclass(source, DataEngine):
+        return []
     suffixes = source.suffixes
     if not isinstance(suffixes, frozenset) or not suffixes:
         return ['it needs `suffixes`, the endings of the files that it reads: frozenset({".sqlite"})']

@@ -5,18 +5,19 @@ from __future__ import annotations
 import hashlib
 import io
 import itertools
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate.algorithms.sampling import known_columns
-from leafgate.api.components import DataSource, SourceFile
-from leafgate.errors import DataError, InconclusiveError, LeafgateError, Problem
+from leafgate.api.components import DataEngine, DataSource, SourceFile
+from leafgate.errors import DataError, InconclusiveError, LeafgateError, PolicyError, Problem
 from leafgate.io.cells import (
     DECIMAL_POINTS,
     Cells,
@@ -28,9 +29,13 @@ from leafgate.io.cells import (
     refuse_wide,
 )
 from leafgate.io.csv import COMMENTED, CsvOptions, read_cells, read_csv
+from leafgate.io.engines import EngineError, EngineTable, RawRecords, blocks_of, open_engine_table
 from leafgate.io.json import parse_number
+from leafgate.io.plain_csv import is_plain
 from leafgate.types.schema import Column, Role, Schema, bin_of
 from leafgate.types.table import Table, distinct_rows, make_table, text_column
+
+T = TypeVar("T")
 
 
 class SourceColumn(Protocol):
@@ -61,57 +66,198 @@ class TableSource(Protocol):
     def source(self) -> DataSource | None: ...
 
 
-def read_table(data: TableSource, schema: Schema, path: Path, key: str = "data.path") -> Table:
+def read_table(
+    data: TableSource, schema: Schema, path: Path | None, key: str = "data.path", engine: DataEngine | None = None
+) -> Table:
     """The Table in a data file, under the policy's `data` section.
 
-    `schema` has a column for each the policy declares and does not drop. Columns without a
-    declared domain get the one that occurs (numbers where every cell is one), so that the schema of
-    the Table read from training data can read test data. Raises DataError
-    listing every column that does not fit; its text never holds a cell.
+    Args:
+        data: the columns and how they are read.
+        schema: has a column for each that the policy declares and does not drop.
+        path: the file; None where the data source names the table.
+        key: where the policy names the file.
+        engine: reads large CSV and Parquet files where the policy names no data source; None: the core does.
+
+    Columns without a declared domain get the one that occurs (numbers where every cell is one), so that the schema of
+    the Table read from training data can read test data. Raises DataError listing every column that does not fit; its
+    text never holds a cell.
     """
-    content = read_bytes(path, key)
-    return _table(_cells(content, data, list(data.columns), path), schema, data, content, path.name)
+    reading, names = _Reading(data, path, key, engine), list(data.columns)
+    return reading.table(reading.records(names, schema), names, schema)
 
 
-def read_population(data: TableSource, schema: Schema, path: Path) -> Table:
+def read_population(data: TableSource, schema: Schema, path: Path, engine: DataEngine | None = None) -> Table:
     """The Table of the quasi-identifiers alone, from a file with just their columns, or with all of the table's.
 
     `schema` is that of the table whose people the population holds. The file is read like the
     table's; without a header its columns stand in the policy's order. Raises DataError as read_table does.
     """
-    return read_columns(data, Schema(schema.public), path, "data.population")
+    return read_columns(data, Schema(schema.public), path, "data.population", engine)
 
 
-def read_columns(data: TableSource, schema: Schema, path: Path, key: str) -> Table:
+def read_columns(data: TableSource, schema: Schema, path: Path, key: str, engine: DataEngine | None = None) -> Table:
     """The Table of the columns in `schema`, from a file with just these, or with all of the table's.
 
     A column `weight` counts, if there is one. Raises DataError as read_table does.
     """
-    content = read_bytes(path, key)
+    reading = _Reading(data, path, key, engine)
     wanted = [column.name for column in schema.columns]
     weights = [] if data.weight is None else [data.weight[0]]
     problem = None
     with_weight = [name for name in data.columns if name in {*wanted, *weights}]
     for names in (wanted, with_weight, list(data.columns)):
         try:
-            raw = _cells(content, data, names, path)
+            records = reading.records(names, schema)
         except DataError as error:
             problem = problem or error
         else:
-            return _table(raw, schema, data, content, path.name)
-    raise problem or DataError("has other columns than the table", place=path.name)
+            return reading.table(records, names, schema)
+    raise problem or DataError("has other columns than the table", place=reading.place)
 
 
-def read_columns_there(data: TableSource, schema: Schema, path: Path, key: str) -> Table:
+def read_columns_there(
+    data: TableSource, schema: Schema, path: Path, key: str, engine: DataEngine | None = None
+) -> Table:
     """The Table of those columns in `schema` that a file has; without a header, of all of them.
 
     Raises DataError as read_table does, and where the file has none of these columns.
     """
-    header = _header(data, path, key)
+    header = _Reading(data, path, key, engine).header()
     there = tuple(column for column in schema.columns if header is None or column.name in header)
     if not there:
         raise DataError("has no column of the policy", place=path.name, remedy="name a file with some of its columns")
-    return read_columns(data, Schema(there, dropped=schema.dropped), path, key)
+    return read_columns(data, Schema(there, dropped=schema.dropped), path, key, engine)
+
+
+ENGINE_BYTES = 2**23
+"""CSV and Parquet files of so many bytes are read by an engine where one is installed."""
+
+
+@dataclass(eq=False)
+class _Reading:
+    """The reading of one data file: by the core, by a data source or by an engine.
+
+    Attributes:
+        data: how the policy has it read.
+        path: the file; None where the data source names the table.
+        key: where the policy names it.
+        engine: what reads large files where the policy names no data source.
+    """
+
+    data: TableSource
+    path: Path | None
+    key: str
+    engine: DataEngine | None
+
+    @property
+    def place(self) -> str:
+        """What errors call the file."""
+        return "data.source" if self.path is None else self.path.name
+
+    @cached_property
+    def content(self) -> bytes:
+        """The bytes of the file."""
+        return read_bytes(Path() if self.path is None else self.path, self.key)
+
+    @cached_property
+    def engine_table(self) -> EngineTable | None:
+        """The table as an engine reads it; None where the core or a data source reads it."""
+        source = self.data.source
+        if self.path is None and not (isinstance(source, DataEngine) and source.names_table):
+            raise PolicyError("says not where the table is", place=self.key, remedy="name it there, or give DATA")
+        if isinstance(source, DataEngine):
+            return open_engine_table(source, self.path, self.data.csv, self.key)
+        if self.engine is None or self.path is None or not self._is_for_engine(self.path):
+            return None
+        return open_engine_table(self.engine, self.path, self.data.csv, self.key)
+
+    def _is_for_engine(self, path: Path) -> bool:
+        """May an engine read the file in place of the core, because it is large and cannot be misread?"""
+        read_otherwise = self.data.source is not None and self.data.source.reads(path.name)
+        large = path.is_file() and path.stat().st_size >= ENGINE_BYTES
+        return large and not read_otherwise and (is_parquet(path) or is_plain(blocks_of(path), self.data.csv))
+
+    def _by_engine(self, read: Callable[[EngineTable], T]) -> T | None:
+        """What the engine reads; None where the core or a data source reads the file.
+
+        Where the policy names the engine, its failure ends the audit; otherwise the core reads the file in its place,
+        and says what is wrong with it.
+        """
+        table = self.engine_table
+        if table is None:
+            return None
+        try:
+            return read(table)
+        except EngineError as error:
+            if self.data.source is None:
+                self.engine_table = None
+                return None
+            raise InconclusiveError(
+                f"{table.engine.use} could not read the data ({error})",
+                place=self.place,
+                remedy="is it whole, and is there a table? without `data.source` errors of CSV files name the row",
+            ) from None
+
+    def header(self) -> list[str] | None:
+        """The names of the file's columns; None when it does not tell them."""
+        headers = self._by_engine(lambda table: table.headers)
+        if headers is not None:
+            first = next(iter(headers.values()))
+            return None if first is None else list(first)
+        path, source = Path(self.place), self.data.source
+        if source is not None and source.reads(path.name):
+            frame = read_source(source, self.content, path.name)
+            return None if _is_nameless(frame) else list(frame.columns)
+        if is_parquet(path):
+            return [str(name) for name in read_parquet(self.content, None, path.name).columns]
+        if not self.data.csv.header:
+            return None
+        return [str(cell) for cell in read_cells(self.content, self.data.csv, path.name).iloc[0]]
+
+    def records(self, names: Sequence[str], schema: Schema, *, number_rows: bool = False) -> RawRecords:
+        """The cells of a file that has the columns `names`; an engine returns each distinct record of the schema once.
+
+        `number_rows` has an engine say where each record first is.
+        """
+        used = [name for name in names if name in schema or "weight" in self.data.columns[name].role]
+        counted = self._by_engine(lambda table: table.count_records(names, used, number_rows=number_rows))
+        if counted is not None:
+            return counted.expanded() if schema.having("key") else counted
+        cells = _cells(self.content, self.data, names, Path(self.place))
+        sha256 = hashlib.sha256(self.content).hexdigest()
+        return RawRecords(cells, sha256=sha256, commented=cells.attrs.get(COMMENTED, 0))
+
+    def table(self, records: RawRecords, names: Sequence[str], schema: Schema) -> Table:
+        """The Table of these records; where a cell is wrong and an engine can tell its row, the error does."""
+        try:
+            return _table(records, schema, self, names)
+        except DataError:
+            engine = None if self.engine_table is None else self.engine_table.engine
+            if engine is None or not engine.numbers_rows:
+                raise
+        return _table(self.records(names, schema, number_rows=True), schema, self, names)
+
+    def repeated_identifiers(
+        self, records: RawRecords, names: Sequence[str], keep: NDArray[np.bool_], missing: Mapping[str, Sequence[str]]
+    ) -> tuple[str, ...]:
+        """The identifier columns with a value, other than a missing one, in several rows.
+
+        Args:
+            records: the records of the file.
+            names: the columns of the file.
+            keep: which of the records stay.
+            missing: the missing texts of each column for which rows are left out.
+        """
+        identifiers = [name for name, spec in self.data.columns.items() if "identifier" in spec.role and name in names]
+        if records.counts is None and not records.by_engine:
+            cells = records.cells.loc[keep]
+            return tuple(n for n in identifiers if cells.loc[~cells[n].isin(self.data.missing), n].duplicated().any())
+
+        def is_repeated(name: str) -> bool:
+            left_out = {**missing, name: self.data.missing}
+            return bool(self._by_engine(lambda table: table.is_repeated(name, names, left_out)))
+
+        return tuple(filter(is_repeated, identifiers))
 
 
 def is_parquet(path: Path) -> bool:
@@ -223,27 +369,36 @@ def _cells(content: bytes, data: TableSource, names: Sequence[str], path: Path) 
     return read_csv(content, data.csv, names, path.name)
 
 
-def _table(raw: pd.DataFrame, schema: Schema, data: TableSource, content: bytes, place: str) -> Table:
+def _table(records: RawRecords, schema: Schema, reading: _Reading, names: Sequence[str]) -> Table:
+    raw, data, place = records.cells, reading.data, reading.place
     if raw.shape[0] == 0:
         raise DataError("the file holds no rows", place=place)
     gaps = {column.name: _gaps(raw[column.name], column, data) for column in schema.columns}
     incomplete = np.logical_or.reduce([np.zeros(len(raw), dtype=np.bool_), *gaps.values()])
     dropped = incomplete & (data.on_missing == "drop")
-    typed, schema = _typed(raw, schema, data, dropped, place)
-    weight, counts_people = _weights(raw, data, place)
-    keep = _complete(gaps, schema, data, place)
+    typed, schema = _typed(records, schema, data, dropped, place)
+    weight, counts_people = _weights(records, data, place)
+    keep = _complete(gaps, schema, data, records, place)
     if not keep.any():
         raise DataError("every row has a missing cell, none is left", place=place)
+    missing = {name: _missing_texts(raw[name], name, data) for name, gap in gaps.items() if (gap & ~keep).any()}
     return make_table(
         schema,
         typed[keep],
         weight[keep],
-        dropped=int((~keep).sum() if counts_people is False else weight[~keep].sum()),
-        commented=raw.attrs.get(COMMENTED, 0),
-        repeated_identifiers=_repeated_identifiers(raw.loc[keep], data),
-        sha256=hashlib.sha256(content).hexdigest(),
+        dropped=int((records.rows if counts_people is False else weight)[~keep].sum()),
+        commented=records.commented,
+        repeated_identifiers=reading.repeated_identifiers(records, names, keep, missing),
+        sha256=records.sha256,
         counts_people=counts_people,
+        rows=records.rows[keep],
     )
+
+
+def _missing_texts(cells: Cells, name: str, data: TableSource) -> list[str]:
+    """The texts of a column's cells that mean a missing one."""
+    aliases = data.columns[name].aliases
+    return [text for text in cells.cat.categories if aliases.get(text, text) in data.missing]
 
 
 def _gaps(cells: Cells, column: Column, data: TableSource) -> NDArray[np.bool_]:
@@ -256,7 +411,7 @@ def _gaps(cells: Cells, column: Column, data: TableSource) -> NDArray[np.bool_]:
 
 
 def _typed(
-    raw: pd.DataFrame, schema: Schema, data: TableSource, dropped: NDArray[np.bool_], place: str
+    records: RawRecords, schema: Schema, data: TableSource, dropped: NDArray[np.bool_], place: str
 ) -> tuple[pd.DataFrame, Schema]:
     """The cells as typed values, and the columns with their domains; whatever stands in `dropped` rows is accepted."""
     typed: dict[str, pd.Series] = {}
@@ -264,7 +419,7 @@ def _typed(
     problems: list[Problem] = []
     for column in schema.columns:
         try:
-            known, series = _typed_column(raw[column.name].cat.remove_unused_categories(), column, data, dropped, place)
+            known, series = _typed_column(records, column, data, dropped, place)
         except DataError as error:
             problems.extend(error.problems)
         else:
@@ -276,15 +431,16 @@ def _typed(
 
 
 def _typed_column(
-    cells: Cells, column: Column, data: TableSource, dropped: NDArray[np.bool_], place: str
+    records: RawRecords, column: Column, data: TableSource, dropped: NDArray[np.bool_], place: str
 ) -> tuple[Column, pd.Series]:
     """The column, its domain filled in where the policy left it open, and its cells as typed values.
 
     Cells that are no value of the column raise DataError, except in `dropped` rows, where they are missing ones.
     """
     place = f"{place}, column {column.name!r}"
+    cells: Cells = records.cells[column.name].cat.remove_unused_categories()
     if "key" in column.roles:
-        _refuse_rows(cells.duplicated().to_numpy(), "the same as an earlier key", place)
+        _refuse_rows(records, cells.duplicated().to_numpy(), "the same as an earlier key", place)
         return column, cells.astype(object)
     spec = data.columns[column.name]
     texts = [spec.aliases.get(text, text) for text in cells.cat.categories]
@@ -301,18 +457,19 @@ def _typed_column(
             remedy = "declare its `bins`, the edges of the intervals it is believed to lie in"
             raise DataError("a secret of numbers", place=place, remedy=remedy)
     if column.edges is not None:
-        return column, _in_intervals(cells, texts, missing, column, dropped, place)
+        return column, _in_intervals(records, cells, texts, missing, column, dropped, place)
     if column.values is None:
-        return column, _numbers(cells, texts, missing, column, dropped, place)
+        return column, _numbers(records, cells, texts, missing, column, dropped, place)
     position = {value: code for code, value in enumerate(column.values)}
     codes = np.array([-1 if gone else position.get(t, -2) for t, gone in zip(texts, missing, strict=True)])
     row_codes = codes[cells.cat.codes.to_numpy()]
-    _refuse_rows((row_codes == -2) & ~dropped, "outside the `values` the policy declares", place)
+    _refuse_rows(records, (row_codes == -2) & ~dropped, "outside the `values` the policy declares", place)
     row_codes = np.maximum(row_codes, -1)
     return column, pd.Series(pd.Categorical.from_codes(row_codes, categories=pd.Index(column.values)))
 
 
 def _numbers(
+    records: RawRecords,
     cells: Cells,
     texts: Sequence[str],
     missing: NDArray[np.bool_],
@@ -324,15 +481,18 @@ def _numbers(
     codes = cells.cat.codes.to_numpy()
     strange = ~missing & ~np.isfinite(numbers)
     with_commas = are_decimal_commas(itertools.compress(texts, strange))
-    _refuse_rows(strange[codes] & ~dropped, "not a finite number", place, DECIMAL_POINTS if with_commas else CORRECT)
+    _refuse_rows(
+        records, strange[codes] & ~dropped, "not a finite number", place, DECIMAL_POINTS if with_commas else CORRECT
+    )
     if column.declared and column.bounds is not None:
         outside = (numbers < column.bounds[0]) | (numbers > column.bounds[1])
         what = "bins" if column.bins or column.edges else "bounds"
-        _refuse_rows(outside[codes] & ~dropped, f"outside the `{what}` the policy declares", place)
+        _refuse_rows(records, outside[codes] & ~dropped, f"outside the `{what}` the policy declares", place)
     return pd.Series(np.where(strange, np.nan, numbers)[codes])
 
 
 def _in_intervals(
+    records: RawRecords,
     cells: Cells,
     texts: Sequence[str],
     missing: NDArray[np.bool_],
@@ -342,7 +502,7 @@ def _in_intervals(
 ) -> pd.Series:
     """A class of numbers: the interval each cell lies in."""
     edges = column.edges or ()
-    numbers = _numbers(cells, texts, missing, replace(column, bounds=(edges[0], edges[-1])), dropped, place)
+    numbers = _numbers(records, cells, texts, missing, replace(column, bounds=(edges[0], edges[-1])), dropped, place)
     codes = np.where(np.isnan(numbers), -1, bin_of(numbers.to_numpy(), edges))
     return pd.Series(pd.Categorical.from_codes(codes, categories=pd.Index(column.values or ())))
 
@@ -359,35 +519,28 @@ def _domain_that_occurs(column: Column, texts: Sequence[str]) -> Column:
 CORRECT = "correct the policy or the data"
 
 
-def _refuse_rows(wrong: NDArray[np.bool_], why: str, place: str, remedy: str = CORRECT) -> None:
+def _refuse_rows(records: RawRecords, wrong: NDArray[np.bool_], why: str, place: str, remedy: str = CORRECT) -> None:
     if wrong.any():
-        raise DataError(
-            f"{int(wrong.sum())} cell(s) {why}, the first in record {int(wrong.argmax()) + 1}",
-            place=place,
-            remedy=remedy,
-        )
+        first = records.first_row(wrong)
+        where = "" if first is None else f", the first in record {first}"
+        raise DataError(f"{int(records.rows[wrong].sum())} cell(s) {why}{where}", place=place, remedy=remedy)
 
 
-def _repeated_identifiers(raw: pd.DataFrame, data: TableSource) -> tuple[str, ...]:
-    """The identifier columns with a value, other than a missing one, in several rows."""
-    names = [name for name, spec in data.columns.items() if "identifier" in spec.role and name in raw]
-    return tuple(name for name in names if raw.loc[~raw[name].isin(data.missing), name].duplicated().any())
-
-
-def _weights(raw: pd.DataFrame, data: TableSource, place: str) -> tuple[NDArray[np.int64], bool | None]:
-    """How many people each row stands for, and whether they count as people of the table; None: every row is one."""
+def _weights(records: RawRecords, data: TableSource, place: str) -> tuple[NDArray[np.int64], bool | None]:
+    """How many people each record stands for, and whether they count as people of the table; None: every row is one."""
+    raw = records.cells
     if data.weight is None or data.weight[0] not in raw:
-        return np.ones(len(raw), dtype=np.int64), None
+        return records.rows, None
     name, spec = data.weight
     numbers = np.array([parse_number(text) for text in raw[name].cat.categories])
     strange = ~(np.isfinite(numbers) & (numbers >= 1) & (numbers == np.floor(numbers)) & (numbers < 2**53))
     codes = raw[name].cat.codes.to_numpy()
-    _refuse_rows(strange[codes], "not a whole number of people, 1 or more", f"{place}, column {name!r}")
-    return np.where(strange, 1, numbers).astype(np.int64)[codes], spec.counts == "people"
+    _refuse_rows(records, strange[codes], "not a whole number of people, 1 or more", f"{place}, column {name!r}")
+    return np.where(strange, 1, numbers).astype(np.int64)[codes] * records.rows, spec.counts == "people"
 
 
 def _complete(
-    gaps: Mapping[str, NDArray[np.bool_]], schema: Schema, data: TableSource, place: str
+    gaps: Mapping[str, NDArray[np.bool_]], schema: Schema, data: TableSource, records: RawRecords, place: str
 ) -> NDArray[np.bool_]:
     """Which rows stay: all of them, or those without a missing cell, as `on_missing` says.
 
@@ -396,45 +549,36 @@ def _complete(
     for column in schema.columns:
         if column.roles & {"class", "sensitive"} and gaps[column.name].any():
             raise DataError(
-                f"{int(gaps[column.name].sum())} cell(s) of the class or of a secret are missing",
+                f"{int(records.rows[gaps[column.name]].sum())} cell(s) of the class or of a secret are missing",
                 place=f"{place}, column {column.name!r}",
                 remedy="leave those rows out, or take `?` and the like from `data.missing` to make them a value",
             )
     incomplete = np.logical_or.reduce(list(gaps.values()))
     if incomplete.any() and data.on_missing is None:
         raise DataError(
-            f"{int(incomplete.sum())} row(s) have missing cells",
+            f"{int(records.rows[incomplete].sum())} row(s) have missing cells",
             place=f"{place}, column(s) {', '.join(repr(n) for n, gap in gaps.items() if gap.any())}",
             remedy="say `on_missing: drop` or `on_missing: keep` under `data`",
         )
     return ~incomplete if data.on_missing == "drop" else np.ones(len(incomplete), dtype=np.bool_)
 
 
-def read_people(data: TableSource, table: Table, path: Path, place: str = "knows.people") -> Table:
+def read_people(
+    data: TableSource, table: Table, path: Path, place: str = "knows.people", engine: DataEngine | None = None
+) -> Table:
     """The known people of `table`: its public columns, and those of its secrets that the file has.
 
     The file is read as a population is; with neither a header nor all of the table's columns it has every
     secret. `place` is where the policy names the file, for errors. Raises DataError for people who are not in the
     table, telling none of them.
     """
-    header = _header(data, path, place)
+    header = _Reading(data, path, place, engine).header()
     named = [c for c in known_columns(table.schema).columns if c.public or header is None or c.name in header]
     if all(column.public for column in named):
         raise DataError("has no column of a secret", place=path.name, remedy="name a column with the role `sensitive`")
-    people = read_columns(data, Schema(tuple(named)), path, place)
+    people = read_columns(data, Schema(tuple(named)), path, place, engine)
     _refuse_strangers(people, table, place)
     return people
-
-
-def _header(data: TableSource, path: Path, place: str) -> list[str] | None:
-    """The names of the file's columns; None when it does not tell them."""
-    content = read_bytes(path, place)
-    if data.source is not None and data.source.reads(path.name):
-        frame = read_source(data.source, content, path.name)
-        return None if _is_nameless(frame) else list(frame.columns)
-    if is_parquet(path):
-        return [str(name) for name in read_parquet(content, None, path.name).columns]
-    return [str(cell) for cell in read_cells(content, data.csv, path.name).iloc[0]] if data.csv.header else None
 
 
 def _refuse_strangers(people: Table, table: Table, place: str) -> None:

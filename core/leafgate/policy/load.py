@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Union
 
-from pydantic import AfterValidator, Field, ValidationError, create_model, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, create_model, field_validator
 
 from leafgate.api.components import AttackModel, Component, DataSource
 from leafgate.api.knowledge import MAX_AUXILIARY, MAX_CANDIDATES, Knows
@@ -400,7 +400,13 @@ def _data_model(plugins: Plugins) -> type[Data]:
     if len(classes) > 1:
         source = Annotated[source, Field(discriminator="use")]
     field = Field(None, description=Data.model_fields["source"].description)
-    return create_model("Data", __base__=Data, __doc__=Data.__doc__, source=(source | None, field))
+    named = BeforeValidator(_named_source, json_schema_input_type=source | str | None)
+    return create_model("Data", __base__=Data, __doc__=Data.__doc__, source=(Annotated[source | None, named], field))
+
+
+def _named_source(source: Any) -> Any:
+    """A data source without options may be named alone."""
+    return {"use": source} if isinstance(source, str) else source
 
 
 def _refuse_component(component: Component) -> Component:

@@ -267,7 +267,9 @@ class Data(Strict):
     )
     csv: CsvOptions = Field(CsvOptions(), description="How to read the file.")
     source: Annotated[SerializeAsAny[DataSource], BeforeValidator(_refuse_source)] | None = Field(
-        None, description="How files that are neither CSV nor Parquet are read: by the data source that `use:` names."
+        None,
+        description="How data are read that the core does not read itself, or where an engine reads them: by the data "
+        "source that `use:` names.",
     )
     protect: tuple[Protect, ...] = Field((), description="Single cells that are secret, in columns that are not.")
     unlisted: Annotated[Unlisted, AS_ROLES] = Field(

@@ -12,7 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leafgate.api.components import DataSource
+from leafgate.api.components import DataEngine, DataSource
 from leafgate.api.plan import IN_MEMORY, PolicyOrigin
 from leafgate.api.registry import Plugins, use_of
 from leafgate.errors import DataError, LeafgateError, PolicyError, Problem
@@ -235,7 +235,7 @@ def session_of(
     start = time.perf_counter()
     try:
         with progress_step("read"):
-            table, test_table, population, people, own_people, control = read_tables(policy)
+            table, test_table, population, people, own_people, control = read_tables(policy, plugins)
     except DataError as error:
         raise _naming_sources(error, policy, plugins) from None
     seconds = {"read": time.perf_counter() - start}
@@ -258,7 +258,7 @@ def _naming_sources(error: DataError, policy: Policy, plugins: Plugins) -> Leafg
 def _source_for(name: str, plugins: Plugins) -> type[DataSource] | None:
     """The first data source of the plugins that reads files of this name."""
     kinds = (kind for kind in plugins.kind(DataSource) if issubclass(kind, DataSource))
-    return next((kind for kind in kinds if kind.reads(name)), None)
+    return next((kind for kind in kinds if not issubclass(kind, DataEngine) and kind.reads(name)), None)
 
 
 def given_words(
@@ -273,39 +273,45 @@ def given_words(
             yield from (option, shown_file(path, policy, word))
 
 
-def read_tables(policy: Policy) -> PolicyTables:
+def read_tables(policy: Policy, plugins: Plugins | None = None) -> PolicyTables:
     """The table, the test table, the population and the known people that a policy names.
 
     Then come the known people of each attack whose own `knows` names a file; a file that several name is read once.
-    Last are the people who are not in the table.
+    Last are the people who are not in the table. Large CSV and Parquet files are read by an engine of the plugins that
+    is installed, if there is one.
 
     Raises:
         PolicyError: the policy names no table.
         DataError: a table does not fit the policy.
     """
     data = policy.data
-    if data.path is None:
-        raise PolicyError("says not where the table is", place="data.path", remedy="name it there, or give DATA")
     from leafgate.io.tables import read_people, read_population, read_table
     from leafgate.policy.protection import protected
 
-    table = read_table(data, data.meaning(), data.path)
+    engine = _default_engine(plugins or Plugins())
+    table = read_table(data, data.meaning(), data.path, engine=engine)
     _refuse_one_class(table)
     table = protected(data.protect, table)
     schema = table.schema.boundless if policy.build.noisy_test else table.schema
-    test = None if data.test is None else read_table(data, schema, data.test, "data.test")
-    population = None if data.population is None else read_population(data, table.schema, data.population)
+    test = None if data.test is None else read_table(data, schema, data.test, "data.test", engine)
+    population = None if data.population is None else read_population(data, table.schema, data.population, engine)
     read: dict[Path, Table] = {}
     for section, path in _people_files(policy).items():
         if path not in read:
-            read[path] = read_people(data, table, path, f"{section}.people")
+            read[path] = read_people(data, table, path, f"{section}.people", engine)
     people = None if policy.knows.people is None else read[policy.knows.people]
     own_people = {name: read[path] for name, path in _own_people_files(policy).items()}
-    control = None if data.control is None else read_table(data, table.schema, data.control, "data.control")
-    if control is not None and control.sha256 == table.sha256:
+    control = None if data.control is None else read_table(data, table.schema, data.control, "data.control", engine)
+    if control is not None and control.sha256 == table.sha256 != "":
         remedy = "name a file of people who are not in the table"
         raise DataError("is the table itself", place="data.control", remedy=remedy)
     return table, test, population, people, own_people, control
+
+
+def _default_engine(plugins: Plugins) -> DataEngine | None:
+    """The engine that reads large files of policies without `data.source`; None where none is installed."""
+    kinds = (kind for kind in plugins.kind(DataSource) if issubclass(kind, DataEngine))
+    return next((engine for kind in kinds if (engine := kind.default()) is not None), None)
 
 
 def _own_people_files(policy: Policy) -> dict[str, Path]:
@@ -327,10 +333,10 @@ class SharedTables:
 
     read: dict[bytes, PolicyTables] = field(default_factory=dict)
 
-    def of(self, policy: Policy) -> PolicyTables:
+    def of(self, policy: Policy, plugins: Plugins | None = None) -> PolicyTables:
         key = _data_key(policy)
         if key not in self.read:
-            self.read[key] = read_tables(policy)
+            self.read[key] = read_tables(policy, plugins)
         return self.read[key]
 
 

@@ -169,11 +169,13 @@ def make_table(
     repeated_identifiers: tuple[str, ...] = (),
     sha256: str = "",
     counts_people: bool | None = None,
+    rows: NDArray[np.int64] | None = None,
 ) -> Table:
     """A Table from typed rows: equal records become one, with the sum of their weights.
 
     Records stay apart when the schema has a key. Row order and column order do not matter. `counts_people` says, where
     weights come from a column, whether they count people of the table; None where every row of weight n is n people.
+    `rows` says of how many rows of the data each is; None where each is one.
     """
     frame = frame.loc[:, [column.name for column in schema.columns]]
     weight = np.ones(len(frame), dtype=np.int64) if weight is None else weight
@@ -185,7 +187,9 @@ def make_table(
         dropped,
         sha256,
         commented=commented,
-        rows=None if counts_people is None else _summed(np.ones_like(weight), inverse, len(first)),
+        rows=None
+        if counts_people is None
+        else _summed(np.ones_like(weight) if rows is None else rows, inverse, len(first)),
         counts_people=counts_people is not False,
         repeated_identifiers=repeated_identifiers,
     )

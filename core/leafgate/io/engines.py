@@ -1,0 +1,328 @@
+"""Distinct records that an engine counts where the data are: DuckDB, Polars, Spark, by way of narwhals."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leafgate.api.components import DataEngine, DataLocation
+from leafgate.errors import DataError, InconclusiveError, LeafgateError
+from leafgate.io.cells import check_header, check_width, refuse_wide
+from leafgate.io.csv import CsvOptions, first_record
+from leafgate.io.json import parse_number
+from leafgate.io.plain_csv import BLOCK_BYTES
+from leafgate.lazy_loading import require_installed
+from leafgate.types.table import text_column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PARQUET = (".parquet", ".pq")
+JSON_LINES = (".json", ".jsonl", ".ndjson")
+HEAD_BYTES = 2**20
+"""The first record of a CSV file ends within so many bytes."""
+WILDCARDS = re.compile(r"[*?\[]")
+
+
+@dataclass(frozen=True, eq=False)
+class RawRecords:
+    """Cells as text, before the policy says what they mean.
+
+    Attributes:
+        cells: a categorical of texts for each column; a row for each row of the data, or for each distinct one.
+        counts: shape (n,), how many rows of the data each is; None where each is one row.
+        first: shape (n,), the number of the first of these, from 1; None where the rows are not numbered.
+        by_engine: did an engine count them? `cells` then lack the columns that the policy drops.
+        sha256: the digest of the bytes that were read; empty where there are none.
+        commented: lines that were left out as comments, as wide as the table.
+    """
+
+    cells: pd.DataFrame
+    counts: NDArray[np.int64] | None = None
+    first: NDArray[np.int64] | None = None
+    by_engine: bool = False
+    sha256: str = ""
+    commented: int = 0
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """How many rows of the data each is."""
+        return np.ones(len(self.cells), dtype=np.int64) if self.counts is None else self.counts
+
+    def expanded(self) -> RawRecords:
+        """The same with a row for each row of the data."""
+        if self.counts is None:
+            return self
+        where = np.repeat(np.arange(len(self.cells)), self.counts)
+        first = None if self.first is None else self.first[where]
+        return replace(self, cells=self.cells.iloc[where].reset_index(drop=True), counts=None, first=first)
+
+    def first_row(self, wrong: NDArray[np.bool_]) -> int | None:
+        """The number of the first row among these; None where the rows are not numbered."""
+        if self.first is not None:
+            return int(self.first[wrong].min())
+        return None if self.counts is not None else int(wrong.argmax()) + 1
+
+
+class EngineError(Exception):
+    """An engine could not read the data; its text is the kind of the error alone, because its own may hold cells."""
+
+
+@dataclass(frozen=True)
+class EngineTable:
+    """A table that an engine reads.
+
+    Attributes:
+        engine: the engine.
+        paths: the files; empty where the engine's options name a table.
+        csv: how CSV files are written.
+        place: what errors call it.
+    """
+
+    engine: DataEngine
+    paths: tuple[Path, ...]
+    csv: CsvOptions
+    place: str
+
+    @property
+    def format(self) -> Literal["csv", "parquet", "json"]:
+        formats = {_format_of(path) for path in self.paths}
+        if len(formats) > 1:
+            raise DataError("are files of several formats", place=self.place, remedy="name files of one format")
+        return formats.pop() if formats else "csv"
+
+    @cached_property
+    def headers(self) -> Mapping[str, tuple[str, ...] | None]:
+        """The names of the columns of each file, by the file's name; None for CSV without a header."""
+        if not self.paths:
+            with self._opened(DataLocation()) as frame:
+                return {self.place: tuple(frame.collect_schema().names())}
+        if self.format == "csv":
+            _require_plain_options(self.csv, self.engine)
+            return {path.name: self._first_record(path) if self.csv.header else None for path in self.paths}
+        headers = {}
+        for path in self.paths:
+            with self._opened(DataLocation((path,), self.format)) as frame:
+                headers[path.name] = tuple(frame.collect_schema().names())
+        return headers
+
+    def _first_record(self, path: Path) -> tuple[str, ...]:
+        try:
+            with path.open("rb") as file:
+                head = file.read(HEAD_BYTES)
+        except OSError as error:
+            raise DataError(f"cannot be read: {error.strerror}", place=path.name) from None
+        return tuple(first_record(head, self.csv, path.name))
+
+    def check(self, names: Sequence[str]) -> None:
+        """DataError where a file has other columns than `names`; it names the file."""
+        for place, header in self.headers.items():
+            if header is not None:
+                refuse_wide(len(header), place)
+                check_header(header, names, place)
+        if self.paths and self.format == "csv":
+            if len(names) < 2:
+                raise EngineError("CSV of one column, whose empty lines engines take for rows")
+            if not self.csv.header:
+                for path in self.paths:
+                    check_width(len(self._first_record(path)), names, path.name)
+            elif len(orders := {header: place for place, header in self.headers.items()}) > 1:
+                remedy = "write all files with one order of columns"
+                raise DataError(
+                    "has its columns in another order than the others", place=[*orders.values()][-1], remedy=remedy
+                )
+
+    def location(self, names: Sequence[str]) -> DataLocation:
+        """Where the rows are, for files that have the columns `names`."""
+        header = next(iter(self.headers.values()))
+        columns = tuple(names) if header is None else header
+        return DataLocation(
+            self.paths,
+            self.format,
+            columns if self.format == "csv" else (),
+            self.csv.header,
+            self.csv.delimiter,
+            self.csv.quote,
+        )
+
+    def count_records(self, names: Sequence[str], used: Sequence[str], *, number_rows: bool = False) -> RawRecords:
+        """The distinct records of the columns `used`, and how many rows each is; the engine counts them.
+
+        Args:
+            names: the columns that the data have.
+            used: the columns to count by.
+            number_rows: should each record have the number of its first row?
+
+        Raises:
+            DataError: the data have other columns than `names`, or a column does not hold plain values.
+            InconclusiveError: there are more distinct records than the engine's `most_records`.
+            EngineError: the engine raised an error.
+        """
+        import narwhals as nw
+
+        self.check(names)
+        before = _state(self.paths)
+        count, number = _free_names(names)
+        with self._opened(self.location(names), number if number_rows else None) as frame:
+            columns = [nw.len().cast(nw.Int64).alias(count)]
+            columns += [nw.col(number).min().cast(nw.Int64).alias("first " + number)] if number_rows else []
+            grouped = frame.group_by(*used).agg(*columns).head(self.engine.most_records + 1)
+            table = grouped.collect("pyarrow").to_native()
+        if table.num_rows > self.engine.most_records:
+            raise InconclusiveError(
+                f"more than {self.engine.most_records:,} distinct records, which would not fit into memory",
+                place=self.place,
+                remedy="give columns of many values `bins` or the role `ignored`, or raise `data.source.most_records`",
+            )
+        sha256 = _digest(self.paths)
+        if _state(self.paths) != before:
+            raise InconclusiveError(
+                "changed while it was read", place=self.place, remedy="audit a copy that nobody writes"
+            )
+        cells = {name: _categorical(table.column(name), f"{self.place}, column {name!r}") for name in used}
+        first = table.column("first " + number).to_numpy().astype(np.int64) if number_rows else None
+        frame_of_cells = pd.DataFrame(cells) if cells else pd.DataFrame(index=range(table.num_rows))
+        return RawRecords(frame_of_cells, table.column(count).to_numpy().astype(np.int64), first, True, sha256)
+
+    def is_repeated(self, name: str, names: Sequence[str], missing: Mapping[str, Sequence[str]]) -> bool:
+        """Is a value of the column in several rows? Rows with one of the `missing` texts of a column are left out."""
+        import narwhals as nw
+
+        count, _ = _free_names(names)
+        with self._opened(self.location(names)) as frame:
+            schema = frame.collect_schema()
+            for column, texts in missing.items():
+                cells = nw.col(column)
+                if schema[column].is_numeric():
+                    numbers = [number for number in map(parse_number, texts) if math.isfinite(number)]
+                    gaps = cells.cast(nw.Float64).is_in(numbers)
+                else:
+                    gaps = cells.cast(nw.String).is_in([*texts])
+                frame = frame.filter(~cells.is_null() & ~gaps if "" in texts else cells.is_null() | ~gaps)
+            several = frame.group_by(name).agg(nw.len().alias(count)).filter(nw.col(count) > 1)
+            return bool(several.head(1).collect("pyarrow").to_native().num_rows)
+
+    @contextmanager
+    def _opened(self, location: DataLocation, number_rows: str | None = None) -> Iterator[Any]:
+        """The rows as a lazy table of narwhals; EngineError where the engine raises an error."""
+        import narwhals as nw
+
+        try:
+            with self.engine.open(location, number_rows) as native:
+                yield nw.from_native(native).lazy()
+        except LeafgateError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise EngineError(type(error).__name__) from error
+
+
+def open_engine_table(engine: DataEngine, path: Path | None, csv: CsvOptions, key: str) -> EngineTable:
+    """The table that a policy names at `key`: a file, the files that a pattern with `*` names, or the engine's own.
+
+    Raises DataError where there is no such file, or the engine is not installed.
+    """
+    for module in ("narwhals", "pyarrow"):
+        require_installed(module, f"the data source {engine.use!r}", module, engine.use)
+    if path is None:
+        return EngineTable(engine, (), csv, "data.source")
+    paths = _files(path)
+    if not paths:
+        raise DataError("there is no such file", place=path.name, remedy=f"correct `{key}`")
+    return EngineTable(engine, paths, csv, path.name)
+
+
+def _files(path: Path) -> tuple[Path, ...]:
+    """The file, or those that a pattern names, in the order of their names; none outside the pattern's folder."""
+    if path.is_file() or not WILDCARDS.search(str(path)):
+        return (path,) if path.is_file() else ()
+    fixed = next(folder for folder in path.parents if not WILDCARDS.search(str(folder)))
+    every = sorted(Path(name) for name in glob.glob(str(path), recursive=True))
+    return tuple(each for each in every if each.is_file() and each.resolve().is_relative_to(fixed.resolve()))
+
+
+def _format_of(path: Path) -> Literal["csv", "parquet", "json"]:
+    suffix = path.suffix.lower()
+    return "parquet" if suffix in PARQUET else "json" if suffix in JSON_LINES else "csv"
+
+
+def divides_alike(options: CsvOptions) -> bool:
+    """Do engines divide such CSV as the core does?"""
+    plain = options.comment is None and not options.skip_initial_space and options.delimiter != " "
+    return plain and options.encoding.lower() in {"utf-8", "utf-8-sig"}
+
+
+def _require_plain_options(options: CsvOptions, engine: DataEngine) -> None:
+    if not divides_alike(options):
+        raise DataError(
+            f"the data source {engine.use!r} reads CSV in UTF-8 without comments and without spaces behind delimiters",
+            place="data.csv",
+            remedy="leave out `data.source`, or convert the file to Parquet",
+        )
+
+
+def _free_names(names: Sequence[str]) -> tuple[str, str]:
+    """Names for the number of rows and for the number of a row that no column has."""
+    prefix = next(
+        prefix
+        for prefix in ("leafgate", *(f"leafgate{i}" for i in range(len(names) + 1)))
+        if not any(prefix in name for name in names)
+    )
+    return f"{prefix}_rows", f"{prefix}_row"
+
+
+def _state(paths: Sequence[Path]) -> list[tuple[int, ...]]:
+    """What changes when files are written."""
+    return [(each.st_ino, each.st_size, each.st_mtime_ns) for each in map(os.stat, paths)]
+
+
+def _digest(paths: Sequence[Path]) -> str:
+    """The digest of a file's bytes; of several files, that of their digests, a line each; empty without files."""
+    digests = []
+    for path in paths:
+        digest = hashlib.sha256()
+        for block in blocks_of(path):
+            digest.update(block)
+        digests.append(digest.hexdigest())
+    return (
+        digests[0] if len(digests) == 1 else hashlib.sha256("\n".join(digests).encode()).hexdigest() if digests else ""
+    )
+
+
+def blocks_of(path: Path) -> Iterator[bytes]:
+    """The bytes of a file, block by block."""
+    with path.open("rb") as file:
+        while block := file.read(BLOCK_BYTES):
+            yield block
+
+
+def _categorical(column: pa.ChunkedArray, place: str) -> pd.Series:
+    """A column as a categorical of texts; a null is the empty text."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        if not pa.types.is_primitive(column.type) and not pa.types.is_decimal(column.type):
+            column = column.cast(pa.large_string())
+        encoded = pc.dictionary_encode(column).unify_dictionaries()
+        parts = [chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in encoded.chunks]
+        values = encoded.chunk(0).dictionary.cast(pa.string()).to_pylist() if parts else []
+    except pa.ArrowException:
+        raise DataError("does not hold plain values", place=place) from None
+    codes = np.concatenate([np.zeros(0, dtype=np.int32), *parts])
+    numbers: dict[str, int] = {}
+    positions = [numbers.setdefault("" if text is None else text, len(numbers)) for text in values]
+    missing = numbers.setdefault("", len(numbers)) if (codes < 0).any() else -1
+    return text_column(np.array([*positions, missing], dtype=np.int32)[codes], list(numbers))

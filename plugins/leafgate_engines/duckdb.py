@@ -1,0 +1,150 @@
+"""DuckDB: Parquet, CSV and JSON lines, and tables and queries of DuckDB files, with bounded memory."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from leafgate.api import DataEngine, DataError, DataLocation, PeopleFile, PolicyError, PositiveFloat, require_installed
+
+if TYPE_CHECKING:
+    import duckdb
+
+GIGABYTE = 10**9
+
+
+class DuckDb(DataEngine):
+    """DuckDB reads Parquet, CSV and JSON lines (`path`, also a pattern such as `people-*.parquet`), or a DuckDB file.
+
+    It holds at most `memory` in main memory, and spills what is more into a temporary folder that only the owner can
+    read and that is deleted at the end. It opens nothing but the named files, no extension and no network.
+    """
+
+    use: Literal["duckdb"] = "duckdb"
+    database: PeopleFile | None = Field(None, description="A DuckDB file with the table; it is opened read-only.")
+    table: str | None = Field(None, description="The table or view in `database` to read.")
+    query: str | None = Field(None, description="A SELECT over `database` in place of `table`.")
+    memory: PositiveFloat = Field(2.0, description="Gigabytes of main memory that DuckDB may use.")
+    threads: int | None = Field(None, ge=1, description="Threads; as many as there are processors if left out.")
+
+    numbers_rows = True
+
+    @model_validator(mode="after")
+    def _names_one_table(self) -> Self:
+        named = (self.table is not None) + (self.query is not None)
+        if named != (self.database is not None):
+            raise ValueError("`database` needs `table` or `query`, one of them, and these need `database`")
+        return self
+
+    @property
+    def names_table(self) -> bool:
+        return self.database is not None
+
+    @classmethod
+    def is_installed(cls) -> bool:
+        return all(find_spec(module) for module in ("duckdb", "narwhals", "pyarrow"))
+
+    @classmethod
+    def default(cls) -> Self | None:
+        return cls() if cls.is_installed() else None
+
+    @contextmanager
+    def open(self, location: DataLocation, number_rows: str | None = None) -> Iterator[Any]:
+        require_installed("duckdb", "the data source 'duckdb'", "DuckDB", "duckdb")
+        import duckdb
+
+        with tempfile.TemporaryDirectory(prefix="leafgate-duckdb-", ignore_cleanup_errors=True) as folder:
+            connection = duckdb.connect(
+                config={
+                    "memory_limit": f"{self.memory * GIGABYTE:.0f}B",
+                    "temp_directory": folder,
+                    "autoinstall_known_extensions": False,
+                    "autoload_known_extensions": False,
+                    **({} if self.threads is None else {"threads": self.threads}),
+                }
+            )
+            try:
+                rows = self._rows(connection, location)
+                if number_rows is not None:
+                    rows = connection.sql(f"SELECT *, row_number() OVER () AS {_quoted(number_rows)} FROM rows")  # noqa: S608  a quoted name of ours
+                yield rows
+            finally:
+                connection.close()
+
+    def _rows(self, connection: duckdb.DuckDBPyConnection, location: DataLocation) -> duckdb.DuckDBPyRelation:
+        if self.database is not None and not location.paths:
+            return self._rows_of_database(connection, self.database)
+        _lock(connection, location.paths)
+        files = [str(path) for path in location.paths]
+        if location.format == "parquet":
+            return connection.read_parquet(files, union_by_name=True)
+        if location.format == "json":
+            names = connection.sql(
+                "SELECT * FROM read_json($files, format='newline_delimited', sample_size=-1)", params={"files": files}
+            ).columns
+            return connection.sql(
+                "SELECT * FROM read_json($files, format='newline_delimited', columns=$columns)",
+                params={"files": files, "columns": dict.fromkeys(names, "VARCHAR")},
+            )
+        return connection.sql(
+            "SELECT * FROM read_csv($files, auto_detect=false, header=$header, delim=$delim, quote=$quote, "
+            "escape=$quote, strict_mode=true, columns=$columns)",
+            params={
+                "files": files,
+                "header": location.header,
+                "delim": location.delimiter,
+                "quote": location.quote,
+                "columns": dict.fromkeys(location.columns, "VARCHAR"),
+            },
+        )
+
+    def _rows_of_database(self, connection: duckdb.DuckDBPyConnection, database: Path) -> duckdb.DuckDBPyRelation:
+        import duckdb
+
+        if not database.is_file():
+            raise DataError("there is no such file", place=database.name, remedy="correct `data.source.database`")
+        name = str(database).replace("'", "''")
+        try:
+            connection.execute(f"ATTACH '{name}' AS people (READ_ONLY)")
+        except duckdb.Error:
+            remedy = "is it a DuckDB file that nobody else has open for writing?"
+            raise DataError("cannot be opened by DuckDB", place=database.name, remedy=remedy) from None
+        connection.execute("USE people")
+        _lock(connection, (database,))
+        if self.table is not None:
+            tables = {row[0] for row in connection.execute("SHOW TABLES").fetchall()}
+            if self.table not in tables:
+                message = f"has no table {self.table!r}"
+                raise DataError(message, place=database.name, remedy="correct `data.source.table`")
+            return connection.table(_quoted(self.table))
+        query = self.query or ""
+        try:
+            (statement,) = connection.extract_statements(query)
+        except (duckdb.Error, ValueError):
+            statement = None
+        if statement is None or statement.type != duckdb.StatementType.SELECT:
+            raise PolicyError("is not one SELECT", place="data.source.query", remedy="write one SELECT over the tables")
+        try:
+            return connection.sql(query)
+        except duckdb.Error as error:
+            kind = type(error).__name__
+            remedy = "try it in DuckDB itself; it can read the tables of `database` alone"
+            raise PolicyError(f"cannot be run ({kind})", place="data.source.query", remedy=remedy) from None
+
+
+def _lock(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...]) -> None:
+    """Allow these files alone, and no change of that."""
+    names = ", ".join("'" + str(path).replace("'", "''") + "'" for path in files)
+    connection.execute(f"SET allowed_paths = [{names}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
