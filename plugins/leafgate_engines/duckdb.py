@@ -72,7 +72,7 @@ class DuckDb(DataEngine):
             try:
                 rows = self._rows(connection, location)
                 if number_rows is not None:
-                    rows = connection.sql(f"SELECT *, row_number() OVER () AS {_quoted(number_rows)} FROM rows")  # noqa: S608  a quoted name of ours
+                    rows = rows.project(f"*, row_number() OVER () AS {_quoted(number_rows)}")
                 yield rows
             finally:
                 connection.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -15,7 +16,7 @@ from leafgate.api import DataEngine, DataLocation, PolicyError, require_installe
 class Spark(DataEngine):
     """Spark reads a table of its catalogue, or Parquet, CSV and JSON lines (`path`), in a session that is there or new.
 
-    A session of the process is used and stays open; without one, `master` starts one that is stopped at the end.
+    A session of the process is used; without one, `master` starts one, which ends with the process.
     """
 
     use: Literal["spark"] = "spark"
@@ -42,12 +43,11 @@ class Spark(DataEngine):
         if self.master is None:
             remedy = "say `master: local[2]`, or start a session before the audit"
             raise PolicyError("there is no Spark session", place="data.source", remedy=remedy)
-        builder = SparkSession.builder.master(self.master).appName("leafgate").config("spark.ui.enabled", "false")
-        session = builder.getOrCreate()
-        try:
-            yield self._rows(session, location)
-        finally:
-            session.stop()
+        builder = SparkSession.builder.master(self.master).appName("leafgate")
+        quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+        session = builder.config(map=quiet).getOrCreate()
+        atexit.register(session.stop)
+        yield self._rows(session, location)
 
     def _rows(self, session: Any, location: DataLocation) -> Any:
         if not location.paths:

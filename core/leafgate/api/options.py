@@ -64,7 +64,8 @@ def _below(key: str) -> PlainValidator:
 
 def digest(path: Path) -> str:
     """The SHA-256 of a file's bytes."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 UNREAD = "files that cannot be read are marked as such"

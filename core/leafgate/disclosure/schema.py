@@ -529,6 +529,8 @@ class DataDocument(Document):
     """The digests of further files about people, by their options; for auditors."""
     keyed_sha256: Digest | None = None
     """The digest of the table under the policy's `digest_key`."""
+    keyed_records: Digest | None = None
+    """The digest of the people under the same key, whatever file or engine they were read from; for auditors."""
     dropped: Count | None = None
     """How many rows were dropped because of missing cells."""
     commented: Count | None = None

@@ -11,6 +11,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
 from leafgate.algorithms.routing import count_leaves
 from leafgate.api.checks import AuditCheck
 from leafgate.api.components import AttackModel, Component
@@ -20,6 +24,7 @@ from leafgate.api.registry import Plugins
 from leafgate.engine.knowledge import secret_inputs
 from leafgate.engine.waivers import Waivers
 from leafgate.errors import DataError, PolicyError
+from leafgate.io.json import canonical
 from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.release import Release, covers_data
@@ -37,12 +42,14 @@ class DataFiles:
     """The digests of the table's file and, by what they are for, of all others about people; the key for the public.
 
     Whoever can guess a file's content, say all of it but one person's secret, can confirm the guess by its plain
-    digest. So that one is for auditors; without the key, the keyed one confirms nothing.
+    digest. So that one is for auditors; without the key, the keyed one confirms nothing. `records` is the keyed digest
+    of the people themselves, in whatever order and wherever they were read from.
     """
 
     table: str
     others: Mapping[str, str] = field(default_factory=dict)
     key: bytes | None = field(default=None, repr=False)
+    records: str = ""
 
     @property
     def same_test(self) -> bool:
@@ -51,17 +58,23 @@ class DataFiles:
 
     def facts(self, *, differentially_private: bool = False) -> dict[str, Any]:
         """What a report states of them; where differential privacy is claimed, the keyed digest alone."""
-        if not self.table:
+        if not self.table and not self.records:
             return {}
-        keyed = {} if self.key is None else {"keyed_sha256": self.keyed(self.key)}
+        keyed: dict[str, Any] = {}
+        if self.key is not None:
+            keyed = {"keyed_sha256": self.keyed(self.key), "keyed_records": AuditorOnly(self.records)}
         if keyed and differentially_private:
             return keyed
         others = {"files": AuditorOnly(dict(self.others))} if self.others else {}
-        return {"sha256": AuditorOnly(self.table), **others, **keyed}
+        plain = {"sha256": AuditorOnly(self.table)} if self.table else {}
+        return {**plain, **others, **keyed}
 
     def keyed(self, key: bytes) -> str:
-        """HMAC-SHA256 of the table's digest in hexadecimal and, a line each, the names and digests of the others."""
-        lines = [self.table, *(f"{name} {result}" for name, result in sorted(self.others.items()))]
+        """HMAC-SHA256 of the table's digest in hexadecimal and, a line each, the names and digests of the others.
+
+        Where no bytes were read, the digest of the records stands for the table's.
+        """
+        lines = [self.table or self.records, *(f"{name} {result}" for name, result in sorted(self.others.items()))]
         return hmac.new(key, "\n".join(lines).encode(), hashlib.sha256).hexdigest()
 
 
@@ -79,7 +92,31 @@ def files_of(plan: AuditPlan, table: Table, others: Mapping[str, Table | None]) 
         for component in components:
             places = {f"{kind}.{component.called}.{name}": path for name, path in component.people_files.items()}
             fields |= {place: _digest(path, place) for place, path in places.items()}
-    return DataFiles(table.sha256, fields, key)
+    without_bytes = plan.data_source is not None and not table.sha256
+    records = digest_records(table, key or b"") if key is not None or without_bytes else ""
+    return DataFiles(table.sha256, fields, key, records)
+
+
+def digest_records(table: Table, key: bytes) -> str:
+    """HMAC-SHA256 of the people of a table: the same for the same people in any order, from any file or engine.
+
+    It covers the names of the columns, every record, and how many people share it; the order of the columns and of
+    their values does not matter.
+    """
+    names = sorted(column.name for column in table.schema.columns)
+    values, codes = zip(*(_values_and_codes(table.frame[name]) for name in names), strict=True)
+    counts = [table.weight, *([] if table.rows is None else [table.rows])]
+    order = np.lexsort([*reversed(codes)])
+    result = hmac.new(key, canonical([names, *values, len(counts)]), hashlib.sha256)
+    for numbers in (*codes, *counts):
+        result.update(numbers[order].astype("<i8").tobytes())
+    return result.hexdigest()
+
+
+def _values_and_codes(cells: pd.Series) -> tuple[list[Any], NDArray[np.int64]]:
+    """The values that occur, sorted, and the position of every cell's; -1 where it is missing."""
+    codes, values = pd.factorize(cells.astype(object) if cells.dtype == "category" else cells + 0.0, sort=True)
+    return list(map(str, values)) if cells.dtype == "category" else list(map(float, values)), codes.astype(np.int64)
 
 
 def _digest(path: Path, place: str) -> str:

@@ -192,7 +192,10 @@ class EngineTable:
             raise InconclusiveError(
                 "changed while it was read", place=self.place, remedy="audit a copy that nobody writes"
             )
-        cells = {name: _categorical(table.column(name), f"{self.place}, column {name!r}") for name in used}
+        types = self._times()
+        cells = {
+            name: _categorical(table.column(name), types.get(name), f"{self.place}, column {name!r}") for name in used
+        }
         first = table.column("first " + number).to_numpy().astype(np.int64) if number_rows else None
         frame_of_cells = pd.DataFrame(cells) if cells else pd.DataFrame(index=range(table.num_rows))
         return RawRecords(frame_of_cells, table.column(count).to_numpy().astype(np.int64), first, True, sha256)
@@ -214,6 +217,16 @@ class EngineTable:
                 frame = frame.filter(~cells.is_null() & ~gaps if "" in texts else cells.is_null() | ~gaps)
             several = frame.group_by(name).agg(nw.len().alias(count)).filter(nw.col(count) > 1)
             return bool(several.head(1).collect("pyarrow").to_native().num_rows)
+
+    def _times(self) -> dict[str, pa.DataType]:
+        """The types of the columns of Parquet files that hold times; engines may change their units."""
+        if self.format != "parquet" or not self.paths:
+            return {}
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        fields = pq.read_schema(self.paths[0])
+        return {field.name: field.type for field in fields if pa.types.is_temporal(field.type)}
 
     @contextmanager
     def _opened(self, location: DataLocation, number_rows: str | None = None) -> Iterator[Any]:
@@ -308,12 +321,14 @@ def blocks_of(path: Path) -> Iterator[bytes]:
             yield block
 
 
-def _categorical(column: pa.ChunkedArray, place: str) -> pd.Series:
-    """A column as a categorical of texts; a null is the empty text."""
+def _categorical(column: pa.ChunkedArray, type_: pa.DataType | None, place: str) -> pd.Series:
+    """A column as a categorical of texts, of this type if one is given; a null is the empty text."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     try:
+        if type_ is not None:
+            column = column.cast(type_)
         if not pa.types.is_primitive(column.type) and not pa.types.is_decimal(column.type):
             column = column.cast(pa.large_string())
         encoded = pc.dictionary_encode(column).unify_dictionaries()

@@ -1,0 +1,330 @@
+"""Engines count the same records as the core reads, and say the same of what is wrong."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from command_line import leafgate
+from leafgate.api import DataEngine
+from leafgate.engine.report_facts import digest_records
+from leafgate.errors import DataError, InconclusiveError, LeafgateError, PolicyError
+from leafgate.io import tables
+from leafgate.io.tables import read_population, read_table
+from leafgate.policy.models import Data
+from leafgate.types.table import Table
+from leafgate_engines.duckdb import DuckDb
+from leafgate_engines.polars import Polars
+from leafgate_engines.spark import Spark
+from survey import survey
+
+duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
+pytest.importorskip("polars", reason="Polars is not installed")
+
+SPARK = pytest.param(
+    Spark(master="local[2]"),
+    id="spark",
+    marks=[pytest.mark.slow, pytest.mark.skipif(find_spec("pyspark") is None, reason="Spark is not installed")],
+)
+ENGINES = [pytest.param(DuckDb(), id="duckdb"), pytest.param(Polars(), id="polars"), SPARK]
+
+COLUMNS: dict[str, Any] = {
+    "age": {"role": "quasi_identifier", "bounds": [0, 120]},
+    "city": {"role": "quasi_identifier", "values": ["Rome", "Bonn"], "aliases": {"Roma": "Rome"}},
+    "pay": {"role": "sensitive", "bins": [0, 10, 20]},
+    "code": {"role": "quasi_identifier"},
+    "risk": {"role": "class", "values": ["good", "bad"]},
+    "who": {"role": "identifier"},
+    "times": {"role": "weight", "counts": "people", "reason": "each row stands for alike people"},
+}
+CELLS: dict[str, Sequence[str]] = {
+    "age": ["1", "1.0", "99", "7.5", "?"],
+    "city": ["Rome", "Roma", "Bonn", "?"],
+    "pay": ["0", "5", "12", "1e1"],
+    "code": ["007", "7", "x", ""],
+    "risk": ["good", "bad"],
+    "who": ["1", "2", "3", "?", ""],
+    "times": ["1", "2"],
+}
+WRONG: dict[str, Sequence[str]] = {
+    "age": ["121", "old", "-1"],
+    "city": ["rome", ""],
+    "pay": ["21", "?"],
+    "risk": ["?", "Good"],
+    "times": ["0", "1.5", "?"],
+}
+"""Cells that the policy does not declare."""
+
+
+def section(source: DataEngine | None = None, **changes: Any) -> Data:
+    """The section `data` of a policy."""
+    document = {"columns": COLUMNS, "missing": ["?"], "on_missing": "drop", **changes}
+    return Data.model_validate_json(json.dumps(document)).model_copy(update={"source": source})
+
+
+def duckdb_in(folder: Path, **options: Any) -> DuckDb:
+    return DuckDb.model_validate({"use": "duckdb", **options}, context={"root": folder})
+
+
+@st.composite
+def files(draw: st.DrawFn) -> str:
+    """A CSV file of the columns, in which now and then a cell is wrong."""
+    rows = []
+    for _ in range(draw(st.integers(0, 12))):
+        row = {name: draw(st.sampled_from(cells)) for name, cells in CELLS.items()}
+        if draw(st.integers(0, 30)) == 30:
+            name = draw(st.sampled_from([*WRONG]))
+            row[name] = draw(st.sampled_from(WRONG[name]))
+        rows.append([*row.values()])
+    text = io.StringIO()
+    csv.writer(text).writerows([[*CELLS], *rows])
+    return text.getvalue()
+
+
+def outcome(data: Data, path: Path | None) -> tuple[Any, ...] | str:
+    """Everything that a Table holds but the digest of the bytes; or the error."""
+    try:
+        table = read_table(data, data.meaning(), path)
+    except LeafgateError as error:
+        return f"{type(error).__name__}: {error}"
+    return described(table)
+
+
+def described(table: Table) -> tuple[Any, ...]:
+    rows = None if table.rows is None else table.rows.tolist()
+    records = table.frame.astype(object).where(table.frame.notna(), None).to_numpy().tolist()
+    columns = [(column.name, column.values, column.bounds, column.bins) for column in table.schema.columns]
+    return columns, records, table.weight.tolist(), rows, table.dropped, table.repeated_identifiers
+
+
+@pytest.mark.parametrize("engine", ENGINES[:2])
+@pytest.mark.parametrize("on_missing", ["drop", "keep", None])
+@given(files())
+def test_an_engine_returns_the_table_or_the_error_of_the_core(
+    engine: DataEngine, on_missing: str | None, file: str
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "people.csv"
+        path.write_text(file)
+        ours = section(on_missing=on_missing)
+        assert outcome(ours.model_copy(update={"source": engine}), path) == outcome(ours, path)
+
+
+@given(st.integers(1, 2**32), st.integers(1, 30))
+def test_parquet_of_any_types_is_the_same_table(seed: int, size: int) -> None:
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "whole": rng.integers(0, 3, size),
+            "real": rng.choice([0.0, -0.0, 0.1, 1e20, 1.5, np.nan], size),
+            "single": rng.choice([0.1, 2.0], size).astype("float32"),
+            "truth": rng.choice([True, False], size),
+            "day": rng.choice(np.array(["2020-01-02", "2021-12-31"], dtype="datetime64[s]"), size),
+            "text": rng.choice(["a", "", "007", "ä"], size),
+            "kind": pd.Categorical(rng.choice(["u", "v"], size)),
+        }
+    )
+    columns = {name: {"role": "quasi_identifier"} for name in frame} | {"kind": {"role": "class"}}
+    ours = section(columns=columns, missing=["nan", ""], on_missing="keep")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "people.parquet"
+        frame.to_parquet(path)
+        expected = outcome(ours, path)
+        for engine in (DuckDb(), Polars()):
+            assert outcome(ours.model_copy(update={"source": engine}), path) == expected
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    """A folder with the same people in one file, in two, as JSON lines and as a table of DuckDB."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({name: rng.choice([*cells][:-1], 400) for name, cells in CELLS.items()})
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    frame.to_parquet(tmp_path / "people.parquet")
+    frame[:100].to_parquet(tmp_path / "part-1.parquet")
+    frame[100:].to_parquet(tmp_path / "part-2.parquet")
+    frame.to_json(tmp_path / "people.jsonl", orient="records", lines=True)
+    with duckdb.connect(tmp_path / "people.duckdb") as connection:
+        connection.register("frame", frame)
+        connection.execute("CREATE TABLE people AS SELECT * FROM frame")
+    return tmp_path
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", ["people.csv", "people.parquet", "people.jsonl", "part-*.parquet"])
+def test_every_format_is_the_same_table(engine: DataEngine, people: Path, name: str) -> None:
+    expected = outcome(section(), people / "people.csv")
+    assert isinstance(expected, tuple)
+    assert outcome(section(engine), people / name) == expected
+
+
+def test_tables_and_queries_of_duckdb_files_need_no_path(people: Path) -> None:
+    expected = outcome(section(), people / "people.csv")
+    for options in ({"table": "people"}, {"query": "SELECT * FROM people"}, {"query": "FROM people"}):
+        assert outcome(section(duckdb_in(people, database="people.duckdb", **options)), None) == expected
+    with pytest.raises(PolicyError, match=r"data\.path"):
+        read_table(section(DuckDb()), section().meaning(), None)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"query": "SELECT * FROM read_csv('{folder}/people.csv')"}, "cannot be run"),
+        ({"query": "SELECT * FROM '/etc/passwd'"}, "cannot be run"),
+        ({"query": "DROP TABLE people"}, "is not one SELECT"),
+        ({"query": "SELECT 1; SELECT 2"}, "is not one SELECT"),
+        ({"query": "SELEC"}, "is not one SELECT"),
+        ({"query": "COPY people TO '{folder}/stolen.csv'"}, "is not one SELECT"),
+        ({"table": "peopl"}, "has no table 'peopl'"),
+    ],
+)
+def test_a_query_reads_the_tables_of_its_database_alone(people: Path, options: dict[str, str], message: str) -> None:
+    options = {key: text.format(folder=people) for key, text in options.items()}
+    with pytest.raises(LeafgateError, match=message):
+        read_table(section(duckdb_in(people, database="people.duckdb", **options)), section().meaning(), None)
+    assert not (people / "stolen.csv").exists()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_column_missing_in_one_of_many_files_names_the_file(engine: DataEngine, people: Path) -> None:
+    pd.read_parquet(people / "part-2.parquet").drop(columns="pay").to_parquet(people / "part-2.parquet")
+    with pytest.raises(DataError, match=r"part-2.parquet: the header has no column 'pay'"):
+        read_table(section(engine), section().meaning(), people / "part-*.parquet")
+
+
+@pytest.mark.parametrize("engine", ENGINES[:2])
+def test_a_wrong_cell_is_counted_and_its_record_named_without_its_text(engine: DataEngine, people: Path) -> None:
+    frame = pd.read_csv(people / "people.csv", dtype=str, keep_default_na=False)
+    frame.loc[[123, 300], "city"] = "Atlantis"
+    frame.to_parquet(people / "people.parquet")
+    with pytest.raises(DataError, match=re.escape("2 cell(s) outside the `values`")) as caught:
+        read_table(section(engine), section().meaning(), people / "people.parquet")
+    assert "the first in record 124" in str(caught.value)
+    assert "Atlantis" not in str(caught.value)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_an_engine_cannot_read_leaves_the_audit_inconclusive(engine: DataEngine, people: Path) -> None:
+    (people / "people.parquet").write_bytes(b"PAR1 Zaphod PAR1")
+    with pytest.raises(InconclusiveError, match=f"{engine.use} could not read the data") as caught:
+        read_table(section(engine), section().meaning(), people / "people.parquet")
+    assert "Zaphod" not in str(caught.value)
+
+
+@pytest.mark.parametrize("engine", ENGINES[:2])
+def test_more_distinct_records_than_allowed_are_not_loaded(engine: DataEngine, people: Path) -> None:
+    few = engine.model_copy(update={"most_records": 3})
+    with pytest.raises(InconclusiveError, match="more than 3 distinct records"):
+        read_table(section(few), section().meaning(), people / "people.csv")
+
+
+@pytest.mark.parametrize("engine", ENGINES[:2])
+def test_a_file_that_changes_while_it_is_read_is_no_evidence(
+    engine: DataEngine, people: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from leafgate.io import engines
+
+    def digest_after_a_change(paths: Sequence[Path]) -> str:
+        with paths[0].open("a") as file:
+            file.write("\n")
+        return ""
+
+    monkeypatch.setattr(engines, "_digest", digest_after_a_change)
+    with pytest.raises(InconclusiveError, match="changed while it was read"):
+        read_table(section(engine), section().meaning(), people / "people.csv")
+
+
+@pytest.mark.parametrize("engine", ENGINES[:2])
+def test_a_population_has_the_public_columns_alone_and_a_file_without_header_the_policys(
+    engine: DataEngine, people: Path
+) -> None:
+    frame = pd.read_csv(people / "people.csv", dtype=str, keep_default_na=False)
+    frame[["age", "city", "code"]].to_csv(people / "population.csv", index=False, header=False)
+    ours = section(csv={"header": False})
+    schema = read_table(section(), section().meaning(), people / "people.csv").schema
+    theirs = read_population(ours.model_copy(update={"source": engine}), schema, people / "population.csv")
+    assert described(theirs) == described(read_population(ours, schema, people / "population.csv"))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_large_plain_files_are_read_by_the_installed_engine(
+    people: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    path, data = (people / "people.csv").with_suffix(suffix), section()
+    by_core = read_table(data, data.meaning(), path, engine=DuckDb())
+    monkeypatch.setattr(tables, "ENGINE_BYTES", 0)
+    monkeypatch.setattr(tables, "read_bytes", None)  # the core cannot read it
+    by_engine = read_table(data, data.meaning(), path, engine=DuckDb())
+    assert (described(by_engine), by_engine.sha256) == (described(by_core), by_core.sha256)
+
+
+def test_where_the_installed_engine_fails_the_core_says_what_is_wrong(
+    people: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "ENGINE_BYTES", 0)
+    path = people / "people.csv"
+    path.write_bytes(path.read_bytes() + b"\xff" + b"," * (len(CELLS) - 1) + b"\n")
+    with pytest.raises(DataError, match="is not utf-8-sig text"):
+        read_table(section(), section().meaning(), path, engine=DuckDb())
+
+
+def temporary_folders() -> Iterator[Path]:
+    return Path(tempfile.gettempdir()).glob("leafgate-duckdb-*")
+
+
+def test_no_temporary_folder_is_left(people: Path) -> None:
+    before = set(temporary_folders())
+    outcome(section(DuckDb(memory=0.1, threads=1)), people / "people.parquet")
+    outcome(section(DuckDb()), people / "nobody.parquet")
+    assert set(temporary_folders()) == before
+
+
+def test_the_keyed_digest_of_the_people_does_not_depend_on_order_or_engine(people: Path) -> None:
+    data = section()
+    table = read_table(data, data.meaning(), people / "people.csv")
+    expected = digest_records(table, b"key")
+    shuffled = pd.read_parquet(people / "people.parquet").sample(frac=1, random_state=1)[[*reversed([*CELLS])]]
+    shuffled.to_parquet(people / "shuffled.parquet", index=False)
+    other_order = dict(reversed(COLUMNS.items()))
+    for engine in (None, DuckDb(), Polars()):
+        other = section(engine, columns=other_order)
+        found = read_table(other, other.meaning(), people / "shuffled.parquet")
+        assert found.sha256 != table.sha256
+        assert digest_records(found, b"key") == expected
+    assert digest_records(table, b"other") != expected
+    fewer = read_table(data, data.meaning(), people / "part-2.parquet")
+    assert digest_records(fewer, b"key") != expected
+
+
+@pytest.mark.parametrize("source", ["duckdb", {"use": "polars"}, {"use": "duckdb", "memory": 1}])
+def test_an_audit_names_its_source_in_short_or_with_options(tmp_path: Path, source: Any) -> None:
+    policy = survey(tmp_path)
+    without = leafgate("audit", policy, "--out", tmp_path / "without")
+    policy = survey(tmp_path, {"data.source": source})
+    ended = leafgate("audit", policy, "--out", tmp_path / "with")
+    assert (ended.code, without.code) == (0, 0)
+    reports = [json.loads((tmp_path / name / "report.json").read_bytes()) for name in ("with", "without")]
+    for finding in (*reports[0]["findings"], *reports[1]["findings"]):
+        finding.pop("where", None)  # one line of the policy more
+    assert reports[0]["findings"] == reports[1]["findings"]
+    assert reports[0]["data"] == reports[1]["data"]
+
+
+def test_an_unknown_source_names_the_nearest(tmp_path: Path) -> None:
+    ended = leafgate("validate", survey(tmp_path, {"data.source": "duckbd"}))
+    assert ended.code == 2
+    assert "data.source: nobody offers 'duckbd'" in ended.err
+    assert "duckdb" in ended.err
