@@ -176,12 +176,14 @@ def round_bounds(numbers: Sequence[float]) -> tuple[float, float]:
     """Multiples of a power of ten below the least and above the largest number; the power is no larger than their span.
 
     They are not the two numbers themselves, which are somebody's, because a release publishes its bounds. A bound of
-    0 stays, as many quantities start there.
+    0 stays, as many quantities start there; and so do the bounds 0 and 1 together, those of truth values and shares.
 
     >>> round_bounds([18, 90])
     (10.0, 100.0)
-    >>> round_bounds([0, 0.25, 1])
-    (0.0, 2.0)
+    >>> round_bounds([0, 1])
+    (0.0, 1.0)
+    >>> round_bounds([0, 1, 2])
+    (0.0, 3.0)
     """
     least, largest = Decimal(repr(min(numbers))), Decimal(repr(max(numbers)))
     span = largest - least or abs(largest) or Decimal(1)
@@ -192,7 +194,8 @@ def round_bounds(numbers: Sequence[float]) -> tuple[float, float]:
         (largest / step).to_integral_value(ROUND_CEILING) * step,
     )
     below -= step if below == least != 0 else 0
-    above += step if above == largest != 0 or above == below else 0
+    ends = {Decimal(0), Decimal(1)} if least == 0 else {Decimal(0)}
+    above += step if above == largest not in ends or above == below else 0
     low, high = float(below), float(above)
     if not (math.isfinite(low) and math.isfinite(high)):  # at the end of what a float can hold
         return float(least), float(largest)

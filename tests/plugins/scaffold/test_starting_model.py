@@ -110,7 +110,7 @@ def with_gaps() -> tuple[pd.DataFrame, pd.Series]:
     """People of whom 20 lack the age or the job, and whether each is ill."""
     rows = np.arange(200)
     ages = np.where(rows % 20 == 3, np.nan, 20.0 + rows % 50)
-    jobs = np.where(rows % 20 == 7, None, np.where(rows % 3 == 0, "cook", "nurse"))
+    jobs = pd.Series(np.where(rows % 3 == 0, "cook", "nurse")).where(rows % 20 != 7)
     ill = pd.Series(np.where((rows % 50 > 30) ^ (rows % 3 == 0), "yes", "no"), name="ill")
     return pd.DataFrame({"age": ages, "job": jobs}), ill
 
@@ -131,10 +131,10 @@ def boosted_model() -> Pipeline:
 def test_people_with_missing_cells_are_kept_where_the_model_was_fitted_on_them(
     tmp_path: Path, make: Callable[[], Pipeline], fitted_on_gaps: bool
 ) -> None:
-    X, ill = with_gaps()
-    X.assign(ill=ill).to_csv(tmp_path / "people.csv", index=False)
-    complete = X.notna().all(axis=1)
-    model = make().fit(X, ill) if fitted_on_gaps else make().fit(X[complete], ill[complete])
+    rows, ill = with_gaps()
+    rows.assign(ill=ill).to_csv(tmp_path / "people.csv", index=False)
+    complete = rows.notna().all(axis=1)
+    model = make().fit(rows, ill) if fitted_on_gaps else make().fit(rows[complete], ill[complete])
     (tmp_path / "m.skops").write_bytes(skops_bytes(model))
     made = leafgate("init", tmp_path / "people.csv", "--model", tmp_path / "m.skops", "--out", tmp_path / "p.yaml")
     assert made.code == 0
@@ -144,19 +144,19 @@ def test_people_with_missing_cells_are_kept_where_the_model_was_fitted_on_them(
 
 
 def test_an_encoders_category_for_missing_cells_keeps_people_where_no_root_counts_them(tmp_path: Path) -> None:
-    X, ill = with_gaps()
-    X.assign(ill=ill).to_csv(tmp_path / "people.csv", index=False)
+    rows, ill = with_gaps()
+    rows.assign(ill=ill).to_csv(tmp_path / "people.csv", index=False)
     prepare = make_column_transformer((OneHotEncoder(), ["job"]))
-    model = make_pipeline(prepare, RandomForestClassifier(5, max_depth=2, random_state=0)).fit(X[["job"]], ill)
+    model = make_pipeline(prepare, RandomForestClassifier(5, max_depth=2, random_state=0)).fit(rows[["job"]], ill)
     (tmp_path / "m.skops").write_bytes(skops_bytes(model))
     text = first_policy(tmp_path / "people.csv", None, None, tmp_path / "m.skops", tmp_path)
     assert "on_missing: keep" in text
 
 
 def test_a_policy_that_leaves_out_people_of_the_model_says_how_many_and_what_to_do(tmp_path: Path) -> None:
-    X, ill = with_gaps()
-    X.assign(ill=ill).to_csv(tmp_path / "people.csv", index=False)
-    (tmp_path / "m.skops").write_bytes(skops_bytes(one_hot_model().fit(X, ill)))
+    rows, ill = with_gaps()
+    rows.assign(ill=ill).to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "m.skops").write_bytes(skops_bytes(one_hot_model().fit(rows, ill)))
     policy = tmp_path / "p.yaml"
     leafgate("init", tmp_path / "people.csv", "--model", tmp_path / "m.skops", "--out", policy)
     policy.write_text(policy.read_text().replace("on_missing: keep", "on_missing: drop"))
