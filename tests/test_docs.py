@@ -38,6 +38,9 @@ FUNCTION = re.compile(r"`(leafgate\w*(?:\.\w+)+)`")
 TEST = re.compile(r"`(test_\w+_\w+)`")
 TESTS = "".join(path.read_text(encoding="utf-8") for path in (TOP / "tests").rglob("test_*.py"))
 FILE = re.compile(r"`((?:tests|docs|core|plugins|policies)/[\w./*-]+)`")
+NAMED_PAGE = re.compile(r"(docs/[\w/-]+\.md)(?:, \"?([A-Z][\w ]+\w)(?=\"))?")
+"""A page of the documentation, and after a comma the heading of a section."""
+CODE_SUFFIXES = {".py", ".md", ".html", ".j2", ".toml", ".yaml"}
 MODULE = re.compile(r"`((?:\w+/)+(?:\w+\.py)?)`")
 MEMBERS = re.compile(
     r"^\| ((?:`[\w()]+`(?:, )?)+)[^|]*\| (?:all|attacks|builders|metrics|metrics of people) \|", re.MULTILINE
@@ -214,6 +217,18 @@ def test_a_test_that_a_page_names_exists(page: str, name: str) -> None:
 @pytest.mark.parametrize(("page", "path"), [pair for pair in found(FILE) if pair[0] != HISTORY])
 def test_a_file_that_a_page_names_exists(page: str, path: str) -> None:
     assert list(TOP.glob(path))
+
+
+CODE = [path for folder in ("core", "plugins") for path in (TOP / folder).rglob("*") if path.suffix in CODE_SUFFIXES]
+
+
+def test_pages_and_sections_that_the_code_names_exist() -> None:
+    named = [(path, *match) for path in CODE for match in NAMED_PAGE.findall(path.read_text(encoding="utf-8"))]
+    assert len(named) > 20
+    assert [(str(path), page) for path, page, _ in named if page not in TEXTS] == []
+    sections = [(page, section) for _, page, section in named if section]
+    assert len(sections) > 3
+    assert [pair for pair in sections if not re.search(rf"^#+ {pair[1]}$", TEXTS[pair[0]], re.MULTILINE)] == []
 
 
 SWEEP = "docs/how-to/sweep.md"

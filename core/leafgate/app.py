@@ -115,6 +115,7 @@ if TYPE_CHECKING:
     from leafgate.models.lowering.tests import invert_threshold as invert_threshold
     from leafgate.models.origins import with_origins as with_origins
     from leafgate.models.reader import read_model as read_model
+    from leafgate.models.writer import check_original as check_original
     from leafgate.models.writer import model_as_file as model_as_file
     from leafgate.models.writer import model_writer as model_writer
     from leafgate.models.writer import writable_suffixes as writable_suffixes
@@ -207,7 +208,7 @@ __getattr__ = lazy_exports(
         "leafgate.models.lowering.tests": "invert_threshold Split",
         "leafgate.models.origins": "with_origins",
         "leafgate.models.reader": "read_model",
-        "leafgate.models.writer": "model_as_file model_writer writable_suffixes",
+        "leafgate.models.writer": "check_original model_as_file model_writer writable_suffixes",
         "leafgate.policy.inherit": "quoted_value",
         "leafgate.policy.load": "compile_plan document_of load_policy PartialPolicy policy_model policy_of "
         "read_partial_policy",

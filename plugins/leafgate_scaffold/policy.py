@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -150,7 +150,8 @@ def _table_size(
 ) -> tuple[bool, TableSize]:
     """Whether people with missing cells are to be kept, and the size of the table then.
 
-    They are where leaving them out would lose more than half of all people, or leave everybody with one class.
+    They are where the model was fitted on them, and where leaving them out would lose more than half of all people, or
+    leave everybody with one class.
     """
     classes = cells[target]
     asked = [guess for guess in guesses if guess.name != target and not _left_out(guess, hints)]
@@ -158,8 +159,22 @@ def _table_size(
         axis=1
     )
     kept = bool(2 * complete.sum() < len(cells) or classes[complete].nunique() < 2)
+    if hints is not None and not kept:
+        gaps = {guess.name for guess in asked if guess.missing}
+        kept = _fitted_with_gaps(hints, gaps, everybody=len(cells), complete=int(complete.sum()))
     left = classes if kept else classes[complete]
     return kept, TableSize(len(left), float(left.value_counts(normalize=True).max()))
+
+
+def _fitted_with_gaps(hints: ModelHints, gaps: Collection[str], everybody: int, complete: int) -> bool:
+    """Was the model fitted on the people with missing cells too, which are in the columns `gaps`?
+
+    The number of people at the roots of its trees says so; where that is neither `everybody` nor the `complete` ones,
+    whether the model has a category, a number or a mark for missing cells of any of the columns.
+    """
+    if {everybody, complete} & hints.people and everybody != complete:
+        return everybody in hints.people
+    return bool(hints.fills_missing & set(gaps))
 
 
 def _guess(name: str, cells: pd.Series, known: frozenset[str] = frozenset()) -> Guess:

@@ -69,6 +69,13 @@ def write(model: ModelIR, original: bytes) -> bytes:
     return writer.write(model, original)
 
 
+def check_original(original: bytes) -> None:
+    """Refuse a file into which no other trees are put; see `writer.check_original`."""
+    from leafgate_sklearn import writer
+
+    writer.check_original(original)
+
+
 SKOPS = ModelReader(
     name="skops",
     sniff=sniff,
@@ -81,6 +88,7 @@ SKOPS = ModelReader(
     train=train,
     write=write,
     suffixes=(".skops",),
+    check_original=check_original,
 )
 """The files that `skops.io.dump` writes, and scikit-learn's models in memory."""
 

@@ -75,6 +75,28 @@ def write(model: ModelIR, original: bytes) -> bytes:
             tests, leaves or ways to combine trees.
         InconclusiveError: skops or scikit-learn is not installed.
     """
+    before = _original_model(original)
+    thing = _replaced(_loaded(original), lambda old: _estimator(model, before, old))
+    for each in _objects(thing):
+        _restore(each)
+        _forget_people(each)
+    from skops.io import dumps
+
+    return with_entries({name: without_gaps(entry) for name, entry in entries_of(dumps(thing)).items()})
+
+
+def check_original(original: bytes) -> None:
+    """Refuse a file into whose estimator no other trees can be put.
+
+    Raises:
+        ReleaseError: it is no skops file of a tree or a forest of scikit-learn.
+        InconclusiveError: skops or scikit-learn is not installed.
+    """
+    _original_model(original)
+
+
+def _original_model(original: bytes) -> ModelIR:
+    """The model in the original file; ReleaseError where no other trees can be put into its estimator."""
     if not original.startswith(b"PK\x03\x04"):
         raise ReleaseError(
             "needs the skops file of the model: new trees are put into its estimator",
@@ -89,13 +111,7 @@ def write(model: ModelIR, original: bytes) -> bytes:
             place=PLACE,
             remedy=f"write another format; these can be written: {', '.join(sorted(WRITTEN))}",
         )
-    thing = _replaced(_loaded(original), lambda old: _estimator(model, before, old))
-    for each in _objects(thing):
-        _restore(each)
-        _forget_people(each)
-    from skops.io import dumps
-
-    return with_entries({name: without_gaps(entry) for name, entry in entries_of(dumps(thing)).items()})
+    return before
 
 
 def entries_of(content: bytes) -> dict[str, bytes]:

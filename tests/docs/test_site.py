@@ -1,15 +1,12 @@
-"""The documentation site, built as .ci/run builds it and read in a browser."""
+"""The documentation site, built with warnings as errors and read in a browser."""
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import http.server
 import os
 import re
 import shutil
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -19,6 +16,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from documentation_site import COMMAND
+
 pytestmark = pytest.mark.thorough
 
 TOP = Path(__file__).resolve().parents[2]
@@ -26,9 +25,6 @@ CHROMIUM = os.environ.get("LEAFGATE_CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: set LEAFGATE_CHROMIUM")
-COMMAND = ".venv/bin/sphinx-build -q -W -b html docs build/site"
-BUILD_SECONDS = 1200
-"""Most of it is the execution of the notebooks."""
 PHONE, DESK = (390, 844), (1280, 800)
 STYLE_URL = re.compile(r"""url\(\s*["']?\s*((?:https?:)?//[^)"']+)|@import\s+["']([^"']+)""")
 LINKING = {("a", "href")}
@@ -53,38 +49,6 @@ SEARCHES = {
     "exit codes": "Exit codes",
 }
 """What a reader types, and a word in the title of a page that must be among the first results."""
-
-
-@pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """The folder of the built site, which processes that run tests side by side share."""
-    base = tmp_path_factory.getbasetemp()
-    shared = base if worker_id == "master" else base.parent
-    built = shared / "site"
-    with (shared / "site.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (built / "index.html").exists():
-            build_site(built, shared / "jupyter")
-    return built
-
-
-def build_site(folder: Path, settings: Path) -> None:
-    """Build as .ci/run does; notebooks keep their settings in a folder of their own."""
-    program, *options, _ = COMMAND.split()
-    assert program.endswith("sphinx-build")
-    jupyter = ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")
-    done = subprocess.run(
-        [sys.executable, "-m", "sphinx", *options, folder, "--keep-going", "-d", settings / "doctrees"],
-        cwd=TOP,
-        env=os.environ | dict.fromkeys(jupyter, str(settings)),
-        capture_output=True,
-        text=True,
-        timeout=BUILD_SECONDS,
-        check=False,
-    )
-    if done.returncode:
-        shutil.rmtree(folder, ignore_errors=True)
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="session")
@@ -165,8 +129,8 @@ def is_external(url: str) -> bool:
     return bool(urlsplit(url.strip()).netloc)
 
 
-@pytest.mark.parametrize("file", ["docs/how-to/contribute.md", ".ci/run"])
-def test_the_command_that_builds_the_site_is_documented_and_run(file: str) -> None:
+@pytest.mark.parametrize("file", ["docs/how-to/contribute.md", "docs/conf.py"])
+def test_the_command_that_builds_the_site_is_documented(file: str) -> None:
     assert COMMAND in (TOP / file).read_text(encoding="utf-8").splitlines()
 
 
@@ -258,6 +222,21 @@ def test_axe_finds_nothing_serious(browser: Any, address: str, colours: str) -> 
             violations_of[name] = serious
     context.close()
     assert violations_of == {}
+
+
+@needs_browser
+def test_the_columns_of_the_first_page_are_about_as_long_as_each_other(browser: Any, address: str) -> None:
+    page = browser.new_page(viewport={"width": DESK[0], "height": DESK[1]})
+    page.goto(f"{address}/index.html")
+    sections = (
+        "Array.from(document.querySelectorAll('section#leafgate > section'), each => each.getBoundingClientRect())"
+    )
+    ends = page.evaluate(f"{sections}.map(box => [box.left, box.bottom])")
+    top = page.evaluate(f"Math.min(...{sections}.map(box => box.top))")
+    page.close()
+    lengths = [max(end for left, end in ends if left == column) - top for column in {left for left, _ in ends}]
+    assert len(lengths) == 2
+    assert max(lengths) < 1.5 * min(lengths)
 
 
 @needs_browser

@@ -90,6 +90,9 @@ class ModelReader:
             predicts the same for everybody, and the new file tells no more than the model does. Raises ReleaseError for
             a model that the format cannot hold, or another file than the format needs, and InconclusiveError where a
             library is not installed, with the command that installs it. None for a reader that writes nothing.
+        check_original: Called before models are looked for that `write` shall put into the structure of a file, with
+            the bytes of that file. Raises ReleaseError, in the words of `write`, where `write` takes no model from this
+            file, and InconclusiveError where a library is not installed. None where any file will do.
         suffixes: The endings of the names of such files, such as ".onnx", by which commands choose `write`.
     """
 
@@ -106,6 +109,7 @@ class ModelReader:
     file_format: str = ""
     write: Callable[[ModelIR, bytes], bytes] | None = None
     suffixes: tuple[str, ...] = ()
+    check_original: Callable[[bytes], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -161,8 +165,9 @@ FUNCTIONS = {
     "to_file": "of an object",
     "read_with": "of the bytes of a file, its name and a vocabulary",
     "write": "of a model and the bytes of the file that it was made from",
+    "check_original": "of the bytes of a file",
 }
-OPTIONAL = {"from_object", "to_file", "read_with", "write"}
+OPTIONAL = {"from_object", "to_file", "read_with", "write", "check_original"}
 SUFFIX = re.compile(r"(\.[a-z0-9]+)+")
 
 

@@ -284,6 +284,8 @@ class EvidenceDocument(BaseModel):
     """What went wrong where the finding is inconclusive."""
     remedy: str = ""
     """What to do about the problem."""
+    dropped: Count | None = None
+    """How many people were left out for missing cells, whom the numbers of a file may count (`counted`)."""
     says: JsonValue = Field(None)
     """What the metric or the attack measured, in words; or the same as JSON."""
     roc: RocDocument | None = None

@@ -203,6 +203,8 @@ def finding_details(finding: JsonObject) -> Iterator[str]:
     yield from (f"the file tells ({item['severity']}): {item['says']}" for item in evidence.get("discloses", ()))
     advice = () if finding.get("remedies") else ("remedy",)  # reports of older versions have a text alone
     yield from (str(evidence[key]) for key in ("reason", "reason_in_full", "problem", *advice) if evidence.get(key))
+    if "dropped" in evidence:
+        yield f"people left out for missing cells, whom the file may count: {number_words(evidence['dropped'])}"
     tried = evidence["tried"].items() if "tried" in evidence else [(finding["attack"], evidence)]
     yield from (f"{name}: {result['says']}" for name, result in tried if result.get("says"))
     if finding["passed"] is False:

@@ -23,7 +23,7 @@ from leafgate.engine.remedies.static import as_sentence, from_error
 from leafgate.engine.score import AuditState, inconclusive, score_beliefs, score_one
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
 from leafgate.types.belief import CellBelief, MechanismBelief
-from leafgate.types.evidence import RESERVED, AuditorOnly, checked_evidence, is_json_encodable
+from leafgate.types.evidence import RESERVED, AuditorOnly, PeopleCount, checked_evidence, is_json_encodable
 from leafgate.types.release import Claim
 from leafgate.types.report import CHECK_PREFIX, Finding, Remedy
 
@@ -176,25 +176,25 @@ def soundness_checks(plan: AuditPlan, plugins: Plugins, state: AuditState) -> li
             name.partition("#")[0],
             None,
             secret=secret,
-            evidence={"problem": problem, **evidence.get(name, {})},
+            evidence={"problem": problem, **_dropped(problem, state), **evidence.get(name, {})},
             plugin=origin,
             plain_failure="a pass would prove nothing",
-            remedies=_remedies(name, problem, plan, plugins),
+            remedies=_remedies(name, problem, plan, plugins, dropped=bool(_dropped(problem, state))),
         )
         for name, secret, problem in items
     ]
 
 
-def _remedies(name: str, problem: str, plan: AuditPlan, plugins: Plugins) -> tuple[Remedy, ...]:
-    """What to do about a doubt, by its name."""
+def _remedies(name: str, problem: str, plan: AuditPlan, plugins: Plugins, *, dropped: bool) -> tuple[Remedy, ...]:
+    """What to do about a doubt, by its name; `dropped`: the file may count people who were left out."""
     if name == "rehearsal" and plan.builder.is_rehearsal:
         text = "Take `build.rehearsal` out, audit once more, and publish what that audit writes and nothing else."
         return (Remedy(action="set", text=text, place="build.rehearsal", value=False),)
-    if name == "counted" and problem == DROPPED_PEOPLE:
-        text = "Audit the people with missing cells too: keep them in the table (`data.on_missing: keep`)."
-        return (Remedy(action="set", text=text, place="data.on_missing", value="keep"),)
     if name == "counted":
-        return (Remedy(action="advise", text=as_sentence(REMEDY)),)
+        text = "Audit the people with missing cells too, if the model was fitted on them: `data.on_missing: keep`."
+        keep = Remedy(action="set", text=text, place="data.on_missing", value="keep")
+        advice = Remedy(action="advise", text=as_sentence(REMEDY))
+        return (keep,) if problem == DROPPED_PEOPLE else (keep, advice) if dropped else (advice,)
     if name in {"unread#records", "unread#alternatives"}:
         part = name.partition("#")[2]
         tried = {each.use for each in plan.attacks}
@@ -280,6 +280,12 @@ def _evidence(state: AuditState) -> dict[str, dict[str, Any]]:
     if wrong is None or state.consistency.release_mismatch:
         return {}
     return {"counted": {"remedy": REMEDY, "numbers": AuditorOnly({"file": wrong.stated, "table": wrong.expected})}}
+
+
+def _dropped(problem: str, state: AuditState) -> dict[str, PeopleCount]:
+    """How many people the table has left out for missing cells, where the file may count them."""
+    may_count_them = problem in {state.inconsistency, DROPPED_PEOPLE}
+    return {"dropped": PeopleCount(state.table.dropped)} if state.table.dropped and may_count_them else {}
 
 
 def _unattacked(state: AuditState) -> Iterator[SoundnessProblem]:

@@ -288,14 +288,16 @@ def _extremes_declared(table: Table) -> Iterator[str]:
     """A note for each column whose declared bounds are numbers that somebody has.
 
     The bounds alone do not disclose that somebody has them: a number that could occur may not occur. The note does, so
-    it is for auditors. 0 is left out, where counts and amounts begin.
+    it is for auditors. 0 is left out, where counts and amounts begin, and so is 1 of the bounds 0 and 1, those of truth
+    values and shares.
     """
     for column in table.schema.columns:
         if not column.declared or column.values is not None or column.bounds is None or "key" in column.roles:
             continue
         numbers = table.frame[column.name]
         ends = {"smallest": (column.bounds[0], numbers.min()), "largest": (column.bounds[1], numbers.max())}
-        reached = " and the ".join(name for name, (bound, number) in ends.items() if bound == number != 0)
+        nobodys = {0, 1} if column.bounds == (0, 1) else {0}
+        reached = " and the ".join(name for name, (bound, n) in ends.items() if bound == n and n not in nobodys)
         if reached:
             what = "bins" if column.bins else "bounds"
             yield f"The declared {what} of {column.name!r} end at the {reached} number that {EXTREME_BOUND}"

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from leafgate.errors import DataError, LeafgateError, nearest_name, plain
+from leafgate.io.frames import cell_text
 from leafgate.policy.models import ColumnSpec, column_of
 from leafgate.types.release import Release
 from leafgate.types.schema import DROPPED_ROLES, Column, Hierarchy, Schema, parse_hierarchy
@@ -30,8 +31,6 @@ NUMBER_KINDS = frozenset({"integer", "floating", "mixed-integer-float", "decimal
 """The kinds of object columns, as pandas infers them, that hold numbers alone."""
 TEXT_KINDS = frozenset({"string", "boolean", "mixed", "mixed-integer", "empty"})
 """The kinds of object columns that may hold texts."""
-LARGEST_EXACT = 2**53
-"""Below this every whole number is a float, so that it is written without a decimal point."""
 
 
 class InvalidInputError(DataError, ValueError):
@@ -141,17 +140,6 @@ def _text(cell: object, name: str) -> str:
     if not isinstance(cell, str | int | float):
         raise _neither(name, type(cell).__name__)
     return cell_text(cell)
-
-
-def cell_text(cell: str | bool | int | float) -> str:
-    """A cell as a data file has it: True, 1, 2.5; a whole number without a decimal point.
-
-    >>> cell_text(True), cell_text(3.0), cell_text(0.1)
-    ('True', '3', '0.1')
-    """
-    if isinstance(cell, float):
-        return str(int(cell)) if cell.is_integer() and abs(cell) < LARGEST_EXACT else repr(cell)
-    return str(cell)
 
 
 def _neither(name: str, kind: str) -> TypeError:

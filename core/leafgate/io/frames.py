@@ -147,6 +147,17 @@ def csv_bytes(
         raise DataError(f"has texts that cannot be written as {encoding}", place="X") from None
 
 
+def cell_text(cell: str | bool | int | float) -> str:
+    """A cell as a data file has it: True, 1, 2.5; a whole number without a decimal point.
+
+    >>> cell_text(True), cell_text(3.0), cell_text(0.1)
+    ('True', '3', '0.1')
+    """
+    if isinstance(cell, float):
+        return str(int(cell)) if cell.is_integer() and abs(cell) < LARGEST_EXACT else repr(cell)
+    return str(cell)
+
+
 def word_for_missing(columns: Sequence[FrameColumn], taken: Collection[str] = ()) -> str:
     """A word for missing cells that no cell has: empty where that is possible."""
     texts = {text for column in columns for text in column.texts} | set(taken)
@@ -294,7 +305,7 @@ def _text(value: Any, place: str) -> str:
     number = float(value)
     if not math.isfinite(number):
         raise DataError("has infinite numbers", place=place, remedy="replace them by finite or missing ones")
-    return str(int(number)) if number.is_integer() and abs(number) < LARGEST_EXACT else repr(number)
+    return cell_text(number)
 
 
 def _is_encodable(text: str) -> bool:

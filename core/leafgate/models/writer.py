@@ -40,6 +40,30 @@ def model_writer(name: str, readers: Sequence[ModelReader]) -> ModelReader:
     return found[0]
 
 
+def check_original(original: bytes, name: str, readers: Sequence[ModelReader]) -> None:
+    """Refuse a file from whose model no file of the name's format can be made, whatever is changed in its trees.
+
+    Args:
+        original: The file that models are to be made from, as the readers took it.
+        name: The new file's name, whose ending chooses the format.
+        readers: The readers in use.
+
+    Raises:
+        ReleaseError: no reader writes such files, or not from this one.
+        InconclusiveError: a library that writes the format is not installed.
+    """
+    writer = model_writer(name, readers)
+    if writer.check_original is None:
+        return
+    try:
+        writer.check_original(original)
+    except LeafgateError:
+        raise
+    except Exception as error:
+        kind = type(error).__name__
+        raise ReleaseError(f"the plugin {writer.name!r} failed to look at it ({kind})", place=name) from error
+
+
 def object_as_file(thing: Any, readers: Sequence[ModelReader]) -> tuple[str, bytes] | None:
     """The name and the bytes of the file of an object in memory, as the first reader writes it that knows the object.
 

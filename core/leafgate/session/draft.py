@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from functools import cached_property
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from leafgate.errors import InvalidError, ReleaseError, nearest_name
 from leafgate.io.json import parse_number
-from leafgate.ir.features import CategoryCodes, MissingIndicator, Numeric, Unresolved, known_by
+from leafgate.ir.features import CategoryCodes, MissingIndicator, Numeric, Origin, Unresolved, known_by
 from leafgate.models.lowering.encoding import Encoding, class_values, spellings
 from leafgate.models.lowering.release import asked_features
 from leafgate.types.schema import Column, Role
@@ -72,6 +72,11 @@ class ModelHints:
         says: what the file tells beyond its predictions.
         texts: columns of the table that hold no numbers.
         known: values that it knows of any column.
+        fills_missing: columns of whose missing cells it makes something that it makes of no unknown value: their
+            encoder has a category for them, or they are filled or marked.
+        people: how many people the roots of its trees count.
+
+    The last two are empty where the file does not say where missing cells go.
     """
 
     level: Level
@@ -82,6 +87,8 @@ class ModelHints:
     says: tuple[str, ...]
     texts: frozenset[str]
     known: frozenset[str]
+    fills_missing: frozenset[str]
+    people: frozenset[int]
 
 
 def model_hints(model: ModelIR, columns: Sequence[str], texts: Mapping[str, Sequence[str]]) -> ModelHints:
@@ -115,8 +122,40 @@ def model_hints(model: ModelIR, columns: Sequence[str], texts: Mapping[str, Sequ
         else:
             unresolved.append(feature.name)
     says = tuple(f"{item.severity}: {item.says}" for item in model.disclosures)
-    known = frozenset(numbers - values), frozenset(values)
-    return ModelHints(model.level, model.classes, *known, tuple(unresolved), says, frozenset(texts), frozenset(words))
+    takes_missing = not model.unspecified_missing
+    filled = {origin.column for origin in model.origins or () if origin is not None and _fills_missing(origin)}
+    return ModelHints(
+        level=model.level,
+        classes=model.classes,
+        numbers=frozenset(numbers - values),
+        values=frozenset(values),
+        unresolved_features=tuple(unresolved),
+        says=says,
+        texts=frozenset(texts),
+        known=frozenset(words),
+        fills_missing=frozenset(name if name in columns else plain.get(name, name) for name in filled if takes_missing),
+        people=frozenset(_people_at_roots(model) if takes_missing else ()),
+    )
+
+
+def _fills_missing(origin: Origin) -> bool:
+    """Does the model's file say what it makes of the column's missing cells, other than of any unknown value?"""
+    match origin:
+        case CategoryCodes(otherwise=otherwise, missing=missing):
+            return missing is not None and not math.isnan(missing) and missing != otherwise
+        case Numeric(fill=fill):
+            return fill is not None
+        case MissingIndicator(there=there, gone=gone):
+            return there != gone
+    return False
+
+
+def _people_at_roots(model: ModelIR) -> Iterator[int]:
+    """How many people each tree's root counts, where the file has whole numbers of them."""
+    for tree in model.trees:
+        size = tree.size[0] if tree.size is not None else math.nan if tree.counts is None else tree.counts[0].sum()
+        if math.isfinite(size) and float(size).is_integer():
+            yield int(size)
 
 
 def _dummy_of(feature: str, columns: Sequence[str]) -> str | None:
@@ -137,12 +176,14 @@ def round_bounds(numbers: Sequence[float]) -> tuple[float, float]:
     """Multiples of a power of ten below the least and above the largest number; the power is no larger than their span.
 
     They are not the two numbers themselves, which are somebody's, because a release publishes its bounds. A bound of
-    0 stays, as many quantities start there.
+    0 stays, as many quantities start there; and so do the bounds 0 and 1 together, those of truth values and shares.
 
     >>> round_bounds([18, 90])
     (10.0, 100.0)
-    >>> round_bounds([0, 0.25, 1])
-    (0.0, 2.0)
+    >>> round_bounds([0, 1])
+    (0.0, 1.0)
+    >>> round_bounds([0, 1, 2])
+    (0.0, 3.0)
     """
     least, largest = Decimal(repr(min(numbers))), Decimal(repr(max(numbers)))
     span = largest - least or abs(largest) or Decimal(1)
@@ -153,7 +194,8 @@ def round_bounds(numbers: Sequence[float]) -> tuple[float, float]:
         (largest / step).to_integral_value(ROUND_CEILING) * step,
     )
     below -= step if below == least != 0 else 0
-    above += step if above == largest != 0 or above == below else 0
+    ends = {Decimal(0), Decimal(1)} if least == 0 else {Decimal(0)}
+    above += step if above == largest not in ends or above == below else 0
     low, high = float(below), float(above)
     if not (math.isfinite(low) and math.isfinite(high)):  # at the end of what a float can hold
         return float(least), float(largest)

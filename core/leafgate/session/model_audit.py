@@ -282,8 +282,7 @@ def _model_file(model: Any, plugins: Plugins) -> tuple[str, bytes, ModelIR | Non
         path = Path(model)
         content = read_bounded(path)
         return path.name, content, read_foreign(content, path.name, plugins.readers), None
-    estimator = getattr(model, "best_estimator_", model)
-    release = model if isinstance(model, Release) else getattr(estimator, "release_", None)
+    release = model if isinstance(model, Release) else getattr(model, "release_", None)
     if isinstance(release, Release):
         return "release.json", serialize(release).content, None, release
     written = object_as_file(model, plugins.readers)

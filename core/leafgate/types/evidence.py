@@ -38,7 +38,7 @@ MAX_COUNT = 2**53 - 1
 
 RESERVED = frozenset(
     {
-        *("candidates", "claim", "composition", "derived", "interval", "problem", "queries", "reason"),
+        *("candidates", "claim", "composition", "derived", "dropped", "interval", "problem", "queries", "reason"),
         *("reason_in_full", "refutes", "remedy", "scored_because", "tried", "tries", "unbounded", "worst"),
     }
 )

@@ -7,7 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from leafgate.api import InconclusiveError, InvalidError, ModelIR, Release, ReleaseError
-from leafgate.app import OWNER_ONLY, Policy, RepairResult, Report, Session, load_release, read_model, write_file
+from leafgate.app import (
+    OWNER_ONLY,
+    Policy,
+    RepairResult,
+    Report,
+    Session,
+    check_original,
+    load_release,
+    read_model,
+    write_file,
+)
 from leafgate_convert.repair.exact import NodeLimits, PersonLimits, Solution, person_limits
 from leafgate_convert.repair.expansion import expansions
 from leafgate_convert.repair.pruning import PrunableModel, prunable
@@ -102,6 +112,7 @@ def repaired(bench: Workbench, model: ModelIR, path: Path) -> Outcome:
     given, release = bench.audit_whole(path)
     if given.verdict == "pass":
         return Outcome(model, given, release)
+    check_original(bench.original, bench.name, bench.session.plugins.readers)
     _refuse_other_people(given)
     whole = prunable(model, bench.session.table, bench.encoding, path.name)
     errors = whole.errors

@@ -85,6 +85,7 @@ def test_a_reader_is_listed_and_reads_its_files(monkeypatch: pytest.MonkeyPatch)
         ({"read_with": "words"}, "read_with is no function"),
         ({"file_format": b"acorn/1"}, "file_format is no text"),
         ({"write": b"acorn", "suffixes": (".acorn",)}, "write is no function"),
+        ({"check_original": b"acorn"}, "check_original is no function"),
         ({"write": raising}, "`write` and `suffixes` belong together"),
         ({"suffixes": (".acorn",)}, "`write` and `suffixes` belong together"),
         ({"write": raising, "suffixes": ".acorn"}, "suffixes are no endings"),

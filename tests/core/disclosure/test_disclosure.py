@@ -370,3 +370,10 @@ def test_bounds_that_somebody_has_are_noted_for_auditors_alone(tmp_path: Path, b
 def test_a_bound_of_nought_is_not_noted_though_somebody_has_it(tmp_path: Path) -> None:
     path = survey(tmp_path, {"data.columns.age.bounds": [0, 120]}, PEOPLE.replace("\n20,", "\n0,"))
     assert not any("age" in note for note in document(open_session(path).audit().report, "auditor")["notes"])
+
+
+def test_the_bounds_0_and_1_are_not_noted_though_somebody_has_both(tmp_path: Path) -> None:
+    lines = PEOPLE.splitlines()
+    truths = [",".join([str(i % 2), *line.split(",")[1:]]) for i, line in enumerate(lines[1:])]
+    path = survey(tmp_path, {"data.columns.age.bounds": [0, 1]}, "\n".join([lines[0], *truths]) + "\n")
+    assert not any("'age'" in note for note in document(open_session(path).audit().report, "auditor")["notes"])

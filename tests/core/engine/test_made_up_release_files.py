@@ -374,6 +374,9 @@ def test_numbers_of_people_who_were_dropped_for_missing_cells_never_pass(tmp_pat
     ended = dropped_audit(tmp_path, tree | {"missing": "high"}, everybody + gaps)
     assert (ended.code, "counted" in finding_ids(ended)) == (3, True)
     assert "on_missing: keep" in ended.out
+    [counted] = [finding for finding in ended.document["findings"] if finding["id"] == "counted"]
+    assert counted["evidence"]["dropped"] == {"from": 10, "to": 19}
+    assert "whom the file may count: 10 to 19" in leafgate("audit", tmp_path / "policy.yaml").out
     assert dropped_audit(tmp_path, tree | {"missing": "high"}, everybody).code == 0
     assert dropped_audit(tmp_path, tree | {"missing": "low"}, everybody + gaps).code == 0
     assert dropped_audit(tmp_path, shares(0.665), everybody + gaps).code == 0

@@ -9,7 +9,7 @@ import pytest
 
 from broken_plugins.readers import HONEST_READER, STUMP, labels_alone, read
 from leafgate.api import ModelIR, ModelReader, ReleaseError
-from leafgate.app import model_as_file, model_writer
+from leafgate.app import check_original, model_as_file, model_writer
 from leafgate.models.reader import read_foreign
 
 MODEL = read(STUMP.content, "stump")
@@ -68,3 +68,18 @@ def test_a_model_that_is_none_is_not_written() -> None:
     endless = replace(MODEL, trees=(replace(tree, threshold=np.full(tree.nodes, np.inf)),))
     with pytest.raises(ReleaseError, match="no finite number"):
         model_as_file(endless, STUMP.content, "new.oak", (HONEST_READER,))
+
+
+def test_a_file_that_its_writer_takes_no_model_from_is_refused_before_there_is_one() -> None:
+    def refusing(original: bytes) -> None:
+        raise ReleaseError("holds no oak", place="m")
+
+    def broken(original: bytes) -> None:
+        raise KeyError("a cell")
+
+    with pytest.raises(ReleaseError, match="holds no oak"):
+        check_original(STUMP.content, "new.oak", (replace(HONEST_READER, check_original=refusing),))
+    with pytest.raises(ReleaseError, match=r"failed to look at it \(KeyError\)") as caught:
+        check_original(STUMP.content, "new.oak", (replace(HONEST_READER, check_original=broken),))
+    assert "cell" not in str(caught.value)
+    check_original(STUMP.content, "new.oak", (HONEST_READER,))

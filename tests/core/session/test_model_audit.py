@@ -176,6 +176,12 @@ def test_of_a_search_over_another_librarys_settings_the_best_estimator_is_audite
     assert "path: model.json" in audit.to_policy().replace('"', "")
 
 
+def test_what_is_predicted_is_called_class_where_y_has_no_name(fitted: Any) -> None:
+    model, table, ill = fitted
+    audit = leafgate.audit(model, table, ill.to_numpy(), limits=SMALL, search_remedies=False)
+    assert set(audit.findings["secret"].dropna()) == {"class"}
+
+
 @pytest.mark.parametrize("named", [True, False])
 def test_what_a_function_of_a_pipeline_makes_is_not_taken_for_the_column(named: bool) -> None:
     table, ill = people()
@@ -262,8 +268,10 @@ def test_a_release_is_audited_with_its_own_domains(tmp_path: Path) -> None:
     release = leafgate.audit(grown).artifact
     assert release is not None
     estimator = SimpleNamespace(release_=release.release)
-    audit = leafgate.audit(estimator, table[["age", "pay"]], label, limits=SMALL)
-    assert audit.passed
+    search = SimpleNamespace(best_estimator_=estimator)
+    for given_model in (estimator, search):
+        audit = leafgate.audit(given_model, table[["age", "pay"]], label, limits=SMALL)
+        assert audit.passed
     by_command(audit, tmp_path)
 
 

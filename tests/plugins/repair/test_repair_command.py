@@ -293,3 +293,15 @@ def test_limits_judged_by_samples_are_named_because_many_candidates_were_asked(t
     sampled = replace(outcome.best, report=replace(report, findings=findings))
     [line] = [line for line in success_lines(outcome, sampled, new, session) if "samples" in line]
     assert "k_anonymity@linking#class; several audits" in line
+
+
+def test_a_format_that_cannot_hold_the_model_is_refused_before_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fit_in(tmp_path, people(1, 200), GradientBoostingClassifier(n_estimators=3, random_state=0))
+    policy_file(tmp_path, K10, leaves="labels")
+    monkeypatch.setattr("leafgate_convert.repair.plan.prunable", None)  # the search would begin with it
+    ended = repaired(tmp_path, "new.skops")
+    assert ended.code == 2
+    assert "holds a GradientBoostingClassifier, into which no other trees are put" in ended.err
+    assert not (tmp_path / "new.skops").exists()

@@ -301,10 +301,17 @@ def test_what_singles_people_out_is_known_to_outsiders_and_to_be_checked(
     assert f"# CHECK: {check}" in line
 
 
+@pytest.mark.parametrize("numbers", [[0, 1], [0, 0.25, 1], [0.0, 1.0]])
+def test_truth_values_and_shares_are_bounded_by_0_and_1(numbers: list[float]) -> None:
+    assert round_bounds(numbers) == (0, 1)
+
+
 @given(st.lists(st.floats(-1e300, 1e300) | st.integers(-(10**6), 10**6).map(float), min_size=1))
 def test_bounds_are_round_hold_every_number_and_are_nobodys(numbers: list[float]) -> None:
     low, high = round_bounds(numbers)
-    assert all(low < number < high for number in numbers if number)
+    ends = {0, 1} if (min(numbers), max(numbers)) == (0, 1) else {0}
+    assert all(low < number < high for number in numbers if number not in ends)
+    assert high >= max(numbers)
     assert low <= 0 <= high or 0 not in numbers
     span = max(numbers) - min(numbers) or max(map(abs, numbers)) or 1
     assert low < high <= low + 3 * span + 1e-12 * max(map(abs, numbers)) + 1e-299

@@ -1,12 +1,14 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import onnx_pipelines
@@ -102,3 +104,62 @@ def test_a_question_mark_that_the_model_knows_is_a_value(tmp_path: Path) -> None
     frame.assign(age=np.where(ages == 30, "?", ages)).to_csv(tmp_path / "people.csv", index=False)
     text = first_policy(tmp_path / "people.csv", "ill", None, tmp_path / "m.skops", tmp_path)
     assert 'missing: ["?"]' in text  # a number that is not there is none
+
+
+def with_gaps() -> tuple[pd.DataFrame, pd.Series]:
+    """People of whom 20 lack the age or the job, and whether each is ill."""
+    rows = np.arange(200)
+    ages = np.where(rows % 20 == 3, np.nan, 20.0 + rows % 50)
+    jobs = pd.Series(np.where(rows % 3 == 0, "cook", "nurse")).where(rows % 20 != 7)
+    ill = pd.Series(np.where((rows % 50 > 30) ^ (rows % 3 == 0), "yes", "no"), name="ill")
+    return pd.DataFrame({"age": ages, "job": jobs}), ill
+
+
+def one_hot_model() -> Pipeline:
+    """A model that fills ages; its encoder of jobs has a category for missing ones where it was fitted on them."""
+    prepare = make_column_transformer((OneHotEncoder(), ["job"]), (SimpleImputer(), ["age"]))
+    return make_pipeline(prepare, DecisionTreeClassifier(max_depth=3, min_samples_leaf=12))
+
+
+def boosted_model() -> Pipeline:
+    prepare = make_column_transformer((OrdinalEncoder(), ["job"]), remainder="passthrough")
+    return make_pipeline(prepare, HistGradientBoostingClassifier(max_iter=3))
+
+
+@pytest.mark.parametrize("make", [one_hot_model, boosted_model])
+@pytest.mark.parametrize("fitted_on_gaps", [True, False])
+def test_people_with_missing_cells_are_kept_where_the_model_was_fitted_on_them(
+    tmp_path: Path, make: Callable[[], Pipeline], fitted_on_gaps: bool
+) -> None:
+    rows, ill = with_gaps()
+    rows.assign(ill=ill).to_csv(tmp_path / "people.csv", index=False)
+    complete = rows.notna().all(axis=1)
+    model = make().fit(rows, ill) if fitted_on_gaps else make().fit(rows[complete], ill[complete])
+    (tmp_path / "m.skops").write_bytes(skops_bytes(model))
+    made = leafgate("init", tmp_path / "people.csv", "--model", tmp_path / "m.skops", "--out", tmp_path / "p.yaml")
+    assert made.code == 0
+    assert load_policy(tmp_path / "p.yaml").policy.data.on_missing == ("keep" if fitted_on_gaps else "drop")
+    ended = leafgate("audit", tmp_path / "p.yaml", "--json")
+    assert "counted" not in {finding["id"] for finding in ended.document["findings"]}
+
+
+def test_an_encoders_category_for_missing_cells_keeps_people_where_no_root_counts_them(tmp_path: Path) -> None:
+    rows, ill = with_gaps()
+    rows.assign(ill=ill).to_csv(tmp_path / "people.csv", index=False)
+    prepare = make_column_transformer((OneHotEncoder(), ["job"]))
+    model = make_pipeline(prepare, RandomForestClassifier(5, max_depth=2, random_state=0)).fit(rows[["job"]], ill)
+    (tmp_path / "m.skops").write_bytes(skops_bytes(model))
+    text = first_policy(tmp_path / "people.csv", None, None, tmp_path / "m.skops", tmp_path)
+    assert "on_missing: keep" in text
+
+
+def test_a_policy_that_leaves_out_people_of_the_model_says_how_many_and_what_to_do(tmp_path: Path) -> None:
+    rows, ill = with_gaps()
+    rows.assign(ill=ill).to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "m.skops").write_bytes(skops_bytes(one_hot_model().fit(rows, ill)))
+    policy = tmp_path / "p.yaml"
+    leafgate("init", tmp_path / "people.csv", "--model", tmp_path / "m.skops", "--out", policy)
+    policy.write_text(policy.read_text().replace("on_missing: keep", "on_missing: drop"))
+    ended = leafgate("audit", policy)
+    assert "people left out for missing cells, whom the file may count: 20 to 29" in ended.out
+    assert "what to do: Audit the people with missing cells too" in ended.out
