@@ -15,7 +15,7 @@ import pytest
 from cases import more
 from leafgate import algorithms
 from leafgate.api.checks import AuditCheck
-from leafgate.api.components import AttackModel, Component, TreeBuilder
+from leafgate.api.components import AttackModel, Component, DataSource, TreeBuilder
 from leafgate.api.metrics import Metric, PersonMetric
 from leafgate.api.registry import Plugin, Plugins, load_plugins, use_of
 from leafgate.cli.app import COMMANDS
@@ -61,7 +61,10 @@ def test_the_reference_pages_are_what_the_code_says() -> None:
         assert TEXTS[f"docs/reference/{name}"] == text, f"run python {GENERATOR}"
 
 
-@pytest.mark.parametrize(("page", "base"), [("builders", TreeBuilder), ("attacks", AttackModel), ("metrics", Metric)])
+@pytest.mark.parametrize(
+    ("page", "base"),
+    [("builders", TreeBuilder), ("attacks", AttackModel), ("metrics", Metric), ("data-sources", DataSource)],
+)
 def test_every_component_has_a_section_with_what_explain_prints(page: str, base: type[Component]) -> None:
     text = unescaped(TEXTS[f"docs/reference/{page}.md"])
     plugins = load_plugins(["leafgate"])
@@ -77,13 +80,14 @@ def test_every_component_has_a_section_with_what_explain_prints(page: str, base:
 
 def test_every_kind_of_component_that_leafgate_offers_has_a_page() -> None:
     offered = {kind_of(component) for component in load_plugins(["leafgate"]).by_name.values()}
-    assert offered == {"builder", "attack", "metric"}
+    assert offered == {"builder", "attack", "metric", "source"}
 
 
 @pytest.mark.parametrize("component", load_plugins(["leafgate"]).by_name.values(), ids=use_of)
 def test_the_example_in_a_policy_is_valid(component: type[Component]) -> None:
     example = parse_yaml(policy_example(component).encode(), "example")
-    ((_, used),) = example.items()
+    ((key, used),) = example.items()
+    used = used["source"] if key == "data" else used
     options = used[0] if isinstance(used, list) else used
     assert component.model_validate_json(json.dumps(options), context={"beside": TOP}).use == options["use"]
 

@@ -18,7 +18,7 @@ from typing import Any, cast, get_args
 import typer
 from pydantic import BaseModel
 
-from leafgate.api.components import AttackModel, Component, TreeBuilder
+from leafgate.api.components import AttackModel, Component, DataEngine, DataSource, TreeBuilder
 from leafgate.api.metrics import Metric, PersonMetric, ReleaseMetric
 from leafgate.api.registry import Plugins, load_plugins, use_of
 from leafgate.app import readable
@@ -107,6 +107,16 @@ metric or more stand under `metrics`. The audit fails where a limit is broken.
 {SAME_AS_EXPLAIN}
 """
 
+SOURCES = f"""# Data sources
+
+A data source reads tables that the core does not read itself, or has an engine count their records where they are. A
+policy names one under `data.source`, by its name alone (`source: duckdb`) or with options. [Large
+tables](../how-to/large-tables.md) explains how to use them, and [plugins](plugins.md#a-data-source) can add others.
+
+{GENERATED}
+{SAME_AS_EXPLAIN}
+"""
+
 COMMANDS = f"""# Commands
 
 {GENERATED}
@@ -186,6 +196,9 @@ def pages() -> dict[str, str]:
             plugins,
             Metric,
             {"Options of all metrics of people": PersonMetric, "Options of all metrics of the release": ReleaseMetric},
+        ),
+        "data-sources.md": lambda plugins: _component_page(
+            SOURCES, plugins, DataSource, {"Options of all engines": DataEngine}
         ),
         "commands.md": _command_page,
         "report.md": _report_page,
