@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -59,6 +62,7 @@ class DuckDb(DataEngine):
         require_installed("duckdb", "the data source 'duckdb'", "DuckDB", "duckdb")
         import duckdb
 
+        _be_quiet_at_exit()
         with tempfile.TemporaryDirectory(prefix="leafgate-duckdb-", ignore_cleanup_errors=True) as folder:
             connection = duckdb.connect(
                 config={
@@ -136,6 +140,15 @@ class DuckDb(DataEngine):
             kind = type(error).__name__
             remedy = "try it in DuckDB itself; it can read the tables of `database` alone"
             raise PolicyError(f"cannot be run ({kind})", place="data.source.query", remedy=remedy) from None
+
+
+@cache
+def _be_quiet_at_exit() -> None:
+    """Keep DuckDB 2 from listing, when the process ends, objects of its own that narwhals and pyarrow still refer to.
+
+    The list is written to stderr by C++, after everything else has ended, and means nothing to users.
+    """
+    atexit.register(lambda: os.dup2(os.open(os.devnull, os.O_WRONLY), 2))
 
 
 def _lock(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...]) -> None:
