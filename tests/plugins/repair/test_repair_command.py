@@ -185,8 +185,21 @@ def test_limits_that_exclude_one_another_are_named_and_nothing_is_written(tmp_pa
     ended = repaired(tmp_path)
     assert ended.code == 1
     assert not (tmp_path / "new.json").exists()
-    assert re.search(r"the nearest has 1 tree, \d+ nodes, \d+ leaves and breaks:\n    accuracy is about 0", ended.out)
-    assert "what the given model breaks and the nearest keeps: k_anonymity@linking#class" in ended.out
+    nearest = r"the candidate that comes nearest to passing has 1 tree, \d+ nodes, \d+ leaves and breaks:"
+    assert re.search(rf"  {nearest}\n    accuracy is about 0", ended.out)
+    kept = "  it keeps these limits, which the given model breaks: k_anonymity@linking#class"
+    assert f"{kept}; no candidate keeps all limits\n" in ended.out
+    assert ended.out.endswith(
+        "it would pass if the policy's limits allowed the values above; otherwise train another model\n"
+    )
+
+
+def test_a_failed_repair_points_at_no_values_where_none_are_printed(tmp_path: Path) -> None:
+    fit_in(tmp_path, people(1, 100), DecisionTreeClassifier(random_state=0))
+    policy_file(tmp_path, [*K10, {"use": "l_diversity", "at_least": 2.5}])
+    lines = repaired(tmp_path).out.splitlines()
+    assert lines[-2].strip() == "l_diversity@linking#class is broken (wanted at least 2.5)"
+    assert lines[-1].strip().startswith("no pruning keeps a limit that a single leaf breaks: gather more people")
 
 
 def test_a_limit_that_even_a_single_leaf_breaks_is_named(tmp_path: Path) -> None:
@@ -246,9 +259,9 @@ def with_people_elsewhere(folder: Path) -> None:
 
 
 WRONG: list[tuple[str, Callable[[Path], object], str, str]] = [
-    ("the model itself", lambda folder: None, "model.skops", "is the very file to read"),
-    ("the policy", lambda folder: None, "policy.yaml", "is the very file to read"),
-    ("the people", with_people_elsewhere, "p.json", "is the very file to read"),
+    ("the model itself", lambda folder: None, "model.skops", "is a file that this command reads"),
+    ("the policy", lambda folder: None, "policy.yaml", "is a file that this command reads"),
+    ("the people", with_people_elsewhere, "p.json", "is a file that this command reads"),
     ("an ending that nobody writes", lambda folder: None, "new.txt", "no installed plugin writes"),
     ("no model", lambda folder: (folder / "model.skops").write_text("{}"), "new.json", "is no model"),
     ("no file", lambda folder: (folder / "model.skops").unlink(), "new.json", "cannot be read"),
