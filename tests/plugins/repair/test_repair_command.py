@@ -6,12 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from command_line import Ended, leafgate
+from leafgate import audit as audit_model
+from leafgate import repair as repair_model
 from leafgate.app import open_session
+from leafgate.types.tree import leaves
 from leafgate_convert.repair.plan import opened_model
 from leafgate_convert.repair.plan import repaired as repaired_outcome
 from leafgate_convert.repair.trials import Workbench
@@ -306,3 +310,62 @@ def test_limits_judged_by_samples_are_named_because_many_candidates_were_asked(t
     sampled = replace(outcome.best, report=replace(report, findings=findings))
     [line] = [line for line in success_lines(outcome, sampled, new, session) if "samples" in line]
     assert "k_anonymity@linking#class; several audits" in line
+
+
+@pytest.mark.parametrize("leaves", ["labels", "counts"])
+def test_the_remedies_of_a_forest_lead_to_a_file_that_passes(leaves: str, tmp_path: Path) -> None:
+    """Each command that the audit names ends in a file that passes; no forest is to be scrubbed."""
+    fit_in(tmp_path, people(1, 200), RandomForestClassifier(5, max_depth=4, random_state=0))
+    policy_file(tmp_path, [*K10, {"use": "file_disclosure", "at_most": 0}], leaves=leaves)
+    report = leafgate("audit", tmp_path / "policy.yaml", "--json").document
+    broken = {each["id"]: each["remedies"] for each in report["findings"] if each["passed"] is False}
+    assert {"file_disclosure", "k_anonymity@linking#class"} <= set(broken)
+    assert ("published_file" in broken) == (leaves == "labels")
+    runs = [remedy for remedies in broken.values() for remedy in remedies if remedy["action"] == "run"]
+    assert {tuple(remedy["command"]) for remedy in runs} == {
+        ("leafgate", "repair", "MODEL", "--policy", "POLICY", "--out", "NEW")
+    }
+    [trained] = [each for each in broken["k_anonymity@linking#class"] if each["action"] == "retrain"]
+    assert "take out of its file what it tells beside its predictions (`leafgate repair MODEL" in trained["text"]
+    assert repaired(tmp_path).code == 0
+    assert audited(tmp_path).document["verdict"] == "pass"
+
+
+def test_a_model_trained_as_the_remedy_says_passes_once_its_file_is_repaired(tmp_path: Path) -> None:
+    table = people(1, 400)
+    fit_in(tmp_path, table, DecisionTreeClassifier(random_state=0))
+    policy_file(tmp_path, [*K10, {"use": "file_disclosure", "at_most": 0}])
+    report = leafgate("audit", tmp_path / "policy.yaml", "--json").document
+    finding = next(each for each in report["findings"] if each["id"] == "k_anonymity@linking#class")
+    trained = next(each for each in finding["remedies"] if each["action"] == "retrain")
+    fit_in(tmp_path, table, DecisionTreeClassifier(random_state=0, **trained["parameters"]))
+    found = leafgate("audit", tmp_path / "policy.yaml", "--no-remedies", "--json").document["findings"]
+    assert {each["id"] for each in found if each["passed"] is False} == {"file_disclosure"}
+    assert repaired(tmp_path).code == 0
+    assert audited(tmp_path).document["verdict"] == "pass"
+
+
+def test_a_remedy_mentions_no_repair_after_training_where_nothing_limits_the_file(tmp_path: Path) -> None:
+    fit_in(tmp_path, people(1, 400), DecisionTreeClassifier(random_state=0))
+    policy_file(tmp_path, K10)
+    report = leafgate("audit", tmp_path / "policy.yaml", "--json").document
+    finding = next(each for each in report["findings"] if each["passed"] is False)
+    trained = next(each for each in finding["remedies"] if each["action"] == "retrain")
+    assert re.match(r"Train the model with `min_samples_leaf` \d+ and audit it again\.", trained["text"])
+
+
+def test_a_quick_search_that_ends_in_a_single_leaf_says_that_a_repair_searches_further() -> None:
+    """With one size for all leaves this forest becomes a single leaf, and a repair finds more leaves that pass."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"age": rng.integers(18, 80, 400), "zip": rng.integers(0, 30, 400)})
+    income = pd.Series(rows["age"] + rng.normal(size=400), name="income").round(1)
+    model = RandomForestRegressor(5, min_samples_leaf=5, random_state=0).fit(rows, income)
+    audit = audit_model(model, rows, income, limits={"k_anonymity": 10})
+    texts = [remedy.text for finding in audit.report.findings for remedy in finding.remedies]
+    [text] = [each for each in texts if each.startswith("Repair the model")]
+    assert "This search tried only one size for all leaves, with which a single leaf is left" in text
+    assert "`leafgate repair` searches further" in text
+    repair = repair_model(audit)
+    assert repair.audit.passed
+    assert repair.audit.artifact is not None
+    assert sum(len(list(leaves(tree))) for tree in repair.audit.artifact.release.trees) > 2
