@@ -179,6 +179,9 @@ class FileDisclosure(ReleaseAtMost):
             also = " (labels where the policy publishes no more)" if leaves != "labels" and "labels" in left else ""
             text = f"Write the model anew with {leaves} on its leaves{also}: `{' '.join(command)}`; then audit NEW."
             return Remedy(action="run", text=text, command=command)
+        if release.predicts_numbers:  # without the numbers of its leaves nobody could predict
+            text = "No file of this model tells so little: train one that predicts labels, or publish no file."
+            return Remedy(action="advise", text=text)
         text = (
             f"No scrubbed file of this model tells so little. Repair the model: `{' '.join(REPAIR)}`; then audit NEW."
         )

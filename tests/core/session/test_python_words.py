@@ -98,9 +98,8 @@ def test_displayed_remedies_are_in_python_and_stored_ones_as_the_command_line_ha
     audit.save(tmp_path)
     stored = json.loads((tmp_path / "report.json").read_bytes())
     assert stored == json.loads(readable(document(audit.report, "public")))
-    assert audit.remedies[0].command == ("leafgate", "repair", "MODEL", "--policy", "POLICY", "--out", "NEW") or (
-        audit.remedies[0].command[1] == "scrub"
-    )
+    commands = [remedy.command for remedy in audit.remedies]
+    assert ("leafgate", "repair", "MODEL", "--policy", "POLICY", "--out", "NEW") in commands
 
 
 def test_remedies_of_an_audit_by_a_policy_speak_of_the_policy(tmp_path: Path) -> None:
