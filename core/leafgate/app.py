@@ -164,6 +164,7 @@ if TYPE_CHECKING:
     from leafgate.types.paths import format_path as format_path
     from leafgate.types.report import DIRECTIONS as DIRECTIONS
     from leafgate.types.report import EXIT_CODES as EXIT_CODES
+    from leafgate.types.report import REPAIR as REPAIR
     from leafgate.types.report import Direction as Direction
     from leafgate.types.report import Finding as Finding
     from leafgate.types.report import Report as Report
@@ -226,6 +227,6 @@ __getattr__ = lazy_exports(
         "SharedTables with_data_files",
         "leafgate.session.stale_results": "RELEASE",
         "leafgate.types.paths": "DocumentPath format_path",
-        "leafgate.types.report": "Direction DIRECTIONS EXIT_CODES Finding Report Verdict",
+        "leafgate.types.report": "Direction DIRECTIONS EXIT_CODES Finding REPAIR Report Verdict",
     },
 )

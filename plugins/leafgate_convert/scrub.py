@@ -279,8 +279,8 @@ def refuse_different(
 ) -> None:
     """ReleaseError unless all proofs found no difference."""
     remedies = {
-        "labels": "its trees' shares decide together, so labels are not enough: --leaves shares",
-        "shares": f"its trees' shares decide together, so fewer trees, or --digits {digits + 1} where that is allowed",
+        "labels": "its trees' shares decide together, so labels are not enough: --leaves shares, or leafgate repair",
+        "shares": f"its trees' shares decide together: leafgate repair, or --digits {digits + 1} where that is allowed",
         "counts": "please report it",
     }
     for where, proof in proofs:

@@ -23,7 +23,7 @@ from leafgate.api import (
     Strict,
     TreeBuilder,
 )
-from leafgate.app import Encoding
+from leafgate.app import REPAIR, Encoding
 
 if TYPE_CHECKING:
     import numpy as np
@@ -157,19 +157,32 @@ class FileDisclosure(ReleaseAtMost):
     def _remedy(self, release: Release, items: Sequence[Disclosure]) -> Remedy:
         """The command that writes a file which keeps the limit, with as much on its leaves as the limit allows.
 
-        Where a file that was scrubbed to shares betrays counts all the same, shares do not do.
+        Where a file that was scrubbed to shares betrays counts all the same, shares do not do. The file of a forest is
+        repaired: labels of its trees predict otherwise than their shares, and rounded shares often do.
         """
+        if release.decides_by_several_trees:
+            why = (
+                "Its trees decide together, so `leafgate scrub` seldom writes a file that predicts the same and passes."
+            )
+            text = f"Repair the model: `{' '.join(REPAIR)}`; then audit NEW. {why}"
+            return Remedy(action="run", text=text, command=REPAIR)
         order = get_args(Severity)
         left = SCRUBBED_SCORES if release.combine in {"sum", "boost"} else SCRUBBED_LEAVES
         betrayed = {"ratios", "scores_betray_counts", "scores_may_betray_counts"}
         high = {item.kind for item in items if item.severity == "high"}
         for leaves, severities in left.items():
             kept = sum(order.index(severity) >= order.index(self.severity) for severity in severities)
-            if not self.holds(kept) or (leaves == "shares" and betrayed & high):
+            rounds = leaves == "shares" and release.combine == "vote"  # rounded shares may change a tree's vote
+            if not self.holds(kept) or rounds or (leaves == "shares" and betrayed & high):
                 continue
             command = ("leafgate", "scrub", "MODEL", "NEW", "--leaves", leaves, "--policy", "POLICY")
             also = " (labels where the policy publishes no more)" if leaves != "labels" and "labels" in left else ""
             text = f"Write the model anew with {leaves} on its leaves{also}: `{' '.join(command)}`; then audit NEW."
             return Remedy(action="run", text=text, command=command)
-        text = "No scrubbed file of this model tells so little: train it with larger leaves, as a forest of labels."
-        return Remedy(action="advise", text=text)
+        if release.predicts_numbers:  # without the numbers of its leaves nobody could predict
+            text = "No file of this model tells so little: train one that predicts labels, or publish no file."
+            return Remedy(action="advise", text=text)
+        text = (
+            f"No scrubbed file of this model tells so little. Repair the model: `{' '.join(REPAIR)}`; then audit NEW."
+        )
+        return Remedy(action="run", text=text, command=REPAIR)

@@ -20,7 +20,7 @@ from leafgate.api import (
     view_object,
 )
 from leafgate_sklearn.disclosures import SEARCHES, disclosures
-from leafgate_sklearn.feature import PipelineFeature, raw
+from leafgate_sklearn.feature import UNKNOWN_CLASS, PipelineFeature, raw
 from leafgate_sklearn.hist_boosting import hist_classifier, hist_regressor
 from leafgate_sklearn.pipeline import transformed
 from leafgate_sklearn.training import learner_of
@@ -108,7 +108,9 @@ def _estimator(
     if thing.kind not in READERS:
         searched = "save its `best_estimator_` alone; " if "best_estimator_" in thing else ""
         remedy = f"{searched}of scikit-learn these can be read: {', '.join(READERS)}"
-        raise ReleaseError(f"is a {thing.kind}, which is no tree and no forest known here", place=place, remedy=remedy)
+        kind = f"a {UNKNOWN_CLASS}" if thing.kind == UNKNOWN_CLASS else f"the class {thing.kind}"
+        what = f"holds a model of {kind}, and not a decision tree or a forest that leafgate reads"
+        raise ReleaseError(what, place=place, remedy=remedy)
     return thing, outputs
 
 

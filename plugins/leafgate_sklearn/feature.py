@@ -9,6 +9,9 @@ from typing import Any
 
 from leafgate.api import Numeric, ObjectView, Origin
 
+UNKNOWN_CLASS = "class unknown to leafgate"
+"""The kind of an object whose class has a name that may be forged, so that no message repeats it."""
+
 
 @dataclass(frozen=True)
 class PipelineFeature:

@@ -8,7 +8,7 @@ from typing import Any
 
 from leafgate.api import ObjectView, ReleaseError, Unresolved, as_tuple
 from leafgate_sklearn.encoders import ENCODERS
-from leafgate_sklearn.feature import PipelineFeature, Transform
+from leafgate_sklearn.feature import UNKNOWN_CLASS, PipelineFeature, Transform
 from leafgate_sklearn.numeric_transformers import GAPS, SCALERS
 
 MAX_FEATURES = 100_000
@@ -23,9 +23,10 @@ def transformed(step: Any, given: Sequence[PipelineFeature], place: str) -> list
         return list(given)
     if not isinstance(step, ObjectView) or step.kind not in TRANSFORMS:
         kind = step.kind if isinstance(step, ObjectView) else str(step)[:40]
+        whose = f"a transformer of a {UNKNOWN_CLASS}" if kind == UNKNOWN_CLASS else repr(kind)
         remedy = f"of scikit-learn's transformers these can be told in columns: {', '.join(TRANSFORMS)}"
         raise ReleaseError(
-            f"its features are made by {kind!r}, which mixes columns or is not known here", place=place, remedy=remedy
+            f"its features are made by {whose}, which mixes columns or cannot be read", place=place, remedy=remedy
         )
     width = step.get("n_features_in_")
     if isinstance(width, int) and width != len(given):

@@ -20,6 +20,7 @@ from leafgate.api import (
 )
 from leafgate.app import is_number
 from leafgate_sklearn.estimators import model_of
+from leafgate_sklearn.feature import UNKNOWN_CLASS
 from leafgate_sklearn.unread import WORDS, unread_skops_content
 
 SCHEMA = "schema.json"
@@ -143,7 +144,7 @@ class _File:
         )
         known: dict[str, Any] = facts if isinstance(facts, dict) and node.get("__loader__") in OBJECTS else {}
         return ObjectView(
-            name if isinstance(name, str) and has_known_words(name, WORDS) else "class that is not known here",
+            name if isinstance(name, str) and has_known_words(name, WORDS) else UNKNOWN_CLASS,
             self.place,
             frozenset(known),
             lambda wanted: self._looked_at(wanted, known[wanted], depth + 1),

@@ -192,7 +192,7 @@ def test_a_model_called_release_json_is_not_written_over(passed: Path) -> None:
     (passed / "out" / "release.json").write_text('{"learner": {}}')
     policy = survey(passed / "out", {"build": {"use": "published", "path": "release.json"}})
     ended = leafgate("audit", policy, "--out", passed / "out")
-    assert (ended.code, "is the very file to read" in ended.err) == (2, True)
+    assert (ended.code, "is a file that this audit reads" in ended.err) == (2, True)
     assert (passed / "out" / "release.json").read_text() == '{"learner": {}}'
 
 

@@ -84,13 +84,13 @@ class Component(BaseModel):
 class TreeBuilder(Component):
     """Makes what the owner would publish.
 
-    `randomness` is the source of its random numbers: `none`, `seed` (repeatable) or `system` (the
-    operating system's entropy); a builder with an option `rehearsal` may then take the seed all the same,
-    for a release that must not be published. `measure_options` names the options that disclose the selection
-    measure, so that `publish: {measure: false}` can leave them out. `guarantees` names the kinds of
-    claims (`epsilon`, `Claim.kind`) that hold only while nobody chooses among several releases by looking at the data.
-    `raised_by_remedies` names whole-number options of which more usually makes groups of people larger: where an audit
-    fails, leafgate looks for a value of these, and of those in `stricter_more`, with which it passes.
+    `randomness` is the source of its random numbers: `none`, `seed` (repeatable) or `system` (the operating system's
+    entropy); a builder with an option `rehearsal` may then take the seed all the same, for a release that must not be
+    published. `measure_options` names the options that disclose the selection measure, so that `publish: {measure:
+    false}` can leave them out. `guarantees` names the kinds of claims (`epsilon`, `Claim.kind`) that hold only while
+    nobody chooses among several releases by looking at the data. `raised_by_remedies` names whole-number options of
+    which more usually makes groups of people larger: where an audit fails, leafgate looks for a value of these, and of
+    those in `stricter_more`, with which it passes.
     """
 
     randomness: ClassVar[Literal["none", "seed", "system"]] = "none"

@@ -95,20 +95,22 @@ class Metric(Component):
     """Scores how well each person, or the release as a whole, is protected.
 
     `judges` names the types of belief that it scores: it is never run on another, and a limit for which no attack has
-    one of them is inconclusive. `unit` is what the score counts, by which public reports mask it
-    (`leafgate.types.report.Unit`): the size of an equivalence class (`PEOPLE`), one over it, a share of all people, all
-    people less a number that the release discloses (`PEOPLE_LEFT`), something else that is computed from the table, or
-    nothing.
-    `scale` describes the range of scores, `score_range` has its ends (a limit that every possible score keeps is
-    refused), `interpretation` what a good score means, and `plain_failure` what a broken limit means for readers who
-    know no metrics (a clause, `{secret}` for the column's name).
-    `private` metrics compare with what is
-    true of single people, so that a score would disclose it: the public sees whether the limit holds, and no number.
-    `of_release` metrics read the release alone, neither `table` nor `test`: a claim of differential privacy covers
-    their scores, so a public report prints them. `is_cost` metrics measure what protection costs: a sweep without a
-    metric of utility plots protection against the cost, and chooses the least. `checks` names the guarantee of a
-    release (`k`, `l_diversity`) that is broken exactly when the metric's limit is; `checked_by` the attack whose belief
-    that needs, None where it needs none.
+    one of them is inconclusive.
+
+    `unit` is what the score counts, by which public reports mask it (`leafgate.types.report.Unit`): the size of an
+    equivalence class (`PEOPLE`), one over it, a share of all people, all people less a number that the release
+    discloses (`PEOPLE_LEFT`), something else that is computed from the table, or nothing. `scale` describes the range
+    of scores, and `score_range` has its ends: a limit that every possible score keeps is refused. `interpretation` says
+    what a good score means, and `plain_failure` what a broken limit means for readers who know no metrics (a clause,
+    `{secret}` for the column's name).
+
+    `private` metrics compare with what is true of single people, so that a score would disclose it: the public sees
+    whether the limit holds, and no number. `of_release` metrics read the release alone, neither `table` nor `test`: a
+    claim of differential privacy covers their scores, so a public report prints them. `is_cost` metrics measure what
+    protection costs: a sweep without a metric of utility plots protection against the cost, and chooses the least.
+
+    `checks` names the guarantee of a release (`k`, `l_diversity`) that is broken exactly when the metric's limit is;
+    `checked_by` the attack whose belief that needs, None where it needs none.
     """
 
     name: str = Field(default="", description="What findings call it; default: what it uses. Unique.")
@@ -179,10 +181,9 @@ class Metric(Component):
     def from_claim(cls, claim: Any) -> Metric:
         """The metric that is broken exactly when the claimed guarantee does not hold.
 
-        A claim is a limit, or a mapping of options with the limit among them; a list of mappings is
-        several claims, each given here by itself. A mapping limits the true composition, a number limits the
-        metric's default distribution.
-        Raises InconclusiveError for what it cannot read.
+        A claim is a limit, or a mapping of options with the limit among them; a list of mappings is several claims,
+        each given here by itself. A mapping limits the true composition, a number limits the metric's default
+        distribution. Raises InconclusiveError for what it cannot read.
         """
         options = dict(claim) if isinstance(claim, Mapping) else {cls.direction: claim}
         if set(options) & {"use", "name", "of", "scored", "average", "allow"}:
@@ -198,14 +199,15 @@ class Metric(Component):
 class PersonMetric(Metric):
     """Scores each person, by `Score.people`; judged on the worst-off person unless the policy says otherwise.
 
-    `of` names the attack it judges (every attack when left out), `secret` the secret (every one).
-    `scored` says which distribution of the secret is judged: `derived`, what the adversary derives; `composition`, the
-    true composition of each equivalence class, which an adversary with more knowledge could learn; `worst`, for each
-    person the worse of both scores. `judges` has types of belief about people or about the people behind hidden cells:
-    those with a posterior of a secret unless it says otherwise. `scorable` lists the distributions that the metric can
-    score: a metric that compares the posterior with the truth, or reads the belief otherwise than by `case.posterior`,
-    can only score `derived`. A metric of `groups_only` reads no distribution, and scores `derived` alone, too.
-    `average` judges the mean over people, `allow` tolerates a share of people beyond the limit.
+    `of` names the attack it judges (every attack when left out), `secret` the secret (every one). `scored` says which
+    distribution of the secret is judged: `derived`, what the adversary derives; `composition`, the true composition of
+    each equivalence class, which an adversary with more knowledge could learn; `worst`, for each person the worse of
+    both scores. `average` judges the mean over people, `allow` tolerates a share of people beyond the limit.
+
+    `judges` has types of belief about people or about the people behind hidden cells: those with a posterior of a
+    secret unless it says otherwise. `scorable` lists the distributions that the metric can score: a metric that
+    compares the posterior with the truth, or reads the belief otherwise than by `case.posterior`, can only score
+    `derived`. A metric of `groups_only` reads no distribution, and scores `derived` alone, too.
     """
 
     of: str | None = Field(default=None, description="The attack it judges, by its name; every attack when left out.")

@@ -134,7 +134,11 @@ def _results_read(policy: Policy, out: Path, results: Collection[str]) -> set[st
     inputs = {path for _, path in policy.build if isinstance(path, Path)}
     names = {name for name in results if (out / name).resolve() in inputs}
     if RELEASE in names and not is_release_file(out / RELEASE):
-        raise OutputError("is the very file to read", place=str(out / RELEASE), remedy="name another folder: --out")
+        raise OutputError(
+            "is a file that this audit reads, and would be overwritten",
+            place=str(out / RELEASE),
+            remedy="name another folder: --out",
+        )
     return names
 
 

@@ -178,7 +178,7 @@ def soundness_checks(plan: AuditPlan, plugins: Plugins, state: AuditState) -> li
             secret=secret,
             evidence={"problem": problem, **_dropped(problem, state), **evidence.get(name, {})},
             plugin=origin,
-            plain_failure="a pass would prove nothing",
+            plain_failure="the release discloses more than the limits allow",
             remedies=_remedies(name, problem, plan, plugins, dropped=bool(_dropped(problem, state))),
         )
         for name, secret, problem in items

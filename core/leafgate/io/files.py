@@ -100,7 +100,9 @@ def write_file(path: Path, content: bytes, mode: int) -> None:
 def refuse_same(given: Path, out: Path) -> None:
     """Raise OutputError where the file to write is the one that was given, whatever its name."""
     if given.resolve() == out.resolve() or (given.exists() and out.exists() and given.samefile(out)):
-        raise OutputError("is the very file to read", place=str(out), remedy="name another file")
+        raise OutputError(
+            "is a file that this command reads, and would be overwritten", place=str(out), remedy="name another file"
+        )
 
 
 def clear_file(out: Path, given: Iterable[Path]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from leafgate.api.plan import AuditPlan, ReleaseFileChecks
 from leafgate.api.registry import Plugins
 from leafgate.types.release import LEVELS, NOT_STATED, FileDisclosure, Level, Release, discloses_more
-from leafgate.types.report import Finding, Remedy
+from leafgate.types.report import REPAIR, Finding, Remedy
 
 WORST_FIRST = ("high", "medium", "low")
 
@@ -34,10 +34,7 @@ def file_disclosure_check(plan: AuditPlan, plugins: Plugins, release: Release) -
     remedies: tuple[Remedy, ...] = ()
     if broken:
         evidence["problem"] = f"the policy publishes {claim}, and the file tells {level}"
-        leaves = "labels" if claim == "error_rates" else claim  # no scrubbed file has error rates on its leaves
-        command = ("leafgate", "scrub", "MODEL", "NEW", "--leaves", leaves, "--policy", "POLICY")
-        text = f"Write the model anew with {leaves} on its leaves (`{' '.join(command)}`), and audit the new file."
-        remedies = (Remedy(action="run", text=text, command=command),)
+        remedies = (_remedy(release, claim),)
     elif unknown:
         evidence["problem"] = f"the reader of {release.file.format} files does not state what they tell"
         text = "Update the plugin that reads this format; it must state `ModelIR.discloses`."
@@ -55,6 +52,22 @@ def file_disclosure_check(plan: AuditPlan, plugins: Plugins, release: Release) -
         of_release=True,
         remedies=remedies,
     )
+
+
+def _remedy(release: Release, claim: Level) -> Remedy:
+    """The command that writes a file which tells no more than the policy claims.
+
+    Where several trees decide a class together, a file with less on its leaves would mostly predict otherwise, so that
+    `leafgate scrub` refuses to write it.
+    """
+    if release.decides_by_several_trees:
+        then = f"and audit the new file. It has no more than {claim} on its leaves"
+        text = f"Repair the model (`{' '.join(REPAIR)}`), {then}."
+        return Remedy(action="run", text=text, command=REPAIR)
+    leaves = "labels" if claim == "error_rates" else claim  # no scrubbed file has error rates on its leaves
+    command = ("leafgate", "scrub", "MODEL", "NEW", "--leaves", leaves, "--policy", "POLICY")
+    text = f"Write the model anew with {leaves} on its leaves (`{' '.join(command)}`), and audit the new file."
+    return Remedy(action="run", text=text, command=command)
 
 
 def effective_level(leaves: Level, discloses: list[FileDisclosure]) -> Level:

@@ -17,6 +17,7 @@ from leafgate.errors import InvalidError, OutputError
 from leafgate.io.files import OWNER_ONLY, make_folder, remove_files, write_files
 from leafgate.lazy_loading import lazy
 from leafgate.session.notebook_display import report_frame
+from leafgate.session.python_words import document_in_python, remedy_in_python
 from leafgate.session.report_formats import chosen_formats, result_files
 from leafgate.session.results import write_results
 from leafgate.session.stale_results import RELEASE, is_release_file, withdraw_verdicts
@@ -137,13 +138,17 @@ class Audit(EngineAudit):
 
     @property
     def remedies(self) -> list[Remedy]:
-        """What can be done about findings that fail or are inconclusive, the best first; each once."""
+        """What can be done about findings that fail or are inconclusive, the best first; each once.
+
+        Of a model in memory the texts say what to do in Python, with `leafgate.repair` and the arguments of
+        `leafgate.audit`. The report, and the files that `save` writes, name the commands.
+        """
         listed: list[Remedy] = []
         for finding in self.report.findings:
             for remedy in finding.remedies if finding.needs_action else ():
                 if (remedy.text, remedy.place) not in {(other.text, other.place) for other in listed}:
                     listed.append(remedy)
-        return listed
+        return listed if self.files is None else [remedy_in_python(remedy) for remedy in listed]
 
     def show(self) -> None:
         """Display the page of the public report in a notebook, and print its text elsewhere."""
@@ -151,7 +156,7 @@ class Audit(EngineAudit):
         for warning in self.warnings:
             print(f"warning: {warning}")
         if page is None:
-            print(summary(self._document("public")), end="")
+            print(summary(self._displayed()), end="")
             return
         shown = lazy("IPython.display")
         shown.display(shown.HTML(page))
@@ -211,7 +216,12 @@ class Audit(EngineAudit):
         return document(self.report, audience)
 
     def _repr_html_(self) -> str | None:
-        return report_frame(document(self.report, "public"), load_plugins(self.trusted))
+        return report_frame(self._displayed(), load_plugins(self.trusted))
+
+    def _displayed(self) -> JsonDocument:
+        """The public report as it is displayed: of a model in memory its remedies are in the words of Python."""
+        public = self._document("public")
+        return public if self.files is None else document_in_python(public)
 
 
 FINDING_COLUMNS = (

@@ -256,6 +256,11 @@ class Release:
         return bool(self.trees) and self.schema.target.edges is not None and all(map(_is_number, every))
 
     @property
+    def decides_by_several_trees(self) -> bool:
+        """Do shares or scores of several trees decide about a class together, so that their labels alone do not?"""
+        return len(self.trees) > 1 and self.combine not in {"one", "vote"} and not self.predicts_numbers
+
+    @property
     def discloses_numbers(self) -> bool:
         """Does some leaf predict a number of a numeric target?"""
         trees = (*self.trees, *self.alternatives.values())

@@ -177,6 +177,10 @@ class Remedy:
     tried: bool = False
 
 
+REPAIR = ("leafgate", "repair", "MODEL", "--policy", "POLICY", "--out", "NEW")
+"""The words of the command that looks for the most accurate model below an audited one that passes."""
+
+
 @dataclass(frozen=True, repr=False)
 class Finding:
     """One limit compared with one score. Its repr holds no number, because notebooks and logs keep what they print.

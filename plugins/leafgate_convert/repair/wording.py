@@ -18,6 +18,7 @@ from leafgate.app import (
     document,
     finding_headline,
     known_by,
+    limit_words,
     number_words,
     round_coarsely,
 )
@@ -124,21 +125,28 @@ def _proof(outcome: Outcome, best: Trial, session: Session) -> str:
 
 
 def failure_lines(outcome: Outcome) -> Iterator[str]:
-    """Which limits stand against one another, and what the nearest candidate has."""
+    """What the candidate that comes nearest to passing breaks, which limits it keeps instead, and what to do."""
     if outcome.broken_by_root:
         yield f"  even a single leaf, which everybody shares, breaks: {', '.join(outcome.broken_by_root)}"
     if outcome.nearest is None:
-        yield "  no candidate could be written as such a file: see leafgate scrub"
+        yield "  no pruned model could be written in this format: see leafgate scrub"
         return
     broken = list(_broken(outcome.nearest.report))
     size = _size(outcome.nearest.model)
-    yield f"  the nearest has {size} and breaks:"
+    yield f"  the candidate that comes nearest to passing has {size} and breaks:"
     yield from (f"    {finding_headline(finding)}" for finding in broken)
     names = {finding["id"] for finding in broken}
     kept = [finding["id"] for finding in _broken(outcome.given) if finding["id"] not in names]
     if kept and not outcome.broken_by_root:
-        yield f"  that stands against what the given model breaks and the nearest keeps: {', '.join(kept)}"
-    yield "  with these limits no stricter than the scores above, it would pass; or train another model"
+        yield f"  it keeps these limits, which the given model breaks: {', '.join(kept)}; no candidate keeps all limits"
+    if outcome.broken_by_root:
+        yield "  no pruning keeps a limit that a single leaf breaks: gather more people, or check that limit"
+    elif all(
+        finding["passed"] is False and finding["value"] is not None and limit_words(finding) for finding in broken
+    ):
+        yield "  it would pass if the policy's limits allowed the values above; otherwise train another model"
+    else:
+        yield "  train another model, such as one with larger leaves or of fewer columns, and audit that"
 
 
 def _broken(report: Report) -> Iterator[JsonDocument]:

@@ -1,5 +1,7 @@
+import inspect
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
@@ -8,7 +10,17 @@ import pytest
 import typer
 
 from entry_points import BASICS, Load, Point, install, module, offering, raising
-from leafgate.api import AtLeast, AttackModel, AuditCheck, CheckContext, CheckFinding, Metric
+from leafgate.api import (
+    AtLeast,
+    AttackModel,
+    AuditCheck,
+    CheckContext,
+    CheckFinding,
+    Metric,
+    PersonMetric,
+    ReleaseMetric,
+    TreeBuilder,
+)
 from leafgate.api.components import Component
 from leafgate.api.registry import Plugin, load_commands, load_plugins, offered_by
 from leafgate.console.describe import explanation, plugin_lines, plugins_document
@@ -332,3 +344,12 @@ def test_a_function_is_called_from_the_plugin_that_offers_it(monkeypatch: pytest
 def test_what_is_no_mapping_of_functions_is_refused(offered: object, monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, Point("spies", lambda: module(functions=lambda: offered)), BASICS)
     assert [plugin.name for plugin in load_plugins().broken] == ["spies"]
+
+
+@pytest.mark.parametrize("kind", [Metric, PersonMetric, ReleaseMetric, TreeBuilder], ids=lambda kind: kind.__name__)
+def test_paragraphs_of_base_classes_are_filled(kind: type[Component]) -> None:
+    """No line of a paragraph ends although the first word of the next would fit into its 120 columns."""
+    for paragraph in str(inspect.getdoc(kind)).split("\n\n"):
+        lines = paragraph.splitlines()
+        for line, following in pairwise(lines):
+            assert len(line) + 1 + len(following.split()[0]) > 120 - len("    "), line

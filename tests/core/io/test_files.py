@@ -162,6 +162,6 @@ def test_the_file_that_is_read_is_not_written(tmp_path: Path, kind: str) -> None
     given.write_bytes(b"1")
     if kind != "itself":
         (out.symlink_to if kind == "a link" else out.hardlink_to)(given)
-    with pytest.raises(OutputError, match="is the very file to read"):
+    with pytest.raises(OutputError, match="is a file that this command reads"):
         refuse_same(given, out)
     refuse_same(given, tmp_path / "other")

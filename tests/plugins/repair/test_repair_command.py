@@ -6,12 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from command_line import Ended, leafgate
+from leafgate import audit as audit_model
+from leafgate import repair as repair_model
 from leafgate.app import open_session
+from leafgate.types.tree import leaves
 from leafgate_convert.repair.plan import opened_model
 from leafgate_convert.repair.plan import repaired as repaired_outcome
 from leafgate_convert.repair.trials import Workbench
@@ -185,8 +189,21 @@ def test_limits_that_exclude_one_another_are_named_and_nothing_is_written(tmp_pa
     ended = repaired(tmp_path)
     assert ended.code == 1
     assert not (tmp_path / "new.json").exists()
-    assert re.search(r"the nearest has 1 tree, \d+ nodes, \d+ leaves and breaks:\n    accuracy is about 0", ended.out)
-    assert "what the given model breaks and the nearest keeps: k_anonymity@linking#class" in ended.out
+    nearest = r"the candidate that comes nearest to passing has 1 tree, \d+ nodes, \d+ leaves and breaks:"
+    assert re.search(rf"  {nearest}\n    accuracy is about 0", ended.out)
+    kept = "  it keeps these limits, which the given model breaks: k_anonymity@linking#class"
+    assert f"{kept}; no candidate keeps all limits\n" in ended.out
+    assert ended.out.endswith(
+        "it would pass if the policy's limits allowed the values above; otherwise train another model\n"
+    )
+
+
+def test_a_failed_repair_points_at_no_values_where_none_are_printed(tmp_path: Path) -> None:
+    fit_in(tmp_path, people(1, 100), DecisionTreeClassifier(random_state=0))
+    policy_file(tmp_path, [*K10, {"use": "l_diversity", "at_least": 2.5}])
+    lines = repaired(tmp_path).out.splitlines()
+    assert lines[-2].strip() == "l_diversity@linking#class is broken (wanted at least 2.5)"
+    assert lines[-1].strip().startswith("no pruning keeps a limit that a single leaf breaks: gather more people")
 
 
 def test_a_limit_that_even_a_single_leaf_breaks_is_named(tmp_path: Path) -> None:
@@ -246,9 +263,9 @@ def with_people_elsewhere(folder: Path) -> None:
 
 
 WRONG: list[tuple[str, Callable[[Path], object], str, str]] = [
-    ("the model itself", lambda folder: None, "model.skops", "is the very file to read"),
-    ("the policy", lambda folder: None, "policy.yaml", "is the very file to read"),
-    ("the people", with_people_elsewhere, "p.json", "is the very file to read"),
+    ("the model itself", lambda folder: None, "model.skops", "is a file that this command reads"),
+    ("the policy", lambda folder: None, "policy.yaml", "is a file that this command reads"),
+    ("the people", with_people_elsewhere, "p.json", "is a file that this command reads"),
     ("an ending that nobody writes", lambda folder: None, "new.txt", "no installed plugin writes"),
     ("no model", lambda folder: (folder / "model.skops").write_text("{}"), "new.json", "is no model"),
     ("no file", lambda folder: (folder / "model.skops").unlink(), "new.json", "cannot be read"),
@@ -305,3 +322,62 @@ def test_a_format_that_cannot_hold_the_model_is_refused_before_the_search(
     assert ended.code == 2
     assert "holds a GradientBoostingClassifier, into which no other trees are put" in ended.err
     assert not (tmp_path / "new.skops").exists()
+
+
+@pytest.mark.parametrize("leaves", ["labels", "counts"])
+def test_the_remedies_of_a_forest_lead_to_a_file_that_passes(leaves: str, tmp_path: Path) -> None:
+    """Each command that the audit names ends in a file that passes; no forest is to be scrubbed."""
+    fit_in(tmp_path, people(1, 200), RandomForestClassifier(5, max_depth=4, random_state=0))
+    policy_file(tmp_path, [*K10, {"use": "file_disclosure", "at_most": 0}], leaves=leaves)
+    report = leafgate("audit", tmp_path / "policy.yaml", "--json").document
+    broken = {each["id"]: each["remedies"] for each in report["findings"] if each["passed"] is False}
+    assert {"file_disclosure", "k_anonymity@linking#class"} <= set(broken)
+    assert ("published_file" in broken) == (leaves == "labels")
+    runs = [remedy for remedies in broken.values() for remedy in remedies if remedy["action"] == "run"]
+    assert {tuple(remedy["command"]) for remedy in runs} == {
+        ("leafgate", "repair", "MODEL", "--policy", "POLICY", "--out", "NEW")
+    }
+    [trained] = [each for each in broken["k_anonymity@linking#class"] if each["action"] == "retrain"]
+    assert "take out of its file what it tells beside its predictions (`leafgate repair MODEL" in trained["text"]
+    assert repaired(tmp_path).code == 0
+    assert audited(tmp_path).document["verdict"] == "pass"
+
+
+def test_a_model_trained_as_the_remedy_says_passes_once_its_file_is_repaired(tmp_path: Path) -> None:
+    table = people(1, 400)
+    fit_in(tmp_path, table, DecisionTreeClassifier(random_state=0))
+    policy_file(tmp_path, [*K10, {"use": "file_disclosure", "at_most": 0}])
+    report = leafgate("audit", tmp_path / "policy.yaml", "--json").document
+    finding = next(each for each in report["findings"] if each["id"] == "k_anonymity@linking#class")
+    trained = next(each for each in finding["remedies"] if each["action"] == "retrain")
+    fit_in(tmp_path, table, DecisionTreeClassifier(random_state=0, **trained["parameters"]))
+    found = leafgate("audit", tmp_path / "policy.yaml", "--no-remedies", "--json").document["findings"]
+    assert {each["id"] for each in found if each["passed"] is False} == {"file_disclosure"}
+    assert repaired(tmp_path).code == 0
+    assert audited(tmp_path).document["verdict"] == "pass"
+
+
+def test_a_remedy_mentions_no_repair_after_training_where_nothing_limits_the_file(tmp_path: Path) -> None:
+    fit_in(tmp_path, people(1, 400), DecisionTreeClassifier(random_state=0))
+    policy_file(tmp_path, K10)
+    report = leafgate("audit", tmp_path / "policy.yaml", "--json").document
+    finding = next(each for each in report["findings"] if each["passed"] is False)
+    trained = next(each for each in finding["remedies"] if each["action"] == "retrain")
+    assert re.match(r"Train the model with `min_samples_leaf` \d+ and audit it again\.", trained["text"])
+
+
+def test_a_quick_search_that_ends_in_a_single_leaf_says_that_a_repair_searches_further() -> None:
+    """With one size for all leaves this forest becomes a single leaf, and a repair finds more leaves that pass."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"age": rng.integers(18, 80, 400), "zip": rng.integers(0, 30, 400)})
+    income = pd.Series(rows["age"] + rng.normal(size=400), name="income").round(1)
+    model = RandomForestRegressor(5, min_samples_leaf=5, random_state=0).fit(rows, income)
+    audit = audit_model(model, rows, income, limits={"k_anonymity": 10})
+    texts = [remedy.text for finding in audit.report.findings for remedy in finding.remedies]
+    [text] = [each for each in texts if each.startswith("Repair the model")]
+    assert "This search tried only one size for all leaves, with which a single leaf is left" in text
+    assert "`leafgate repair` searches further" in text
+    repair = repair_model(audit)
+    assert repair.audit.passed
+    assert repair.audit.artifact is not None
+    assert sum(len(list(leaves(tree))) for tree in repair.audit.artifact.release.trees) > 2

@@ -164,8 +164,8 @@ def test_histogram_boosting_never_says_that_it_counts_everybody(
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (LogisticRegression(), "LogisticRegression, which is no tree"),
-        (BaggingClassifier(), "BaggingClassifier, which is no tree"),
+        (LogisticRegression(), "holds a model of the class LogisticRegression, and not a decision tree"),
+        (BaggingClassifier(), "holds a model of the class BaggingClassifier, and not a decision tree"),
         (DecisionTreeClassifier(), "was it fitted"),
         ("a text", "holds no estimator"),
     ],

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from leafgate.algorithms.pruned_release import pruned_release
 from leafgate.algorithms.publication import at_level
 from leafgate.api.components import TreeBuilder
-from leafgate.engine.remedies.static import REPAIR
-from leafgate.engine.remedies.trials import Trial, Trials, ladder, one_leaf_warning
+from leafgate.engine.remedies.trials import Trial, Trials, has_own_command, ladder, leaves_of
 from leafgate.io.release_codec import LoadedRelease
-from leafgate.types.release import Publish, Release
-from leafgate.types.report import Remedy
+from leafgate.types.release import Publish, Release, discloses_more
+from leafgate.types.report import REPAIR, Remedy
 from leafgate.types.tree import Node, map_leaves
 
 if TYPE_CHECKING:
@@ -37,6 +36,15 @@ MARGIN_STEPS = 2
 the limits: a new model divides people otherwise."""
 FEWER_TREES = (10, 5, 2, 1)
 """So many trees of a forest are kept in trials where leaves of no size do with all of them."""
+
+REPAIR_SEARCHES_FURTHER = (
+    " This search tried only one size for all leaves, with which a single leaf is left, which predicts the same for "
+    "everybody. `leafgate repair` searches further, subtree by subtree, and may keep more leaves."
+)
+RETRAINED_SINGLE_LEAF = (
+    " With leaves of one such size the given trees become a single leaf, which predicts the same for everybody, and a "
+    "new model may become one, too."
+)
 
 
 class GivenRelease(TreeBuilder):
@@ -126,14 +134,15 @@ class ModelFileSearch:
                 yield Remedy(action="run", text=text, command=REPAIR)
             return
         best = max(found, key=lambda cut: cut.margin_steps)
-        first = next((cut for cut in found if not cut.variant.trees and not one_leaf_warning(cut.whole)), best)
+        first = next((cut for cut in found if not cut.variant.trees and leaves_of(cut.whole) != 1), best)
         details = self.trials.details(first.whole)
         if release.file is None:  # a release file of leafgate, which a builder made
             text = f"Build the release again with larger groups. {first.held}."
             yield Remedy(action="advise", text=text, details=details)
             return
-        text = f"Repair the model (`{' '.join(REPAIR)}`), and audit the new file. {first.held}."
-        yield Remedy(action="run", text=text + one_leaf_warning(first.whole), details=details, command=REPAIR)
+        searched = REPAIR_SEARCHES_FURTHER if leaves_of(first.whole) == 1 else ""
+        text = f"Repair the model (`{' '.join(REPAIR)}`), and audit the new file. {first.held}.{searched}"
+        yield Remedy(action="run", text=text, details=details, command=REPAIR)
         parameter, most = self._leaf_parameter()
         if parameter:
             yield self._retrained(best, parameter, most, explained=best is not first)
@@ -170,9 +179,9 @@ class ModelFileSearch:
         held = f"Cut back to leaves of at least {value:,} people{variant.clause}, this model's trees keep every limit"
         larger = ladder(value, self.trials.table.people // 2)[:MARGIN_STEPS]
         steps = 0
-        for size in larger if not one_leaf_warning(whole) else ():
+        for size in larger if leaves_of(whole) != 1 else ():
             trial = self.trials.trial(whole=False, **changes(size))
-            if trial is None or not self.trials.keeps(trial) or one_leaf_warning(trial):
+            if trial is None or not self.trials.keeps(trial) or leaves_of(trial) == 1:
                 break
             steps += 1
         return _CutBack(
@@ -184,14 +193,29 @@ class ModelFileSearch:
         trees = cut.variant.trees
         bounds = {parameter: max(round(cut.larger * most), 1)} | ({"n_estimators": trees} if trees else {})
         wanted = " and ".join(f"`{name}` {bound:,}" for name, bound in bounds.items())
-        scrub = ", scrub the file (`leafgate scrub ... --leaves labels`)," if cut.variant.labels else ""
         why = f" {cut.held}." if explained else ""
         if cut.larger > cut.value:
             why += f" {cut.value:,} would leave no margin, and a new model divides people otherwise."
-        text = f"Train the model with {wanted}{scrub} and audit it again.{why}{one_leaf_warning(cut.whole)}"
+        single = RETRAINED_SINGLE_LEAF if leaves_of(cut.whole) == 1 else ""
+        text = f"Train the model with {wanted}{self._taken_out(cut)}.{why}{single}"
         return Remedy(
             action="retrain", text=text, details=self.trials.details(cut.whole) if explained else "", parameters=bounds
         )
+
+    def _taken_out(self, cut: _CutBack) -> str:
+        """What else to do with the file of a model that is trained anew, as the end of a clause.
+
+        Such a file has the counts again that a limit on the file, or what the policy publishes, does not allow.
+        """
+        if cut.variant.labels:
+            command = "leafgate scrub MODEL NEW --leaves labels --policy POLICY"
+            return f", write its file with labels alone (`{command}`), and audit that file"
+        publish = self.trials.plan.publish
+        of_file = any(each.fails and has_own_command(each) for each in self.trials.report.findings)
+        if of_file or (publish is not None and discloses_more("counts", publish.leaves)):
+            taken = "take out of its file what it tells beside its predictions"
+            return f", {taken} (`{' '.join(REPAIR)}`), and audit that file"
+        return " and audit it again"
 
     def _leaf_parameter(self) -> tuple[str, float]:
         """The learner's parameter that bounds a leaf from below; empty where the learner is not known."""

@@ -16,13 +16,12 @@ from leafgate.api.registry import Plugins, use_of
 from leafgate.errors import LeafgateError, Problem
 from leafgate.types.belief import AttributeBelief, CellBelief, MechanismBelief, MembershipBelief
 from leafgate.types.release import Claim, Release
-from leafgate.types.report import Finding, Remedy
+from leafgate.types.report import REPAIR, Finding, Remedy
 
 FILES = frozenset({"data.control", "data.test", "data.population"})
 """The keys of a policy that name one more file."""
 SECTIONS = frozenset({"attacks", "build", "data", "knows", "metrics", "publish"})
 """The sections of a policy that problems locate themselves in."""
-REPAIR = ("leafgate", "repair", "MODEL", "--policy", "POLICY", "--out", "NEW")
 MANY_CANDIDATES = "give the attack more candidates: name more people who are not in the table in `data.control`"
 MAX_ATTACKS = 3
 """So many attacks at most are named that compute what a metric judges."""

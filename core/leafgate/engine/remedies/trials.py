@@ -135,6 +135,6 @@ def leaves_of(trial: Trial) -> int:
 
 
 def one_leaf_warning(trial: Trial) -> str:
-    """A warning where nothing is left of the trees."""
+    """A warning where nothing is left of the trees of a release that the remedy builds."""
     single = " Beware: the tree is then a single leaf, which predicts the same for everybody."
     return single if leaves_of(trial) == 1 else ""
