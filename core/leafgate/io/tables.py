@@ -255,7 +255,10 @@ class _Reading:
 
         def is_repeated(name: str) -> bool:
             left_out = {**missing, name: self.data.missing}
-            return bool(self._by_engine(lambda table: table.is_repeated(name, names, left_out)))
+            repeated = self._by_engine(lambda table: table.is_repeated(name, names, left_out))
+            if repeated is None:  # the engine failed after it had counted the records
+                raise InconclusiveError("could not be read twice alike", place=self.place, remedy="audit a copy")
+            return repeated
 
         return tuple(filter(is_repeated, identifiers))
 
