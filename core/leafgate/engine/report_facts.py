@@ -115,8 +115,9 @@ def digest_records(table: Table, key: bytes) -> str:
 
 def _values_and_codes(cells: pd.Series) -> tuple[list[Any], NDArray[np.int64]]:
     """The values that occur, sorted, and the position of every cell's; -1 where it is missing."""
-    codes, values = pd.factorize(cells.astype(object) if cells.dtype == "category" else cells + 0.0, sort=True)
-    return list(map(str, values)) if cells.dtype == "category" else list(map(float, values)), codes.astype(np.int64)
+    numeric = pd.api.types.is_numeric_dtype(cells)
+    codes, values = pd.factorize(cells + 0.0 if numeric else cells.astype(object), sort=True)
+    return [float(value) if numeric else str(value) for value in values], codes.astype(np.int64)
 
 
 def _digest(path: Path, place: str) -> str:

@@ -19,12 +19,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import leafgate
+from data_files import DATA
 from leafgate.api import DataEngine
 from leafgate.engine.report_facts import digest_records
 from leafgate.errors import DataError, InconclusiveError, LeafgateError, PolicyError
 from leafgate.io import tables
+from leafgate.io.csv import read_csv
 from leafgate.io.tables import read_population, read_table
-from leafgate.policy.models import Data
+from leafgate.policy.load import load_policy
+from leafgate.policy.models import CsvOptions, Data
 from leafgate.types.table import Table
 from leafgate_engines.duckdb import DuckDb
 from leafgate_engines.polars import Polars
@@ -34,6 +37,7 @@ from survey import survey
 duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
 pytest.importorskip("polars", reason="Polars is not installed")
 
+POLICIES = Path(__file__).resolve().parents[3] / "policies"
 SPARK = pytest.param(
     Spark(master="local[2]"),
     id="spark",
@@ -328,3 +332,38 @@ def test_an_unknown_source_names_the_nearest(tmp_path: Path) -> None:
     assert ended.code == 2
     assert "data.source: nobody offers 'duckbd'" in ended.err
     assert "duckdb" in ended.err
+
+
+EXAMPLES = sorted(path for path in POLICIES.glob("*.yaml") if "\n  path: " in path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("engine", ENGINES[:2])
+@pytest.mark.parametrize("policy", EXAMPLES, ids=lambda path: path.stem)
+def test_every_example_policy_reads_the_same_people(policy: Path, engine: DataEngine, tmp_path: Path) -> None:
+    root = DATA if policy.name.startswith(("adult", "votes")) else POLICIES
+    if root == DATA and not DATA.is_dir():
+        pytest.skip("the public data are not there")
+    data = load_policy(policy, root).policy.data
+    if data.path is None or not data.path.is_file():
+        pytest.skip("its people are made when it is used")
+    expected = read_table(data, data.meaning(), data.path)
+    cells = read_csv(data.path.read_bytes(), data.csv, list(data.columns), "people")
+    copies = data.model_copy(update={"csv": CsvOptions(), "source": engine})
+    cells.astype(str).to_csv(tmp_path / "people.csv", index=False)
+    cells.astype(str).to_parquet(tmp_path / "people.parquet")
+    for name in ("people.csv", "people.parquet"):
+        table = read_table(copies, copies.meaning(), tmp_path / name)
+        assert described(table) == described(expected)
+        assert digest_records(table, b"key") == digest_records(expected, b"key")
+
+
+@pytest.mark.parametrize("name", ["mortgage", "salary", "submarines", "ward"])
+def test_an_installed_engine_changes_no_byte_of_a_report(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = POLICIES / f"{name}.yaml"
+    without = leafgate("audit", policy, "--out", tmp_path / "without", "--audience", "auditor")
+    monkeypatch.setattr(tables, "ENGINE_BYTES", 0)
+    by_engine = leafgate("audit", policy, "--out", tmp_path / "with", "--audience", "auditor")
+    assert by_engine.code == without.code
+    assert (tmp_path / "with/report.json").read_bytes() == (tmp_path / "without/report.json").read_bytes()

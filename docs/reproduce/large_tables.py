@@ -1,0 +1,97 @@
+"""Audits of a kADET tree grown from many made-up people, beside a plain group-by in DuckDB of the same columns.
+
+    pip install ".[duckdb]"
+    python docs/reproduce/large_tables.py 6 7 8
+
+makes 10^6, 10^7 and 10^8 people in a temporary folder and prints a line of docs/measurements/large-tables.md for each:
+both run in a process of their own, and are measured from its start to its end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import duckdb
+
+from leafgate.cli import main
+
+VALUES = {"age": 90, "sex": 2, "region": 16, "job": 20}
+"""How many values each public column has."""
+PUBLIC = {name: {"role": "quasi_identifier", "values": [f"v{i}" for i in range(n)]} for name, n in VALUES.items()}
+POLICY = {
+    "leafgate": 1,
+    "name": "large",
+    "data": {
+        "path": "people.parquet",
+        "source": "duckdb",
+        "columns": {**PUBLIC, "income": {"role": ["class", "sensitive"], "values": ["low", "high"]}},
+    },
+    "build": {"use": "kadet", "k": 100},
+    "attacks": [{"use": "linking"}],
+    "metrics": [{"use": "k_anonymity", "at_least": 100}, {"use": "l_diversity", "form": "distinct", "at_least": 2}],
+}
+
+
+def make_people(path: Path, rows: int) -> None:
+    """So many people, whose income depends on age, region and job."""
+    codes = ", ".join(f"(hash(i * {k + 7}) % {n})::INT AS {name}" for k, (name, n) in enumerate(VALUES.items()))
+    texts = ", ".join(f"'v' || {name} AS {name}" for name in VALUES)
+    rich = "hash(i * 3) % 100 < 10 + age / 2 + region + (CASE WHEN job > 14 THEN 25 ELSE 0 END)"
+    with duckdb.connect() as connection:
+        connection.execute(
+            f"COPY (SELECT {texts}, CASE WHEN {rich} THEN 'high' ELSE 'low' END AS income "  # noqa: S608  our own
+            f"FROM (SELECT i, {codes} FROM range({rows}) t(i))) TO '{path}' (FORMAT parquet)"
+        )
+
+
+def count_groups(path: str) -> None:
+    """The plain group-by."""
+    names = ", ".join([*VALUES, "income"])
+    query = f"SELECT {names}, count(*) FROM '{path}' GROUP BY ALL"  # noqa: S608  our own
+    print(len(duckdb.sql(query).fetchall()))
+
+
+def measured(arguments: Sequence[str], folder: Path) -> tuple[str, float, float]:
+    """What a process of this script printed, its seconds, and its megabytes of memory at most."""
+    start = time.perf_counter()
+    process = subprocess.Popen([sys.executable, __file__, *arguments], cwd=folder, stdout=subprocess.PIPE, text=True)  # noqa: S603
+    assert process.stdout is not None
+    printed = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    if os.waitstatus_to_exitcode(status) not in {0, 1}:
+        raise SystemExit(printed)
+    return printed, time.perf_counter() - start, usage.ru_maxrss / 1024
+
+
+def line(rows: int) -> str:
+    """A line of the table."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        make_people(folder / "people.parquet", rows)
+        (folder / "policy.yaml").write_text(json.dumps(POLICY))
+        groups, seconds, megabytes = measured(["count", "people.parquet"], folder)
+        printed, audit_seconds, audit_megabytes = measured(["audit", "policy.yaml"], folder)
+        verdict = "pass" if "PASS" in printed else "fail"
+    cells = (
+        *(f"{rows:,}", f"{int(groups):,}", f"{seconds:.1f}", f"{audit_seconds:.1f}", f"{audit_seconds / seconds:.1f}"),
+        *(f"{megabytes:,.0f}", f"{audit_megabytes:,.0f}", verdict),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "count":
+        count_groups(sys.argv[2])
+    elif sys.argv[1] == "audit":
+        sys.argv = ["leafgate", *sys.argv[1:]]
+        main()
+    else:
+        for power in sys.argv[1:]:
+            print(line(10 ** int(power)), flush=True)
