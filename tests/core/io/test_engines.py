@@ -337,6 +337,7 @@ def test_an_unknown_source_names_the_nearest(tmp_path: Path) -> None:
 EXAMPLES = sorted(path for path in POLICIES.glob("*.yaml") if "\n  path: " in path.read_text(encoding="utf-8"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("engine", ENGINES[:2])
 @pytest.mark.parametrize("policy", EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_policy_reads_the_same_people(policy: Path, engine: DataEngine, tmp_path: Path) -> None:
