@@ -160,7 +160,7 @@ EXIT_CODES = {
     ExitCode.INVALID: "The policy, the command line or the data is invalid, and nothing was judged.",
     ExitCode.INCONCLUSIVE: "Inconclusive: an attack or a plugin could not run, or evidence is missing. Never a pass.",
     ExitCode.INTERNAL: "Internal error, or the result could not be written, for example because the disk is full.",
-    ExitCode.INTERRUPTED: "Interrupted, for example with Ctrl-C.",
+    ExitCode.INTERRUPTED: "Interrupted, for example with Ctrl-C. Ended by SIGTERM it is 143, by SIGHUP 129, as in a shell.",
 }
 EXIT_CODE_NOTES = """A release may be published only where its audit ends with 0. `leafgate report` ends with the
 code of the stored verdict, its waivers judged again, `leafgate sweep` with 0 if

@@ -278,16 +278,19 @@ class _Training:
                 answers.setdefault(model, of_model)
 
     def store(self, options: ShadowOptions, answers: dict[int, NDArray[np.float64]]) -> None:
-        """Write all answers to the cache, if there is one."""
+        """Write all answers to the cache, if there is one, together with those that other processes wrote meanwhile."""
         path = self._path(options)
         if path is None:
             return
-        from leafgate.app import OWNER_ONLY, write_file
+        from leafgate.app import OWNER_ONLY, make_folder, turn_in_folder, write_file
 
-        models = sorted(answers)
-        content = BytesIO()
-        np.savez(content, models=np.array(models, dtype=np.int64), scores=np.stack([answers[m] for m in models]))
-        write_file(path, content.getvalue(), OWNER_ONLY)
+        make_folder(path.parent)
+        with turn_in_folder(path.parent):
+            self.load(options, answers)
+            models = sorted(answers)
+            content = BytesIO()
+            np.savez(content, models=np.array(models, dtype=np.int64), scores=np.stack([answers[m] for m in models]))
+            write_file(path, content.getvalue(), OWNER_ONLY)
 
     def _path(self, options: ShadowOptions) -> Path | None:
         """The file of this set in the cache; None without a cache, or where nobody knows what is trained."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from leafgate.api import Column, DataError, Floats, LeafgateError, Noise, PolicyError, Schema, Table
-from leafgate.app import EVERYONE, OWNER_ONLY, Data, parse_number, read_columns, readable, write_files
+from leafgate.app import EVERYONE, OWNER_ONLY, Data, parse_number, read_columns, readable, turn_in_folder, write_files
 from leafgate_ppdtc45.shared import SharedFile, SharedRecords, encode_shared, sort_records
 
 LEDGER = "leafgate/shared-ledger/1"
@@ -75,6 +75,12 @@ def share_once(file: SharedFile, data: Path, digest: str, out: Path) -> None:
             "is there already", place=str(out), remedy="name a new file; a shared file is never overwritten"
         )
     ledger = data.with_name(data.name + ".shared.json")
+    with turn_in_folder(ledger.parent):
+        _share_noted(file, data, digest, out, ledger)
+
+
+def _share_noted(file: SharedFile, data: Path, digest: str, out: Path, ledger: Path) -> None:
+    """Share the file while nobody else changes the note."""
     before = _ledger(ledger)
     for entry in before:
         again = sorted(set(entry["columns"]) & set(file.noise))
