@@ -22,7 +22,7 @@ _UNDISTURBED = threading.RLock()
 
 
 def interrupt_on_ending_signals() -> list[int]:
-    """Have SIGTERM and SIGHUP interrupt this process as Ctrl-C does, unless they are ignored (nohup) or handled already.
+    """Have SIGTERM and SIGHUP interrupt this process as Ctrl-C does, unless they are ignored (nohup) or handled.
 
     Returns:
         A list that the signals are added to when they arrive.
