@@ -298,9 +298,7 @@ class _Training:
         try:
             self._write(path, options, answers)
         except LeafgateError as error:
-            problems = (
-                replace(each, location="shadows.cache") for each in error.problems
-            )  # names no path to the public
+            problems = (replace(each, location="shadows.cache") for each in error.problems)  # a path is not public
             raise InconclusiveError.listing(problems) from None
 
     def _write(self, path: Path, options: ShadowOptions, answers: dict[int, NDArray[np.float64]]) -> None:

@@ -26,9 +26,13 @@ def test_an_interruption_waits_until_the_files_are_written(tmp_path: Path, monke
 
 
 def test_an_interruption_is_not_lost_where_writing_fails() -> None:
-    with pytest.raises(KeyboardInterrupt), interrupts_deferred():
-        signal.raise_signal(signal.SIGINT)
-        raise ValueError
+    def fail() -> None:
+        with interrupts_deferred():
+            signal.raise_signal(signal.SIGINT)
+            raise ValueError
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
 
 
 def test_a_thread_defers_nothing_and_may_write() -> None:
