@@ -102,6 +102,7 @@ def _audit_into(
     if out is not None:
         from leafgate.session.results import write_results
 
+        _refuse_second_draw(run.policy, out / RELEASE)  # a build may have drawn for this place meanwhile
         write_results(audited, audience.value, out, chosen_formats(run.plugins, formats))
     from leafgate.disclosure.document import document
     from leafgate.disclosure.text import summary
