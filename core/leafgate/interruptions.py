@@ -39,6 +39,13 @@ def interrupt_on_ending_signals() -> list[int]:
     return received
 
 
+def end_at_once_on_signals() -> None:
+    """Have signals end this process without any clean-up again: it has nothing left to do but to exit."""
+    for number in (signal.SIGINT, *ENDING):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+
+
 @contextmanager
 def interrupts_deferred() -> Iterator[None]:
     """Signals that would end the process arrive when this block is left; only SIGKILL does not wait.

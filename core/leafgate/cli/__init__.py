@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from leafgate.errors import ExitCode, OutputError
-from leafgate.interruptions import interrupt_on_ending_signals
+from leafgate.interruptions import end_at_once_on_signals, interrupt_on_ending_signals
 from leafgate.io.locks import claimed_folder
 from leafgate.session.stale_results import result_folders, set_aside, withdraw_verdicts
 
@@ -31,7 +31,11 @@ def main() -> None:
         sys.exit(ExitCode.INTERNAL)
     gc.set_threshold(GC_THRESHOLD)
     signals = interrupt_on_ending_signals()
-    code = run(sys.argv[1:])
+    try:
+        code = run(sys.argv[1:])
+        end_at_once_on_signals()
+    except KeyboardInterrupt:  # just before or just after the command
+        code = ExitCode.INTERRUPTED
     if code == ExitCode.INTERRUPTED and signals:
         code = SIGNAL_CODE + signals[0]
     gc.freeze()  # the process ends: looking for cycles among all it has imported takes a seventh of `validate`
