@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from leafgate.io.files import read_bounded as read_bounded
     from leafgate.io.files import refuse_same as refuse_same
     from leafgate.io.files import remove_files as remove_files
+    from leafgate.io.files import results_folder as results_folder
     from leafgate.io.files import write_file as write_file
     from leafgate.io.files import write_files as write_files
     from leafgate.io.json import JsonDocument as JsonDocument
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
     from leafgate.io.json import parse_number as parse_number
     from leafgate.io.json import readable as readable
     from leafgate.io.json import refuse_unknown as refuse_unknown
+    from leafgate.io.locks import turn_in_folder as turn_in_folder
     from leafgate.io.release_codec import LoadedRelease as LoadedRelease
     from leafgate.io.release_codec import read_disclosure as read_disclosure
     from leafgate.io.release_codec import read_noise as read_noise
@@ -192,7 +194,8 @@ __getattr__ = lazy_exports(
         "leafgate.errors": "ExitCode ReportError",
         "leafgate.io.cells": "are_decimal_commas DECIMAL_POINTS is_code",
         "leafgate.io.files": "clear_file EVERYONE make_folder OWNER_ONLY read_bounded refuse_same remove_files "
-        "write_file write_files",
+        "results_folder write_file write_files",
+        "leafgate.io.locks": "turn_in_folder",
         "leafgate.io.json": "are_numbers are_texts canonical is_number JsonDocument JsonObject list_at object_at "
         "one_of parse_json parse_number readable refuse_unknown",
         "leafgate.io.release_codec": "LoadedRelease read_disclosure read_noise serialize",

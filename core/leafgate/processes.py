@@ -12,6 +12,8 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
+from leafgate.interruptions import wait_for_files
+
 
 @contextmanager
 def worker_pool(
@@ -47,4 +49,5 @@ def _exit_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         multiprocessing.connection.wait([parent.sentinel])
+        wait_for_files()
         os._exit(1)

@@ -170,12 +170,22 @@ EXIT_CODES = {
     ExitCode.INVALID: "The policy, the command line or the data is invalid, and nothing was judged.",
     ExitCode.INCONCLUSIVE: "Inconclusive: an attack or a plugin could not run, or evidence is missing. Never a pass.",
     ExitCode.INTERNAL: "Internal error, or the result could not be written, for example because the disk is full.",
-    ExitCode.INTERRUPTED: "Interrupted, for example with Ctrl-C.",
+    ExitCode.INTERRUPTED: "Interrupted, for example with Ctrl-C. SIGTERM ends a run with 143, SIGHUP with 129.",
 }
 EXIT_CODE_NOTES = """A release may be published only where its audit ends with 0. `leafgate report` ends with the
 code of the stored verdict, its waivers judged again, `leafgate sweep` with 0 if
 [some release passes](../how-to/sweep.md), `leafgate repair` with 0 if [the new model passes](../how-to/repair.md); of
 `leafgate diff` see [its table](../how-to/diff.md).
+
+An audit or a sweep claims the folder of `--out` before it changes anything in it. While it runs, every other audit and
+sweep with the same folder ends with 2 and leaves it as it is, so that a report and a release are always of one run; a
+claim ends with its process. Different folders may share one cache of shadow models: each process keeps what the others
+added. Files are written whole or not at all. A run that is interrupted (Ctrl-C, SIGTERM, SIGHUP) finishes the files
+that it is writing, if any, removes its temporary files, and ends its workers. A run that is killed (SIGKILL) may leave
+files named `.leafgate-*`, which the next command that writes into that folder deletes. Where the disk is full, a run
+ends with 4 and one line that says so, or with 3 where only the cache of an attack finds no room. What other runs
+finished stays: their folders, finished points of a sweep, cached shadow models, and a release that can be drawn only
+once. Windows and some network file systems have no locks on folders: give each audit a folder of its own there.
 
 Errors are printed on stderr, a line each: where, what is wrong, and what to do. With `--json` they are one document of
 the format `leafgate/error/1` on stdout, whose `problems` have `place`, `message` and `remedy`.

@@ -13,7 +13,8 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
@@ -23,7 +24,15 @@ from zipfile import BadZipFile
 
 from pydantic import Field
 
-from leafgate.api import AdversaryKnowledge, CacheFolder, InconclusiveError, Strict, lazy, report_progress
+from leafgate.api import (
+    AdversaryKnowledge,
+    CacheFolder,
+    InconclusiveError,
+    LeafgateError,
+    Strict,
+    lazy,
+    report_progress,
+)
 from leafgate_membership.game import candidates_of, canonical_order, own_classes
 
 if TYPE_CHECKING:
@@ -106,8 +115,8 @@ def train_shadows(options: ShadowOptions, known: AdversaryKnowledge) -> ShadowMo
         known: its candidates, and `retrain`.
 
     Raises:
-        InconclusiveError: there are no candidates, nobody knows how to train such a model, or the time is over.
-        OutputError: the cache cannot be written.
+        InconclusiveError: there are no candidates, nobody knows how to train such a model, the time is over, or the
+            cache cannot be written.
     """
     training = _training_of(known)
     with _ONE_AT_A_TIME:
@@ -256,9 +265,13 @@ class _Training:
                 if time.monotonic() - written > WRITE_SECONDS:
                     self.store(options, answers)
                     written, unwritten = time.monotonic(), False
-        finally:
+        except BaseException:
             if unwritten:
-                self.store(options, answers)
+                with suppress(InconclusiveError):  # what ended the training is the reason, and not the cache
+                    self.store(options, answers)
+            raise
+        if unwritten:
+            self.store(options, answers)
 
     def load(self, options: ShadowOptions, answers: dict[int, NDArray[np.float64]]) -> None:
         """Add what the cache holds; a file that is none of these is left alone until it is written anew."""
@@ -278,16 +291,26 @@ class _Training:
                 answers.setdefault(model, of_model)
 
     def store(self, options: ShadowOptions, answers: dict[int, NDArray[np.float64]]) -> None:
-        """Write all answers to the cache, if there is one."""
+        """Write all answers to the cache, if there is one, together with those that other processes wrote meanwhile."""
         path = self._path(options)
         if path is None:
             return
-        from leafgate.app import OWNER_ONLY, write_file
+        try:
+            self._write(path, options, answers)
+        except LeafgateError as error:
+            problems = (replace(each, location="shadows.cache") for each in error.problems)  # a path is not public
+            raise InconclusiveError.listing(problems) from None
 
-        models = sorted(answers)
-        content = BytesIO()
-        np.savez(content, models=np.array(models, dtype=np.int64), scores=np.stack([answers[m] for m in models]))
-        write_file(path, content.getvalue(), OWNER_ONLY)
+    def _write(self, path: Path, options: ShadowOptions, answers: dict[int, NDArray[np.float64]]) -> None:
+        from leafgate.app import OWNER_ONLY, make_folder, turn_in_folder, write_file
+
+        make_folder(path.parent)
+        with turn_in_folder(path.parent):
+            self.load(options, answers)
+            models = sorted(answers)
+            content = BytesIO()
+            np.savez(content, models=np.array(models, dtype=np.int64), scores=np.stack([answers[m] for m in models]))
+            write_file(path, content.getvalue(), OWNER_ONLY)
 
     def _path(self, options: ShadowOptions) -> Path | None:
         """The file of this set in the cache; None without a cache, or where nobody knows what is trained."""

@@ -13,8 +13,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from leafgate.api import Column, DataError, Floats, LeafgateError, Noise, PolicyError, Schema, Table
-from leafgate.app import EVERYONE, OWNER_ONLY, Data, parse_number, read_columns, readable, write_files
+from leafgate.api import Column, DataError, Floats, Noise, PolicyError, Schema, Table
+from leafgate.app import EVERYONE, OWNER_ONLY, Data, parse_number, read_columns, readable, turn_in_folder, write_files
 from leafgate_ppdtc45.shared import SharedFile, SharedRecords, encode_shared, sort_records
 
 LEDGER = "leafgate/shared-ledger/1"
@@ -70,11 +70,17 @@ def share_once(file: SharedFile, data: Path, digest: str, out: Path) -> None:
 
     Raises DataError where a column of this file was shared before, whatever rows it held then, or `out` exists.
     """
+    ledger = data.with_name(data.name + ".shared.json")
+    with turn_in_folder(ledger.parent):
+        _share_noted(file, data, digest, out, ledger)
+
+
+def _share_noted(file: SharedFile, data: Path, digest: str, out: Path, ledger: Path) -> None:
+    """Share the file while nobody else changes the note."""
     if out.exists():
         raise DataError(
             "is there already", place=str(out), remedy="name a new file; a shared file is never overwritten"
         )
-    ledger = data.with_name(data.name + ".shared.json")
     before = _ledger(ledger)
     for entry in before:
         again = sorted(set(entry["columns"]) & set(file.noise))
@@ -87,11 +93,12 @@ def share_once(file: SharedFile, data: Path, digest: str, out: Path) -> None:
             )
     mine = {"data": digest, "columns": sorted(file.noise), "shared": out.name}
     result = readable({"format": LEDGER, "shared": [*before, mine]})
-    write_files(ledger.parent, {ledger.name: result}, OWNER_ONLY)
     try:
+        write_files(ledger.parent, {ledger.name: result}, OWNER_ONLY)
         write_files(out.parent, {out.name: encode_shared(file)}, EVERYONE)
-    except LeafgateError:  # nothing was shared
-        write_files(ledger.parent, {ledger.name: readable({"format": LEDGER, "shared": before})}, OWNER_ONLY)
+    except BaseException:  # interruptions, too
+        if not out.exists():  # nothing was shared
+            write_files(ledger.parent, {ledger.name: readable({"format": LEDGER, "shared": before})}, OWNER_ONLY)
         raise
 
 

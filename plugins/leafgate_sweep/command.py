@@ -39,11 +39,11 @@ def sweep(
         EVERYONE,
         OWNER_ONLY,
         document_of,
-        make_folder,
         print_document,
         progress_step,
         readable,
         remove_files,
+        results_folder,
         say,
         write_files,
     )
@@ -55,24 +55,24 @@ def sweep(
 
     if quiet and as_json:
         raise InvalidError("prints nothing", place="--quiet", remedy="leave out --json")
-    make_folder(out)
-    remove_files(out, FILES)  # whatever happens, nothing of an earlier sweep is taken for this one's
-    axes = [axis_of(words) for words in over]
-    points = points_of(document_of(policy), axes)
-    public = audience == Audience.public
-    if public:
-        refuse_probing(axes)
-    task = Task(policy.parent, root, data, test, out, audience.value, fresh)
-    policies = []
-    for point in points:
-        with at_point(point):
-            policies.append(policy_at(point, task)[0])
-    with progress_step("sweep"):
-        results = run_points(points, task, min(workers or _processors(), len(points)))
-    outcome = outcome_of(results, policies)
-    document = as_document(outcome, audience.value)
-    files = (readable(document), as_csv(outcome), sweep_picture(document))
-    write_files(out, dict(zip(FILES, files, strict=True)), EVERYONE if public else OWNER_ONLY)
+    with results_folder(out):
+        remove_files(out, FILES)  # whatever happens, nothing of an earlier sweep is taken for this one's
+        axes = [axis_of(words) for words in over]
+        points = points_of(document_of(policy), axes)
+        public = audience == Audience.public
+        if public:
+            refuse_probing(axes)
+        task = Task(policy.parent, root, data, test, out, audience.value, fresh)
+        policies = []
+        for point in points:
+            with at_point(point):
+                policies.append(policy_at(point, task)[0])
+        with progress_step("sweep"):
+            results = run_points(points, task, min(workers or _processors(), len(points)))
+        outcome = outcome_of(results, policies)
+        document = as_document(outcome, audience.value)
+        files = (readable(document), as_csv(outcome), sweep_picture(document))
+        write_files(out, dict(zip(FILES, files, strict=True)), EVERYONE if public else OWNER_ONLY)
     if as_json:
         print_document(readable(as_document(outcome, audience.value, numbers=public)))
     elif not quiet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -134,7 +135,7 @@ class Auditor:
         if kept is not None:
             return Result(point, kept, name)
         make_folder(folder)
-        remove_files(folder, (*result_files(plugins), KEY))
+        remove_files(folder, (KEY, *result_files(plugins)))  # what has lost a file is no finished point any more
         try:
             audited = audit_policy(policy, plugins, *read)
         except InconclusiveError as error:
@@ -156,7 +157,16 @@ def _kept(folder: Path, key: bytes) -> dict[str, Any] | None:
         return None
     if "verdict" not in report:
         return None
-    return report if report.get("release") is None or (folder / RELEASE).exists() else None
+    release = report.get("release")
+    return report if release is None or _sha256(folder / RELEASE) == release["sha256"] else None
+
+
+def _sha256(path: Path) -> str:
+    """The digest of a file; nothing where it cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
 
 
 def _stored_report(folder: Path) -> dict[str, Any]:

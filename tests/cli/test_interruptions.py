@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from cases import more
 from command_line import leafgate, process, start
 from stranger import install
 from survey import survey
@@ -82,13 +83,15 @@ def wait_for(done: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def interrupted(folder: Path, policy: Path, *words: object) -> subprocess.Popen[str]:
+def interrupted(
+    folder: Path, policy: Path, *words: object, number: signal.Signals = signal.SIGINT
+) -> subprocess.Popen[str]:
     """One command, interrupted as soon as the slow plugin sleeps."""
     install(folder, "leafgate_slow", SLOW)
     before = f"{LISTEN}\nimport os; os.environ['AWAKE'] = {str(folder / 'awake')!r}"
     running = start(*words[:1], policy, *words[1:], before=before, path=folder)
     wait_for(lambda: (folder / "awake").exists() or running.poll() is not None)
-    running.send_signal(signal.SIGINT)
+    running.send_signal(number)
     return running
 
 
@@ -117,6 +120,26 @@ sys.meta_path.insert(0, Interrupted())
     ended = process("audit", survey(tmp_path), "--out", out, before=before)
     assert (ended.code, ended.out, ended.err) == (130, "", "")
     assert not out.exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, *more(signal.SIGINT, signal.SIGHUP)])
+def test_a_signal_while_python_exits_leaves_the_results_and_prints_no_traceback(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    before = f"{LISTEN}\nimport atexit, os; atexit.register(lambda: os.kill(os.getpid(), {int(number)}))"
+    ended = process("audit", survey(tmp_path), "--out", tmp_path / "out", "--quiet", before=before)
+    assert (ended.code, ended.out, ended.err) == (-number, "", "")
+    assert (tmp_path / "out" / "report.json").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, *more(signal.SIGHUP)])
+def test_a_signal_that_ends_programs_cleans_up_and_ends_in_its_own_code(tmp_path: Path, number: signal.Signals) -> None:
+    out = tmp_path / "out"
+    policy = survey(tmp_path, {"attacks": [{"use": "slow_attack"}]})
+    running = interrupted(tmp_path, policy, "audit", "--out", out, number=number)
+    result, err = running.communicate(timeout=30)
+    assert (running.returncode, result, "Traceback" in err) == (128 + number, "", False)
+    assert list(out.iterdir()) == []
 
 
 def test_an_interrupted_build_ends_in_130_and_leaves_the_old_file(tmp_path: Path) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +13,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import leafgate_ppdtc45.party
 from command_line import Ended, leafgate
+from leafgate.errors import DataError
 from leafgate.io.json import parse_json
 from leafgate.types.noise import Noise
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table
-from leafgate_ppdtc45.party import make_shared_file, pool_files
+from leafgate_ppdtc45.party import make_shared_file, pool_files, share_once
 from leafgate_ppdtc45.shared import SharedFile, SharedRecords, read_shared, share_table
 from leafgate_ppdtc45.shared import encode_shared as as_bytes
 from random_tables import table_of
@@ -122,6 +127,56 @@ def test_noise_is_drawn_once_for_a_file_and_a_shared_file_is_never_overwritten(t
     assert not (tmp_path / "other.csv").exists()
     ledger = tmp_path / "north.csv.shared.json"
     assert ledger.stat().st_mode & 0o777 == 0o600
+
+
+def small_file(name: str) -> SharedFile:
+    return SharedFile(name, ("age",), [("30",)], {"age": Noise("gaussian", 8.0)})
+
+
+def test_of_two_who_share_one_file_at_once_the_second_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, refused = tmp_path / "north.csv", []
+
+    def share_too() -> None:
+        try:
+            share_once(small_file("two"), data, "0", tmp_path / "two.csv")
+        except DataError as error:
+            refused.append(error)
+
+    second = threading.Thread(target=share_too)
+    ledger = leafgate_ppdtc45.party._ledger
+
+    def read(path: Path) -> Any:
+        before = ledger(path)
+        if second.ident is None:
+            second.start()
+            second.join(0.2)  # without a lock it would end by now
+        return before
+
+    monkeypatch.setattr(leafgate_ppdtc45.party, "_ledger", read)
+    share_once(small_file("one"), data, "0", tmp_path / "one.csv")
+    second.join()
+    assert len(refused) == 1
+    assert sorted(path.name for path in tmp_path.glob("*.csv")) == ["one.csv"]
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_an_interruption_leaves_the_note_and_the_shared_file_in_agreement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    calls, fsync = iter(range(1, 100)), os.fsync
+
+    def interrupted(handle: int) -> None:
+        if next(calls) == number:
+            signal.raise_signal(signal.SIGINT)
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        share_once(small_file("one"), tmp_path / "north.csv", "0", tmp_path / "one.csv")
+    noted = json.loads((tmp_path / "north.csv.shared.json").read_bytes())["shared"]
+    assert bool(noted) == (tmp_path / "one.csv").exists() == (number == 2)
 
 
 def test_a_ledger_that_cannot_be_read_stops_sharing(tmp_path: Path) -> None:

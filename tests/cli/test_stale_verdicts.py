@@ -21,6 +21,7 @@ from command_line import Ended, leafgate, start
 from leafgate.cli.app import core_app, with_plugin_commands
 from leafgate.session import stale_results
 from leafgate.session.expected_run import judge_waivers_again
+from leafgate_baselines.builders import C45
 from stranger import install
 from survey import UNLISTED, survey
 
@@ -174,6 +175,26 @@ def test_a_release_that_was_drawn_once_stays_and_its_report_is_set_aside(
         assert (out / "release.json").read_bytes() == release
         assert (out / "earlier-report.json").read_bytes() == report
         assert stale(tmp_path) == {"release.json"}
+
+
+@pytest.mark.parametrize("command", ["audit", "build"])
+def test_a_release_that_another_run_drew_meanwhile_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    install(tmp_path, "leafgate_drawn_at_once", DICE)
+    monkeypatch.syspath_prepend(tmp_path)
+    release = tmp_path / "out" / "release.json"
+    before = C45.build
+
+    def build(*given: Any) -> Any:
+        release.write_text("drawn")
+        return before(*given)
+
+    monkeypatch.setattr(C45, "build", build)
+    policy = survey(tmp_path, {"build": {"use": "dice"}})
+    ended = leafgate(command, policy, "--out", release.parent if command == "audit" else release)
+    assert (ended.code, "a release was drawn here before" in ended.err) == (2, True)
+    assert release.read_text() == "drawn"
 
 
 def test_a_release_is_audited_where_it_stands(passed: Path) -> None:

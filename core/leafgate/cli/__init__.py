@@ -11,9 +11,15 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 
-from leafgate.errors import ExitCode
-from leafgate.session.stale_results import set_aside, withdraw_verdicts
+from leafgate.errors import ExitCode, OutputError
+from leafgate.interruptions import end_at_once_on_signals, interrupt_on_ending_signals
+from leafgate.io.locks import claimed_folder
+from leafgate.session.stale_results import result_folders, set_aside, withdraw_verdicts
+
+SIGNAL_CODE = 128
+"""What shells add to the number of the signal that ended a program."""
 
 GC_THRESHOLD = 10_000
 """How many new objects make Python look for unused cycles; by default 700, which every few imports exceed."""
@@ -24,26 +30,50 @@ def main() -> None:
     if sys.stdout is None:  # closed before we began
         sys.exit(ExitCode.INTERNAL)
     gc.set_threshold(GC_THRESHOLD)
-    code = run(sys.argv[1:])
+    signals = interrupt_on_ending_signals()
+    try:
+        code = run(sys.argv[1:])
+        end_at_once_on_signals()
+    except KeyboardInterrupt:  # just before or just after the command
+        code = ExitCode.INTERRUPTED
+    if code == ExitCode.INTERRUPTED and signals:
+        code = SIGNAL_CODE + signals[0]
     gc.freeze()  # the process ends: looking for cycles among all it has imported takes a seventh of `validate`
     sys.exit(code)
 
 
 def run(words: Sequence[str]) -> int:
-    """Run one command line and return its exit code."""
+    """Run one command line and return its exit code.
+
+    Folders of results are claimed before anything of them is withdrawn: what another run is making stays as it is.
+    """
+    try:
+        with ExitStack() as claims:
+            try:
+                for folder in result_folders(words):
+                    claims.enter_context(claimed_folder(folder))
+            except OutputError as error:
+                return _refused(error, as_json="--json" in words)
+            return _run_in_claimed(words)
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+
+
+def _run_in_claimed(words: Sequence[str]) -> int:
     try:
         releases = withdraw_verdicts(words)
     except OSError as error:
         return _not_withdrawn(error, as_json="--json" in words)
-    except KeyboardInterrupt:
-        return ExitCode.INTERRUPTED
-    try:
-        code = _run(words)
-    except KeyboardInterrupt:  # while the command's own modules are imported
-        return ExitCode.INTERRUPTED
+    code = _run(words)  # an interruption of the imports of a command's own modules arrives in `run`
     if code != ExitCode.INTERRUPTED:  # whoever interrupts a run has not asked for its results
         set_aside(releases)
     return code
+
+
+def _refused(error: OutputError, *, as_json: bool) -> int:
+    from leafgate.console.exit_codes import print_problems
+
+    return print_problems(error.problems, as_json=as_json, code=error.exit_code)
 
 
 def _not_withdrawn(error: OSError, *, as_json: bool) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +13,8 @@ import typer
 from leafgate.console.options import Audience, DataFile, DataRoot, JsonOutput, Org, PolicyFile, Quiet, TestFile, Verbose
 from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError, OutputError, PolicyError
-from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, write_file
+from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, results_folder, write_file
+from leafgate.io.locks import turn_in_folder
 from leafgate.lazy_loading import lazy
 from leafgate.session.stale_results import RELEASE, RESULTS, is_release_file
 
@@ -52,11 +54,39 @@ def audit(
         _refuse_without_folder(audience, to or ())
     if quiet and (as_json or verbose):
         raise InvalidError("prints nothing", place="--quiet", remedy="leave out --json and --verbose")
-    run = _opened_session(out, to or (), policy, data, root, test, org)
+    with nullcontext() if out is None else results_folder(out):
+        return _audit_into(
+            out,
+            (policy, data, root, test, org),
+            as_json=as_json,
+            audience=audience,
+            formats=to or (),
+            no_remedies=no_remedies,
+            quiet=quiet,
+            verbose=verbose,
+        )
+
+
+def _audit_into(
+    out: Path | None,
+    given: tuple[Path, Path | None, Path | None, Path | None, Sequence[Path] | None],
+    *,
+    as_json: bool,
+    audience: Audience,
+    formats: Sequence[str],
+    no_remedies: bool,
+    quiet: bool,
+    verbose: bool,
+) -> int:
+    """Audit, and write the results into a folder that nobody else writes to; without one nothing is written.
+
+    `given` are the policy, the table, the root, the test table and the organisation's policies.
+    """
+    run = _opened_session(out, formats, *given)
     if no_remedies:  # reports state it: without it the same command makes another report
         run = replace(run, source=replace(run.source, given=(*run.source.given, NO_REMEDIES)))
     if not as_json and not quiet:
-        warn(policy, warnings_of(run.policy))
+        warn(given[0], warnings_of(run.policy))
     if run.policy.build.one_shot and out is None:
         remedy = "keep the release: add --out; or try out with `rehearsal: true`"
         raise PolicyError("this builder never draws the same again", place="build", remedy=remedy)
@@ -72,7 +102,8 @@ def audit(
     if out is not None:
         from leafgate.session.results import write_results
 
-        write_results(audited, audience.value, out, chosen_formats(run.plugins, to or ()))
+        _refuse_second_draw(run.policy, out / RELEASE)  # a build may have drawn for this place meanwhile
+        write_results(audited, audience.value, out, chosen_formats(run.plugins, formats))
     from leafgate.disclosure.document import document
     from leafgate.disclosure.text import summary
     from leafgate.io.json import readable
@@ -114,7 +145,6 @@ def _opened_session(out: Path | None, formats: Collection[str], *given: Any) -> 
     """
     if out is None:
         return sessions.open_session(*given)
-    make_folder(out)
 
     def begin(policy: Policy, plugins: Plugins) -> None:
         from leafgate.session.report_formats import chosen_formats
@@ -162,7 +192,9 @@ def build(
     _refuse_second_draw(run.policy, out)
     artifact = sessions.build_release(run.policy, run.plugins, run.table, run.test)
     rehearsed = run.policy.build.is_rehearsal
-    write_file(out, artifact.content, OWNER_ONLY if rehearsed else EVERYONE)
+    with turn_in_folder(out.parent):
+        _refuse_second_draw(run.policy, out)  # another build may have drawn for the same place meanwhile
+        write_file(out, artifact.content, OWNER_ONLY if rehearsed else EVERYONE)
     say(f"{out}: {artifact.sha256}{' (a rehearsal: not fit to be published)' if rehearsed else ''}")
     return 0
 

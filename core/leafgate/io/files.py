@@ -1,17 +1,27 @@
-"""Reading files up to a bound, and writing them whole or not at all: to a temporary file, which is then renamed."""
+"""Reading files up to a bound, and writing them whole or not at all: to a temporary file, which is then renamed.
+
+Who writes holds a lock on each temporary file until it has its name. One that nobody holds is of a process that was
+killed, and the next that writes into the folder deletes it.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import tempfile
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from leafgate.errors import LeafgateError, OutputError
+from leafgate.interruptions import interrupts_deferred
+from leafgate.io.locks import claimed_folder, lock
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 OWNER_ONLY, EVERYONE = 0o600, 0o644
+TEMPORARY = ".leafgate-"
+"""What the name of a temporary file begins with."""
 
 
 def trouble(error: OSError, place: str) -> LeafgateError:
@@ -34,13 +44,46 @@ def read_bounded(path: Path, limit: int, error: type[LeafgateError], place: str)
 
 
 def make_folder(folder: Path) -> None:
-    """The folder exists and can be written to, or OutputError says why not."""
+    """The folder exists and can be written to, or OutputError says why not. Abandoned temporary files are deleted."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
+        with tempfile.TemporaryFile(prefix=TEMPORARY, dir=folder):
             pass
+        remove_abandoned(folder)
     except OSError as error:
         raise trouble(error, str(folder)) from None
+
+
+@contextmanager
+def results_folder(folder: Path) -> Iterator[None]:
+    """Make the folder of `--out` and claim it, so that no other run writes its results there meanwhile.
+
+    Raises:
+        OutputError: the folder cannot be written to, or another audit or sweep has claimed it.
+    """
+    make_folder(folder)
+    with claimed_folder(folder):
+        yield
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Delete the temporary files of processes that were killed while they wrote into the folder."""
+    for name in _temporary_names(folder):
+        with contextlib.suppress(OSError):
+            handle = os.open(folder / name, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+            try:
+                if lock(handle):
+                    os.unlink(folder / name)
+            finally:
+                os.close(handle)
+
+
+def _temporary_names(folder: Path) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry in entries if entry.name.startswith(TEMPORARY)]
+    except OSError:  # a folder may be written to, and yet not listed
+        return []
 
 
 def remove_files(folder: Path, names: Iterable[str]) -> None:
@@ -57,33 +100,48 @@ def write_files(folder: Path, contents: Mapping[str, bytes], mode: int, private:
 
     Each goes to a temporary file in the same folder, reaches the disk, and takes its name in one
     step. `mode` holds from the first byte on; files named in `private` are for their owner only.
+    An interruption waits until all of them are written.
     """
-    waiting: list[tuple[Path, Path]] = []
-    try:
-        for name, content in contents.items():
-            temporary = _write_temporary(folder, content, OWNER_ONLY if name in private else mode)
-            waiting.append((temporary, folder / name))
-        for written, target in waiting:
-            os.replace(written, target)
-    except OSError as error:
-        raise trouble(error, str(folder)) from None
-    finally:
-        for written, _ in waiting:
-            written.unlink(missing_ok=True)
+    waiting: list[tuple[_Temporary, Path]] = []
+    with interrupts_deferred():
+        try:
+            for name, content in contents.items():
+                waiting.append((_Temporary(folder), folder / name))
+                waiting[-1][0].write(content, OWNER_ONLY if name in private else mode)
+            for temporary, target in waiting:
+                os.replace(temporary.path, target)
+        except OSError as error:
+            raise trouble(error, str(folder)) from None
+        finally:
+            for temporary, _ in waiting:
+                temporary.discard()
 
 
-def _write_temporary(folder: Path, content: bytes, mode: int) -> Path:
-    handle, name = tempfile.mkstemp(prefix=".leafgate-", dir=folder)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            os.fchmod(file.fileno(), mode)
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    return Path(name)
+class _Temporary:
+    """A new file that is locked while it is open."""
+
+    def __init__(self, folder: Path) -> None:
+        while True:
+            self.path = folder / f"{TEMPORARY}{os.urandom(8).hex()}"
+            self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
+            locked = lock(self._handle)
+            if locked is None or (locked and os.fstat(self._handle).st_nlink):
+                break
+            os.close(self._handle)  # another process took it for an abandoned one before it was locked
+
+    def write(self, content: bytes, mode: int) -> None:
+        """Write everything, and see that it reaches the disk."""
+        os.fchmod(self._handle, mode)
+        rest = memoryview(content)
+        while rest:
+            rest = rest[os.write(self._handle, rest) :]
+        os.fsync(self._handle)
+
+    def discard(self) -> None:
+        """Close the file, and delete it where it has not got another name."""
+        with contextlib.suppress(OSError):
+            os.close(self._handle)
+        self.path.unlink(missing_ok=True)
 
 
 def write_file(path: Path, content: bytes, mode: int) -> None:

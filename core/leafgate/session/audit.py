@@ -14,7 +14,7 @@ from leafgate.disclosure.document import document
 from leafgate.disclosure.text import finding_alarm, limit_words, number_words, summary
 from leafgate.engine.audit import Audit as EngineAudit
 from leafgate.errors import InvalidError, OutputError
-from leafgate.io.files import OWNER_ONLY, make_folder, remove_files, write_files
+from leafgate.io.files import OWNER_ONLY, make_folder, remove_files, results_folder, write_files
 from leafgate.lazy_loading import lazy
 from leafgate.session.notebook_display import report_frame
 from leafgate.session.python_words import document_in_python, remedy_in_python
@@ -179,14 +179,14 @@ class Audit(EngineAudit):
             chosen = chosen_formats(plugins, [formats] if isinstance(formats, str) else formats)
         except InvalidError as error:
             raise type(error).listing(replace(problem, location="formats") for problem in error.problems) from None
-        make_folder(out)
-        if (out / RELEASE).exists() and not is_release_file(out / RELEASE):
-            raise OutputError(
-                "is no release, and would be lost", place=str(out / RELEASE), remedy="name another folder"
-            )
-        withdraw_verdicts(["audit", "--out", str(out)])
-        remove_files(out, result_files(plugins))
-        write_results(self, audience, out, chosen)
+        with results_folder(out):
+            if (out / RELEASE).exists() and not is_release_file(out / RELEASE):
+                raise OutputError(
+                    "is no release, and would be lost", place=str(out / RELEASE), remedy="name another folder"
+                )
+            withdraw_verdicts(["audit", "--out", str(out)])
+            remove_files(out, result_files(plugins))
+            write_results(self, audience, out, chosen)
 
     def to_policy(self, folder: str | Path | None = None) -> str:
         """The policy by which `leafgate audit` repeats this audit, as YAML.

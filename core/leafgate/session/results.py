@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from leafgate.errors import ReportError
 from leafgate.io.files import EVERYONE, write_files
 from leafgate.io.json import JsonDocument, parse_json, readable
+from leafgate.io.locks import claimed_folder
 from leafgate.session.report_formats import render
 from leafgate.session.stale_results import RELEASE, REPORT, RESULTS, TIMINGS, WRITTEN_FORMATS
 
@@ -26,11 +27,14 @@ def write_results(audit: Audit, audience: Audience, folder: Path, formats: Colle
 
     Raises:
         ReportFormatError: a format failed; then nothing is written.
+        OutputError: another audit writes into the folder.
     """
     reports = {each.format.filename for each in formats}
     private = (RESULTS | reports) - {RELEASE, TIMINGS} if audience == "auditor" else frozenset()
     private |= {RELEASE} if audit.report.verdict != "pass" else set()
-    write_files(folder, _results(audit, audience, formats), EVERYONE, private)
+    contents = _results(audit, audience, formats)
+    with claimed_folder(folder):
+        write_files(folder, contents, EVERYONE, private)
 
 
 def _results(audit: Audit, audience: Audience, formats: Collection[OfferedFormat]) -> Mapping[str, bytes]:

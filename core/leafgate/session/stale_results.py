@@ -41,6 +41,11 @@ VALUE_OPTIONS = frozenset(
 """The options of these commands that take the next word as their value, whatever it looks like."""
 
 
+def result_folders(words: Sequence[str]) -> list[str]:
+    """The folders that this command line wants to write results into, as far as they are there."""
+    return [out for out in _outs(words) if os.path.isdir(out)] if _command(words) in FOLDERS else []
+
+
 def withdraw_verdicts(words: Sequence[str]) -> list[str]:
     """Remove the verdicts of earlier runs from where this command line wants its results.
 
@@ -52,7 +57,7 @@ def withdraw_verdicts(words: Sequence[str]) -> list[str]:
     Raises:
         OSError: a verdict stands where nothing can be removed or emptied.
     """
-    command = next((word for word in words if not word.startswith("-")), "")
+    command = _command(words)
     releases: list[str] = []
     for out in _outs(words):
         if command in FOLDERS and os.path.isdir(out):
@@ -70,6 +75,10 @@ def set_aside(releases: Sequence[str]) -> None:
         if os.path.isfile(path) and not os.path.exists(os.path.join(folder, REPORT)):
             with contextlib.suppress(OSError):
                 os.replace(path, os.path.join(folder, EARLIER + RELEASE))
+
+
+def _command(words: Sequence[str]) -> str:
+    return next((word for word in words if not word.startswith("-")), "")
 
 
 def _outs(words: Sequence[str]) -> Iterator[str]:

@@ -1,6 +1,8 @@
 """Shadow models: who is drawn for them, and what they answer."""
 
+import errno
 import json
+import os
 import signal
 import stat
 import subprocess
@@ -221,6 +223,47 @@ def test_what_was_trained_before_an_error_is_in_the_cache(tmp_path: Path) -> Non
     rest = CountedTraining()
     train_shadows(options, replace(known, retrain=rest))
     assert rest.calls == 4
+
+
+def test_what_another_process_cached_meanwhile_is_kept(tmp_path: Path) -> None:
+    known = replace(known_of(people(2, n=500)), retrain=CountedTraining(), retrain_id="sklearn tree")
+    train_shadows(cached(tmp_path, models=5, cache="kept"), known)
+    (file,) = (tmp_path / "kept").iterdir()
+    content = file.read_bytes()
+    file.unlink()
+    leafgate_membership.shadows._ANSWERS.sets.clear()
+
+    def retrain(own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
+        file.write_bytes(content)
+        return train(TREE, own, asked, seed)
+
+    train_shadows(cached(tmp_path, models=2, cache="kept", jobs=1), replace(known, retrain=retrain))
+    leafgate_membership.shadows._ANSWERS.sets.clear()
+    rest = CountedTraining()
+    train_shadows(cached(tmp_path, models=5, cache="kept"), replace(known, retrain=rest))
+    assert rest.calls == 0
+
+
+def test_a_cache_without_room_is_named_and_hides_no_other_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_room(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", no_room)
+    known = replace(known_of(people(2, n=500)), retrain=CountedTraining(), retrain_id="sklearn tree")
+    with pytest.raises(InconclusiveError, match=r"^shadows.cache: could not be written: .*make room, run again"):
+        train_shadows(cached(tmp_path, models=2, cache="kept"), known)
+
+    def interrupted(own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
+        if calls.pop():
+            raise KeyboardInterrupt
+        return train(TREE, own, asked, seed)
+
+    calls = [True, False]
+    leafgate_membership.shadows._ANSWERS.sets.clear()
+    with pytest.raises(KeyboardInterrupt):
+        train_shadows(cached(tmp_path, models=2, cache="kept", jobs=1), replace(known, retrain=interrupted))
 
 
 def test_errors_of_threads_are_raised() -> None:

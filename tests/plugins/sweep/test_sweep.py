@@ -164,6 +164,15 @@ def test_a_point_that_was_interrupted_is_audited_again(tmp_path: Path) -> None:
     assert files(tmp_path / "swept") == before
 
 
+def test_a_point_whose_release_is_of_another_run_is_audited_again(tmp_path: Path) -> None:
+    swept(tmp_path, "--over", "build.k=3,6")
+    before = files(tmp_path / "swept")
+    one, another = sorted((tmp_path / "swept").glob("*/release.json"))
+    one.write_bytes(another.read_bytes() + b" ")
+    swept(tmp_path, "--over", "build.k=3,6")
+    assert files(tmp_path / "swept") == before
+
+
 def test_fresh_computes_what_is_there_already(tmp_path: Path) -> None:
     swept(tmp_path, "--over", "build.k=6")
     (report,) = (tmp_path / "swept").glob("build.k=6*/report.json")

@@ -1,0 +1,77 @@
+"""Interruptions of a process: the signals that end it, and the work that they wait for.
+
+SIGTERM and SIGHUP end Python without any clean-up. The command line has them end it as Ctrl-C does, so that temporary
+files and workers go with it. What writes files holds all of them back until its files are whole.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""The signals by which others end a process that is asked to clean up; Windows has the first one only."""
+LONGEST_WRITE_SECONDS = 5.0
+"""How long a process whose parent is gone may go on with what it writes."""
+
+_UNDISTURBED = threading.RLock()
+"""Is held while files are written."""
+
+
+def interrupt_on_ending_signals() -> list[int]:
+    """Have SIGTERM and SIGHUP interrupt this process as Ctrl-C does, unless they are ignored (nohup) or handled.
+
+    Returns:
+        A list that the signals are added to when they arrive.
+    """
+    received: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    for number in ENDING:
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, interrupt)
+    return received
+
+
+def end_at_once_on_signals() -> None:
+    """Have signals end this process without any clean-up again: it has nothing left to do but to exit."""
+    for number in (signal.SIGINT, *ENDING):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+
+
+@contextmanager
+def interrupts_deferred() -> Iterator[None]:
+    """Signals that would end the process arrive when this block is left; only SIGKILL does not wait.
+
+    Python handles signals in its main thread alone, so other threads need no more than that the process waits for them.
+    """
+    with _UNDISTURBED:
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        received: list[int] = []
+        handlers: dict[int, signal._HANDLER] = {}
+        try:
+            for number in (signal.SIGINT, *ENDING):
+                handler = signal.getsignal(number)
+                if handler not in (signal.SIG_IGN, None):  # None: code that is not Python's handles it
+                    handlers[number] = handler
+                    signal.signal(number, lambda number, frame: received.append(number))
+            yield
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+            if received:
+                signal.raise_signal(received[0])
+
+
+def wait_for_files() -> None:
+    """Wait until no thread of this process writes files, but no longer than LONGEST_WRITE_SECONDS."""
+    _UNDISTURBED.acquire(timeout=LONGEST_WRITE_SECONDS)
