@@ -55,7 +55,7 @@ def count_groups(path: str) -> None:
     """The plain group-by."""
     names = ", ".join([*VALUES, "income"])
     query = f"SELECT {names}, count(*) FROM '{path}' GROUP BY ALL"  # noqa: S608  our own
-    print(len(duckdb.sql(query).fetchall()))
+    print(len(duckdb.execute(query).fetchall()))
 
 
 def measured(arguments: Sequence[str], folder: Path) -> tuple[str, float, float]:
