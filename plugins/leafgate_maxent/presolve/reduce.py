@@ -12,7 +12,7 @@ from scipy import sparse as sp
 from leafgate.api import Floats, Ids, Mask
 from leafgate_maxent.presolve.fixed_cells import PEOPLE_TOLERANCE, component_numbers
 from leafgate_maxent.problem.problem import Problem
-from leafgate_maxent.problem.split_constraints import splitmix64
+from leafgate_maxent.problem.split_constraints import SplitConstraints, splitmix64
 from leafgate_maxent.solve.subproblem import NonlinearConstraints, Subproblem
 
 Marks = NDArray[np.uint64]
@@ -104,9 +104,16 @@ def reduce_problem(problem: Problem, active: ActiveSet, start: Floats, fixed: Fl
     equal, equal_bound = _equalities(problem, rows, expand, base)
     spread = sp.csr_array(sp.kron(blocks, sp.eye_array(problem.classes), format="csr"))
     gini = any(choices.gini for choices in problem.split_constraints)
-    top = _largest_shares(problem, blocks)
+    node, curvature = _nested_nodes(problem, active)
     curved = NonlinearConstraints(
-        sp.csr_array(spread @ expand), spread @ base, coefficients, problem.classes, gini, top
+        sp.csr_array(spread @ expand),
+        spread @ base,
+        coefficients,
+        problem.classes,
+        gini,
+        _largest_shares(problem, blocks),
+        node=node,
+        curvature=curvature,
     )
     bounds = [linear.bound[rows] for linear, rows in zip(problem.linear, active.linear, strict=True)]
     least_bound = np.concatenate([np.zeros(0), *bounds]) - least @ base
@@ -127,6 +134,16 @@ def reduce_problem(problem: Problem, active: ActiveSet, start: Floats, fixed: Fl
 
 def _largest_shares(problem: Problem, blocks: sp.csr_array) -> Floats:
     """In each block of strata the largest share a class can have, by the rates of the leaves."""
+    people = blocks @ (problem.reference[:, None] * _shares_by_rates(problem))
+    size = np.maximum(blocks @ problem.reference, PEOPLE_TOLERANCE)
+    return np.asarray(np.minimum(people.max(axis=1, initial=0) / size, 1.0))
+
+
+def _shares_by_rates(problem: Problem, *, varying: bool = False) -> Floats:
+    """For each stratum's leaf the largest share of each class, by the rates of the leaves.
+
+    With `varying` it is 0 for classes whose rate is published, and no class has more than the leaf's label.
+    """
     share = np.ones((len(problem.strata), problem.classes))
     for linear in problem.linear:
         if linear.kind == "leaf rate" and linear.equal and (linear.matrix.data > 0).all():
@@ -134,11 +151,69 @@ def _largest_shares(problem: Problem, blocks: sp.csr_array) -> Floats:
             size = linear.matrix @ np.repeat(problem.reference, problem.classes)
             rate[linear.about[:, 0], linear.about[:, 1]] = linear.bound / np.maximum(size, PEOPLE_TOLERANCE)
             result = rate[problem.strata.leaf[:, linear.tree]]
-            rest = 1 - np.nansum(result, axis=1, keepdims=True)
-            share = np.minimum(share, np.where(np.isnan(result), rest, result))
-    people = blocks @ (problem.reference[:, None] * share)
-    size = np.maximum(blocks @ problem.reference, PEOPLE_TOLERANCE)
-    return np.asarray(np.minimum(people.max(axis=1, initial=0) / size, 1.0))
+            known = np.nansum(result, axis=1, keepdims=True)
+            rest = 1 - known
+            if varying and any(each.kind == "label" and each.tree == linear.tree for each in problem.linear):
+                of_label = (~np.isnan(result)).sum(axis=1, keepdims=True) == 1
+                rest = np.where(of_label, np.minimum(rest, known + LABEL_TOLERANCE), rest)
+            share = np.minimum(share, np.where(np.isnan(result), rest, 0 if varying else result))
+    return share
+
+
+def _unpublished_shares(problem: Problem) -> Floats:
+    """For each stratum the share of its leaf's people whose class is none of those with a published rate."""
+    varying = np.ones(len(problem.strata))
+    for linear in problem.linear:
+        if linear.kind == "leaf rate" and linear.equal and (linear.matrix.data > 0).all():
+            known = np.zeros(len(problem.trees[linear.tree].leaves) + 1)
+            size = linear.matrix @ np.repeat(problem.reference, problem.classes)
+            np.add.at(known, linear.about[:, 0], linear.bound / np.maximum(size, PEOPLE_TOLERANCE))
+            varying = np.minimum(varying, np.maximum(1 - known[problem.strata.leaf[:, linear.tree]], 0))
+    return varying
+
+
+LABEL_TOLERANCE = 1e-6
+"""Share by which a class may be above the label of its leaf where a bound is computed."""
+
+
+def _nested_nodes(problem: Problem, active: ActiveSet) -> tuple[Ids, Floats]:
+    """The node of each active split constraint, and the curvature of its branches for `certificate.dual_caps`.
+
+    Both are empty where the constraints are of several trees, or where the number of people at a node, or of those with
+    one value there, is not known.
+    """
+    trees = [tree for tree, chosen in enumerate(active.splits) if len(chosen)]
+    if len(trees) != 1 or (problem.strata.share != 1).any() or problem.strata.member is not None:
+        return np.zeros(0, dtype=np.int64), np.zeros(0)
+    choices = problem.split_constraints[trees[0]]
+    node = choices.node[active.splits[trees[0]]]
+    if not choices.gini:
+        return node, np.ones(len(node))
+    nodes, number = np.unique(node, return_inverse=True)
+    free = _free_branches(problem, choices, nodes)
+    people = problem.reference[:, None] * _shares_by_rates(problem, varying=True)
+    error = np.minimum(people.sum(axis=1), problem.reference * _unpublished_shares(problem))
+    size = np.maximum(choices.children @ problem.reference, PEOPLE_TOLERANCE)
+    largest = (choices.children @ people).max(axis=1, initial=0)
+    curvature = np.minimum(2 * largest, choices.children @ error) / size
+    return node, np.array([curvature[free[choices.parents[[each]].indices]].max() for each in nodes])[number]
+
+
+def _free_branches(problem: Problem, choices: SplitConstraints, nodes: Ids) -> Ids:
+    """For each stratum the largest branch around it, as a row of `children`, in which none of some nodes lies."""
+    columns = sp.csc_array(choices.children)
+    holds = np.zeros(columns.shape[0], dtype=bool)
+    for node in nodes.tolist():
+        stratum = int(choices.parents[[node]].indices[0])
+        above = [number for number, _ in problem.trees[choices.tree].inner[node].path]
+        rows = columns.indices[columns.indptr[stratum] : columns.indptr[stratum + 1]]
+        holds[rows[np.isin(choices.child_node[rows], above)]] = True
+    size = np.where(holds, -1.0, choices.children @ np.ones(columns.shape[1]))
+    entries = sp.coo_array(choices.children)
+    order = np.lexsort((-entries.row, size[entries.row]))
+    largest = np.zeros(columns.shape[1], dtype=np.int64)
+    largest[entries.col[order]] = entries.row[order]
+    return largest
 
 
 def _blocks(problem: Problem, active: ActiveSet) -> tuple[sp.csr_array, sp.csr_array]:
@@ -227,9 +302,24 @@ def restrict(part: Subproblem, chosen: Mask) -> Subproblem:
             offset=curved.offset[cells],
             coefficients=sp.csr_array(curved.coefficients[rows][:, used]),
             top=curved.top[used],
+            node=curved.node[rows] if len(curved.node) else curved.node,
+            curvature=curved.curvature[rows] if len(curved.node) else curved.curvature,
             plus=plus,
         ),
     )
+
+
+def hold(part: Subproblem, x: Floats, chosen: Mask) -> Subproblem:
+    """The part of some variables, started at x, with every other variable held at its value in x."""
+    others = np.where(chosen, 0.0, x)
+    held = replace(
+        part,
+        start=x,
+        equality_bound=part.equality_bound - part.equality @ others,
+        inequality_bound=part.inequality_bound - part.inequality @ others,
+        curved=replace(part.curved, offset=part.curved.offset + part.curved.matrix @ others),
+    )
+    return restrict(held, chosen)
 
 
 def _rows_involving(matrix: sp.csr_array, bound: Floats, chosen: Mask) -> tuple[sp.csr_array, Floats]:

@@ -96,7 +96,8 @@ def upper_bound(part: Subproblem, solved: Solution) -> float:
     constraints hold. Where L is concave on the feasible set, its tangent at x bounds it; the largest
     value of the tangent over 0 <= y <= limit is a sum. `solved.x` must keep the equalities.
 
-    L is concave when the part is convex, and when the prices are capped as `dual_caps` says.
+    L is concave when the part is convex, and when the prices are capped as `dual_caps` says; by gini `solved.x` must
+    then keep the label constraints too.
     Source: weak duality; docs/explanation/maxent.md has the derivation.
     """
     x = np.maximum(solved.x, 0)
@@ -115,12 +116,15 @@ def dual_caps(part: Subproblem) -> tuple[sp.csr_array, Floats]:
     A row a constraint, a column a set of constraints whose nodes lie above each other. On every leaf the
     prices of the constraints at its ancestors may add up to 1: by entropy each times its ratio, where that
     is above 1; by gini each times 2 P, the largest share a class can have in the branch that was taken.
+    Where all are of one tree and its sizes are known, it is enough that those of each node add up to 1.
 
     Source: the entropy of a mixture minus the mean entropy of its parts is convex in the parts (it is the
     information that the part gives); for gini the curvature of n P^2 against that of n P ln P.
     """
     curved = part.curved
     against = sp.csr_array(-curved.coefficients.minimum(0))
+    if len(curved.node):
+        return _caps_by_node(part, against)
     per_block = sp.kron(sp.eye_array(against.shape[1]), np.ones((1, curved.classes)), format="csr")
     weight = 2 * against @ sp.diags_array(curved.top) if curved.gini else against
     inside = sp.csr_array(per_block @ (abs(curved.matrix) > 0).astype(np.float64))
@@ -129,6 +133,20 @@ def dual_caps(part: Subproblem) -> tuple[sp.csr_array, Floats]:
     marks = np.random.default_rng(0).random(len(curved))
     kinds, first = np.unique(np.round(marks @ columns, 9), return_index=True)
     return sp.csr_array(columns[:, first[kinds > 0]]), np.ones(int((kinds > 0).sum()))
+
+
+def _caps_by_node(part: Subproblem, against: sp.csr_array) -> tuple[sp.csr_array, Floats]:
+    """The caps where the constraints are of one tree and all sizes are known: a column a node.
+
+    The price of a node, the sum of those of its constraints, each times its ratio, may be up to 1; by gini times the
+    curvature of the branches below. It is not added to the prices of the nodes above.
+
+    Source: docs/explanation/maxent.md, "When L is concave".
+    """
+    nodes, number = np.unique(part.curved.node, return_inverse=True)
+    weight = against.max(axis=1).toarray().ravel() * part.curved.curvature
+    caps = sp.csr_array((weight, (np.arange(len(number)), number)), shape=(len(number), len(nodes)))
+    return caps, np.ones(len(nodes))
 
 
 def cap_duals(solved: Solution, caps: sp.csr_array, most: Floats) -> Solution:

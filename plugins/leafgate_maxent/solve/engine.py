@@ -97,7 +97,8 @@ class Search:
 
     `fixed[c]` is the number of people in cell c where presolve settles it, else NaN; `start` has shape (n_strata,
     n_classes). If `closed_form_exact`, `start` is the optimum of all components that no inequality touches. `deadline`
-    is a time of `time.monotonic`, in seconds.
+    is a time of `time.monotonic`, in seconds. `active` are the inequalities that every start begins with; None: those
+    that the closed form breaks.
     """
 
     problem: Problem
@@ -106,6 +107,7 @@ class Search:
     closed_form_exact: bool
     engine: Engine
     deadline: float = math.inf
+    active: ActiveSet | None = None
 
     @property
     def is_late(self) -> bool:

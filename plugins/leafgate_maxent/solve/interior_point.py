@@ -193,6 +193,8 @@ class NewtonSystem:
         return float(max(parts))
 
 
+PRICE_DECAY = 0.7
+"""How fast the weight of missed constraints in the merit function falls: one that stays high leaves tiny steps."""
 BOUNDARY_FRACTION = 0.995
 """How much of the way to the border one step may go."""
 
@@ -227,17 +229,17 @@ def _iterate(part: Subproblem, options: SolverOptions) -> Solution:
     gained = [part.entropy(point.x)]
     while steps < options.max_steps and time.monotonic() < options.deadline:
         system = NewtonSystem(part, point, mu, dropped)
-        while mu > options.last_barrier and system.error(mu) < 10 * mu:
-            mu = max(options.last_barrier, min(mu / 5, mu**1.5))
+        while mu > options.last_barrier and (system.error(mu) < 10 * mu or _is_slow(system, gained, mu)):
+            mu, gained = max(options.last_barrier, min(mu / 5, mu**1.5)), gained[-1:]
         if mu <= options.last_barrier and (system.error(mu) < 10 * mu or _has_stagnated(gained, options, part)):
             done = True
             break
         system.mu = mu
         step, dropped = _ascent_direction(system, 1e-2 if mu > 1e-4 else 1e-3)
         values = np.concatenate([point.dual + step.dual, point.equality_dual + step.equality_dual])
-        price = max(price, 1.5 * float(np.abs(values).max(initial=0)))
+        price = max(PRICE_DECAY * price, 1.5 * float(np.abs(values).max(initial=0)))
         point = _next_point(part, point, step, mu, price)
-        gained.append(part.entropy(point.x) if mu <= options.last_barrier else -math.inf)
+        gained.append(part.entropy(point.x))
         steps += 1
     cut = len(part.curved)
     return Solution(point.x, point.dual[:cut], point.dual[cut:], point.equality_dual, done, steps)
@@ -249,13 +251,27 @@ def _start(part: Subproblem, mu: float) -> Point:
     slack = np.maximum(part.slack(x), mu)
     price = mu / slack
     price[: len(part.duals)] = np.maximum(part.duals, price[: len(part.duals)])
-    return Point(x, slack, price, mu / x, np.zeros(len(part.equality_bound)))
+    bound = np.where(part.reference > 0, mu / x, np.maximum(mu / x, part.costs))
+    return Point(x, slack, price, bound, np.zeros(len(part.equality_bound)))
 
 
 def _has_stagnated(gained: list[float], options: SolverOptions, part: Subproblem) -> bool:
-    if part.convex or len(gained) <= options.patience or math.isinf(gained[-1 - options.patience]):
+    if part.convex or len(gained) <= options.patience:
         return False
     return gained[-1] - gained[-1 - options.patience] < options.stagnation * abs(gained[-1])
+
+
+SLOW_STEPS = 5
+"""Steps at one barrier parameter after which it is lowered where they gain little."""
+SLOW_GAIN = 1e-5
+"""Of the entropy; gains of SLOW_STEPS steps below it are little."""
+
+
+def _is_slow(system: NewtonSystem, gained: list[float], mu: float) -> bool:
+    """Is a part that is not convex near enough to the barrier's optimum to lower the barrier, if not at it?"""
+    if system.part.convex or len(gained) <= SLOW_STEPS or np.abs(system.short).max(initial=0) > 1e-3 * mu:
+        return False
+    return gained[-1] - gained[-1 - SLOW_STEPS] < SLOW_GAIN * abs(gained[-1])
 
 
 def _ascent_direction(system: NewtonSystem, accuracy: float) -> tuple[Point, float]:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse as sp
 
-from leafgate.api import Floats, Mask
+from leafgate.api import Floats, Ids, Mask
 from leafgate_maxent.problem.split_constraints import gradient, hessian_product, impurity, x_log_x
 
 
@@ -24,6 +24,10 @@ class NonlinearConstraints:
     top: Floats
     """The largest share any class can have in each block."""
     plus: sp.csr_array | None = None
+    node: Ids = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """The node of each constraint, where all are of one tree whose nodes have known sizes; else empty."""
+    curvature: Floats = field(default_factory=lambda: np.zeros(0))
+    """Of each constraint with a node: how much its dual, times its ratio, counts towards the cap of the node."""
 
     def __len__(self) -> int:
         return int(self.coefficients.shape[0])
