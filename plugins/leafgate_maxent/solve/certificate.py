@@ -141,7 +141,7 @@ def _caps_by_node(part: Subproblem, against: sp.csr_array) -> tuple[sp.csr_array
     The price of a node, the sum of those of its constraints, each times its ratio, may be up to 1; by gini times the
     curvature of the branches below. It is not added to the prices of the nodes above.
 
-    Source: docs/explanation/maxent.md, "When L is concave".
+    Source: docs/explanation/maxent.md, "The certificate", where L is concave.
     """
     nodes, number = np.unique(part.curved.node, return_inverse=True)
     weight = against.max(axis=1).toarray().ravel() * part.curved.curvature
