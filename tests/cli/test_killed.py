@@ -36,7 +36,7 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing 
 
 def people_of_three_classes() -> str:
     rng = random.Random(5)  # a tree whose MaxEnt problem has several optima
-    rows = [",".join([*(rng.choice("xy") for _ in range(4)), rng.choice("pqr")]) for _ in range(24)]
+    rows = [",".join([*(rng.choice("xy") for _ in range(4)), rng.choice("pqr")]) for _ in range(60)]
     return "\n".join(["a,b,c,d,ill", *rows]) + "\n"
 
 

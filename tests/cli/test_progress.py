@@ -14,7 +14,7 @@ from command_line import leafgate, process
 from leafgate.console.progress import ProgressLine, StderrBesideLine, columns_of, fitted, shown_progress
 from leafgate.progress import progress_step, progress_watched_by, report_progress
 from patience import SECONDS
-from session_processes import PROC, running_in
+from session_processes import PROC, ended_in
 from stranger import install
 from survey import survey
 from terminal import CONTROL_C, ERASE_LINE, on_terminal, screen
@@ -280,7 +280,7 @@ def test_an_interrupted_sweep_ends_at_once_in_130_with_its_workers_and_its_line(
         command.press(CONTROL_C)
         assert command.end() == 130
         assert time.monotonic() - started < SECONDS
-        assert running_in(command.process.pid) == []
+        assert ended_in(command.process.pid)
     assert screen(command.text)[-1] == ""
     assert "Traceback" not in command.text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 PROC = Path("/proc/self/stat")
@@ -15,6 +16,16 @@ def session_of(process: int) -> tuple[str, int]:
     except OSError:
         return "Z", 0
     return state, int(session)
+
+
+def ended_in(session: int, seconds: float = 2.0) -> bool:
+    """Do all processes of a session end within some seconds? Python's tracker of resources ends last."""
+    end = time.monotonic() + seconds
+    while running_in(session):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
 
 
 def running_in(session: int) -> list[int]:
