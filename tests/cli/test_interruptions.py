@@ -72,8 +72,13 @@ def tree_builders():
 def attack_models():
     return [SlowAttack]
 """
-LISTEN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-"""A process started in the background may have been told to ignore Ctrl-C; a person's terminal does not."""
+LISTEN = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+"""
+"""A process in the background may have been told to ignore Ctrl-C and hang-ups; a person's terminal does not."""
 
 
 def wait_for(done: Callable[[], bool]) -> None:

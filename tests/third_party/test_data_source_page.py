@@ -107,12 +107,16 @@ def test_known_people_are_read_by_it(tmp_path: Path, stranger: Any, write: Any) 
     ("source", "text"),
     [
         ({"use": "sqlite"}, "data.source.table: is missing"),
-        ({"use": "sqlit", "table": "people"}, "data.source.use: nobody offers 'sqlit' (did you mean 'sqlite'?)"),
-        ({"table": "people"}, "data.source: says not what it uses (write `use:` and one of sqlite)"),
+        ({"use": "sqlit", "table": "people"}, "data.source: nobody offers 'sqlit' (did you mean 'sqlite'?)"),
+        (
+            {"table": "people"},
+            "data.source: says not what it uses (write `use:` and one of duckdb, polars, spark, sqlite)",
+        ),
         (SQLITE | {"tabel": "x"}, "data.source.tabel: unknown key (did you mean 'table'?)"),
         ({"use": "sqlite", "table": 1}, "data.source.table: "),
-        ("sqlite", "data.source: should be an object (write a mapping: {...})"),
-        ({"use": "linking", "table": "people"}, "data.source.use: nobody offers 'linking'"),
+        ("sqlite", "data.source.table: is missing"),
+        (["sqlite"], "data.source: should be an object (write a mapping: {...})"),
+        ({"use": "linking", "table": "people"}, "data.source: nobody offers 'linking'"),
         (SQLITE | {"table": "nobody"}, "people.sqlite: is no SQLite file with the table 'nobody'"),
     ],
 )
