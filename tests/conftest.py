@@ -16,6 +16,7 @@ import gc
 import hashlib
 import json
 import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,6 +34,9 @@ settings.register_profile("dev", _COMMON, max_examples=12, derandomize=True)
 settings.register_profile("ci", _COMMON, max_examples=50)
 settings.register_profile("nightly", _COMMON, max_examples=400)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a run in the background; tests send Ctrl-C, to themselves too
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _document = leafgate.disclosure.document.document
 _harmless: set[bytes] = set()  # digests of documents that were attacked in vain
