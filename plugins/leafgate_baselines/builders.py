@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from leafgate.api import PositiveInt, PruningConfidence, Release, TreeBuilder, lazy
+from leafgate.api import LargeTable, PositiveInt, PruningConfidence, Release, Schema, TreeBuilder, lazy
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from leafgate.algorithms.induction import encoding, greedy, growth, pruning
+    from leafgate.algorithms.induction import encoding, greedy, growth, large, pruning
     from leafgate.algorithms.induction.splits import Measure
     from leafgate.api import Table
 else:
-    encoding, greedy, growth, pruning = (
-        lazy(f"leafgate.algorithms.induction.{name}") for name in ("encoding", "greedy", "growth", "pruning")
+    encoding, greedy, growth, large, pruning = (
+        lazy(f"leafgate.algorithms.induction.{name}") for name in ("encoding", "greedy", "growth", "large", "pruning")
     )
 
 
@@ -35,6 +35,13 @@ class Id3(TreeBuilder):
     source = 'J. R. Quinlan, "Induction of Decision Trees", Machine Learning 1, 1986'
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
+        return _build(self, table, self.measure, average_gain=False, confidence=None, min_split=self.min_split)
+
+    def builds_large(self, schema: Schema) -> bool:
+        """From every table."""
+        return True
+
+    def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release:
         return _build(self, table, self.measure, average_gain=False, confidence=None, min_split=self.min_split)
 
 
@@ -57,10 +64,18 @@ class C45(TreeBuilder):
         confidence = self.confidence if self.prune else None
         return _build(self, table, "gain_ratio", average_gain=self.average_gain, confidence=confidence)
 
+    def builds_large(self, schema: Schema) -> bool:
+        """From every table."""
+        return True
+
+    def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release:
+        confidence = self.confidence if self.prune else None
+        return _build(self, table, "gain_ratio", average_gain=self.average_gain, confidence=confidence)
+
 
 def _build(
     options: Id3 | C45,
-    table: Table,
+    table: Table | LargeTable,
     measure: Measure,
     *,
     average_gain: bool,
@@ -71,8 +86,15 @@ def _build(
 
     Departure: generalisation hierarchies, which the papers do not have, are ignored.
     """
-    coded = encoding.encode(table, hierarchies=False)
-    root = greedy.grow(coded, measure, average_gain=average_gain, min_leaf=options.min_leaf, min_split=min_split)
+    if isinstance(table, LargeTable):
+        encoded = large.encode_blocks(table, hierarchies=False)
+        coded = encoded.overall
+        root = greedy.grow_large(
+            encoded, measure, average_gain=average_gain, min_leaf=options.min_leaf, min_split=min_split
+        )
+    else:
+        coded = encoding.encode(table, hierarchies=False)
+        root = greedy.grow(coded, measure, average_gain=average_gain, min_leaf=options.min_leaf, min_split=min_split)
     if confidence is not None:
         pruning.prune(root, confidence)
     return Release(

@@ -49,6 +49,7 @@ class LDiversity(AtLeast):
     stricter_less = frozenset({"c"})
     checks = "l_diversity"
     checked_by = "linking"
+    by_equivalence_class = True
     threat_model = BELIEF
     formula = (
         "distinct: values v with p(v) > 0; entropy: exp(H(p)), a real number; recursive: the largest l with "
@@ -92,6 +93,7 @@ class AlphaKAnonymity(AtLeast):
     policy_example = "at_least: 5, alpha: 0.8"
     stricter_less = frozenset({"alpha"})
     unit = Unit.PEOPLE
+    by_equivalence_class = True
     threat_model = BELIEF
     formula = "people in the group of x if p(v) <= alpha for every sensitive value v, else 0"
     plain_failure = "groups are too small, or agree too much on {secret}"
@@ -129,6 +131,7 @@ class TCloseness(AtMost):
     policy_example = "at_most: 0.3"
     checks = "t_closeness"
     checked_by = "linking"
+    by_equivalence_class = True
     threat_model = BELIEF
     formula = (
         "earth mover's distance of p and P. equal: 1/2 sum |p - P|; ordered: sum of |running totals of p - P| over "
@@ -175,6 +178,7 @@ class BetaLikeness(AtMost):
     form: Literal["basic", "enhanced"] = Field("basic", description="Enhanced: gains beyond -ln P are refused, too.")
 
     policy_example = "at_most: 1.0"
+    by_equivalence_class = True
     threat_model = BELIEF
     formula = "max over v with p(v) > P(v) of (p(v) - P(v)) / P(v); enhanced: unbounded if one is above -ln P(v)"
     plain_failure = "a value of {secret} becomes too much likelier"
@@ -197,6 +201,7 @@ class DeltaDisclosure(AtMost):
     policy_example = "at_most: 1.0"
     checks = "delta_disclosure"
     checked_by = "linking"
+    by_equivalence_class = True
     threat_model = BELIEF
     formula = "max over v of |ln(p(v) / P(v))|, in nats"
     plain_failure = "a value of {secret} becomes too much likelier or less likely"
@@ -219,6 +224,7 @@ class KMap(AtLeast):
     judges = ABOUT_GROUPS
     groups_only = True
     unit = Unit.PEOPLE
+    by_equivalence_class = True
     threat_model = "The adversary knows the public columns of the population, and not who of it is in the table."
     formula = "people of `data.population` in the group of x, the table's own among them"
     plain_failure = "too few people of the population could be meant"
@@ -251,6 +257,7 @@ class ReidentificationRisk(AtMost):
     judges = ABOUT_GROUPS
     groups_only = True
     unit = Unit.ONE_OVER_PEOPLE
+    by_equivalence_class = True
     threat_model = "Whatever the attack it judges assumes; in a group everyone is as likely."
     formula = "1 / people in the group of x, of the table or of `data.population`"
     plain_failure = "people can be picked out too surely"
@@ -282,6 +289,7 @@ class Uniques(AtMost):
     judges = ABOUT_GROUPS
     groups_only = True
     unit = Unit.SHARE
+    by_equivalence_class = True
     threat_model = "Whatever the attack it judges assumes."
     formula = "1 if nobody else is in the group of x, else 0"
     plain_failure = "people are alone in their groups"

@@ -37,6 +37,7 @@ class DuckDb(DataEngine):
     threads: int | None = Field(None, ge=1, description="Threads; as many as there are processors if left out.")
 
     numbers_rows = True
+    writes_files = True
 
     @model_validator(mode="after")
     def _names_one_table(self) -> Self:
@@ -70,6 +71,7 @@ class DuckDb(DataEngine):
                     "temp_directory": folder,
                     "autoinstall_known_extensions": False,
                     "autoload_known_extensions": False,
+                    "preserve_insertion_order": number_rows is not None,
                     **({} if self.threads is None else {"threads": self.threads}),
                 }
             )
@@ -83,8 +85,8 @@ class DuckDb(DataEngine):
 
     def _rows(self, connection: duckdb.DuckDBPyConnection, location: DataLocation) -> duckdb.DuckDBPyRelation:
         if self.database is not None and not location.paths:
-            return self._rows_of_database(connection, self.database)
-        _lock(connection, location.paths)
+            return self._rows_of_database(connection, self.database, location.results)
+        _lock(connection, location.paths, location.results)
         files = [str(path) for path in location.paths]
         if location.format == "parquet":
             return connection.read_parquet(files, union_by_name=True)
@@ -108,7 +110,9 @@ class DuckDb(DataEngine):
             },
         )
 
-    def _rows_of_database(self, connection: duckdb.DuckDBPyConnection, database: Path) -> duckdb.DuckDBPyRelation:
+    def _rows_of_database(
+        self, connection: duckdb.DuckDBPyConnection, database: Path, results: Path | None
+    ) -> duckdb.DuckDBPyRelation:
         import duckdb
 
         if not database.is_file():
@@ -120,7 +124,7 @@ class DuckDb(DataEngine):
             remedy = "is it a DuckDB file that nobody else has open for writing?"
             raise DataError("cannot be opened by DuckDB", place=database.name, remedy=remedy) from None
         connection.execute("USE people")
-        _lock(connection, (database,))
+        _lock(connection, (database,), results)
         if self.table is not None:
             tables = {row[0] for row in connection.execute("SHOW TABLES").fetchall()}
             if self.table not in tables:
@@ -151,12 +155,18 @@ def _be_quiet_at_exit() -> None:
     atexit.register(lambda: os.dup2(os.open(os.devnull, os.O_WRONLY), 2))
 
 
-def _lock(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...]) -> None:
-    """Allow these files alone, and no change of that."""
-    names = ", ".join("'" + str(path).replace("'", "''") + "'" for path in files)
-    connection.execute(f"SET allowed_paths = [{names}]")
+def _lock(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...], results: Path | None) -> None:
+    """Allow these files and the folder of results alone, and no change of that."""
+    connection.execute(f"SET allowed_paths = [{_texts(*files)}]")
+    if results is not None:
+        connection.execute(f"SET allowed_directories = [{_texts(results)}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
+
+
+def _texts(*paths: Path) -> str:
+    """Paths as texts of SQL."""
+    return ", ".join("'" + str(path).replace("'", "''") + "'" for path in paths)
 
 
 def _quoted(name: str) -> str:

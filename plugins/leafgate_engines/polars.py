@@ -16,6 +16,7 @@ class Polars(DataEngine):
     use: Literal["polars"] = "polars"
 
     numbers_rows = True
+    writes_files = True
 
     @classmethod
     def is_installed(cls) -> bool:

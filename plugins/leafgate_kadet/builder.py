@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from leafgate.algorithms.induction import encoding, growth, pruning
-    from leafgate.api import Metric, Table
+    from leafgate.algorithms.induction import encoding, growth, large, pruning
+    from leafgate.api import LargeTable, Metric, Node, Records, Schema, Table
     from leafgate_kadet import equivalent_table as equivalent_tables
     from leafgate_kadet import grow as growing
     from leafgate_kadet import spans as spans_of_tree
 else:
-    encoding, growth, pruning = (
-        lazy(f"leafgate.algorithms.induction.{name}") for name in ("encoding", "growth", "pruning")
+    encoding, growth, large, pruning = (
+        lazy(f"leafgate.algorithms.induction.{name}") for name in ("encoding", "growth", "large", "pruning")
     )
     equivalent_tables, growing, spans_of_tree = (
         lazy(f"leafgate_kadet.{name}") for name in ("equivalent_table", "grow", "spans")
@@ -101,10 +101,36 @@ class Kadet(TreeBuilder):
             if self.publish_table
             else None
         )
+        return self._release(growth.finished(coded, root, table.schema), table.schema, records)
+
+    def builds_large(self, schema: Schema) -> bool:
+        """With public features and a class that is not, where no k-anonymous table is published."""
+        return not self.publish_table and not schema.target.public and all(c.public for c in schema.features)
+
+    def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release:
+        """The tree that `build` grows of these people.
+
+        Raises as `build` does.
+        """
+        encoded = large.encode_blocks(table)
+        admissible = requirements.admissible_of(encoded.overall, table.schema, self.k, self.require)
+        root = growing.grow_large(
+            encoded,
+            table.schema,
+            admissible,
+            self.measure,
+            average_gain=self.average_gain,
+            max_spans=self.max_spans,
+        )
+        if self.prune:
+            pruning.prune(root, self.confidence)
+        return self._release(growth.finished(encoded.overall, root, table.schema), table.schema, None)
+
+    def _release(self, tree: Node, schema: Schema, records: Records | None) -> Release:
         return Release(
             builder=self.described(),
-            schema=table.schema,
-            trees=(growth.finished(coded, root, table.schema),),
+            schema=schema,
+            trees=(tree,),
             selection={
                 "measure": self.measure,
                 "average_gain": self.average_gain and self.measure == "gain_ratio",

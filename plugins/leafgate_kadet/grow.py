@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -10,12 +11,21 @@ import numpy as np
 
 from leafgate.algorithms.induction.encoding import EncodedTable
 from leafgate.algorithms.induction.growth import GrowingNode, children_of, class_counts, growing_node, may_split
-from leafgate.algorithms.induction.histograms import count_histograms
+from leafgate.algorithms.induction.histograms import Histograms, count_histograms
+from leafgate.algorithms.induction.large import EncodedBlocks, grow_in_parts
 from leafgate.algorithms.induction.selection import Choice, choose, mean_gain
 from leafgate.algorithms.induction.splits import ChildrenSatisfy, Measure, SplitFilter, Tests, score, tests_of
 from leafgate.api import NoReleaseError, Schema
 from leafgate_kadet.requirements import Admissible
-from leafgate_kadet.spans import SharedSpans, Span, SpanFilter, Spans, SpansAfter, find_inadmissible_splits
+from leafgate_kadet.spans import (
+    SharedSpans,
+    Span,
+    SpanFilter,
+    Spans,
+    SpansAfter,
+    find_inadmissible_splits,
+    too_many_spans,
+)
 
 GENERATIONS_AHEAD = 4
 """So many generations below the queued nodes are looked at ahead of their turn; what lies deeper often changes."""
@@ -72,9 +82,9 @@ class Grower:
         self.tests = tests_of(self.coded)
         self.order_matters = not all(feature.column.public for feature in self.coded.features)
 
-    def grow(self, root: GrowingNode) -> None:
-        """Split until no test anywhere gains and is admissible."""
-        fresh = [root]
+    def grow(self, leaves: Sequence[GrowingNode]) -> None:
+        """Split these nodes until no test anywhere gains and is admissible."""
+        fresh = list(leaves)
         while True:
             self._enqueue([node for node in fresh if may_split(node)])
             if not self.queue:
@@ -209,8 +219,41 @@ def grow(
     spans = Spans(coded, max_spans)
     for span in spans.initial(root, schema.target.public):
         _check_root(schema, admissible, span)
-    Grower(coded, admissible, measure, average_gain and measure == "gain_ratio", spans).grow(root)
+    Grower(coded, admissible, measure, average_gain and measure == "gain_ratio", spans).grow([root])
     return root, spans
+
+
+def grow_large(
+    encoded: EncodedBlocks,
+    schema: Schema,
+    admissible: Admissible,
+    measure: Measure,
+    *,
+    average_gain: bool,
+    max_spans: int,
+) -> GrowingNode:
+    """The unpruned tree of a large table whose features are public and whose class is not: every node is a span.
+
+    Raises as `grow` does.
+    """
+    overall, by_mean = encoded.overall, average_gain and measure == "gain_ratio"
+    _check_root(schema, admissible, Span(np.arange(encoded.n_classes)))
+    tests, children_satisfy = tests_of(overall), ChildrenSatisfy(admissible.views[0])
+
+    def look(coded: EncodedTable, nodes: Sequence[GrowingNode], cells: Histograms) -> Sequence[Choice | None]:
+        counts = np.stack([node.counts for node in nodes])
+        scores = score(coded, tests, cells, counts, measure, children_satisfy)
+        return choose(scores, tests, measure, mean_gain(scores, tests) if by_mean else None)
+
+    def grow_part(coded: EncodedTable, nodes: Sequence[GrowingNode]) -> None:
+        spans = Spans(coded, sys.maxsize)
+        spans.of.update((node, SharedSpans([Span(node.rows)])) for node in nodes)
+        Grower(coded, admissible, measure, by_mean, spans).grow(nodes)
+
+    root = grow_in_parts(encoded, look, grow_part)
+    if sum(node.people > 0 and not node.children for node in root.below()) > max_spans:
+        raise too_many_spans(max_spans)
+    return root
 
 
 def _check_root(schema: Schema, admissible: Admissible, span: Span) -> None:

@@ -171,6 +171,15 @@ class SpansAfter:
     parted: Sequence[tuple[Span, Sequence[Span]]]
 
 
+def too_many_spans(most: int) -> InconclusiveError:
+    """The error for a tree with more than so many spans."""
+    return InconclusiveError(
+        f"the tree separates more than {most} groups",
+        place="build.max_spans",
+        remedy="declare fewer private columns, raise k, or raise max_spans",
+    )
+
+
 @dataclass
 class Spans:
     """The spans of each leaf."""
@@ -204,11 +213,7 @@ class Spans:
             span.replace_by(parts)
             self.count += len(parts) - 1
         if self.count > self.max_spans:
-            raise InconclusiveError(
-                f"the tree separates more than {self.max_spans} groups",
-                place="build.max_spans",
-                remedy="declare fewer private columns, raise k, or raise max_spans",
-            )
+            raise too_many_spans(self.max_spans)
 
     def after_split(
         self, shared: SharedSpans, node: GrowingNode, choice: Choice, children: Sequence[GrowingNode]

@@ -20,6 +20,7 @@ class Linking(AttackModel):
 
     models = frozenset({"trees", "none"})
     needs = frozenset({"distribution", "label_accuracies", "population"})
+    by_equivalence_class = True
     threat_model = (
         "The adversary has the release and the public columns of everyone in the table (a voter register, an HR "
         "list), and routes each person down the trees, trying every value of the columns it does not know."

@@ -40,6 +40,7 @@ class KAnonymity(AtLeast):
     unit = Unit.PEOPLE
     checks = "k"
     checked_by = "linking"
+    by_equivalence_class = True
     threat_model = "Whatever the attack it judges assumes."
     formula = "k(x) = number of people in the group of x"
     plain_failure = "people stand in groups that are too small"
@@ -70,6 +71,7 @@ class Confidence(AtMost):
     policy_example = "at_most: 0.8"
     checks = "confidence"
     checked_by = "linking"
+    by_equivalence_class = True
     threat_model = "Whatever the attack it judges assumes."
     formula = "max over values v of P(secret = v | x)"
     plain_failure = "the adversary is too sure of some people's {secret}"
@@ -93,6 +95,7 @@ class Exposure(AtMost):
 
     policy_example = "at_most: 0"
     unit = Unit.SHARE
+    by_equivalence_class = True
     threat_model = "Whatever the attack it judges assumes."
     formula = "1 if P(secret = truth | x) = 1 (to 1e-9), else 0"
     plain_failure = "it is certain what some people's {secret} is"

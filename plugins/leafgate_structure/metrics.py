@@ -59,6 +59,7 @@ class _OfGroups(Metric):
     groups: Groups = Field("all_trees", description=GROUPS)
     by: By | None = Field(None, description=BY)
 
+    by_equivalence_class = True
     threat_model = WHO
     source = SACRO
 
@@ -221,6 +222,7 @@ class GeneralisationGap(ReleaseAtMost):
 
     policy_example = "at_most: 0.05"
     private = True
+    by_equivalence_class = True
     threat_model = "None: membership inference exploits this difference."
     formula = (
         "accuracy on the table - accuracy on the test table; losses: max over t of |F(t) - G(t)|, F and G being the "

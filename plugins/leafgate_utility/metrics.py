@@ -37,6 +37,7 @@ class Accuracy(ReleaseAtLeast):
     use: Literal["accuracy"] = "accuracy"
 
     policy_example = "at_least: 0.8"
+    by_equivalence_class = True
     threat_model = "None: this is what the release is good for."
     plain_failure = "the release predicts too badly"
     formula = "people of the test table predicted rightly / people of the test table, from 0 to 1"
@@ -58,6 +59,7 @@ class AreaUnderCurve(ReleaseAtLeast):
     use: Literal["area_under_curve"] = "area_under_curve"
 
     policy_example = "at_least: 0.7"
+    by_equivalence_class = True
     threat_model = "None: this is what the release is good for."
     plain_failure = "the release separates the classes too badly"
     formula = "the chance that a person of the second class is ranked above one of the first, ties counting one half"

@@ -170,6 +170,7 @@ if TYPE_CHECKING:
     from leafgate.types.evidence import AuditorOnly as AuditorOnly
     from leafgate.types.evidence import PeopleCount as PeopleCount
     from leafgate.types.evidence import ReleaseOnly as ReleaseOnly
+    from leafgate.types.large_table import LargeTable as LargeTable
     from leafgate.types.noise import Coins as Coins
     from leafgate.types.noise import Law as Law
     from leafgate.types.noise import Noise as Noise
@@ -257,6 +258,7 @@ __getattr__ = lazy_exports(
         "NOT_STATED Records Release Severity",
         "leafgate.types.report": "lenient Remedy Unit",
         "leafgate.types.schema": "bin_of bins_between Column Hierarchy Schema Value",
+        "leafgate.types.large_table": "LargeTable",
         "leafgate.types.table": "distinct_rows make_table Table text_frame typed_column",
         "leafgate.types.tree": "Branch CategoricalSplit children columns_asked Leaf leaves map_leaves MAX_DEPTH "
         "MAX_TREES Node NumericSplit",

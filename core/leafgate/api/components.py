@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from leafgate.api.plan import Declarations
     from leafgate.types.adversary import AdversaryKnowledge, Need
     from leafgate.types.belief import Belief
+    from leafgate.types.large_table import LargeTable
     from leafgate.types.release import BuildResult, Release
+    from leafgate.types.schema import Schema
     from leafgate.types.table import Table
 
 
@@ -138,6 +140,14 @@ class TreeBuilder(Component):
         """
         raise NotImplementedError(type(self).__name__)
 
+    def builds_large(self, schema: Schema) -> bool:
+        """Can `build_large` build from tables with these columns that do not fit into memory?"""
+        return False
+
+    def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release | BuildResult:
+        """What `build` builds, from a table in blocks; called only where `builds_large`."""
+        raise NotImplementedError(type(self).__name__)
+
     @classmethod
     def keeping(cls, limits: Sequence[Metric]) -> Self | None:
         """The builder of this kind whose releases keep as many of these limits as it can keep by construction.
@@ -174,6 +184,9 @@ class AttackModel(Component):
     `access_levels`: what it can use of the model: `labels` or `scores` that a PredictionOracle answers, or the `file`,
     which is the release. The policy chooses one of them by `access`.
 
+    `by_equivalence_class`: is the belief about a person the same if everybody in a leaf (of all trees together) has
+    the public cells of one of them? It then attacks tables that do not fit into memory, too.
+
     The field `knows` belongs to the policy, and is None whenever the engine calls the attack.
     """
 
@@ -192,6 +205,7 @@ class AttackModel(Component):
     parts: ClassVar[frozenset[str]] = frozenset({"trees", "alternatives", "records"})
     needs: ClassVar[frozenset[Need]] = frozenset()
     access_levels: ClassVar[frozenset[Access]] = frozenset({"file"})
+    by_equivalence_class: ClassVar[bool] = False
 
     @field_validator("access")
     @classmethod
@@ -295,6 +309,7 @@ class DataLocation:
         header: for CSV, is the first record names, and no row?
         delimiter: for CSV, the sign between two cells.
         quote: for CSV, the sign around a cell that needs it; doubled within one.
+        results: a folder that results will be written into, where `writes_files`.
     """
 
     paths: tuple[Path, ...] = ()
@@ -303,6 +318,7 @@ class DataLocation:
     header: bool = True
     delimiter: str = ","
     quote: str = '"'
+    results: Path | None = None
 
 
 class DataEngine(DataSource):
@@ -313,8 +329,14 @@ class DataEngine(DataSource):
     """
 
     most_records: int = Field(
-        20_000_000, ge=1, description="Distinct records that are loaded at most; where there are more, the audit ends."
+        20_000_000,
+        ge=1,
+        description="Distinct records that are loaded into memory at most; where there are more, only what can be "
+        "computed from blocks of them is.",
     )
+
+    writes_files: ClassVar[bool] = False
+    """Can the rows that `open` yields be written as Parquet into `DataLocation.results`, a folder of this machine?"""
 
     numbers_rows: ClassVar[bool] = False
     """Can `open` number the rows in their order? Errors then say in which record the first wrong cell is."""

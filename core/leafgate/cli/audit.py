@@ -144,7 +144,7 @@ def _opened_session(out: Path | None, formats: Collection[str], *given: Any) -> 
     Where a release stands that could never be drawn again nothing is drawn, and the release is left as it is.
     """
     if out is None:
-        return sessions.open_session(*given)
+        return sessions.open_session(*given, any_size=True)
 
     def begin(policy: Policy, plugins: Plugins) -> None:
         from leafgate.session.report_formats import chosen_formats
@@ -153,7 +153,7 @@ def _opened_session(out: Path | None, formats: Collection[str], *given: Any) -> 
         _refuse_second_draw(policy, out / RELEASE)
         _results_read(policy, out, RESULTS)
 
-    return sessions.open_session(*given, before_data=begin)
+    return sessions.open_session(*given, before_data=begin, any_size=True)
 
 
 def _results_read(policy: Policy, out: Path, results: Collection[str]) -> set[str]:

@@ -10,6 +10,7 @@ from datetime import date
 from typing import Any
 
 from leafgate.algorithms.consistency import Consistency
+from leafgate.algorithms.representatives import representatives
 from leafgate.api.components import AttackModel
 from leafgate.api.plan import AuditPlan, ReleaseFileChecks
 from leafgate.api.registry import Plugins
@@ -29,6 +30,7 @@ from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.progress import progress_step
 from leafgate.types.adversary import limit_knowledge
 from leafgate.types.evidence import AuditorOnly, PeopleCount
+from leafgate.types.large_table import LargeTable
 from leafgate.types.report import Finding, Report
 from leafgate.types.table import Table
 
@@ -54,7 +56,7 @@ class Audit:
 def audit(
     plan: AuditPlan,
     plugins: Plugins,
-    table: Table,
+    data: Table | LargeTable,
     test: Table | None = None,
     population: Table | None = None,
     people: Table | None = None,
@@ -68,6 +70,8 @@ def audit(
 ) -> Audit:
     """Build or load the release, attack it, and hold the scores against the policy's limits.
 
+    `data` are the people whom the release was learned from. Of a LargeTable, attacks and metrics get representatives,
+    one for each leaf, class and secret; `records_needed_by` says who cannot do with these. No settings are searched.
     `people` are those whose secrets the policy's `knows` names, `own_people` those of each attack that names a file in
     a `knows` of its own, by the attack's name. `control` are people who are not in the table.
     `file_checks` checks a release that was read from a file. `announce` is called with a line before an attack that
@@ -79,14 +83,19 @@ def audit(
     """
     seconds: dict[str, float] = {}
     locations = SourceLocations(plan)
-    files = files_of(plan, table, files_about_people(test, population, people, own_people or {}, control))
+    files = files_of(plan, data, files_about_people(test, population, people, own_people or {}, control))
     try:
         with _timed(seconds, "build"):
-            artifact = build(plan, plugins, table, test, file_checks=file_checks)
+            artifact = build(plan, plugins, data, test, file_checks=file_checks)
     except NoReleaseError as error:
         refused = with_static_remedies(locations.of_build([_no_release(plan, plugins, error)]), plan, plugins, None)
         _, waivers = apply_waivers(plan, None, [], refused, never, today)
-        return Audit(report_of(plan, plugins, table, files, None, refused, waivers))
+        return Audit(report_of(plan, plugins, data, files, None, refused, waivers))
+    if isinstance(data, LargeTable):
+        with _timed(seconds, "route"):
+            table = representatives(data, artifact.release)
+    else:
+        table = data
     adversaries = Adversaries(
         plan, table, artifact, population, people, own_people or {}, control, test, plugins.readers
     )
@@ -123,9 +132,9 @@ def audit(
     findings = with_static_remedies([*doubts, *disclosed, *limits, *claims], plan, plugins, artifact.release)
     with _timed(seconds, "draw"):
         tree, accuracies = tree_view(state, findings, artifact.starting_trees), guesses(state)
-    report = report_of(plan, plugins, table, files, artifact, findings, waivers)
+    report = report_of(plan, plugins, data, files, artifact, findings, waivers)
     report = replace(report, tree=tree, guesses=accuracies)
-    if search_remedies and report.verdict == "fail":
+    if search_remedies and report.verdict == "fail" and table is data:
 
         def run(changed: AuditPlan) -> Trial:
             tables = (table, test, population, people, own_people, control)

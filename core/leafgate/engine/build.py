@@ -15,13 +15,19 @@ from leafgate.engine.attack import isolate_plugin_errors
 from leafgate.errors import InconclusiveError, PolicyError, ReleaseError
 from leafgate.io.release_codec import LoadedRelease, ReleaseArtifact, serialize
 from leafgate.types.evidence import is_json_encodable
+from leafgate.types.large_table import LargeTable
 from leafgate.types.release import BuildResult, Publish, Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 
 
 def build(
-    plan: AuditPlan, plugins: Plugins, table: Table, test: Table | None = None, *, file_checks: ReleaseFileChecks
+    plan: AuditPlan,
+    plugins: Plugins,
+    table: Table | LargeTable,
+    test: Table | None = None,
+    *,
+    file_checks: ReleaseFileChecks,
 ) -> ReleaseArtifact:
     """The release as its file has it: built, cut down to what is published, written and read back.
 
@@ -32,11 +38,15 @@ def build(
     rng = np.random.default_rng(None if builder.one_shot else plan.seed)
     origin = f"{builder.use} ({plugins.origin(builder)})"
     with isolate_plugin_errors(builder, plugins):
-        built = builder.build(table.without_key.defensive_copy(), rng, **_extras(builder, plugins, test))
+        extras = _extras(builder, plugins, test)
+        if isinstance(table, LargeTable):
+            built = builder.build_large(table, rng, **extras)
+        else:
+            built = builder.build(table.without_key.defensive_copy(), rng, **extras)
         if not isinstance(built, Release | BuildResult):
             raise InconclusiveError(f"{origin} returned a {type(built).__name__} where a Release belongs")
         result = BuildResult.of(built)
-        _check_origins(result, table.without_key, origin)
+        _check_origins(result, 0 if isinstance(table, LargeTable) else len(table.without_key), origin)
         _check_trail(result, origin)
     if _content(result) is None:
         return publish(plan, plugins, result)
@@ -72,12 +82,12 @@ def publish(plan: AuditPlan, plugins: Plugins, built: Release | BuildResult) -> 
         raise InconclusiveError(f"{origin} built a release that no file can hold: {error}") from error
 
 
-def _check_origins(result: BuildResult, table: Table, origin: str) -> None:
-    """Origins name a row of the table for each record; InconclusiveError where they do not."""
+def _check_origins(result: BuildResult, rows: int, origin: str) -> None:
+    """Origins name one of so many rows of the table for each record; InconclusiveError where they do not."""
     if result.origins is None:
         return
     records = 0 if result.release.records is None else len(result.release.records.rows)
-    if len(result.origins) != records or any(not 0 <= row < len(table) for row in result.origins):
+    if len(result.origins) != records or any(not 0 <= row < rows for row in result.origins):
         raise InconclusiveError(f"{origin} says not for each record which row of the table it was made from")
 
 

@@ -27,6 +27,7 @@ from leafgate.errors import DataError, PolicyError
 from leafgate.io.json import canonical
 from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.types.evidence import AuditorOnly, PeopleCount
+from leafgate.types.large_table import LargeTable
 from leafgate.types.release import Release, covers_data
 from leafgate.types.report import Finding, Report
 from leafgate.types.schema import Schema
@@ -78,7 +79,7 @@ class DataFiles:
         return hmac.new(key, "\n".join(lines).encode(), hashlib.sha256).hexdigest()
 
 
-def files_of(plan: AuditPlan, table: Table, others: Mapping[str, Table | None]) -> DataFiles:
+def files_of(plan: AuditPlan, table: Table | LargeTable, others: Mapping[str, Table | None]) -> DataFiles:
     """The files that an audit reads people from.
 
     Raises PolicyError for a key that is none, and DataError for a file of an option that cannot be read.
@@ -92,6 +93,8 @@ def files_of(plan: AuditPlan, table: Table, others: Mapping[str, Table | None]) 
         for component in components:
             places = {f"{kind}.{component.called}.{name}": path for name, path in component.people_files.items()}
             fields |= {place: _digest(path, place) for place, path in places.items()}
+    if isinstance(table, LargeTable):  # its records cannot be sorted in memory
+        return DataFiles(table.sha256, fields, key)
     without_bytes = plan.data_source is not None and not table.sha256
     records = digest_records(table, key or b"") if key is not None or without_bytes else ""
     return DataFiles(table.sha256, fields, key, records)
@@ -155,7 +158,7 @@ def read_key(path: Path) -> bytes:
     return key
 
 
-def data_facts(table: Table, files: DataFiles, *, differentially_private: bool) -> dict[str, Any]:
+def data_facts(table: Table | LargeTable, files: DataFiles, *, differentially_private: bool) -> dict[str, Any]:
     """What a report states of the data. The number of distinct records would disclose whose secrets are equal.
 
     Where a column says how many people a row stands for: the `rows` that people stand in if they are counted as people,
@@ -164,6 +167,9 @@ def data_facts(table: Table, files: DataFiles, *, differentially_private: bool) 
     counted = {"dropped": table.dropped, "commented": table.commented}
     left_out = {key: PeopleCount(count) for key, count in counted.items() if count}
     result = files.facts(differentially_private=differentially_private)
+    if isinstance(table, LargeTable):
+        distinct = {} if table.distinct is None else {"distinct": AuditorOnly(PeopleCount(table.distinct))}
+        return {"people": PeopleCount(table.people), **distinct, **result, **left_out}
     beside = {}
     if table.rows is not None:
         beside = {"rows": table.rows} if table.counts_people else {"weight": table.weight}
@@ -252,7 +258,7 @@ CORE_DISTRIBUTIONS = ("leafgate", "pandas", "numpy", "pydantic", "pluggy")
 def report_of(
     plan: AuditPlan,
     plugins: Plugins,
-    table: Table,
+    table: Table | LargeTable,
     files: DataFiles,
     artifact: ReleaseArtifact | None,
     findings: Sequence[Finding],
@@ -275,7 +281,7 @@ def report_of(
             *_weights_declared(plan),
             *_drawn_once(artifact),
             *_training_declared(artifact),
-            *_inputs_not_inferred(plan, artifact, table, findings),
+            *_inputs_not_inferred(plan, artifact, table.schema, findings),
             *([SAME_TEST_TABLE] if files.same_test else []),
             *([] if private else repeated),
             *(f"The domain of {name!r} {OPEN_DOMAIN}" for name in open_domains),
@@ -285,7 +291,7 @@ def report_of(
     )
 
 
-def _extremes_declared(table: Table) -> Iterator[str]:
+def _extremes_declared(table: Table | LargeTable) -> Iterator[str]:
     """A note for each column whose declared bounds are numbers that somebody has.
 
     The bounds alone do not disclose that somebody has them: a number that could occur may not occur. The note does, so
@@ -295,8 +301,9 @@ def _extremes_declared(table: Table) -> Iterator[str]:
     for column in table.schema.columns:
         if not column.declared or column.values is not None or column.bounds is None or "key" in column.roles:
             continue
-        numbers = table.frame[column.name]
-        ends = {"smallest": (column.bounds[0], numbers.min()), "largest": (column.bounds[1], numbers.max())}
+        numbers = table.values[column.name] if isinstance(table, LargeTable) else table.numbers(column.name)
+        lowest, highest = np.nanmin(numbers), np.nanmax(numbers)
+        ends = {"smallest": (column.bounds[0], lowest), "largest": (column.bounds[1], highest)}
         nobodys = {0, 1} if column.bounds == (0, 1) else {0}
         reached = " and the ".join(name for name, (bound, n) in ends.items() if bound == n and n not in nobodys)
         if reached:
@@ -314,13 +321,13 @@ def _weights_declared(plan: AuditPlan) -> Iterator[str]:
 
 
 def _inputs_not_inferred(
-    plan: AuditPlan, artifact: ReleaseArtifact | None, table: Table, findings: Sequence[Finding]
+    plan: AuditPlan, artifact: ReleaseArtifact | None, schema: Schema, findings: Sequence[Finding]
 ) -> Iterator[str]:
     """A note for each secret input that no attack infers, where attacks infer others."""
     asking = {attack.called for attack in plan.attacks if "targets" in attack.needs}
     inferred = {finding.secret for finding in findings if finding.attack in asking} - {None}
     if artifact is not None and inferred:
-        inputs = secret_inputs(artifact.release, table.schema)
+        inputs = secret_inputs(artifact.release, schema)
         yield from (f"{name!r} {NOT_INFERRED}" for name in inputs if name not in inferred)
 
 

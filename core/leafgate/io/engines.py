@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from leafgate.api.components import DataEngine, DataLocation
 from leafgate.errors import DataError, InconclusiveError, LeafgateError
@@ -24,7 +23,10 @@ from leafgate.io.cells import check_header, check_width, refuse_wide
 from leafgate.io.csv import CsvOptions, first_record
 from leafgate.io.json import parse_number
 from leafgate.io.plain_csv import BLOCK_BYTES
+from leafgate.io.raw_records import RawRecords, text_categories
+from leafgate.io.stored_records import StoredRecords, store_records
 from leafgate.lazy_loading import require_installed
+from leafgate.types.large_table import ScratchFolder
 from leafgate.types.table import text_column
 
 if TYPE_CHECKING:
@@ -37,48 +39,15 @@ HEAD_BYTES = 2**20
 WILDCARDS = re.compile(r"[*?\[]")
 
 
-@dataclass(frozen=True, eq=False)
-class RawRecords:
-    """Cells as text, before the policy says what they mean.
-
-    Attributes:
-        cells: a categorical of texts for each column; a row for each row of the data, or for each distinct one.
-        counts: shape (n,), how many rows of the data each is; None where each is one row.
-        first: shape (n,), the number of the first of these, from 1; None where the rows are not numbered.
-        by_engine: did an engine count them? `cells` then lack the columns that the policy drops.
-        sha256: the digest of the bytes that were read; empty where there are none.
-        commented: lines that were left out as comments, as wide as the table.
-    """
-
-    cells: pd.DataFrame
-    counts: NDArray[np.int64] | None = None
-    first: NDArray[np.int64] | None = None
-    by_engine: bool = False
-    sha256: str = ""
-    commented: int = 0
-
-    @cached_property
-    def rows(self) -> NDArray[np.int64]:
-        """How many rows of the data each is."""
-        return np.ones(len(self.cells), dtype=np.int64) if self.counts is None else self.counts
-
-    def expanded(self) -> RawRecords:
-        """The same with a row for each row of the data."""
-        if self.counts is None:
-            return self
-        where = np.repeat(np.arange(len(self.cells)), self.counts)
-        first = None if self.first is None else self.first[where]
-        return replace(self, cells=self.cells.iloc[where].reset_index(drop=True), counts=None, first=first)
-
-    def first_row(self, wrong: NDArray[np.bool_]) -> int | None:
-        """The number of the first row among these; None where the rows are not numbered."""
-        if self.first is not None:
-            return int(self.first[wrong].min())
-        return None if self.counts is not None else int(wrong.argmax()) + 1
-
-
 class EngineError(Exception):
     """An engine could not read the data; its text is the kind of the error alone, because its own may hold cells."""
+
+
+FEWER_RECORDS = "give columns of many values `bins` or the role `ignored`, or raise `data.source.most_records`"
+
+
+class TooManyRecordsError(InconclusiveError):
+    """A table has more distinct records than the engine may load."""
 
 
 @dataclass(frozen=True)
@@ -168,37 +137,81 @@ class EngineTable:
 
         Raises:
             DataError: the data have other columns than `names`, or a column does not hold plain values.
-            InconclusiveError: there are more distinct records than the engine's `most_records`.
+            TooManyRecordsError: there are more distinct records than the engine's `most_records`.
             EngineError: the engine raised an error.
+        """
+        before = _state(self.paths)
+        with self._grouped(names, used, number_rows) as grouped:
+            table = grouped.head(self.engine.most_records + 1).collect("pyarrow").to_native()
+        if table.num_rows > self.engine.most_records:
+            raise TooManyRecordsError(
+                f"more than {self.engine.most_records:,} distinct records, which would not fit into memory",
+                place=self.place,
+                remedy=FEWER_RECORDS,
+            )
+        types, (count, first) = self._times(), _free_names(names)
+        sha256 = self._digest_since(before)
+        cells = {
+            name: text_column(*text_categories(table.column(name), types.get(name), f"{self.place}, column {name!r}"))
+            for name in used
+        }
+        frame_of_cells = pd.DataFrame(cells) if cells else pd.DataFrame(index=range(table.num_rows))
+        firsts = table.column(first).to_numpy().astype(np.int64) if number_rows else None
+        return RawRecords(frame_of_cells, table.column(count).to_numpy().astype(np.int64), firsts, True, sha256)
+
+    def store_records(
+        self, names: Sequence[str], used: Sequence[str], most: int, *, number_rows: bool = False
+    ) -> StoredRecords | None:
+        """The distinct records as `count_records` returns them, in a temporary folder in place of main memory.
+
+        None where there are `most` rows or fewer, or where the engine cannot write them. Raises as `count_records`
+        does.
         """
         import narwhals as nw
 
+        if not self.engine.writes_files or self._rows_at_most(names) <= most:
+            return None
+        before, folder = _state(self.paths), ScratchFolder()
+        path = folder.path / "records.parquet"
+        with self._grouped(names, used, number_rows, folder.path) as grouped:
+            if nw.Int128 in grouped.collect_schema().dtypes():  # which Parquet cannot hold
+                return None
+            grouped.sink_parquet(path)
+        sha256 = self._digest_since(before)
+        return store_records(path, used, _free_names(names), number_rows, self._times(), self.place, sha256, folder)
+
+    def _rows_at_most(self, names: Sequence[str]) -> int:
+        """A bound on the number of rows that is quick to find."""
+        import narwhals as nw
+
         self.check(names)
-        before = _state(self.paths)
-        count, number = _free_names(names)
-        with self._opened(self.location(names), number if number_rows else None) as frame:
+        if self.paths and self.format == "csv":
+            return sum(path.stat().st_size for path in self.paths) // len(names)  # each cell ends in a sign
+        with self._opened(self.location(names)) as frame:
+            return int(frame.select(nw.len()).collect("pyarrow").to_native().column(0)[0].as_py())
+
+    @contextmanager
+    def _grouped(
+        self, names: Sequence[str], used: Sequence[str], number_rows: bool, folder: Path | None = None
+    ) -> Iterator[Any]:
+        """The distinct records with their counts, and the number of the first row of each, as a lazy table."""
+        import narwhals as nw
+
+        self.check(names)
+        count, first = _free_names(names)
+        number = f"{first}_number"
+        with self._opened(replace(self.location(names), results=folder), number if number_rows else None) as frame:
             columns = [nw.len().cast(nw.Int64).alias(count)]
-            columns += [nw.col(number).min().cast(nw.Int64).alias("first " + number)] if number_rows else []
-            grouped = frame.group_by(*used).agg(*columns).head(self.engine.most_records + 1)
-            table = grouped.collect("pyarrow").to_native()
-        if table.num_rows > self.engine.most_records:
-            raise InconclusiveError(
-                f"more than {self.engine.most_records:,} distinct records, which would not fit into memory",
-                place=self.place,
-                remedy="give columns of many values `bins` or the role `ignored`, or raise `data.source.most_records`",
-            )
+            columns += [nw.col(number).min().cast(nw.Int64).alias(first)] if number_rows else []
+            yield frame.group_by(*used).agg(*columns)
+
+    def _digest_since(self, before: list[tuple[int, ...]]) -> str:
+        """The digest of the files' bytes; InconclusiveError if they are not what they were."""
         sha256 = _digest(self.paths)
         if _state(self.paths) != before:
-            raise InconclusiveError(
-                "changed while it was read", place=self.place, remedy="audit a copy that nobody writes"
-            )
-        types = self._times()
-        cells = {
-            name: _categorical(table.column(name), types.get(name), f"{self.place}, column {name!r}") for name in used
-        }
-        first = table.column("first " + number).to_numpy().astype(np.int64) if number_rows else None
-        frame_of_cells = pd.DataFrame(cells) if cells else pd.DataFrame(index=range(table.num_rows))
-        return RawRecords(frame_of_cells, table.column(count).to_numpy().astype(np.int64), first, True, sha256)
+            remedy = "audit a copy that nobody writes"
+            raise InconclusiveError("changed while it was read", place=self.place, remedy=remedy)
+        return sha256
 
     def is_repeated(self, name: str, names: Sequence[str], missing: Mapping[str, Sequence[str]]) -> bool:
         """Is a value of the column in several rows? Rows with one of the `missing` texts of a column are left out."""
@@ -287,13 +300,13 @@ def _require_plain_options(options: CsvOptions, engine: DataEngine) -> None:
 
 
 def _free_names(names: Sequence[str]) -> tuple[str, str]:
-    """Names for the number of rows and for the number of a row that no column has."""
+    """Names for the number of rows and for the number of the first of them, which no column has."""
     prefix = next(
         prefix
         for prefix in ("leafgate", *(f"leafgate{i}" for i in range(len(names) + 1)))
         if not any(prefix in name for name in names)
     )
-    return f"{prefix}_rows", f"{prefix}_row"
+    return f"{prefix}_rows", f"{prefix}_first"
 
 
 def _state(paths: Sequence[Path]) -> list[tuple[int, ...]]:
@@ -319,25 +332,3 @@ def blocks_of(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         while block := file.read(BLOCK_BYTES):
             yield block
-
-
-def _categorical(column: pa.ChunkedArray, type_: pa.DataType | None, place: str) -> pd.Series:
-    """A column as a categorical of texts, of this type if one is given; a null is the empty text."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    try:
-        if type_ is not None:
-            column = column.cast(type_)
-        if not pa.types.is_primitive(column.type) and not pa.types.is_decimal(column.type):
-            column = column.cast(pa.large_string())
-        encoded = pc.dictionary_encode(column).unify_dictionaries()
-        parts = [chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in encoded.chunks]
-        values = encoded.chunk(0).dictionary.cast(pa.string()).to_pylist() if parts else []
-    except pa.ArrowException:
-        raise DataError("does not hold plain values", place=place) from None
-    codes = np.concatenate([np.zeros(0, dtype=np.int32), *parts])
-    numbers: dict[str, int] = {}
-    positions = [numbers.setdefault("" if text is None else text, len(numbers)) for text in values]
-    missing = numbers.setdefault("", len(numbers)) if (codes < 0).any() else -1
-    return text_column(np.array([*positions, missing], dtype=np.int32)[codes], list(numbers))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -29,9 +29,12 @@ from leafgate.io.cells import (
     refuse_wide,
 )
 from leafgate.io.csv import COMMENTED, CsvOptions, read_cells, read_csv
-from leafgate.io.engines import EngineError, EngineTable, RawRecords, blocks_of, open_engine_table
+from leafgate.io.engines import EngineError, EngineTable, blocks_of, open_engine_table
 from leafgate.io.json import parse_number
 from leafgate.io.plain_csv import is_plain
+from leafgate.io.raw_records import RawRecords
+from leafgate.io.stored_records import StoredRecords
+from leafgate.types.large_table import LargeTable
 from leafgate.types.schema import Column, Role, Schema, bin_of
 from leafgate.types.table import Table, distinct_rows, make_table, text_column
 
@@ -84,6 +87,26 @@ def read_table(
     """
     reading, names = _Reading(data, path, key, engine), list(data.columns)
     return reading.table(reading.records(names, schema), names, schema)
+
+
+MOST_IN_MEMORY = 4_000_000
+"""Tables of more distinct records are stored in blocks, where everything that uses them can do with that."""
+
+
+def read_any_table(
+    data: TableSource, schema: Schema, path: Path | None, engine: DataEngine | None = None
+) -> Table | LargeTable:
+    """The Table as `read_table` reads it, or a LargeTable where an engine counts very many distinct records.
+
+    No column may be a key or hold weights.
+    """
+    reading, names = _Reading(data, path, "data.path", engine), list(data.columns)
+    stored = reading.stored_records(names, schema)
+    if stored is None:
+        return reading.table(reading.records(names, schema), names, schema)
+    if stored.records <= reading.most_in_memory:
+        return reading.table(stored.in_memory(), names, schema)
+    return reading.large_table(stored, names, schema)
 
 
 def read_population(data: TableSource, schema: Schema, path: Path, engine: DataEngine | None = None) -> Table:
@@ -226,6 +249,32 @@ class _Reading:
         cells = _cells(self.content, self.data, names, Path(self.place))
         sha256 = hashlib.sha256(self.content).hexdigest()
         return RawRecords(cells, sha256=sha256, commented=cells.attrs.get(COMMENTED, 0))
+
+    @property
+    def most_in_memory(self) -> int:
+        """A table of more distinct records is a LargeTable, where that is possible."""
+        engine = None if self.engine_table is None else self.engine_table.engine
+        return MOST_IN_MEMORY if engine is None else min(MOST_IN_MEMORY, engine.most_records)
+
+    def stored_records(
+        self, names: Sequence[str], schema: Schema, *, number_rows: bool = False
+    ) -> StoredRecords | None:
+        """The distinct records of the schema, stored by an engine; None where they fit into memory for sure."""
+        used, most = [name for name in names if name in schema], self.most_in_memory
+        return self._by_engine(lambda table: table.store_records(names, used, most, number_rows=number_rows))
+
+    def large_table(self, stored: StoredRecords, names: Sequence[str], schema: Schema) -> LargeTable:
+        """The LargeTable of these records; where a cell is wrong and an engine can tell its row, the error does."""
+        try:
+            return _large_table(stored, schema, self, names)
+        except DataError:
+            engine = None if self.engine_table is None else self.engine_table.engine
+            numbered = None
+            if engine is not None and engine.numbers_rows:
+                numbered = self.stored_records(names, schema, number_rows=True)
+            if numbered is None:
+                raise
+        return _large_table(numbered, schema, self, names)
 
     def table(self, records: RawRecords, names: Sequence[str], schema: Schema) -> Table:
         """The Table of these records; where a cell is wrong and an engine can tell its row, the error does."""
@@ -398,10 +447,63 @@ def _table(records: RawRecords, schema: Schema, reading: _Reading, names: Sequen
     )
 
 
+def _large_table(stored: StoredRecords, schema: Schema, reading: _Reading, names: Sequence[str]) -> LargeTable:
+    """What `_table` does, for records in blocks: each column's texts stand for its cells."""
+    data, place = reading.data, reading.place
+    gaps = {
+        column.name: np.isin(stored.texts[column.name], _missing_among(stored.texts[column.name], column.name, data))
+        for column in schema.columns
+    }
+    dropping = gaps if data.on_missing == "drop" else {}
+    columns: list[Column] = []
+    values: dict[str, dict[str, Any]] = {}
+    problems: list[Problem] = []
+    for column in schema.columns:
+        records = stored.column(column.name, dropping)
+        try:
+            known, cells = _typed_column(records, column, data, records.rows == 0, place)
+        except DataError as error:
+            problems.extend(error.problems)
+        else:
+            columns.append(known)
+            numbers = cells.to_numpy() if known.numeric else cells.cat.codes.to_numpy().astype(np.int64)
+            values[column.name] = dict(zip(stored.texts[column.name], numbers.tolist(), strict=True))
+    if problems:
+        raise DataError.listing(problems)
+    patterns, incomplete = stored.gap_patterns(gaps)
+    keep = _complete(incomplete, schema, data, patterns, place)
+    if not keep.any():
+        raise DataError("every row has a missing cell, none is left", place=place)
+    missing = {
+        name: _missing_among(stored.texts[name], name, data) for name, gap in incomplete.items() if (gap & ~keep).any()
+    }
+    repeated = reading.repeated_identifiers(patterns, names, keep, missing)
+    if not keep.all():
+        stored = stored.kept(gaps)
+    found = {name: np.array([of_text[text] for text in stored.texts[name]]) for name, of_text in values.items()}
+    alike = any(len(np.unique(numbers)) < len(numbers) for numbers in found.values())
+    return LargeTable(
+        Schema(tuple(columns), dropped=schema.dropped),
+        stored.blocks,
+        found,
+        people=int(patterns.rows[keep].sum()),
+        distinct=None if alike else stored.records,
+        dropped=int(patterns.rows[~keep].sum()),
+        repeated_identifiers=repeated,
+        sha256=stored.sha256,
+        folder=stored.folder,
+    )
+
+
+def _missing_among(texts: Iterable[str], name: str, data: TableSource) -> list[str]:
+    """Those of the texts of a column that mean a missing cell."""
+    aliases = data.columns[name].aliases
+    return [text for text in texts if aliases.get(text, text) in data.missing]
+
+
 def _missing_texts(cells: Cells, name: str, data: TableSource) -> list[str]:
     """The texts of a column's cells that mean a missing one."""
-    aliases = data.columns[name].aliases
-    return [text for text in cells.cat.categories if aliases.get(text, text) in data.missing]
+    return _missing_among(cells.cat.categories, name, data)
 
 
 def _gaps(cells: Cells, column: Column, data: TableSource) -> NDArray[np.bool_]:

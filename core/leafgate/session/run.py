@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 from leafgate.api.components import DataEngine, DataSource
 from leafgate.api.plan import IN_MEMORY, PolicyOrigin
 from leafgate.api.registry import Plugins, use_of
-from leafgate.errors import DataError, LeafgateError, PolicyError, Problem
+from leafgate.errors import DataError, InconclusiveError, LeafgateError, PolicyError, Problem
 from leafgate.io.json import canonical
 from leafgate.policy.load import compile_plan, each_org, load_policy
 from leafgate.policy.models import CsvOptions, Policy
 from leafgate.policy.sources import shown_file
 from leafgate.progress import progress_step
+from leafgate.types.large_table import LargeTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +40,11 @@ PolicyTables = tuple["Table", "Table | None", "Table | None", "Table | None", Ma
 
 @dataclass(frozen=True)
 class Session:
-    """A policy with its plugins and tables, after the overrides of the command line."""
+    """A policy with its plugins and tables, after the overrides of the command line.
+
+    `large` is the table where it does not fit into memory, which `open_session` allows by `any_size`; `table` then has
+    its columns and no rows, and the session can only audit.
+    """
 
     policy: Policy
     plugins: Plugins
@@ -51,6 +56,7 @@ class Session:
     source: PolicyOrigin = IN_MEMORY
     own_people: Mapping[str, Table] = field(default_factory=dict)
     control: Table | None = None
+    large: LargeTable | None = None
 
     def audit(
         self,
@@ -60,7 +66,7 @@ class Session:
         search_remedies: bool = False,
     ) -> Audit:
         """Build, attack and judge as `audit_policy` does; the timings include the reading of the tables."""
-        tables = (self.table, self.test, self.population, self.people, self.own_people, self.control)
+        tables = (self.large or self.table, self.test, self.population, self.people, self.own_people, self.control)
         audited = audit_policy(
             self.policy,
             self.plugins,
@@ -76,7 +82,7 @@ class Session:
 def audit_policy(
     policy: Policy,
     plugins: Plugins,
-    table: Table,
+    table: Table | LargeTable,
     test: Table | None = None,
     population: Table | None = None,
     people: Table | None = None,
@@ -113,7 +119,8 @@ def audit_policy(
     from leafgate.models.checks import FILE_CHECKS
     from leafgate.session.audit import Audit
 
-    plan = compile_plan(policy, source, table=table)
+    in_memory = None if isinstance(table, LargeTable) else table
+    plan = compile_plan(policy, source, table=in_memory)
     tables = (table, test, population, people, own_people, control)
     audited = audit(
         plan,
@@ -193,6 +200,7 @@ def open_session(
     org: Path | Sequence[Path] | None = None,
     *,
     before_data: Callable[[Policy, Plugins], None] | None = None,
+    any_size: bool = False,
 ) -> Session:
     """Read a policy and the tables it names.
 
@@ -203,6 +211,7 @@ def open_session(
         test: the test table, in place of `data.test`.
         org: one policy or several that this policy must complete or tighten.
         before_data: is called with the policy and its plugins before any table is read.
+        any_size: may the table be one that does not fit into memory? Then the session can only audit.
 
     Raises:
         PolicyError: the policy is wrong; every problem is listed.
@@ -212,11 +221,17 @@ def open_session(
     if before_data is not None:
         before_data(loaded.policy, loaded.plugins)
     source = replace(loaded.source, given=tuple(given_words(path, data, root, each_org(org), test)))
-    return session_of(loaded.policy, loaded.plugins, source, data, test)
+    return session_of(loaded.policy, loaded.plugins, source, data, test, any_size=any_size)
 
 
 def session_of(
-    policy: Policy, plugins: Plugins, source: PolicyOrigin, data: Path | None = None, test: Path | None = None
+    policy: Policy,
+    plugins: Plugins,
+    source: PolicyOrigin,
+    data: Path | None = None,
+    test: Path | None = None,
+    *,
+    any_size: bool = False,
 ) -> Session:
     """Read the tables that a policy names.
 
@@ -226,6 +241,7 @@ def session_of(
         source: where it was read from, and what was given with it.
         data: the table, in place of `data.path`.
         test: the test table, in place of `data.test`.
+        any_size: as for `open_session`.
 
     Raises:
         PolicyError: the policy names no table.
@@ -235,11 +251,12 @@ def session_of(
     start = time.perf_counter()
     try:
         with progress_step("read"):
-            table, test_table, population, people, own_people, control = read_tables(policy, plugins)
+            tables, large = _read_tables(policy, plugins, any_size=any_size)
     except DataError as error:
         raise _naming_sources(error, policy, plugins) from None
     seconds = {"read": time.perf_counter() - start}
-    return Session(policy, plugins, table, test_table, seconds, population, people, source, own_people, control)
+    table, test_table, population, people, own_people, control = tables
+    return Session(policy, plugins, table, test_table, seconds, population, people, source, own_people, control, large)
 
 
 def _naming_sources(error: DataError, policy: Policy, plugins: Plugins) -> LeafgateError:
@@ -284,13 +301,30 @@ def read_tables(policy: Policy, plugins: Plugins | None = None) -> PolicyTables:
         PolicyError: the policy names no table.
         DataError: a table does not fit the policy.
     """
+    return _read_tables(policy, plugins or Plugins(), any_size=False)[0]
+
+
+def _read_tables(policy: Policy, plugins: Plugins, *, any_size: bool) -> tuple[PolicyTables, LargeTable | None]:
+    """The tables, and the first as a LargeTable where it does not fit into memory and an audit may do without it.
+
+    The table itself then has no rows.
+    """
     data = policy.data
-    from leafgate.io.tables import read_people, read_population, read_table
+    from leafgate.engine.large_tables import records_needed_by
+    from leafgate.io.engines import FEWER_RECORDS, TooManyRecordsError
+    from leafgate.io.tables import read_any_table, read_people, read_population, read_table
     from leafgate.policy.protection import protected
 
-    engine = _default_engine(plugins or Plugins())
-    table = read_table(data, data.meaning(), data.path, engine=engine)
-    _refuse_one_class(table)
+    engine = _default_engine(plugins)
+    needing = records_needed_by(compile_plan(policy), plugins, data.meaning()) if any_size else ["this command"]
+    try:
+        found = (read_any_table if not needing else read_table)(data, data.meaning(), data.path, engine=engine)
+    except TooManyRecordsError as error:
+        hint = f"{FEWER_RECORDS}; or do without what needs them in memory: {', '.join(needing)}"
+        raise InconclusiveError.listing([replace(problem, hint=hint) for problem in error.problems]) from None
+    large = found if isinstance(found, LargeTable) else None
+    table = found.without_rows if isinstance(found, LargeTable) else found
+    _refuse_one_class(large or table)
     table = protected(data.protect, table)
     schema = table.schema.boundless if policy.build.noisy_test else table.schema
     test = None if data.test is None else read_table(data, schema, data.test, "data.test", engine)
@@ -302,10 +336,10 @@ def read_tables(policy: Policy, plugins: Plugins | None = None) -> PolicyTables:
     people = None if policy.knows.people is None else read[policy.knows.people]
     own_people = {name: read[path] for name, path in _own_people_files(policy).items()}
     control = None if data.control is None else read_table(data, table.schema, data.control, "data.control", engine)
-    if control is not None and control.sha256 == table.sha256 != "":
+    if control is not None and control.sha256 == (large or table).sha256 != "":
         remedy = "name a file of people who are not in the table"
         raise DataError("is the table itself", place="data.control", remedy=remedy)
-    return table, test, population, people, own_people, control
+    return (table, test, population, people, own_people, control), large
 
 
 def _default_engine(plugins: Plugins) -> DataEngine | None:
@@ -349,10 +383,11 @@ def _data_key(policy: Policy) -> bytes:
     return canonical([files, list(document["columns"].items()), document])
 
 
-def _refuse_one_class(table: Table) -> None:
+def _refuse_one_class(table: Table | LargeTable) -> None:
     """DataError for a table whose people all have one class: nothing can be learned from it."""
     for column in table.schema.having("class"):
-        if column.values is not None and len(set(table.codes(column.name).tolist())) < 2:
+        codes = table.values[column.name] if isinstance(table, LargeTable) else table.codes(column.name)
+        if column.values is not None and len(set(codes.tolist())) < 2:
             raise DataError(
                 "everybody has the same class", place=f"column {column.name!r}", remedy="choose another class column"
             )

@@ -56,7 +56,7 @@ def grown(
     admissible = admissible_of(people, table.schema, k, required)
     run = grower(people, admissible, measure, measure == "gain_ratio", spans)
     run.order_matters = in_order
-    run.grow(root)
+    run.grow([root])
     if pruned:
         prune(root, 0.25)
     return finished(people, root, table.schema), {tuple(sorted(span.rows.tolist())) for span in spans.all()}

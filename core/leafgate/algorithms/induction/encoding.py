@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.types.arrays import Mask, Rows
+from leafgate.types.arrays import Floats, Mask, Rows
 from leafgate.types.schema import Column, Value
 from leafgate.types.table import Table
 
@@ -114,7 +114,11 @@ def encode(table: Table, *, hierarchies: bool = True) -> EncodedTable:
     """
     features, codes = [], []
     for column in table.schema.features:
-        feature, code = _numeric(column, table) if column.numeric else _categorical(column, table, hierarchies)
+        if column.numeric:
+            feature, code = numeric_feature(column, table.numbers(column.name))
+        else:
+            feature, rank = categorical_feature(column, hierarchies)
+            code = rank[table.codes(column.name)]
         features.append(feature)
         codes.append(code)
     matrix = np.stack(codes, axis=1) if codes else np.zeros((len(table), 0), dtype=np.int64)
@@ -125,13 +129,15 @@ def encode(table: Table, *, hierarchies: bool = True) -> EncodedTable:
     return EncodedTable(tuple(features), matrix, classes, weight.astype(np.float64), len(table.schema.classes))
 
 
-def _numeric(column: Column, table: Table) -> tuple[Feature, Rows]:
-    cells = np.nan_to_num(table.numbers(column.name), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
-    numbers, code = np.unique(cells, return_inverse=True)
-    return Feature(column, (np.arange(len(numbers)),), numbers=numbers), code.astype(np.int64)
+def numeric_feature(column: Column, numbers: Floats) -> tuple[Feature, Rows]:
+    """The feature whose numbers these are (NaN: missing), and the code of each."""
+    cells = np.nan_to_num(numbers, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+    different, code = np.unique(cells, return_inverse=True)
+    return Feature(column, (np.arange(len(different)),), numbers=different), code.astype(np.int64)
 
 
-def _categorical(column: Column, table: Table, hierarchies: bool) -> tuple[Feature, Rows]:
+def categorical_feature(column: Column, hierarchies: bool) -> tuple[Feature, Rows]:
+    """The feature of a column, and the code of each position in its domain."""
     order = _hierarchical_order(column)
     values = tuple(column.domain[i] for i in order)
     rank = np.empty(len(order), dtype=np.int64)
@@ -140,7 +146,7 @@ def _categorical(column: Column, table: Table, hierarchies: bool) -> tuple[Featu
     if hierarchies and column.hierarchy is not None and column.public:
         names = [column.hierarchy.groups[value] for value in values]
         levels += [_runs([name[h] for name in names]) for h in range(column.hierarchy.depth)]
-    return Feature(column, tuple(levels), values), rank[table.codes(column.name)]
+    return Feature(column, tuple(levels), values), rank
 
 
 def _hierarchical_order(column: Column) -> list[int]:

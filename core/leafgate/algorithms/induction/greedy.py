@@ -10,7 +10,8 @@ import numpy as np
 from leafgate.algorithms.induction.encoding import EncodedTable
 from leafgate.algorithms.induction.growth import GrowingNode, growing_node, may_split, split
 from leafgate.algorithms.induction.histograms import Histograms, count_histograms
-from leafgate.algorithms.induction.selection import choose, mean_gain
+from leafgate.algorithms.induction.large import EncodedBlocks, grow_in_parts
+from leafgate.algorithms.induction.selection import Choice, choose, mean_gain
 from leafgate.algorithms.induction.splits import Cuts, Measure, score, tests_of
 from leafgate.types.arrays import Codes, Mask
 
@@ -59,6 +60,22 @@ def grow(
         penalty=penalty,
     )
     return root
+
+
+def grow_large(
+    encoded: EncodedBlocks, measure: Measure, *, average_gain: bool, min_leaf: float, min_split: float = 0
+) -> GrowingNode:
+    """The tree that `grow` grows, of a table that does not fit into memory."""
+    tests, every = tests_of(encoded.overall), frozenset(range(len(encoded.features)))
+
+    def look(coded: EncodedTable, nodes: Sequence[GrowingNode], cells: Histograms) -> Sequence[Choice | None]:
+        scores = score(coded, tests, cells, np.stack([node.counts for node in nodes]), measure, min_leaf=min_leaf)
+        return choose(scores, tests, measure, mean_gain(scores, tests) if average_gain else None)
+
+    def grow_part(coded: EncodedTable, nodes: Sequence[GrowingNode]) -> None:
+        grow_on(coded, nodes, every, measure, average_gain=average_gain, min_leaf=min_leaf, min_split=min_split)
+
+    return grow_in_parts(encoded, look, grow_part, min_split)
 
 
 def grow_on(

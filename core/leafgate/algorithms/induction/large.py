@@ -1,0 +1,241 @@
+"""Growing from tables that do not fit into memory: the first nodes from counts of blocks, then each part of the table.
+
+The tree is the one that would grow in memory, where a node's best test depends on the node's own people alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.algorithms.induction.encoding import EncodedTable, Feature, categorical_feature, numeric_feature
+from leafgate.algorithms.induction.growth import GrowingNode, may_split, sides, son_groups
+from leafgate.algorithms.induction.histograms import Histograms, count_histograms
+from leafgate.algorithms.induction.selection import Choice
+from leafgate.types.arrays import Floats, Rows
+from leafgate.types.large_table import LargeTable, StoredBlock
+
+PART_RECORDS = 2_000_000
+"""A part of the table has so many records at most, but for nodes that no test divides further."""
+
+Look = Callable[[EncodedTable, Sequence[GrowingNode], Histograms], Sequence[Choice | None]]
+"""The best test of each node by its people's histograms, None where it stays a leaf; the table has no records."""
+GrowPart = Callable[[EncodedTable, Sequence[GrowingNode]], None]
+"""Grows the subtrees below nodes whose `rows` are in this table."""
+
+
+@dataclass(frozen=True)
+class EncodedBlocks:
+    """A large table ready for counting.
+
+    Attributes:
+        blocks: the records.
+        features: as in EncodedTable; the numbers of numeric ones are those of all blocks.
+        codes: for each feature, the code of each value of its column in the blocks.
+        classes: for each value of the class in the blocks, its position among the classes.
+        class_counts: shape (n_classes,), the people of each class.
+    """
+
+    large: LargeTable
+    features: tuple[Feature, ...]
+    codes: tuple[NDArray[np.int64], ...]
+    class_counts: NDArray[np.int64]
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.class_counts)
+
+    @property
+    def overall(self) -> EncodedTable:
+        """One record for each class, with all its people, and no codes that mean anything."""
+        shape = (self.n_classes, len(self.features))
+        weight = self.class_counts.astype(np.float64)
+        return EncodedTable(self.features, np.zeros(shape, np.int64), np.arange(self.n_classes), weight, self.n_classes)
+
+    def tables(self) -> Iterator[EncodedTable]:
+        """Each block ready for counting."""
+        for block in self.large.blocks:
+            yield self.encoded(block)
+
+    def encoded(self, block: StoredBlock) -> EncodedTable:
+        """A block ready for counting."""
+        target = self.large.schema.target.name
+        columns = [
+            codes[block.codes(feature.column.name)] for feature, codes in zip(self.features, self.codes, strict=True)
+        ]
+        counts = block.counts
+        matrix = np.stack(columns, axis=1) if columns else np.zeros((len(counts), 0), dtype=np.int64)
+        classes = self.large.values[target][block.codes(target)].astype(np.int64)
+        return EncodedTable(self.features, matrix, classes, counts.astype(np.float64), self.n_classes)
+
+
+def encode_blocks(large: LargeTable, *, hierarchies: bool = True) -> EncodedBlocks:
+    """The features and classes of a large table, as `encode` encodes those of a Table."""
+    features, codes = [], []
+    for column in large.schema.features:
+        values = large.values[column.name]
+        if column.numeric:
+            feature, code = numeric_feature(column, values)
+        else:
+            feature, rank = categorical_feature(column, hierarchies)
+            code = rank[np.where(values < 0, len(column.values or ()), values)]
+        features.append(feature)
+        codes.append(code)
+    return EncodedBlocks(large, tuple(features), tuple(codes), large.class_counts())
+
+
+def grow_in_parts(
+    encoded: EncodedBlocks, look: Look, grow_part: GrowPart, min_split: float = 0, part_records: int = PART_RECORDS
+) -> GrowingNode:
+    """The tree: nodes of more people than a part has records are split by counts of blocks, the rest in memory.
+
+    Args:
+        encoded: the table.
+        look: chooses tests by histograms.
+        grow_part: grows the rest of the tree. Nodes lose their rows afterwards.
+        min_split: a node of fewer people stays a leaf.
+        part_records: so many records are held in memory together.
+    """
+    nothing, counts = np.zeros(0, dtype=np.int64), encoded.class_counts.astype(np.float64)
+    root = GrowingNode(nothing, counts, int(counts.argmax()))
+    wave, rest = [root], []
+    while wave:
+        rest += [node for node in wave if may_split(node, min_split) and node.people <= part_records]
+        wave = [node for node in wave if may_split(node, min_split) and node.people > part_records]
+        if wave:
+            wave = _split_by_counts(encoded, root, wave, look)
+    for part in _divide(encoded, root, _parts(encoded, root, rest, part_records)):
+        grow_part(part.load(encoded), part.nodes)
+        for node in part.nodes:
+            for each in node.below():
+                each.rows = nothing
+    return root
+
+
+def _split_by_counts(
+    encoded: EncodedBlocks, root: GrowingNode, wave: Sequence[GrowingNode], look: Look
+) -> list[GrowingNode]:
+    """Split each node by its best test, found by one pass over the table; returns the children."""
+    cells: Histograms | None = None
+    for coded in encoded.tables():
+        rows = _rows_of(coded, root, wave)
+        cells = _added(cells, count_histograms(coded, rows))
+    assert cells is not None
+    overall = encoded.overall
+    children = []
+    for i, (node, choice) in enumerate(zip(wave, look(overall, wave, cells), strict=True)):
+        if choice is not None:
+            at = slice(*np.searchsorted(cells.group, [i, i + 1]))
+            of_feature = cells.feature[at] == choice.feature
+            node.choice = choice
+            node.children = _children(overall, node, choice, cells.code[at][of_feature], cells.counts[at][of_feature])
+            children += node.children
+    return children
+
+
+def _added(total: Histograms | None, more: Histograms) -> Histograms:
+    """The sum of two histograms."""
+    if total is None:
+        return more
+    both = [np.concatenate([getattr(each, name) for each in (total, more)]) for name in ("group", "feature", "code")]
+    counts = np.concatenate([total.counts, more.counts])
+    order = np.lexsort(both[::-1])
+    group, feature, code = (each[order] for each in both)
+    first = np.flatnonzero(np.append(True, (np.diff(group) != 0) | (np.diff(feature) != 0) | (np.diff(code) != 0)))
+    if not len(code):
+        return total
+    return Histograms(group[first], feature[first], code[first], np.add.reduceat(counts[order], first, axis=0))
+
+
+def _children(
+    overall: EncodedTable, node: GrowingNode, choice: Choice, codes: NDArray[np.int64], counts: Floats
+) -> list[GrowingNode]:
+    """The children that a split gives the node, by the people of each code of the feature, without their rows."""
+    feature = overall.features[choice.feature]
+    side = sides(overall, choice, codes)
+    children = []
+    for group in son_groups(overall, node, choice):
+        people = counts[side == group].sum(axis=0)
+        label = int(people.argmax()) if people.any() else node.label
+        child = GrowingNode(node.rows, people, label, node, node.depth + 1, dict(node.possible))
+        if not feature.numeric:
+            possible = node.possible.get(choice.feature, np.arange(feature.size))
+            child.possible[choice.feature] = possible[feature.levels[choice.level][possible] == group]
+        children.append(child)
+    return children
+
+
+def _rows_of(coded: EncodedTable, root: GrowingNode, nodes: Sequence[GrowingNode]) -> list[Rows]:
+    """The records of each of these nodes, by the tests above them."""
+    found = {id(node): np.zeros(0, dtype=np.int64) for node in nodes}
+    waiting = [(root, np.arange(len(coded.classes)))]
+    while waiting:
+        node, rows = waiting.pop()
+        if id(node) in found:
+            found[id(node)] = rows
+        elif node.choice is not None and len(rows):
+            side = sides(coded, node.choice, coded.codes[rows, node.choice.feature])
+            groups = son_groups(coded, node, node.choice)
+            waiting.extend((child, rows[side == group]) for child, group in zip(node.children, groups, strict=True))
+    return [found[id(node)] for node in nodes]
+
+
+def _parts(
+    encoded: EncodedBlocks, root: GrowingNode, nodes: Sequence[GrowingNode], part_records: int
+) -> list[list[GrowingNode]]:
+    """The nodes in parts, each of which has `part_records` records at most, or one node."""
+    records = np.zeros(len(nodes), dtype=np.int64)
+    for coded in encoded.tables() if nodes else ():
+        records += [len(rows) for rows in _rows_of(coded, root, nodes)]
+    parts: list[list[GrowingNode]] = []
+    size = part_records
+    for node, its in zip(nodes, records.tolist(), strict=True):
+        if size + its > part_records:
+            parts.append([])
+            size = 0
+        parts[-1].append(node)
+        size += its
+    return parts
+
+
+def _divide(encoded: EncodedBlocks, root: GrowingNode, parts: Sequence[Sequence[GrowingNode]]) -> list[_Part]:
+    """The records of each part, written beside the blocks in one pass over these."""
+    divided = [_Part(nodes) for nodes in parts]
+    for block, coded in zip(encoded.large.blocks if parts else (), encoded.tables(), strict=False):
+        columns = {name: block.codes(name) for name in block.columns}
+        counts, rows = block.counts, iter(_rows_of(coded, root, [node for part in parts for node in part]))
+        for number, part in enumerate(divided):
+            of_nodes = [next(rows) for _ in part.nodes]
+            its = np.concatenate(of_nodes)
+            if len(its):
+                piece = StoredBlock(block.folder, f"part-{number}-{block.name}", block.columns)
+                piece.write({name: codes[its] for name, codes in columns.items()}, counts[its])
+                part.pieces.append((piece, [len(rows) for rows in of_nodes]))
+    return divided
+
+
+@dataclass
+class _Part:
+    """Nodes, and their records by the block that these come from, with how many each node has there."""
+
+    nodes: Sequence[GrowingNode]
+    pieces: list[tuple[StoredBlock, list[int]]] = field(default_factory=list)
+
+    def load(self, encoded: EncodedBlocks) -> EncodedTable:
+        """The records of these nodes, whose `rows` are set; their files are deleted."""
+        tables = [encoded.encoded(piece) for piece, _ in self.pieces]
+        codes, classes, weight = (
+            np.concatenate([getattr(each, name) for each in tables]) for name in ("codes", "classes", "weight")
+        )
+        node = np.concatenate([np.repeat(np.arange(len(self.nodes)), sizes) for _, sizes in self.pieces])
+        order = np.argsort(node, kind="stable")
+        ends = np.searchsorted(node[order], np.arange(len(self.nodes) + 1))
+        for each, (start, end) in zip(self.nodes, pairwise(ends.tolist()), strict=True):
+            each.rows = order[start:end]
+        for piece, _ in self.pieces:
+            piece.delete()
+        return EncodedTable(encoded.features, codes, classes, weight, encoded.n_classes)

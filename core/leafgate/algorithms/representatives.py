@@ -1,0 +1,102 @@
+"""Representatives: one record for the people of a large table whom the trees of a release treat alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leafgate.algorithms.routing import NOWHERE, route
+from leafgate.errors import InconclusiveError
+from leafgate.types.arrays import Ids
+from leafgate.types.large_table import LargeTable
+from leafgate.types.release import Release
+from leafgate.types.schema import Schema
+from leafgate.types.table import Table, distinct_rows, make_table
+from leafgate.types.tree import columns_asked
+
+MOST_REPRESENTATIVES = 5_000_000
+"""So many records of representatives fit into memory."""
+IN_MEMORY = "name attacks and metrics that read tables in memory, and give columns of many values `bins`"
+
+
+def representatives(large: LargeTable, release: Release) -> Table:
+    """The table in which all people in the same leaf of every tree have the public cells of one of them.
+
+    Their class, secrets and other cells that are not public stay their own. Of the people who share a leaf and these
+    cells, the one whose public cells come first, in the order of the columns and of their values, stands for all. So
+    everything that follows from leaves and from cells that are not public is the same as for the table itself.
+
+    Raises:
+        InconclusiveError: leaves do not follow from public cells alone, somebody reaches no leaf, the release has
+            records, or there are too many representatives.
+    """
+    _refuse(large.schema, release)
+    found: _Representatives | None = None
+    for table in large.tables():
+        leaves = np.stack([route(tree, table).leaf for tree in release.fitted_trees], axis=1)
+        if (leaves == NOWHERE).any():
+            raise InconclusiveError(
+                "some people of a table that does not fit into memory reach no leaf", remedy=IN_MEMORY
+            )
+        new = _Representatives(table.frame, leaves, table.weight).reduced(large.schema)
+        found = new if found is None else found.with_more(new).reduced(large.schema)
+        if len(found.weight) > MOST_REPRESENTATIVES:
+            raise InconclusiveError(
+                f"people with more than {MOST_REPRESENTATIVES:,} different leaves and secrets do not fit into memory",
+                remedy="let the release have fewer leaves, or fewer trees",
+            )
+    assert found is not None
+    table = make_table(large.schema, found.frame, found.weight, dropped=large.dropped, sha256=large.sha256)
+    return replace(table, repeated_identifiers=large.repeated_identifiers)
+
+
+def _refuse(schema: Schema, release: Release) -> None:
+    """InconclusiveError where representatives would not do."""
+    if release.records is not None:
+        raise InconclusiveError("published records of a table that does not fit into memory", remedy=IN_MEMORY)
+    asked = dict.fromkeys(name for tree in release.fitted_trees for name in columns_asked(tree))
+    private = [name for name in asked if not schema[name].public]
+    if private:
+        message = f"the column {private[0]!r} is not public and the table does not fit into memory"
+        raise InconclusiveError(message, remedy=IN_MEMORY)
+
+
+@dataclass(frozen=True)
+class _Representatives:
+    """Records with their leaves, shape (n_records, n_trees), and the people whom they stand for."""
+
+    frame: pd.DataFrame
+    leaves: Ids
+    weight: NDArray[np.int64]
+
+    def with_more(self, more: _Representatives) -> _Representatives:
+        return _Representatives(
+            pd.concat([self.frame, more.frame], ignore_index=True),
+            np.concatenate([self.leaves, more.leaves]),
+            np.concatenate([self.weight, more.weight]),
+        )
+
+    def reduced(self, schema: Schema) -> _Representatives:
+        """One record of those with equal leaves and equal cells that are not public."""
+        own = [column.name for column in schema.columns if not column.public]
+        key = distinct_rows(self.frame.loc[:, own], Schema(tuple(schema[name] for name in own)))[1]
+        for leaf in self.leaves.T:
+            key = np.unique(key * (int(leaf.max()) + 1) + leaf, return_inverse=True)[1]
+        order = np.argsort(key, kind="stable")
+        start = np.flatnonzero(np.append(True, np.diff(key[order]) != 0))
+        group = np.repeat(np.arange(len(start)), np.diff(start, append=len(order)))
+        first = np.ones(len(order), dtype=bool)
+        for column in schema.public:
+            cells = self.frame[column.name]
+            if isinstance(cells.dtype, pd.CategoricalDtype):
+                codes = cells.cat.codes.to_numpy().astype(np.float64)
+            else:
+                codes = np.nan_to_num(cells.to_numpy(dtype=np.float64), nan=np.inf)
+            codes = np.where(first, codes[order], np.inf)
+            first &= codes == np.minimum.reduceat(codes, start)[group]
+        chosen = order[np.flatnonzero(first)[np.unique(group[first], return_index=True)[1]]]
+        weight = np.add.reduceat(self.weight[order], start)
+        return _Representatives(self.frame.iloc[chosen].reset_index(drop=True), self.leaves[chosen], weight)

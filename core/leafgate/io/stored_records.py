@@ -1,0 +1,163 @@
+"""Distinct records that an engine wrote as Parquet because they may not fit into memory, read block by block."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leafgate.io.raw_records import RawRecords, text_categories
+from leafgate.types.large_table import ScratchFolder, StoredBlock
+from leafgate.types.table import text_column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BLOCK_RECORDS = 1_000_000
+"""So many records are in main memory together."""
+
+
+@dataclass(frozen=True)
+class StoredRecords:
+    """Cells as text, before the policy says what they mean, in blocks on disk.
+
+    Attributes:
+        texts: the different texts of each column; the numbers in the blocks are positions in these.
+        blocks: the records.
+        sha256: the digest of the bytes that were read; empty where there are none.
+        folder: holds the blocks.
+        numbered: do the blocks have the number of the first row of each record?
+    """
+
+    texts: Mapping[str, Sequence[str]]
+    blocks: Sequence[StoredBlock]
+    sha256: str
+    folder: ScratchFolder
+    numbered: bool = False
+
+    def in_memory(self) -> RawRecords:
+        """The records of all blocks."""
+        cells = {}
+        for name, texts in self.texts.items():
+            codes = [block.codes(name).astype(np.int32) for block in self.blocks]
+            cells[name] = text_column(np.concatenate([np.zeros(0, dtype=np.int32), *codes]), texts)
+        counts = np.concatenate([np.zeros(0, dtype=np.int64), *(block.counts for block in self.blocks)])
+        firsts = [block.first for block in self.blocks if block.first is not None]
+        first = np.concatenate(firsts) if self.numbered and firsts else None
+        return RawRecords(pd.DataFrame(cells), counts, first, True, self.sha256)
+
+    def kept(self, gaps: Mapping[str, NDArray[np.bool_]]) -> StoredRecords:
+        """The records without those that have a cell whose text is marked; the blocks then hold no others."""
+        for block in self.blocks:
+            keep = ~_any_marked(block, gaps)
+            if not keep.all():
+                block.keep(keep)
+        used = {name: self.counts_of(name, {}) > 0 for name in self.texts}
+        for block in self.blocks:
+            codes = {name: (np.cumsum(used[name]) - 1)[block.codes(name)] for name in used}
+            block.write(codes, block.counts, block.first)
+        texts = {name: list(itertools.compress(self.texts[name], there)) for name, there in used.items()}
+        return replace(self, texts=texts)
+
+    def counts_of(self, name: str, gaps: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.int64]:
+        """How many rows of the data have each text of the column, without rows that have a marked text."""
+        counts = np.zeros(len(self.texts[name]), dtype=np.int64)
+        for block in self.blocks:
+            weights = np.where(_any_marked(block, gaps), 0, block.counts)
+            counts += np.bincount(block.codes(name), weights=weights, minlength=len(counts)).astype(np.int64)
+        return counts
+
+    def column(self, name: str, gaps: Mapping[str, NDArray[np.bool_]]) -> RawRecords:
+        """The texts of one column, a record each, with the rows that have it, without rows that have a marked text."""
+        texts = self.texts[name]
+        first = np.full(len(texts), np.iinfo(np.int64).max)
+        for block in self.blocks:
+            if block.first is not None:
+                rows = ~_any_marked(block, gaps)
+                np.minimum.at(first, block.codes(name)[rows], block.first[rows])
+        cells = pd.DataFrame({name: text_column(np.arange(len(texts)), texts)})
+        return RawRecords(cells, self.counts_of(name, gaps), first if self.numbered else None, True)
+
+    def gap_patterns(self, gaps: Mapping[str, NDArray[np.bool_]]) -> tuple[RawRecords, dict[str, NDArray[np.bool_]]]:
+        """The different sets of columns that have a marked text, a record each, and by column which have it marked."""
+        names = [name for name, texts in gaps.items() if texts.any()]
+        found: dict[bytes, int] = {}
+        for block in self.blocks:
+            counts = block.counts
+            pattern = np.zeros((len(counts), max(1, -(-len(names) // 8))), dtype=np.uint8)
+            for i, name in enumerate(names):
+                pattern[:, i // 8] |= gaps[name][block.codes(name)].astype(np.uint8) << (i % 8)
+            different, which = np.unique(pattern, axis=0, return_inverse=True)
+            rows = np.bincount(which.reshape(-1), weights=counts, minlength=len(different)).astype(np.int64)
+            for key, its in zip(different, rows.tolist(), strict=True):
+                found[key.tobytes()] = found.get(key.tobytes(), 0) + its
+        bits = [np.unpackbits(np.frombuffer(key, dtype=np.uint8), bitorder="little") for key in found]
+        marked = np.array(bits, dtype=np.bool_).reshape(len(found), -1)
+        nowhere = np.zeros(len(found), dtype=np.bool_)
+        patterns = {name: marked[:, names.index(name)] if name in names else nowhere for name in gaps}
+        return RawRecords(pd.DataFrame(index=range(len(found))), np.array([*found.values()]), None, True), patterns
+
+    @property
+    def records(self) -> int:
+        """How many there are."""
+        return sum(len(block.counts) for block in self.blocks)
+
+
+def _any_marked(block: StoredBlock, gaps: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.bool_]:
+    marked = np.zeros(len(block.counts), dtype=np.bool_)
+    for name, texts in gaps.items():
+        if texts.any():
+            marked |= texts[block.codes(name)]
+    return marked
+
+
+def store_records(
+    path: Path,
+    used: Sequence[str],
+    names: tuple[str, str],
+    numbered: bool,
+    types: Mapping[str, pa.DataType],
+    place: str,
+    sha256: str,
+    folder: ScratchFolder,
+) -> StoredRecords:
+    """The records of a Parquet file in blocks, which are written into the folder.
+
+    Args:
+        path: the file.
+        used: the columns of the data.
+        names: the column with how many rows each record is, and the one with the number of the first of them.
+        numbered: is there the second of these?
+        types: of columns whose types the engine changed.
+        place: what errors call the data.
+        sha256: the digest of the bytes of the data.
+        folder: where the blocks go.
+
+    Raises DataError where a column does not hold plain values.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    numbers: dict[str, dict[str, int]] = {name: {} for name in used}
+    positions = {name: i for i, name in enumerate(used)}
+    blocks = []
+    with pq.ParquetFile(path) as file:
+        for number, batch in enumerate(file.iter_batches(BLOCK_RECORDS)):
+            codes = {}
+            for name in used:
+                column = pa.chunked_array([batch.column(name)])
+                of_batch, texts = text_categories(column, types.get(name), f"{place}, column {name!r}")
+                known = numbers[name]
+                codes[name] = np.array([known.setdefault(text, len(known)) for text in texts])[of_batch]
+            block = StoredBlock(folder.path, str(number), positions)
+            first = batch.column(names[1]).to_numpy().astype(np.int64) if numbered else None
+            block.write(codes, batch.column(names[0]).to_numpy().astype(np.int64), first)
+            blocks.append(block)
+    path.unlink()
+    return StoredRecords({name: list(known) for name, known in numbers.items()}, blocks, sha256, folder, numbered)

@@ -1,0 +1,154 @@
+"""LargeTable: a table whose distinct records do not fit into memory, in blocks that are read when they are used."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leafgate.lazy_loading import lazy
+from leafgate.types.schema import Schema
+from leafgate.types.table import Table
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+else:
+    np, pd = lazy("numpy"), lazy("pandas")
+
+
+class ScratchFolder:
+    """A temporary folder for its owner only, deleted with this object or, at the latest, when the process ends."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="leafgate-records-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class StoredBlock:
+    """Some records in a folder, a file for each column.
+
+    Attributes:
+        folder: where the files are.
+        name: of the block; the names of its files begin with it.
+        columns: the position of each column, in the names of the files.
+    """
+
+    folder: Path
+    name: str
+    columns: Mapping[str, int]
+
+    def _file(self, position: int | str) -> Path:
+        return self.folder / f"{self.name}-{position}.npy"
+
+    def codes(self, name: str) -> NDArray[np.unsignedinteger[Any]]:
+        """The number of each record's cell among the values of the column."""
+        result: NDArray[np.unsignedinteger[Any]] = np.load(self._file(self.columns[name]))
+        return result
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many rows of the data each record is."""
+        return np.asarray(np.load(self._file("counts")), dtype=np.int64)
+
+    @property
+    def first(self) -> NDArray[np.int64] | None:
+        """The number of the first row of each record; None where rows are not numbered."""
+        return np.load(self._file("first")) if self._file("first").exists() else None
+
+    def write(
+        self,
+        codes: Mapping[str, NDArray[np.integer[Any]]],
+        counts: NDArray[np.int64],
+        first: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Write the records, in the smallest integers that hold them."""
+        for name, column in codes.items():
+            np.save(self._file(self.columns[name]), _smallest(column))
+        np.save(self._file("counts"), _smallest(counts))
+        if first is not None:
+            np.save(self._file("first"), first)
+
+    def keep(self, rows: NDArray[np.bool_]) -> None:
+        """Remove all other records."""
+        first = self.first
+        codes = {name: self.codes(name)[rows] for name in self.columns}
+        self.write(codes, self.counts[rows], None if first is None else first[rows])
+
+    def delete(self) -> None:
+        """Delete the files."""
+        names: list[int | str] = [*self.columns.values(), "counts", "first"]
+        for name in names:
+            self._file(name).unlink(missing_ok=True)
+
+
+def _smallest(numbers: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
+    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
+
+
+@dataclass(frozen=True)
+class LargeTable:
+    """A multiset of people whose distinct records are stored in blocks, outside of main memory.
+
+    Every row of the data is one person; no column is a key, and no cell is protected by itself.
+
+    Attributes:
+        schema: the columns.
+        blocks: the records. Different blocks may hold equal records where several texts mean one value.
+        values: for each column, what the numbers in the blocks stand for: numbers, or positions in the domain, -1 for a
+            missing cell.
+        people: how many there are.
+        distinct: how many distinct records; None where different records of the blocks may be equal.
+        dropped, repeated_identifiers, sha256, commented: as in Table.
+        folder: the folder with the blocks.
+    """
+
+    schema: Schema
+    blocks: Sequence[StoredBlock]
+    values: Mapping[str, NDArray[Any]]
+    people: int
+    distinct: int | None
+    dropped: int = 0
+    repeated_identifiers: tuple[str, ...] = ()
+    sha256: str = ""
+    commented: int = 0
+    folder: ScratchFolder | None = field(default=None, repr=False, compare=False)
+
+    def tables(self) -> Iterator[Table]:
+        """Each block as a Table, whose records are not sorted."""
+        for block in self.blocks:
+            cells = {column.name: self._cells(block, column.name) for column in self.schema.columns}
+            yield Table(self.schema, pd.DataFrame(cells), block.counts)
+
+    def _cells(self, block: StoredBlock, name: str) -> pd.Series:
+        cells, column = self.values[name][block.codes(name)], self.schema[name]
+        if column.values is None:
+            return pd.Series(cells)
+        return pd.Series(pd.Categorical.from_codes(cells, categories=pd.Index(column.values)))
+
+    def class_counts(self) -> NDArray[np.int64]:
+        """People by class, in the order of the schema's classes."""
+        name, size = self.schema.target.name, len(self.schema.classes)
+        counts = np.zeros(size, dtype=np.int64)
+        for block in self.blocks:
+            codes = self.values[name][block.codes(name)]
+            counts += np.bincount(codes, weights=block.counts, minlength=size).astype(np.int64)
+        return counts
+
+    @property
+    def without_rows(self) -> Table:
+        """The table of nobody, with the same columns."""
+        cells = {}
+        for column in self.schema.columns:
+            nothing = np.zeros(0, dtype=self.values[column.name].dtype)
+            categories = None if column.values is None else pd.Index(column.values)
+            cells[column.name] = pd.Series(
+                nothing if categories is None else pd.Categorical.from_codes(nothing, categories=categories)
+            )
+        return Table(self.schema, pd.DataFrame(cells), np.zeros(0, dtype=np.int64))

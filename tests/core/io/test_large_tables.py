@@ -1,0 +1,187 @@
+"""Tables that do not fit into memory: the same people, trees, reports and errors as in memory, block by block."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from command_line import leafgate
+from engine_files import COLUMNS, described, files, section
+from leafgate.algorithms.induction import large
+from leafgate.api import DataEngine
+from leafgate.errors import LeafgateError
+from leafgate.io import stored_records, tables
+from leafgate.io.tables import read_any_table, read_table
+from leafgate.policy.models import Data
+from leafgate.types.large_table import LargeTable
+from leafgate.types.table import Table, make_table
+from leafgate_engines.duckdb import DuckDb
+from leafgate_engines.polars import Polars
+
+pytest.importorskip("duckdb", reason="DuckDB is not installed")
+pytest.importorskip("polars", reason="Polars is not installed")
+
+ENGINES = [pytest.param(DuckDb(), id="duckdb"), pytest.param(Polars(), id="polars")]
+UNWEIGHTED = {name: column for name, column in COLUMNS.items() if name != "times"} | {"times": {"role": "ignored"}}
+
+
+@pytest.fixture(autouse=True)
+def _everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of three records, and parts of the tree of five."""
+    monkeypatch.setattr(tables, "MOST_IN_MEMORY", 0)
+    monkeypatch.setattr(stored_records, "BLOCK_RECORDS", 3)
+    monkeypatch.setattr(large, "PART_RECORDS", 5)
+
+
+def whole(found: Table | LargeTable) -> Table:
+    """The records of all blocks as one table."""
+    assert isinstance(found, LargeTable)
+    blocks = [*found.tables()]
+    assert found.people == sum(block.people for block in blocks)
+    assert all(0 < len(block) <= 3 for block in blocks if len(block))
+    table = make_table(
+        found.schema,
+        pd.concat([block.frame for block in blocks], ignore_index=True),
+        np.concatenate([block.weight for block in blocks]),
+        dropped=found.dropped,
+        repeated_identifiers=found.repeated_identifiers,
+    )
+    assert found.distinct in {None, len(table)}
+    return table
+
+
+def outcome(data: Data, path: Path, *, in_blocks: bool) -> tuple[Any, ...] | str:
+    try:
+        if in_blocks:
+            return described(whole(read_any_table(data, data.meaning(), path)))
+        return described(read_table(data, data.meaning(), path))
+    except LeafgateError as error:
+        return f"{type(error).__name__}: {error}"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("on_missing", ["drop", "keep", None])
+@given(files())
+def test_blocks_hold_the_people_of_the_table_or_raise_its_error(
+    engine: DataEngine, on_missing: str | None, file: str
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "people.csv"
+        path.write_text(file)
+        data = section(engine, on_missing=on_missing, columns=UNWEIGHTED)
+        assert outcome(data, path, in_blocks=True) == outcome(data, path, in_blocks=False)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@given(st.integers(1, 2**32), st.integers(1, 30))
+def test_blocks_of_parquet_of_any_types_hold_the_same_people(engine: DataEngine, seed: int, size: int) -> None:
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "whole": rng.integers(0, 3, size),
+            "real": rng.choice([0.0, -0.0, 0.1, 1e20, 1.5, np.nan], size),
+            "single": rng.choice([0.1, 2.0], size).astype("float32"),
+            "truth": rng.choice([True, False], size),
+            "day": rng.choice(np.array(["2020-01-02", "2021-12-31"], dtype="datetime64[s]"), size),
+            "text": rng.choice(["a", "", "007", "ä"], size),
+        }
+    )
+    columns = {name: {"role": "quasi_identifier"} for name in frame}
+    data = section(engine, columns=columns, missing=[""], on_missing="keep")
+    with tempfile.TemporaryDirectory() as folder:
+        frame.to_parquet(path := Path(folder) / "people.parquet")
+        assert outcome(data, path, in_blocks=True) == outcome(data, path, in_blocks=False)
+
+
+LIMITS: list[dict[str, Any]] = [
+    {"use": "k_anonymity", "at_least": 3},
+    {"use": "uniques", "at_most": 0.1},
+    {"use": "reidentification_risk", "at_most": 0.4},
+    {"use": "confidence", "at_most": 0.9},
+    {"use": "exposure", "at_most": 0.1},
+    {"use": "l_diversity", "at_least": 1.5},
+    {"use": "alpha_k_anonymity", "at_least": 2, "alpha": 0.9},
+    {"use": "t_closeness", "distance": "equal", "at_most": 0.4},
+    {"use": "beta_likeness", "at_most": 2.0},
+    {"use": "delta_disclosure", "at_most": 1.0},
+    {"use": "divergence", "at_least": 0.01},
+    {"use": "gain", "at_most": 1.5},
+    {"use": "smallest_leaf", "at_least": 2},
+    {"use": "class_disclosure", "at_most": 0.2},
+    {"use": "residual_degrees_of_freedom", "at_least": 0},
+    {"use": "accuracy", "at_least": 0.5},
+    {"use": "generalisation_gap", "at_most": 0.4},
+]
+"""Every kind of limit that large tables can be judged by."""
+BUILDERS: list[dict[str, Any]] = [
+    {"use": "kadet", "k": 2},
+    {"use": "kadet", "k": 4, "measure": "gini", "prune": False},
+    {"use": "kadet", "k": 2, "measure": "gain_ratio", "require": [{"use": "confidence", "at_most": 0.9}]},
+    {"use": "id3"},
+    {"use": "c45"},
+    {"use": "c45", "prune": False, "min_leaf": 1},
+]
+
+
+def people(rng: np.random.Generator, size: int) -> pd.DataFrame:
+    """People of whom some cells are missing."""
+    age, town = rng.integers(0, 9, size), rng.choice(["a", "b", "c", "d"], size)
+    wage = rng.choice([1.5, 2.0, 7.0, np.nan], size)
+    ill = np.where(rng.random(size) < 0.1 + 0.05 * age + 0.2 * (town == "b"), "yes", "no")
+    return pd.DataFrame({"age": age, "town": town, "wage": wage, "club": rng.choice(["x", "y"], size), "ill": ill})
+
+
+def policy(folder: Path, build: dict[str, Any], on_missing: str) -> Path:
+    columns: dict[str, Any] = {
+        "age": {"role": "quasi_identifier", "bounds": [0, 10]},
+        "town": {
+            "role": "quasi_identifier",
+            "values": ["d", "c", "b", "a"],
+            "hierarchy": "towns.csv",
+        },
+        "wage": {"role": "quasi_identifier", "bounds": [0, 7]},
+        "club": {"role": "quasi_identifier"},
+        "ill": {"role": ["class", "sensitive"], "values": ["no", "yes"]},
+    }
+    data = {"path": "people.parquet", "test": "test.parquet", "source": "duckdb", "missing": ["", "nan"]}
+    document = {
+        "leafgate": 1,
+        "name": "blocks",
+        "data": data | {"on_missing": on_missing, "columns": columns},
+        "build": build,
+        "attacks": [{"use": "linking"}],
+        "metrics": LIMITS,
+    }
+    (folder / "towns.csv").write_text("a;north\nb;north\nc;south\nd;south\n")
+    (folder / "policy.yaml").write_text(json.dumps(document))
+    return folder / "policy.yaml"
+
+
+@pytest.mark.parametrize("build", BUILDERS, ids=json.dumps)
+@pytest.mark.parametrize("on_missing", ["drop", "keep"])
+@pytest.mark.parametrize("seed", range(3))
+def test_an_audit_in_blocks_writes_the_same_bytes(
+    tmp_path: Path, build: dict[str, Any], on_missing: str, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(20, 200))
+    people(rng, size).to_parquet(tmp_path / "people.parquet")
+    people(rng, 40).to_parquet(tmp_path / "test.parquet")
+    file = policy(tmp_path, build, on_missing)
+    results = []
+    for most in (0, 10**6):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(tables, "MOST_IN_MEMORY", most)
+            out = tmp_path / f"out{most}"
+            ended = leafgate("audit", file, "--out", out, "--audience", "auditor", "--no-remedies")
+        assert ended.code in {0, 1, 3}, ended.err
+        results.append((ended.code, (out / "report.json").read_bytes(), (out / "release.json").read_bytes()))
+    assert results[0] == results[1]
