@@ -59,7 +59,6 @@ class Divergence(AtLeast):
     judges = frozenset({SecretBelief})  # a cell's posterior may differ between people with equal quasi-identifiers
     private = True
     scorable = ONLY_DERIVED
-    by_equivalence_class = True
     threat_model = BELIEF
     formula = (
         "D(q) = sum over values x of P(x|q) ln(P(x|q) / max(P*(x|q), floor)), in nats; P(x|q) is the share of x among "
@@ -102,7 +101,6 @@ class Gain(AtMost):
     policy_example = "at_most: 1.5"
     private = True
     scorable = ONLY_DERIVED
-    by_equivalence_class = True
     threat_model = BELIEF
     formula = "P*(truth) / P0(truth), P0 being the attack's baseline; 1 where both are 0"
     plain_failure = "the attack's reasoning brings too much"

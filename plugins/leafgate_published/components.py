@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from leafgate.api import FileDisclosure as Disclosure
-    from leafgate.api import ModelReader, Release, Table
+    from leafgate.api import LargeTable, ModelReader, Release, Schema, Table
     from leafgate.app import LoadedRelease
 
 
@@ -96,16 +96,27 @@ class Published(TreeBuilder):
     def build(
         self, table: Table, rng: np.random.Generator, readers: Sequence[ModelReader] | None = None
     ) -> LoadedRelease:
-        from leafgate.app import load_release
-
-        loaded = load_release(self.path, table.schema, self.encoding, table.people, readers)
-        if self.trained_by is not None:
-            loaded = self._trained(loaded, self.trained_by)
+        loaded = self._loaded(table.schema, table.people, readers)
         if self.origins is None:
             return loaded
         from leafgate.app import with_origins
 
         return with_origins(loaded, self.origins, table)
+
+    def builds_large(self, schema: Schema) -> bool:
+        """Where no published record has to be found among the people."""
+        return self.origins is None
+
+    def build_large(
+        self, table: LargeTable, rng: np.random.Generator, readers: Sequence[ModelReader] | None = None
+    ) -> LoadedRelease:
+        return self._loaded(table.schema, table.people, readers)
+
+    def _loaded(self, schema: Schema, people: int, readers: Sequence[ModelReader] | None) -> LoadedRelease:
+        from leafgate.app import load_release
+
+        loaded = load_release(self.path, schema, self.encoding, people, readers)
+        return loaded if self.trained_by is None else self._trained(loaded, self.trained_by)
 
     def _trained(self, loaded: LoadedRelease, how: TrainedBy) -> LoadedRelease:
         """The release, its file's numbers to be held against a part of the table, or against weights."""

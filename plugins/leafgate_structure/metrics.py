@@ -172,6 +172,7 @@ class ResidualDegreesOfFreedom(ReleaseAtLeast):
 
     policy_example = "at_least: 10"
     unit = Unit.PEOPLE_LEFT
+    by_equivalence_class = True
     threat_model = "None: a rule of thumb from the disclosure control of regressions."
     formula = "people - (2 for each cut, m for each test of m ways, classes - 1 for each leaf)"
     plain_failure = "the model has too many parameters for so few people"

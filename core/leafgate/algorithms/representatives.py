@@ -1,8 +1,9 @@
-"""Representatives: one record for the people of a large table whom the trees of a release treat alike."""
+"""Representatives: one record for all people whom the trees of a release treat alike."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.errors import InconclusiveError
 from leafgate.types.arrays import Ids
-from leafgate.types.large_table import LargeTable
 from leafgate.types.release import Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table, distinct_rows, make_table
@@ -22,35 +22,39 @@ MOST_REPRESENTATIVES = 5_000_000
 IN_MEMORY = "name attacks and metrics that read tables in memory, and give columns of many values `bins`"
 
 
-def representatives(large: LargeTable, release: Release) -> Table:
-    """The table in which all people in the same leaf of every tree have the public cells of one of them.
+def representatives(tables: Iterable[Table], schema: Schema, release: Release) -> Table:
+    """The people of all these tables, those in the same leaf of every tree with the public cells of one of them.
 
     Their class, secrets and other cells that are not public stay their own. Of the people who share a leaf and these
     cells, the one whose public cells come first, in the order of the columns and of their values, stands for all. So
-    everything that follows from leaves and from cells that are not public is the same as for the table itself.
+    everything that follows from leaves and from cells that are not public is the same as for the people themselves.
+
+    Args:
+        tables: of columns of the schema, without keys and weights; read one after the other.
+        schema: the columns.
+        release: whose trees route people.
 
     Raises:
         InconclusiveError: leaves do not follow from public cells alone, somebody reaches no leaf, the release has
             records, or there are too many representatives.
     """
-    _refuse(large.schema, release)
+    _refuse(schema, release)
     found: _Representatives | None = None
-    for table in large.tables():
+    for table in tables:
         leaves = np.stack([route(tree, table).leaf for tree in release.fitted_trees], axis=1)
         if (leaves == NOWHERE).any():
             raise InconclusiveError(
                 "some people of a table that does not fit into memory reach no leaf", remedy=IN_MEMORY
             )
-        new = _Representatives(table.frame, leaves, table.weight).reduced(large.schema)
-        found = new if found is None else found.with_more(new).reduced(large.schema)
+        new = _Representatives(table.frame, leaves, table.weight).reduced(schema)
+        found = new if found is None else found.with_more(new).reduced(schema)
         if len(found.weight) > MOST_REPRESENTATIVES:
             raise InconclusiveError(
                 f"people with more than {MOST_REPRESENTATIVES:,} different leaves and secrets do not fit into memory",
                 remedy="let the release have fewer leaves, or fewer trees",
             )
     assert found is not None
-    table = make_table(large.schema, found.frame, found.weight, dropped=large.dropped, sha256=large.sha256)
-    return replace(table, repeated_identifiers=large.repeated_identifiers)
+    return make_table(schema, found.frame, found.weight)
 
 
 def _refuse(schema: Schema, release: Release) -> None:

@@ -31,6 +31,7 @@ from leafgate.progress import progress_step
 from leafgate.types.adversary import limit_knowledge
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.large_table import LargeTable
+from leafgate.types.release import Release
 from leafgate.types.report import Finding, Report
 from leafgate.types.table import Table
 
@@ -92,8 +93,9 @@ def audit(
         _, waivers = apply_waivers(plan, None, [], refused, never, today)
         return Audit(report_of(plan, plugins, data, files, None, refused, waivers))
     if isinstance(data, LargeTable):
+        announce("the distinct records do not fit into memory, so they are read block by block")
         with _timed(seconds, "route"):
-            table = representatives(data, artifact.release)
+            table = _representatives(data, artifact.release)
     else:
         table = data
     adversaries = Adversaries(
@@ -146,6 +148,16 @@ def audit(
         with _timed(seconds, "remedies"):
             report = with_searched_remedies(plan, plugins, table, report, artifact, run)
     return Audit(report, artifact, seconds)
+
+
+def _representatives(data: LargeTable, release: Release) -> Table:
+    """One record for all people in the same leaves with the same class and secrets, and what is known of the file."""
+    return replace(
+        representatives(data.tables(), data.schema, release),
+        dropped=data.dropped,
+        repeated_identifiers=data.repeated_identifiers,
+        sha256=data.sha256,
+    )
 
 
 def _attacked(

@@ -106,7 +106,7 @@ class StoredRecords:
     @property
     def records(self) -> int:
         """How many there are."""
-        return sum(len(block.counts) for block in self.blocks)
+        return sum(len(block) for block in self.blocks)
 
 
 def _any_marked(block: StoredBlock, gaps: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.bool_]:

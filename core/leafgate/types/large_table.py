@@ -44,6 +44,10 @@ class StoredBlock:
     name: str
     columns: Mapping[str, int]
 
+    def __len__(self) -> int:
+        """How many records there are."""
+        return len(self.counts)
+
     def _file(self, position: int | str) -> Path:
         return self.folder / f"{self.name}-{position}.npy"
 
@@ -121,8 +125,8 @@ class LargeTable:
     folder: ScratchFolder | None = field(default=None, repr=False, compare=False)
 
     def tables(self) -> Iterator[Table]:
-        """Each block as a Table, whose records are not sorted."""
-        for block in self.blocks:
+        """Each block that has records as a Table, in which they are not sorted."""
+        for block in filter(len, self.blocks):
             cells = {column.name: self._cells(block, column.name) for column in self.schema.columns}
             yield Table(self.schema, pd.DataFrame(cells), block.counts)
 
