@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from leafgate.algorithms.prediction import predict
-from leafgate.errors import LeafgateError
+from leafgate.algorithms.representatives import representatives
+from leafgate.algorithms.routing import route
+from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.testing.check import DoesNotApply, NonConformance, called
 from leafgate.testing.common_checks import COMMON_CHECKS
 from leafgate.testing.sandbox import canonical_text, cells, public, refuse_cells
@@ -45,6 +47,8 @@ MAX_AREA_BY_CHANCE = 0.25
 """How far it may be from one half where nothing is disclosed: more than three standard deviations."""
 CERTAIN = 0.99
 """A probability from which a secret counts as known."""
+DECIMALS = 9
+"""Decimals in which probabilities that should be equal agree."""
 TOLERANCE = 0.05
 """How far a posterior may be from the prior where nothing is disclosed."""
 
@@ -558,6 +562,53 @@ def raises_clean_errors(subject: AttackSubject) -> None:
             continue
 
 
+def same_of_representatives(subject: AttackSubject) -> None:
+    """It believes the same if one record stands for all people in the same leaves, where it declares so."""
+    if not subject.component.by_equivalence_class:
+        raise DoesNotApply("it does not declare `by_equivalence_class`")
+    tried = 0
+    for setting, beliefs in subject.beliefs:
+        world = setting.world()
+        try:
+            people = representatives([world.table.without_key], world.table.without_key.schema, world.release)
+        except InconclusiveError:
+            continue
+        twin = replace(world, table=people, known=replace(world.known, public=people.public[0]))
+        tried += 1
+        for own, others in zip(beliefs, subject.run(twin), strict=True):
+            if _by_leaves(own, world) != _by_leaves(others, twin):
+                raise NonConformance(
+                    f"{setting.name}: it believes something else where one record stands for everybody in a leaf",
+                    "remove `by_equivalence_class`, or compute beliefs by leaves alone",
+                )
+    if not tried:
+        raise DoesNotApply("leaves do not follow from public cells in any release of this kit that it reads")
+
+
+def _by_leaves(belief: Belief, world: Instance) -> dict[tuple[int, ...], tuple[Any, ...]]:
+    """What is believed of people by their leaves: the posteriors, and of each group the leaves of its people.
+
+    NonConformance where people in the same leaves are in different groups.
+    """
+    public = world.known.public
+    rows = zip(*(route(tree, public).leaf.tolist() for tree in world.release.fitted_trees), strict=True)
+    keys = list(rows) or [()] * len(public)
+    for column in public.schema.having("class"):
+        keys = [(*key, code) for key, code in zip(keys, public.codes(column.name).tolist(), strict=True)]
+    posterior, classes = posterior_of(belief, world), groups_of(belief, world)
+    groups = [0] * len(keys) if classes is None else classes.tolist()
+    leaves_of: dict[int, set[tuple[int, ...]]] = {}
+    for key, group in zip(keys, groups, strict=True):
+        leaves_of.setdefault(group, set()).add(key)
+    if sum(map(len, leaves_of.values())) > len(set(keys)):
+        raise NonConformance("it tells people in the same leaves apart", "remove `by_equivalence_class`")
+    found: dict[tuple[int, ...], set[Any]] = {}
+    for row, (key, group) in enumerate(zip(keys, groups, strict=True)):
+        chances = () if posterior is None else tuple(np.round(posterior[row], DECIMALS).tolist())
+        found.setdefault(key, set()).add((chances, tuple(sorted(leaves_of[group]))))
+    return {key: tuple(sorted(each)) for key, each in found.items()}
+
+
 ATTACK_CHECKS: Mapping[str, Callable[[AttackSubject], None]] = {
     "believes": believes,
     **COMMON_CHECKS,
@@ -573,4 +624,5 @@ ATTACK_CHECKS: Mapping[str, Callable[[AttackSubject], None]] = {
     "plants_what_it_says": plants_what_it_says,
     "knows_nothing_from_nothing": uninformative_release_uninformative_belief,
     "errs_in_words": raises_clean_errors,
+    "same_of_representatives": same_of_representatives,
 }

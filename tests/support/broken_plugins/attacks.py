@@ -182,6 +182,12 @@ class EachAlone(ByLeaves):
         ]
 
 
+class EachAloneInALeaf(EachAlone):
+    """The same, and it says that leaves alone decide."""
+
+    by_equivalence_class = True
+
+
 class ByPlace(ByLeaves):
     """Tells whoever stands first apart from everybody."""
 
@@ -562,6 +568,7 @@ BROKEN_ATTACKS: tuple[tuple[AttackModel, str], ...] = (
     (NoMemory(), "catches_a_leak"),
     (ExcludesMembers(), "catches_a_leak"),
     (AlwaysPlants(), "plants_what_it_says"),
+    (EachAloneInALeaf(), "same_of_representatives"),
     (PlantsOnMembersAlone(), "plants_what_it_says"),
     (PlantsByTheClock(), "plants_what_it_says"),
     (ExcludesByNoise(), "takes_noise_for_noise"),
