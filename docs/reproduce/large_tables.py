@@ -1,10 +1,11 @@
 """Audits of a kADET tree grown from many made-up people, beside a plain group-by in DuckDB of the same columns.
 
     pip install ".[duckdb]"
-    python docs/reproduce/large_tables.py 6 7 8
+    python docs/reproduce/large_tables.py 6x5 8x5 8x9 9x6
 
-makes 10^6, 10^7 and 10^8 people in a temporary folder and prints a line of docs/measurements/large-tables.md for each:
-both run in a process of their own, and are measured from its start to its end.
+makes 10^6 and 10^8 people with 5 columns, 10^8 with 9 and 10^9 with 6, in a temporary folder, and prints a line of
+docs/measurements/large-tables.md for each: both run in a process of their own, and are measured from its start to its
+end.
 """
 
 from __future__ import annotations
@@ -17,33 +18,53 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import duckdb
 
 from leafgate.cli import main
 
-VALUES = {"age": 90, "sex": 2, "region": 16, "job": 20}
-"""How many values each public column has."""
-PUBLIC = {name: {"role": "quasi_identifier", "values": [f"v{i}" for i in range(n)]} for name, n in VALUES.items()}
-POLICY = {
-    "leafgate": 1,
-    "name": "large",
-    "data": {
-        "path": "people.parquet",
-        "source": "duckdb",
-        "columns": {**PUBLIC, "income": {"role": ["class", "sensitive"], "values": ["low", "high"]}},
-    },
-    "build": {"use": "kadet", "k": 100},
-    "attacks": [{"use": "linking"}],
-    "metrics": [{"use": "k_anonymity", "at_least": 100}, {"use": "l_diversity", "form": "distinct", "at_least": 2}],
+VALUES = {
+    5: {"age": 90, "sex": 2, "region": 16, "job": 20},
+    6: {"age": 90, "sex": 2, "region": 16, "job": 20, "education": 30},
+    9: {"age": 90, "sex": 2, "region": 16, "job": 10, "marital": 5, "education": 12, "hours": 10, "disabled": 2},
 }
+"""How many values each public column has, by the number of columns with the class."""
+NUMBERS = {"hours"}
+"""The columns that are numbers; the cells of others are texts."""
+K = {5: 100, 6: 1000, 9: 1000}
+MEMORY = "2GB"
+"""What DuckDB may use for the plain group-by; audits allow it as much."""
 
 
-def make_people(path: Path, rows: int) -> None:
+def policy(columns: int) -> dict[str, Any]:
+    public: dict[str, Any] = {}
+    for name, size in VALUES[columns].items():
+        domain = {"bounds": [0, size]} if name in NUMBERS else {"values": [f"v{i}" for i in range(size)]}
+        public[name] = {"role": "quasi_identifier", **domain}
+    return {
+        "leafgate": 1,
+        "name": "large",
+        "data": {
+            "path": "people.parquet",
+            "source": "duckdb",
+            "columns": {**public, "income": {"role": ["class", "sensitive"], "values": ["low", "high"]}},
+        },
+        "build": {"use": "kadet", "k": K[columns]},
+        "attacks": [{"use": "linking"}],
+        "metrics": [
+            {"use": "k_anonymity", "at_least": K[columns]},
+            {"use": "l_diversity", "form": "distinct", "at_least": 2},
+        ],
+    }
+
+
+def make_people(path: Path, rows: int, columns: int) -> None:
     """So many people, whose income depends on age, region and job."""
-    codes = ", ".join(f"(hash(i * {k + 7}) % {n})::INT AS {name}" for k, (name, n) in enumerate(VALUES.items()))
-    texts = ", ".join(f"'v' || {name} AS {name}" for name in VALUES)
-    rich = "hash(i * 3) % 100 < 10 + age / 2 + region + (CASE WHEN job > 14 THEN 25 ELSE 0 END)"
+    values = VALUES[columns]
+    codes = ", ".join(f"(hash(i * {k + 7}) % {n})::INT AS {name}" for k, (name, n) in enumerate(values.items()))
+    texts = ", ".join(name if name in NUMBERS else f"'v' || {name} AS {name}" for name in values)
+    rich = f"hash(i * 3) % 100 < 10 + age / 2 + region + (CASE WHEN job >= {values['job'] * 3 // 4} THEN 25 ELSE 0 END)"
     with duckdb.connect() as connection:
         connection.execute(
             f"COPY (SELECT {texts}, CASE WHEN {rich} THEN 'high' ELSE 'low' END AS income "  # noqa: S608  our own
@@ -53,9 +74,9 @@ def make_people(path: Path, rows: int) -> None:
 
 def count_groups(path: str) -> None:
     """The plain group-by."""
-    names = ", ".join([*VALUES, "income"])
-    query = f"SELECT {names}, count(*) FROM '{path}' GROUP BY ALL"  # noqa: S608  our own
-    print(len(duckdb.execute(query).fetchall()))
+    with duckdb.connect(config={"memory_limit": MEMORY}) as connection:
+        query = f"SELECT count(*) FROM (SELECT *, count(*) FROM '{path}' GROUP BY ALL)"  # noqa: S608  our own
+        print(connection.execute(query).fetchall()[0][0])
 
 
 def measured(arguments: Sequence[str], folder: Path) -> tuple[str, float, float]:
@@ -70,18 +91,18 @@ def measured(arguments: Sequence[str], folder: Path) -> tuple[str, float, float]
     return printed, time.perf_counter() - start, usage.ru_maxrss / 1024
 
 
-def line(rows: int) -> str:
+def line(rows: int, columns: int) -> str:
     """A line of the table."""
     with TemporaryDirectory() as name:
         folder = Path(name)
-        make_people(folder / "people.parquet", rows)
-        (folder / "policy.yaml").write_text(json.dumps(POLICY))
+        make_people(folder / "people.parquet", rows, columns)
+        (folder / "policy.yaml").write_text(json.dumps(policy(columns)))
         groups, seconds, megabytes = measured(["count", "people.parquet"], folder)
         printed, audit_seconds, audit_megabytes = measured(["audit", "policy.yaml"], folder)
         verdict = "pass" if "PASS" in printed else "fail"
     cells = (
-        *(f"{rows:,}", f"{int(groups):,}", f"{seconds:.1f}", f"{audit_seconds:.1f}", f"{audit_seconds / seconds:.1f}"),
-        *(f"{megabytes:,.0f}", f"{audit_megabytes:,.0f}", verdict),
+        *(f"{rows:,}", f"{columns}", f"{int(groups):,}", f"{seconds:.1f}", f"{audit_seconds:.1f}"),
+        *(f"{audit_seconds / seconds:.1f}", f"{megabytes:,.0f}", f"{audit_megabytes:,.0f}", verdict),
     )
     return f"| {' | '.join(cells)} |"
 
@@ -93,5 +114,6 @@ if __name__ == "__main__":
         sys.argv = ["leafgate", *sys.argv[1:]]
         main()
     else:
-        for power in sys.argv[1:]:
-            print(line(10 ** int(power)), flush=True)
+        for table in sys.argv[1:]:
+            power, width = map(int, table.split("x"))
+            print(line(10**power, width), flush=True)
