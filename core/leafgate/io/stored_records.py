@@ -87,21 +87,20 @@ class StoredRecords:
     def gap_patterns(self, gaps: Mapping[str, NDArray[np.bool_]]) -> tuple[RawRecords, dict[str, NDArray[np.bool_]]]:
         """The different sets of columns that have a marked text, a record each, and by column which have it marked."""
         names = [name for name, texts in gaps.items() if texts.any()]
-        found: dict[bytes, int] = {}
+        found: dict[tuple[bool, ...], int] = {}
         for block in self.blocks:
             counts = block.counts
-            pattern = np.zeros((len(counts), max(1, -(-len(names) // 8))), dtype=np.uint8)
-            for i, name in enumerate(names):
-                pattern[:, i // 8] |= gaps[name][block.codes(name)].astype(np.uint8) << (i % 8)
-            different, which = np.unique(pattern, axis=0, return_inverse=True)
-            rows = np.bincount(which.reshape(-1), weights=counts, minlength=len(different)).astype(np.int64)
-            for key, its in zip(different, rows.tolist(), strict=True):
-                found[key.tobytes()] = found.get(key.tobytes(), 0) + its
-        bits = [np.unpackbits(np.frombuffer(key, dtype=np.uint8), bitorder="little") for key in found]
-        marked = np.array(bits, dtype=np.bool_).reshape(len(found), -1)
+            which, marked = np.zeros(len(counts), dtype=np.int64), np.zeros((1, 0), dtype=np.bool_)
+            for name in names:
+                different, which = np.unique(2 * which + gaps[name][block.codes(name)], return_inverse=True)
+                marked = np.column_stack([marked[different // 2], different % 2 == 1])
+            rows = np.bincount(which, weights=counts, minlength=len(marked)).astype(np.int64)
+            for pattern, its in zip(map(tuple, marked.tolist()), rows.tolist(), strict=True):
+                found[pattern] = found.get(pattern, 0) + its
+        patterns = np.array([*found], dtype=np.bool_).reshape(len(found), len(names))
         nowhere = np.zeros(len(found), dtype=np.bool_)
-        patterns = {name: marked[:, names.index(name)] if name in names else nowhere for name in gaps}
-        return RawRecords(pd.DataFrame(index=range(len(found))), np.array([*found.values()]), None, True), patterns
+        by_column = {name: patterns[:, names.index(name)] if name in names else nowhere for name in gaps}
+        return RawRecords(pd.DataFrame(index=range(len(found))), np.array([*found.values()]), None, True), by_column
 
     @property
     def records(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,6 +106,12 @@ class EncodedTable:
         narrow = [i for i, f in enumerate(self.features) if f.size <= WIDE]
         wide = [[i] for i, f in enumerate(self.features) if f.size > WIDE]
         return [(chosen, self.cell_numbers(chosen)) for chosen in [narrow, *wide] if chosen]
+
+    @cached_property
+    def cell_columns(self) -> dict[int, list[NDArray[np.integer[Any]]]]:
+        """The columns of the cell numbers of each block, by its first feature, in small integers."""
+        kind = np.int32 if int(self.sizes.sum()) * self.n_classes < 2**31 else np.int64
+        return {chosen[0]: [*np.ascontiguousarray(cells.T, dtype=kind)] for chosen, cells in self.blocks}
 
 
 def encode(table: Table, *, hierarchies: bool = True) -> EncodedTable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from leafgate.types.arrays import Codes, Rows
 
 FEW_CELLS = 2**13
 """So many counts are always held in a table; more only where there is that much to count, else by sorting."""
+
+ROWS_A_CELL = 4
+"""With so many rows for each count, columns are counted one after the other, in half the time."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +55,27 @@ def _count(
 ) -> Histograms:
     sizes = coded.sizes[list(chosen)]
     total = int(sizes.sum())
-    keys = cell_numbers[rows]
-    keys += (group * (total * coded.n_classes))[:, None]
-    weight = None if coded.unit_weights else np.repeat(coded.weight[rows], len(chosen))
-    cell, counts = _tally(keys.ravel(), weight, n_sets * total, coded.n_classes)
+    first_key = group * (total * coded.n_classes)
+    weight = None if coded.unit_weights else coded.weight[rows]
+    if ROWS_A_CELL * n_sets * total * coded.n_classes <= len(rows):
+        dense = np.zeros(n_sets * total * coded.n_classes)
+        for column in coded.cell_columns[chosen[0]]:
+            dense += np.bincount(column[rows] + first_key, weights=weight, minlength=len(dense))
+        cell, counts = _occurring(dense.reshape(n_sets * total, coded.n_classes))
+    else:
+        keys = cell_numbers[rows]
+        keys += first_key[:, None]
+        weight = None if weight is None else np.repeat(weight, len(chosen))
+        cell, counts = _tally(keys.ravel(), weight, n_sets * total, coded.n_classes)
     place = cell % total
     feature = np.repeat(np.arange(len(chosen)), sizes)[place]
     return Histograms(cell // total, np.asarray(chosen)[feature], place - (np.cumsum(sizes) - sizes)[feature], counts)
+
+
+def _occurring(dense: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The rows of a table of counts that are not all zero: their numbers, and the counts."""
+    cell = np.flatnonzero(dense.any(axis=1))
+    return cell, dense[cell].astype(np.float64)
 
 
 def _tally(
@@ -66,8 +84,7 @@ def _tally(
     """The cells that occur, in order, and their counts per class: by table if small, else by sorting."""
     if n_cells * n_classes <= max(FEW_CELLS, 4 * len(keys)):
         dense = np.bincount(keys, weights=weight, minlength=n_cells * n_classes).reshape(n_cells, n_classes)
-        cell = np.flatnonzero(dense.any(axis=1))
-        return cell, dense[cell].astype(np.float64)
+        return _occurring(dense)
     present, where = np.unique(keys, return_inverse=True)
     sums = np.bincount(where, weights=weight, minlength=len(present))
     cell, row = np.unique(present // n_classes, return_inverse=True)
