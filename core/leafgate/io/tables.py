@@ -218,7 +218,8 @@ class _Reading:
             raise InconclusiveError(
                 f"{table.engine.use} could not read the data ({error})",
                 place=self.place,
-                remedy="is it whole, and is there a table? without `data.source` errors of CSV files name the row",
+                remedy="is it whole, and is there room in the temporary folder? CSV errors name the row without "
+                "`data.source`",
             ) from None
 
     def header(self) -> list[str] | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leafgate.errors import InconclusiveError
 from leafgate.lazy_loading import lazy
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
@@ -72,12 +73,16 @@ class StoredBlock:
         counts: NDArray[np.int64],
         first: NDArray[np.int64] | None = None,
     ) -> None:
-        """Write the records, in the smallest integers that hold them."""
-        for name, column in codes.items():
-            np.save(self._file(self.columns[name]), _smallest(column))
-        np.save(self._file("counts"), _smallest(counts))
-        if first is not None:
-            np.save(self._file("first"), first)
+        """Write the records, in the smallest integers that hold them; InconclusiveError where there is no room for them."""
+        try:
+            for name, column in codes.items():
+                np.save(self._file(self.columns[name]), _smallest(column))
+            np.save(self._file("counts"), _smallest(counts))
+            if first is not None:
+                np.save(self._file("first"), first)
+        except OSError:
+            message, remedy = "the temporary folder cannot hold the distinct records", "let TMPDIR name one with room"
+            raise InconclusiveError(message, place=str(self.folder.parent), remedy=remedy) from None
 
     def keep(self, rows: NDArray[np.bool_]) -> None:
         """Remove all other records."""

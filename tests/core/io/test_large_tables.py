@@ -243,3 +243,18 @@ def test_blocks_leave_no_file_behind(tmp_path: Path, monkeypatch: pytest.MonkeyP
     )
     gc.collect()
     assert not [*(tmp_path / "scratch").iterdir()]
+
+
+def test_a_full_disk_is_told_and_leaves_no_file_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError("no space")
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    monkeypatch.setattr(np, "save", full)
+    (tmp_path / "scratch").mkdir()
+    files_of_people(tmp_path, 1)
+    ended = leafgate("audit", policy(tmp_path, {"use": "id3"}, "keep"), "--out", tmp_path / "out")
+    assert ended.code == 3
+    assert "cannot hold the distinct records (let TMPDIR name one with room)" in ended.err
+    gc.collect()
+    assert not [*(tmp_path / "scratch").iterdir()]
