@@ -73,7 +73,7 @@ class StoredBlock:
         counts: NDArray[np.int64],
         first: NDArray[np.int64] | None = None,
     ) -> None:
-        """Write the records, in the smallest integers that hold them; InconclusiveError where there is no room for them."""
+        """Write the records in the smallest integers that hold them; InconclusiveError where there is no room."""
         try:
             for name, column in codes.items():
                 np.save(self._file(self.columns[name]), _smallest(column))
