@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
@@ -82,6 +82,9 @@ class DuckDb(DataEngine):
                 yield rows
             finally:
                 connection.close()
+
+    def rename(self, rows: duckdb.DuckDBPyRelation, names: Mapping[str, str]) -> duckdb.DuckDBPyRelation:
+        return rows.project(", ".join(f"{_quoted(old)} AS {new}" for old, new in names.items()))
 
     def _rows(self, connection: duckdb.DuckDBPyConnection, location: DataLocation) -> duckdb.DuckDBPyRelation:
         if self.database is not None and not location.paths:

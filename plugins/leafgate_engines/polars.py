@@ -36,7 +36,8 @@ class Polars(DataEngine):
         else:
             rows = pl.scan_csv(
                 paths,
-                has_header=location.header,
+                has_header=False,  # the names are known; Polars itself keeps doubled quotes in them
+                skip_rows=int(location.header),
                 separator=location.delimiter,
                 quote_char=location.quote,
                 schema=dict.fromkeys(location.columns, pl.String),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, Literal
@@ -48,6 +48,9 @@ class Spark(DataEngine):
         session = builder.config(map=quiet).getOrCreate()
         atexit.register(session.stop)
         yield self._rows(session, location)
+
+    def rename(self, rows: Any, names: Mapping[str, str]) -> Any:
+        return rows.toDF(*(names[name] for name in rows.columns))
 
     def _rows(self, session: Any, location: DataLocation) -> Any:
         if not location.paths:

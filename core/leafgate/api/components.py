@@ -369,6 +369,20 @@ class DataEngine(DataSource):
         """
         raise NotImplementedError
 
+    def rename(self, rows: Any, names: Mapping[str, str]) -> Any:
+        """The rows that `open` returned, with another name for each column.
+
+        Names in files may hold dots and quotes, which some engines interpret when narwhals passes them on. Such an
+        engine overrides this and quotes the names.
+
+        Args:
+            rows: what `open` returned.
+            names: the new name of each column, of letters and digits.
+        """
+        import narwhals as nw
+
+        return nw.from_native(rows).rename(dict(names)).to_native()
+
     @classmethod
     def reads(cls, name: str) -> bool:
         """It reads every file."""

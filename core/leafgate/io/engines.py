@@ -30,6 +30,7 @@ from leafgate.types.large_table import ScratchFolder
 from leafgate.types.table import text_column
 
 if TYPE_CHECKING:
+    import narwhals as nw
     import pyarrow as pa
 
 PARQUET = (".parquet", ".pq")
@@ -82,6 +83,8 @@ class EngineTable:
         if self.format == "csv":
             _require_plain_options(self.csv, self.engine)
             return {path.name: self._first_record(path) if self.csv.header else None for path in self.paths}
+        if self.format == "parquet":
+            return {path.name: _parquet_names(path) for path in self.paths}
         headers = {}
         for path in self.paths:
             with self._opened(DataLocation((path,), self.format)) as frame:
@@ -102,6 +105,8 @@ class EngineTable:
             if header is not None:
                 refuse_wide(len(header), place)
                 check_header(header, names, place)
+        if len({name.casefold() for name in names}) < len(names):
+            raise EngineError("names of columns that differ in capital letters alone, which engines take for one")
         if self.paths and self.format == "csv":
             if len(names) < 2:
                 raise EngineError("CSV of one column, whose empty lines engines take for rows")
@@ -141,7 +146,7 @@ class EngineTable:
             EngineError: the engine raised an error.
         """
         before = _state(self.paths)
-        with self._grouped(names, used, number_rows) as grouped:
+        with self._grouped(names, used, number_rows) as (grouped, plain):
             table = grouped.head(self.engine.most_records + 1).collect("pyarrow").to_native()
         if table.num_rows > self.engine.most_records:
             raise TooManyRecordsError(
@@ -149,15 +154,14 @@ class EngineTable:
                 place=self.place,
                 remedy=FEWER_RECORDS,
             )
-        types, (count, first) = self._times(), _free_names(names)
-        sha256 = self._digest_since(before)
-        cells = {
-            name: text_column(*text_categories(table.column(name), types.get(name), f"{self.place}, column {name!r}"))
-            for name in used
-        }
+        types, sha256 = self._times(), self._digest_since(before)
+        cells = {}
+        for name in used:
+            place = f"{self.place}, column {name!r}"
+            cells[name] = text_column(*text_categories(table.column(plain[name]), types.get(name), place))
         frame_of_cells = pd.DataFrame(cells) if cells else pd.DataFrame(index=range(table.num_rows))
-        firsts = table.column(first).to_numpy().astype(np.int64) if number_rows else None
-        return RawRecords(frame_of_cells, table.column(count).to_numpy().astype(np.int64), firsts, True, sha256)
+        first = table.column("first").to_numpy().astype(np.int64) if number_rows else None
+        return RawRecords(frame_of_cells, table.column("rows").to_numpy().astype(np.int64), first, True, sha256)
 
     def store_records(
         self, names: Sequence[str], used: Sequence[str], most: int, *, number_rows: bool = False
@@ -173,12 +177,12 @@ class EngineTable:
             return None
         before, folder = _state(self.paths), ScratchFolder()
         path = folder.path / "records.parquet"
-        with self._grouped(names, used, number_rows, folder.path) as grouped:
+        with self._grouped(names, used, number_rows, folder.path) as (grouped, plain):
             if nw.Int128 in grouped.collect_schema().dtypes():  # which Parquet cannot hold
                 return None
             grouped.sink_parquet(path)
-        sha256 = self._digest_since(before)
-        return store_records(path, used, _free_names(names), number_rows, self._times(), self.place, sha256, folder)
+        columns = {name: plain[name] for name in used}
+        return store_records(path, columns, self._times(), self.place, self._digest_since(before), folder)
 
     def _rows_at_most(self, names: Sequence[str]) -> int:
         """A bound on the number of rows that is quick to find."""
@@ -193,17 +197,20 @@ class EngineTable:
     @contextmanager
     def _grouped(
         self, names: Sequence[str], used: Sequence[str], number_rows: bool, folder: Path | None = None
-    ) -> Iterator[Any]:
-        """The distinct records with their counts, and the number of the first row of each, as a lazy table."""
+    ) -> Iterator[tuple[Any, dict[str, str]]]:
+        """The distinct records as a lazy table, and the name of each column in it.
+
+        Its column `rows` has how many rows each is, `first` the number of the first of these.
+        """
         import narwhals as nw
 
         self.check(names)
-        count, first = _free_names(names)
-        number = f"{first}_number"
-        with self._opened(replace(self.location(names), results=folder), number if number_rows else None) as frame:
-            columns = [nw.len().cast(nw.Int64).alias(count)]
-            columns += [nw.col(number).min().cast(nw.Int64).alias(first)] if number_rows else []
-            yield frame.group_by(*used).agg(*columns)
+        number = _free_name(names)
+        location = replace(self.location(names), results=folder)
+        with self._renamed(location, number if number_rows else None) as (frame, plain):
+            columns = [nw.len().cast(nw.Int64).alias("rows")]
+            columns += [nw.col(plain[number]).min().cast(nw.Int64).alias("first")] if number_rows else []
+            yield frame.group_by(*(plain[name] for name in used)).agg(*columns), plain
 
     def _digest_since(self, before: list[tuple[int, ...]]) -> str:
         """The digest of the files' bytes; InconclusiveError if they are not what they were."""
@@ -217,18 +224,17 @@ class EngineTable:
         """Is a value of the column in several rows? Rows with one of the `missing` texts of a column are left out."""
         import narwhals as nw
 
-        count, _ = _free_names(names)
-        with self._opened(self.location(names)) as frame:
+        with self._renamed(self.location(names)) as (frame, plain):
             schema = frame.collect_schema()
             for column, texts in missing.items():
-                cells = nw.col(column)
-                if schema[column].is_numeric():
+                cells = nw.col(plain[column])
+                if schema[plain[column]].is_numeric():
                     numbers = [number for number in map(parse_number, texts) if math.isfinite(number)]
                     gaps = cells.cast(nw.Float64).is_in(numbers)
                 else:
                     gaps = cells.cast(nw.String).is_in([*texts])
                 frame = frame.filter(~cells.is_null() & ~gaps if "" in texts else cells.is_null() | ~gaps)
-            several = frame.group_by(name).agg(nw.len().alias(count)).filter(nw.col(count) > 1)
+            several = frame.group_by(plain[name]).agg(nw.len().alias("rows")).filter(nw.col("rows") > 1)
             return bool(several.head(1).collect("pyarrow").to_native().num_rows)
 
     def _times(self) -> dict[str, pa.DataType]:
@@ -240,6 +246,17 @@ class EngineTable:
 
         fields = pq.read_schema(self.paths[0])
         return {field.name: field.type for field in fields if pa.types.is_temporal(field.type)}
+
+    @contextmanager
+    def _renamed(
+        self, location: DataLocation, number_rows: str | None = None
+    ) -> Iterator[tuple[nw.LazyFrame[Any], dict[str, str]]]:
+        """The rows under names without dots, quotes and spaces, and the new name of each column."""
+        import narwhals as nw
+
+        with self._opened(location, number_rows) as frame:
+            plain = {name: f"column{i}" for i, name in enumerate(frame.collect_schema().names())}
+            yield nw.from_native(self.engine.rename(frame.to_native(), plain)).lazy(), plain
 
     @contextmanager
     def _opened(self, location: DataLocation, number_rows: str | None = None) -> Iterator[Any]:
@@ -279,6 +296,16 @@ def _files(path: Path) -> tuple[Path, ...]:
     return tuple(each for each in every if each.is_file() and each.resolve().is_relative_to(fixed.resolve()))
 
 
+def _parquet_names(path: Path) -> tuple[str, ...]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return tuple(pq.read_schema(path).names)
+    except (pa.ArrowException, OSError) as error:
+        raise EngineError(type(error).__name__) from error
+
+
 def _format_of(path: Path) -> Literal["csv", "parquet", "json"]:
     suffix = path.suffix.lower()
     return "parquet" if suffix in PARQUET else "json" if suffix in JSON_LINES else "csv"
@@ -299,14 +326,10 @@ def _require_plain_options(options: CsvOptions, engine: DataEngine) -> None:
         )
 
 
-def _free_names(names: Sequence[str]) -> tuple[str, str]:
-    """Names for the number of rows and for the number of the first of them, which no column has."""
-    prefix = next(
-        prefix
-        for prefix in ("leafgate", *(f"leafgate{i}" for i in range(len(names) + 1)))
-        if not any(prefix in name for name in names)
-    )
-    return f"{prefix}_rows", f"{prefix}_first"
+def _free_name(names: Sequence[str]) -> str:
+    """A name for the number of a row that no column has, in whatever letters."""
+    taken = {name.casefold() for name in names}
+    return next(name for i in range(len(names) + 1) if (name := f"leafgate_row{i}") not in taken)
 
 
 def _state(paths: Sequence[Path]) -> list[tuple[int, ...]]:

@@ -118,21 +118,18 @@ def _any_marked(block: StoredBlock, gaps: Mapping[str, NDArray[np.bool_]]) -> ND
 
 def store_records(
     path: Path,
-    used: Sequence[str],
-    names: tuple[str, str],
-    numbered: bool,
+    columns: Mapping[str, str],
     types: Mapping[str, pa.DataType],
     place: str,
     sha256: str,
     folder: ScratchFolder,
 ) -> StoredRecords:
-    """The records of a Parquet file in blocks, which are written into the folder.
+    """The records of a Parquet file in blocks, which are written into the folder; the file is deleted.
 
     Args:
-        path: the file.
-        used: the columns of the data.
-        names: the column with how many rows each record is, and the one with the number of the first of them.
-        numbered: is there the second of these?
+        path: the file. Its column `rows` has how many rows each record is, `first`, if there is one, the number of the
+            first of these.
+        columns: the name in the file of each column of the data.
         types: of columns whose types the engine changed.
         place: what errors call the data.
         sha256: the digest of the bytes of the data.
@@ -143,20 +140,22 @@ def store_records(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    numbers: dict[str, dict[str, int]] = {name: {} for name in used}
-    positions = {name: i for i, name in enumerate(used)}
+    numbers: dict[str, dict[str, int]] = {name: {} for name in columns}
+    positions = {name: i for i, name in enumerate(columns)}
     blocks = []
     with pq.ParquetFile(path) as file:
+        numbered = "first" in file.schema_arrow.names
         for number, batch in enumerate(file.iter_batches(BLOCK_RECORDS)):
             codes = {}
-            for name in used:
-                column = pa.chunked_array([batch.column(name)])
+            for name, stored in columns.items():
+                column = pa.chunked_array([batch.column(stored)])
                 of_batch, texts = text_categories(column, types.get(name), f"{place}, column {name!r}")
                 known = numbers[name]
                 codes[name] = np.array([known.setdefault(text, len(known)) for text in texts])[of_batch]
             block = StoredBlock(folder.path, str(number), positions)
-            first = batch.column(names[1]).to_numpy().astype(np.int64) if numbered else None
-            block.write(codes, batch.column(names[0]).to_numpy().astype(np.int64), first)
+            first = batch.column("first").to_numpy().astype(np.int64) if numbered else None
+            block.write(codes, batch.column("rows").to_numpy().astype(np.int64), first)
             blocks.append(block)
     path.unlink()
-    return StoredRecords({name: list(known) for name, known in numbers.items()}, blocks, sha256, folder, numbered)
+    texts_of = {name: list(known) for name, known in numbers.items()}
+    return StoredRecords(texts_of, blocks, sha256, folder, numbered)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -94,16 +95,28 @@ def test_parquet_of_any_types_is_the_same_table(seed: int, size: int) -> None:
             assert outcome(ours.model_copy(update={"source": engine}), path) == expected
 
 
+FORMS = ["csv", "parquet", "jsonl"]
+
+
+def write_table(frame: pd.DataFrame, path: Path) -> None:
+    match path.suffix:
+        case ".csv":
+            frame.to_csv(path, index=False)
+        case ".parquet":
+            frame.to_parquet(path, index=False)
+        case _:
+            frame.to_json(path, orient="records", lines=True)
+
+
 @pytest.fixture
 def people(tmp_path: Path) -> Path:
     """A folder with the same people in one file, in two, as JSON lines and as a table of DuckDB."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({name: rng.choice([*cells][:-1], 400) for name, cells in CELLS.items()})
-    frame.to_csv(tmp_path / "people.csv", index=False)
-    frame.to_parquet(tmp_path / "people.parquet")
-    frame[:100].to_parquet(tmp_path / "part-1.parquet")
-    frame[100:].to_parquet(tmp_path / "part-2.parquet")
-    frame.to_json(tmp_path / "people.jsonl", orient="records", lines=True)
+    for form in FORMS:
+        write_table(frame, tmp_path / f"people.{form}")
+        write_table(frame[:100], tmp_path / f"part-1.{form}")
+        write_table(frame[100:], tmp_path / f"part-2.{form}")
     with duckdb.connect(tmp_path / "people.duckdb") as connection:
         connection.register("frame", frame)
         connection.execute("CREATE TABLE people AS SELECT * FROM frame")
@@ -111,11 +124,52 @@ def people(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("name", ["people.csv", "people.parquet", "people.jsonl", "part-*.parquet"])
-def test_every_format_is_the_same_table(engine: DataEngine, people: Path, name: str) -> None:
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["people", "part-*"])
+def test_every_format_is_the_same_table(engine: DataEngine, people: Path, name: str, form: str) -> None:
     expected = outcome(section(), people / "people.csv")
     assert isinstance(expected, tuple)
-    assert outcome(section(engine), people / name) == expected
+    assert outcome(section(engine), people / f"{name}.{form}") == expected
+
+
+NAMES = ["int.rate", 'a"b', "c`d", "select", "#1", "x, y", "{ä}", "column0", "leafgate_row0", "rows"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("form", FORMS)
+def test_columns_may_have_any_names(engine: DataEngine, form: str, tmp_path: Path) -> None:
+    cells = [*itertools.product("ab", repeat=len(NAMES))][::7]
+    frame = pd.DataFrame(cells, columns=NAMES)
+    columns: dict[str, Any] = {name: {"role": "quasi_identifier"} for name in NAMES[1:-1]}
+    columns |= {NAMES[0]: {"role": "identifier"}, NAMES[-1]: {"role": "class", "values": ["a", "b"]}}
+    frame.to_csv(tmp_path / "core.csv", index=False)
+    expected = outcome(section(columns=columns), tmp_path / "core.csv")
+    assert isinstance(expected, tuple)
+    path = tmp_path / f"people.{form}"
+    write_table(frame, path)
+    assert outcome(section(engine, columns=columns), path) == expected
+    frame.loc[4, NAMES[-1]] = "c"
+    write_table(frame, path)
+    found = outcome(section(engine, columns=columns), path)
+    assert "column 'rows': 1 cell(s) outside" in found
+    assert ("the first in record 5" in found) == engine.numbers_rows
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_columns_whose_names_differ_in_capital_letters_are_never_taken_for_one(
+    engine: DataEngine, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = pd.DataFrame({"Age": ["1", "2", "1"], "age": ["3", "3", "4"], "risk": ["a", "b", "b"]})
+    columns = {name: {"role": "quasi_identifier"} for name in frame} | {"risk": {"role": "class"}}
+    path = tmp_path / f"people.{form}"
+    write_table(frame, path)
+    expected = outcome(section(columns=columns), path)
+    assert isinstance(expected, tuple)
+    assert "differ in capital letters" in outcome(section(engine, columns=columns), path)
+    monkeypatch.setattr(tables, "ENGINE_BYTES", 0)
+    data = section(columns=columns)
+    assert described(read_table(data, data.meaning(), path, engine=engine)) == expected
 
 
 def test_tables_and_queries_of_duckdb_files_need_no_path(people: Path) -> None:
@@ -146,10 +200,21 @@ def test_a_query_reads_the_tables_of_its_database_alone(people: Path, options: d
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_column_missing_in_one_of_many_files_names_the_file(engine: DataEngine, people: Path) -> None:
-    pd.read_parquet(people / "part-2.parquet").drop(columns="pay").to_parquet(people / "part-2.parquet")
-    with pytest.raises(DataError, match=r"part-2.parquet: the header has no column 'pay'"):
-        read_table(section(engine), section().meaning(), people / "part-*.parquet")
+@pytest.mark.parametrize("form", FORMS)
+def test_a_column_missing_in_one_of_many_files_names_the_file(engine: DataEngine, form: str, people: Path) -> None:
+    frame = pd.read_parquet(people / "part-2.parquet").drop(columns="pay")
+    write_table(frame, people / f"part-2.{form}")
+    with pytest.raises(DataError, match=rf"part-2.{form}: the header has no column 'pay'"):
+        read_table(section(engine), section().meaning(), people / f"part-*.{form}")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_further_column_in_one_of_many_files_names_the_file(engine: DataEngine, people: Path) -> None:
+    frame = pd.read_parquet(people / "part-2.parquet").assign(size="1")
+    for form in FORMS:
+        write_table(frame, people / f"part-2.{form}")
+        with pytest.raises(DataError, match=rf"part-2.{form}: 1 column\(s\) of the header are not"):
+            read_table(section(engine), section().meaning(), people / f"part-*.{form}")
 
 
 @pytest.mark.parametrize("engine", ENGINES[:2])
@@ -228,15 +293,12 @@ def test_where_the_installed_engine_fails_the_core_says_what_is_wrong(
         read_table(section(), section().meaning(), path, engine=DuckDb())
 
 
-def temporary_folders() -> Iterator[Path]:
-    return Path(tempfile.gettempdir()).glob("leafgate-duckdb-*")
-
-
-def test_no_temporary_folder_is_left(people: Path) -> None:
-    before = set(temporary_folders())
+def test_no_temporary_folder_is_left(people: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder := people / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
     outcome(section(DuckDb(memory=0.1, threads=1)), people / "people.parquet")
     outcome(section(DuckDb()), people / "nobody.parquet")
-    assert set(temporary_folders()) == before
+    assert not [*folder.iterdir()]
 
 
 def test_the_keyed_digest_of_the_people_does_not_depend_on_order_or_engine(people: Path) -> None:

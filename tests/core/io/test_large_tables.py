@@ -23,6 +23,7 @@ from leafgate.errors import LeafgateError
 from leafgate.io import stored_records, tables
 from leafgate.io.tables import read_any_table, read_table
 from leafgate.policy.models import Data
+from leafgate.types import large_table
 from leafgate.types.large_table import LargeTable
 from leafgate.types.table import Table, make_table
 from leafgate_engines.duckdb import DuckDb
@@ -250,7 +251,7 @@ def test_a_full_disk_is_told_and_leaves_no_file_behind(tmp_path: Path, monkeypat
         raise OSError("no space")
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
-    monkeypatch.setattr(np, "save", full)
+    monkeypatch.setattr(large_table, "_smallest", full)
     (tmp_path / "scratch").mkdir()
     files_of_people(tmp_path, 1)
     ended = leafgate("audit", policy(tmp_path, {"use": "id3"}, "keep"), "--out", tmp_path / "out")
