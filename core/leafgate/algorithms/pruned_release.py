@@ -55,7 +55,7 @@ class _Pruning:
     def _pruned(self, node: Node, rows: Rows) -> Node:
         if isinstance(node, Leaf):
             return node
-        below = list(split_rows(node, self.table, rows, {}))
+        below = list(split_rows(node, self.table, rows))
         if any(self._people(some) < self.smallest for _, some in below):
             return self._merged(node, rows)
         children = [self._pruned(child, some) for child, some in below]
@@ -88,7 +88,7 @@ class _Pruning:
         """Every leaf below a node with the rows that reach it."""
         if isinstance(node, Leaf):
             return [(node, rows)]
-        return [pair for child, some in split_rows(node, self.table, rows, {}) for pair in self._leaves(child, some)]
+        return [pair for child, some in split_rows(node, self.table, rows) for pair in self._leaves(child, some)]
 
     def _label(self, rows: Rows, published: Mapping[str, float] | None) -> tuple[str | None, float | None]:
         """The commonest class, by what the leaf publishes, else by its people; and the share of people with another."""

@@ -105,6 +105,18 @@ class TreeArrays:
         n_children = np.diff(np.append(self.first_child, len(self.child)))
         return np.append(-1, np.repeat(np.arange(len(self.at)), n_children))
 
+    @cached_property
+    def depth(self) -> int:
+        """How many tests are above the deepest leaf."""
+        depth, nodes = 0, np.arange(min(len(self.at), 1))
+        end = np.append(self.first_child, len(self.child))
+        while len(nodes):
+            n_children = end[nodes + 1] - end[nodes]
+            below = np.repeat(end[nodes] - np.cumsum(n_children) + n_children, n_children) + np.arange(n_children.sum())
+            nodes = self.child[below]
+            depth, nodes = depth + 1, nodes[nodes > 0]
+        return depth
+
     def path(self, leaf: int) -> list[int]:
         """Which child leads on to a leaf at each test above it, from the root down."""
         of_node, of_leaf = self.position
