@@ -117,6 +117,18 @@ class TreeArrays:
             depth, nodes = depth + 1, nodes[nodes > 0]
         return depth
 
+    @cached_property
+    def leaf_spans(self) -> tuple[Ids, Ids]:
+        """The first leaf below each inner node, and the one after the last."""
+        ends = np.append(self.first_child[1:], len(self.child))
+        spans = list[Ids]()
+        for outermost in (self.first_child, ends - 1):
+            below = self.child[outermost]
+            while (inner := below > 0).any():
+                below[inner] = self.child[outermost[below[inner]]]
+            spans.append(~below)
+        return spans[0], spans[1] + 1
+
     def path(self, leaf: int) -> list[int]:
         """Which child leads on to a leaf at each test above it, from the root down."""
         of_node, of_leaf = self.position
