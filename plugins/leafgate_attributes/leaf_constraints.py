@@ -299,7 +299,6 @@ def _regions(
     from leafgate.algorithms.routing import split_rows
     from leafgate.api import Leaf
 
-    cells: dict[tuple[str, bool | None], NDArray[np.float64]] = {}
     known_values: dict[Domain | None, NDArray[np.bool_]] = {}
 
     def values_within(remaining: Mapping[str, Domain]) -> NDArray[np.bool_]:
@@ -314,7 +313,7 @@ def _regions(
         if isinstance(node, Leaf):
             yield node, rows, values_within(remaining)
         elif node.column in people.schema:
-            below = list(split_rows(node, people, rows, cells))
+            below = list(split_rows(node, people, rows))
             waiting.extend((child, part, remaining) for child, part in below if len(part))
             if sum(len(part) for _, part in below) < len(rows):
                 lost = np.setdiff1d(rows, np.concatenate([part for _, part in below]), assume_unique=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from leafgate.algorithms.feasible import Possible, branch_domains, unrouted_values
 from leafgate.algorithms.prediction import class_votes
-from leafgate.algorithms.routing import Cells, route, split_rows
+from leafgate.algorithms.routing import route, split_rows
 from leafgate.api import (
     CategoricalSplit,
     Floats,
@@ -72,7 +72,6 @@ def spans(tree: Node, public: Table, schema: Schema) -> Ids:
     """
     partition = Partition(np.zeros(len(public), dtype=np.int64))
     nowhere = np.zeros(len(public), dtype=bool)
-    cells: Cells = {}
     waiting: list[tuple[Node, Ids, Possible]] = [(tree, np.arange(len(public)), {})]
     while waiting:
         node, rows, possible = waiting.pop()
@@ -81,7 +80,7 @@ def spans(tree: Node, public: Table, schema: Schema) -> Ids:
         if isinstance(node, Leaf):
             partition.split(rows)
         elif schema[node.column].public:
-            branches = list(split_rows(node, public, rows, cells))
+            branches = list(split_rows(node, public, rows))
             waiting.extend((child, taken, possible) for child, taken in branches)
             if sum(len(taken) for _, taken in branches) < len(rows):
                 nowhere[np.setdiff1d(rows, np.concatenate([taken for _, taken in branches]))] = True

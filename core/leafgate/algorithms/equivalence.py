@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from leafgate.algorithms.feasible import Domain, Possible, branch_domains, unrouted_values
-from leafgate.algorithms.routing import Router
+from leafgate.algorithms.routing import Router, route
 from leafgate.types.arrays import CompactIds, Ids, Mask, Rows
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
@@ -116,9 +116,10 @@ class ResidualTrees:
 
     def numbers(self) -> Ids:
         """The number of the residual tree of each row of `public`."""
+        if all(self.schema[name].public for name in self.arrays.columns_asked):
+            return route(self.tree, self.public).leaf + 1
         ids = np.empty(len(self.public), dtype=np.int64)
-        root = ~0 if isinstance(self.tree, Leaf) else 0
-        self._evaluate(self.tree, root, np.arange(len(self.public)), {}, ids)
+        self._evaluate(self.tree, 0, np.arange(len(self.public)), {}, ids)
         self.__dict__.pop("_router", None)  # its copies of columns would be kept for every tree of a forest
         return ids
 

@@ -8,73 +8,98 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from leafgate.algorithms.routing import split_rows
-from leafgate.types.tree import Branch, Leaf, Node, NumericSplit, leaves
+from leafgate.algorithms.routing import NOWHERE, Router, route
+from leafgate.types.arrays import Floats, Ids
+from leafgate.types.tree import Branch, Leaf, Node, NumericSplit, children, leaves
+from leafgate.types.tree_arrays import TreeArrays, tree_arrays
 
 if TYPE_CHECKING:
-    from leafgate.types.arrays import Rows
     from leafgate.types.release import Release
     from leafgate.types.table import Table
 
 
-def pruned_release(release: Release, table: Table, smallest: int) -> Release:
-    """The release; each test of its trees that sends fewer than `smallest` people of the table to a child is gone.
-
-    What was below such a test becomes one leaf. Its counts are the sums of theirs, its shares, scores and numbers their
-    means, weighted by the people who reach them.
+@dataclass(frozen=True, eq=False)
+class Pruning:
+    """The trees of a release, with how many people of a table come to each node, to be cut back to leaves of any size.
 
     Args:
         release: a release of trees.
         table: all people, with the columns that the trees test.
-        smallest: from 1.
     """
-    pruning = _Pruning(release, table, smallest)
-    return replace(
-        release,
-        trees=tuple(map(pruning.tree, release.trees)),
-        alternatives={name: pruning.tree(tree) for name, tree in release.alternatives.items()},
-    )
 
-
-@dataclass(frozen=True)
-class _Pruning:
     release: Release
     table: Table
-    smallest: int
 
-    def tree(self, root: Node) -> Node:
-        return self._pruned(root, np.arange(len(self.table)))
+    def cut_back(self, smallest: int) -> Release:
+        """The release; each test that sends fewer than `smallest` people of the table to a child is gone.
 
-    def _people(self, rows: Rows) -> int:
-        return int(self.table.persons[rows].sum())
+        What was below such a test becomes one leaf. Its counts are the sums of theirs, its shares, scores and numbers
+        their means, weighted by the people who reach them.
 
-    def _pruned(self, node: Node, rows: Rows) -> Node:
+        Args:
+            smallest: from 1.
+        """
+        return replace(
+            self.release,
+            trees=tuple(tree.cut_back(smallest) for tree in self._trees),
+            alternatives={name: tree.cut_back(smallest) for name, tree in self._alternatives.items()},
+        )
+
+    @cached_property
+    def _trees(self) -> list[_CountedTree]:
+        return [_CountedTree(tree, self.release, self.table) for tree in self.release.trees]
+
+    @cached_property
+    def _alternatives(self) -> dict[str, _CountedTree]:
+        return {name: _CountedTree(tree, self.release, self.table) for name, tree in self.release.alternatives.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class _CountedTree:
+    """One tree of a release. What counts people has an entry for each position in `arrays.child`, the root's first."""
+
+    root: Node
+    release: Release
+    table: Table
+
+    def cut_back(self, smallest: int) -> Node:
+        if isinstance(self.root, Leaf):
+            return self.root
+        fewest = np.minimum.reduceat(self._persons, self.arrays.first_child)
+        cut = fewest < smallest
+        return self._cut(self.root, 0, cut.tolist()) if cut.any() else self.root
+
+    def _cut(self, node: Node, number: int, cut: Sequence[bool]) -> Node:
+        """The tree below a node; `number` is the node's own in `arrays`, `cut` says which tests are gone."""
         if isinstance(node, Leaf):
             return node
-        below = list(split_rows(node, self.table, rows, {}))
-        if any(self._people(some) < self.smallest for _, some in below):
-            return self._merged(node, rows)
-        children = [self._pruned(child, some) for child, some in below]
+        if cut[number]:
+            return self._merged(number)
+        given, first = children(node), int(self.arrays.first_child[number])
+        below = [self._cut(child, int(self.arrays.child[first + i]), cut) for i, child in enumerate(given)]
+        if all(new is old for new, old in zip(below, given, strict=True)):
+            return node
         if isinstance(node, NumericSplit):
-            return replace(node, low=children[0], high=children[1])
-        branches = tuple(Branch(each.values, child) for each, child in zip(node.branches, children, strict=False))
-        return replace(node, branches=branches, default=None if node.default is None else children[-1])
+            return replace(node, low=below[0], high=below[1])
+        branches = tuple(Branch(each.values, child) for each, child in zip(node.branches, below, strict=False))
+        return replace(node, branches=branches, default=None if node.default is None else below[-1])
 
-    def _merged(self, node: Node, rows: Rows) -> Leaf:
+    def _merged(self, number: int) -> Leaf:
         """One leaf in the place of all below a node."""
-        reached = list(self._leaves(node, rows))
-        weights = np.array([self.table.weight[some].sum() for _, some in reached], dtype=float)
-        weights = weights / weights.sum() if weights.sum() else np.full(len(reached), 1 / len(reached))
-        parts = [leaf for leaf, _ in reached]
-        counts = _sums([leaf.counts for leaf in parts])
+        first, last = (int(ends[number]) for ends in self.arrays.leaf_spans)
+        weights = self._weight_of_leaves[first:last]
+        weights = weights / weights.sum() if weights.sum() else np.full(len(weights), 1 / len(weights))
+        parts = self.arrays.leaves[first:last]
+        counts = self._sums(first, last)
         shares = _means([leaf.shares for leaf in parts], weights)
         numbers = [leaf.value for leaf in parts]
         value = None if None in numbers else float(np.dot(weights, np.array(numbers, dtype=float)))
-        label, error = self._label(rows, counts or shares)
+        label, error = self._label(int(self.arrays.position[0][number]), counts or shares)
         return Leaf(
             label=label if any(leaf.label is not None for leaf in parts) else None,
             counts=counts,
@@ -84,19 +109,83 @@ class _Pruning:
             scores=_means([leaf.scores for leaf in parts], weights),
         )
 
-    def _leaves(self, node: Node, rows: Rows) -> list[tuple[Leaf, Rows]]:
-        """Every leaf below a node with the rows that reach it."""
-        if isinstance(node, Leaf):
-            return [(node, rows)]
-        return [pair for child, some in split_rows(node, self.table, rows, {}) for pair in self._leaves(child, some)]
+    @cached_property
+    def arrays(self) -> TreeArrays:
+        return tree_arrays(self.root)
 
-    def _label(self, rows: Rows, published: Mapping[str, float] | None) -> tuple[str | None, float | None]:
+    @cached_property
+    def _leaf(self) -> Ids:
+        """The leaf that each row of the table reaches."""
+        return route(self.root, self.table).leaf
+
+    @cached_property
+    def _persons(self) -> Floats:
+        """How many people come to each node, as limits count them."""
+        return self._per_node(self.table.persons.astype(np.float64))
+
+    @cached_property
+    def _people_of_class(self) -> Floats:
+        """How many people of each class come to each node, by weight: shape (n_positions, n_classes)."""
+        codes, classes = self.table.codes(self.release.target), range(len(self.release.classes))
+        return np.column_stack([self._per_node(self.table.weight * (codes == code)) for code in classes])
+
+    @cached_property
+    def _weight_of_leaves(self) -> Floats:
+        return self._per_leaf(self.table.weight.astype(np.float64))
+
+    def _per_leaf(self, amounts: Floats) -> Floats:
+        reached = self._leaf != NOWHERE
+        people = np.bincount(self._leaf[reached], weights=amounts[reached], minlength=len(self.arrays.leaves))
+        return people.astype(np.float64)
+
+    def _per_node(self, amounts: Floats) -> Floats:
+        """The sum of the rows' amounts, whole numbers, at each node."""
+        arrays, of_leaf = self.arrays, self._per_leaf(amounts)
+        upto = np.append(0.0, np.cumsum(of_leaf))
+        first, last = arrays.leaf_spans
+        at_node, at_leaf = arrays.position
+        total = np.zeros(len(arrays.child))
+        total[at_leaf], total[at_node] = of_leaf, upto[last] - upto[first]
+        for position, rows in self._lost:
+            total[position] += amounts[rows].sum()
+        return total
+
+    @cached_property
+    def _lost(self) -> list[tuple[int, Ids]]:
+        """The rows that reach no leaf, at each node on their way."""
+        router, at_node = Router(self.arrays, self.table), self.arrays.position[0]
+        found, waiting = list[tuple[int, Ids]](), [(0, np.flatnonzero(self._leaf == NOWHERE))]
+        while waiting:
+            node, rows = waiting.pop()
+            if len(rows):
+                found.append((int(at_node[node]), rows))
+                waiting.extend((child, rows[takes]) for child, takes in router.divide(node, rows) if child > 0)
+        return found
+
+    def _sums(self, first: int, last: int) -> dict[str, int | float] | None:
+        """The sums of the counts of some leaves; None where a leaf publishes none."""
+        if self._counts is None:
+            return _sums([leaf.counts for leaf in self.arrays.leaves[first:last]])
+        return dict(zip(self.release.classes, (self._counts[last] - self._counts[first]).tolist(), strict=True))
+
+    @cached_property
+    def _counts(self) -> Ids | None:
+        """The counts of all leaves before each; None where some are not whole, or not of each class in turn."""
+        names = self.release.classes
+        counts = [leaf.counts for leaf in self.arrays.leaves]
+        if not all(each is not None and tuple(each) == names for each in counts):
+            return None
+        rows = [tuple(each.values()) for each in counts if each is not None]
+        if not all(type(number) is int for row in rows for number in row):
+            return None
+        return np.concatenate([np.zeros((1, len(names)), dtype=np.int64), np.cumsum(rows, axis=0)])
+
+    def _label(self, position: int, published: Mapping[str, float] | None) -> tuple[str | None, float | None]:
         """The commonest class, by what the leaf publishes, else by its people; and the share of people with another."""
         classes = self.release.classes
         if not classes:
             return None, None
-        codes = self.table.codes(self.release.target)[rows]
-        people = np.bincount(codes[codes >= 0], weights=self.table.weight[rows][codes >= 0], minlength=len(classes))
+        people = self._people_of_class[position]
         label = max(published, key=lambda name: published[name]) if published else classes[int(people.argmax())]
         total = people.sum()
         return label, float(1 - people[classes.index(label)] / total) if total else None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.types.arrays import Ids, Mask, Rows
+from leafgate.types.arrays import CompactIds, Floats, Ids, Mask, Rows
 from leafgate.types.release import Release
 from leafgate.types.table import Table
 from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit
@@ -16,9 +18,14 @@ from leafgate.types.tree_arrays import NO_FAN, Fan, TreeArrays, tree_arrays
 
 NOWHERE = -1
 
-MAX_ROWS_BY_LEVEL = 8192
-"""Up to so many rows go down a tree together, a level at a time; more are divided at each node, which is faster where
-nodes are few and rows are many."""
+ROWS_AT_ONCE = 8_192
+"""Rows that go down a tree at once: their cells and positions fit into the processor's cache."""
+
+LEVELS_AT_ONCE = 4
+"""Rows that have reached a leaf are set aside after so many levels, which costs about as much as one level."""
+
+EXACT_IN_SINGLE = 2**24
+"""Whole numbers below this are the same in single precision, so codes of smaller domains are."""
 
 
 def goes_low(cut: NumericSplit, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -26,15 +33,16 @@ def goes_low(cut: NumericSplit, numbers: NDArray[np.float64]) -> NDArray[np.bool
     return _low(cut, _single(numbers) if cut.float32 else numbers)
 
 
-def _single(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+def _single(numbers: NDArray[np.float64]) -> NDArray[np.float32]:
     with np.errstate(over="ignore"):
-        return numbers.astype(np.float32).astype(np.float64)
+        return numbers.astype(np.float32)
 
 
-def _low(cut: NumericSplit, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """The same for numbers that are already in the precision of the test."""
-    low = numbers < cut.at if cut.strict else numbers <= cut.at
-    return low | np.isnan(numbers) if cut.missing == "low" else low
+def _low(cut: NumericSplit, numbers: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
+    """The same for numbers that are already in the precision of the test; the threshold is not rounded to it."""
+    at = np.float64(cut.at)
+    low = numbers < at if cut.strict else numbers <= at
+    return np.asarray(low | np.isnan(numbers) if cut.missing == "low" else low)
 
 
 def branch_of_code(fan: CategoricalSplit, table: Table) -> NDArray[np.int64]:
@@ -43,16 +51,10 @@ def branch_of_code(fan: CategoricalSplit, table: Table) -> NDArray[np.int64]:
     return _branch_of_code(Fan(fan.column, values, fan.default is not None), table)
 
 
-Cells = dict[tuple[str, bool | None], NDArray[np.float64]]
-"""Numeric columns, in single precision or not, and codes (None), cached over the nodes of a tree."""
-
-
-def split_rows(
-    node: NumericSplit | CategoricalSplit, table: Table, rows: Rows, cells: Cells | None = None
-) -> Iterator[tuple[Node, Rows]]:
+def split_rows(node: NumericSplit | CategoricalSplit, table: Table, rows: Rows) -> Iterator[tuple[Node, Rows]]:
     """Yield each child with the rows that take its branch; rows that no branch names are in none."""
     if isinstance(node, NumericSplit):
-        low = _low(node, _cells_of(table, node.column, node.float32, {} if cells is None else cells).take(rows))
+        low = _low(node, _cells_of(table, node.column, node.float32).take(rows))
         yield node.low, rows.compress(low)
         yield node.high, rows.compress(~low)
         return
@@ -73,10 +75,27 @@ class Routed:
 
 def route(tree: Node, table: Table) -> Routed:
     """Send every row of the table down the tree."""
-    arrays, rows = tree_arrays(tree), np.arange(len(table))
-    if isinstance(tree, Leaf) or not len(rows):
+    arrays = tree_arrays(tree)
+    if isinstance(tree, Leaf) or not len(table):
         return Routed(arrays.leaves, np.zeros(len(table), dtype=np.int64))
-    return Routed(arrays.leaves, Router(arrays, table).leaf_of(0, rows))
+    return Routed(arrays.leaves, _reached(arrays, table).astype(np.int64))
+
+
+def _reached(arrays: TreeArrays, table: Table) -> CompactIds:
+    """The leaf that each row reaches, kept with the table as long as the tree is; NOWHERE if it reaches none.
+
+    People with equal public cells reach the same leaf of a tree that tests no other column, so what such a tree does
+    with the public records is kept for whoever asks about them or about the people.
+    """
+    public = table.kept_public
+    if public is not None and all(name in public[0].schema for name in arrays.columns_asked):
+        return _reached(arrays, public[0]).take(public[1])
+    kept = table.reached.get(arrays)
+    if kept is None:
+        leaf = Router(arrays, table).leaf_of(0, np.arange(len(table)))
+        kept = leaf.astype(np.min_scalar_type(-len(arrays.leaves)))
+        table.reached.keep(arrays, kept)
+    return kept
 
 
 class Router:
@@ -88,31 +107,28 @@ class Router:
 
     def __init__(self, arrays: TreeArrays, table: Table) -> None:
         self.arrays, self.table = arrays, table
-        self.cells: Cells = {}
         nothing = np.zeros(0, dtype=np.int64)
         branches = [_branch_of_code(fan, table) if fan.column in table.schema else nothing for fan in arrays.fans]
         self.branch = np.concatenate([*branches, nothing])
         self.first_code = np.cumsum([0, *map(len, branches)])
+        self.cells = [_cells_of(table, *column) if column[0] in table.schema else None for column in arrays.columns]
+        """The numbers, or the codes, of each column that the tree tests."""
 
     def leaf_of(self, node: int, rows: Rows) -> Ids:
         """The leaf that each of the rows reaches from a node, NOWHERE if it reaches none; shape of `rows`."""
-        where = np.full(len(rows), NOWHERE, dtype=np.int64)
-        waiting: list[tuple[int, Ids]] = [(node, np.arange(len(rows)))]
-        while waiting:
-            node, places = waiting.pop()
-            if node < 0:
-                where[places] = ~node
-            elif len(places) > MAX_ROWS_BY_LEVEL:
-                waiting.extend((child, places.compress(takes)) for child, takes in self.divide(node, rows.take(places)))
-            elif len(places):
-                where[places] = self._descend(node, rows.take(places))
-        return where
+        if node < 0:
+            return np.full(len(rows), ~node)
+        reached = np.empty(len(rows), dtype=np.int64)
+        for start in range(0, len(rows), ROWS_AT_ONCE):
+            block = slice(start, start + ROWS_AT_ONCE)
+            self._descend(node, rows[block], reached[block])
+        return reached
 
     def divide(self, node: int, rows: Rows) -> Iterator[tuple[int, Mask]]:
         """Each child of an inner node, with which of the rows go there."""
         arrays = self.arrays
-        first, fan = int(arrays.first_child[node]), int(arrays.fan[node])
-        cell = self._cells(int(arrays.column[node])).take(rows)
+        first, fan, column = int(arrays.first_child[node]), int(arrays.fan[node]), self.cells[arrays.column[node]]
+        cell = np.full(len(rows), np.nan) if column is None else column.take(rows)
         if fan == NO_FAN:
             low = cell <= arrays.at[node]
             if arrays.missing_low[node]:
@@ -120,48 +136,105 @@ class Router:
             yield int(arrays.child[first]), low
             yield int(arrays.child[first + 1]), ~low
             return
-        taken = self.branch[self.first_code[fan] : self.first_code[fan + 1]].take(cell.astype(np.int64))
+        taken = self.branch[self.first_code[fan] : self.first_code[fan + 1]].take(cell)
         each = arrays.fans[fan]
         for i in range(len(each.branches) + each.has_default):
             yield int(arrays.child[first + i]), taken == i
 
-    def _descend(self, root: int, rows: Rows) -> Ids:
-        """The leaf that each of the rows reaches from an inner node, NOWHERE if it reaches none: level by level."""
-        arrays = self.arrays
-        nobody = np.full(len(rows), np.nan)
-        asked = np.stack(
-            [
-                self._cells(i).take(rows) if name in self.table.schema else nobody
-                for i, (name, _) in enumerate(arrays.columns)
-            ]
-        )
-        gaps, codes = bool(np.isnan(asked).any()), bool(len(arrays.fans))
-        asked, n_rows = asked.reshape(-1), len(rows)
-        reached = np.zeros(n_rows, dtype=np.int64)
-        here, node = np.arange(n_rows), np.full(n_rows, root, dtype=np.int64)
-        while len(here):
-            cell = asked.take(arrays.column.take(node) * n_rows + here)
-            low = cell <= arrays.at.take(node)
-            if gaps:
-                low |= np.isnan(cell) & arrays.missing_low.take(node)
-            first = arrays.first_child.take(node)
-            position = first + ~low
-            if codes:
-                fan = arrays.fan.take(node)
-                by_code = np.flatnonzero(fan != NO_FAN)
-                code = self.first_code.take(fan.take(by_code)) + cell.take(by_code).astype(np.int64)
-                branch = self.branch.take(code)
-                position[by_code] = np.where(branch == NOWHERE, 0, first.take(by_code) + branch)
-            node = arrays.child.take(position)
-            reached[here] = ~node
-            inner = node > 0
-            here, node = here.compress(inner), node.compress(inner)
-        return reached
+    def _descend(self, root: int, rows: Rows, reached: Ids) -> None:
+        """Write into `reached` the leaf that each of the rows reaches from an inner node, NOWHERE if it reaches none.
 
-    def _cells(self, number: int) -> NDArray[np.float64]:
-        """The numbers, or the codes, of one of the columns that the tree tests."""
-        name, single = self.arrays.columns[number]
-        return _cells_of(self.table, name, single, self.cells)
+        All rows go down together, a level at a time; those that have reached a leaf stay there.
+        """
+        states, width = self._states, len(self.cells)
+        asked: NDArray[Any] = np.empty((len(rows), width), dtype=states.at.dtype)
+        for i, column in enumerate(self.cells):
+            asked[:, i] = np.nan if column is None else column.take(rows)
+        gaps = states.missing_low is not None and bool(np.isnan(asked).any())
+        cells, here = asked.reshape(-1), np.arange(len(rows))
+        first_cell, state = here * width, np.full(len(rows), self.arrays.first_child[root])
+        for level in range(1, self.arrays.depth + 1):
+            cell = cells.take(first_cell + states.column.take(state))
+            low = cell <= states.at.take(state)
+            if gaps and states.missing_low is not None:
+                low |= np.isnan(cell) & states.missing_low.take(state)
+            position = state + low
+            if states.first_code is not None:
+                first_code = states.first_code.take(state)
+                by_code = np.flatnonzero(first_code >= 0)
+                code = first_code.take(by_code) + cell.take(by_code).astype(np.int64)
+                position[by_code] += states.branch.take(code)
+            state = states.following.take(position, mode="clip")
+            if level % LEVELS_AT_ONCE == 0 and level < self.arrays.depth:
+                inner = state < states.first_end
+                ends = ~inner
+                reached[here.compress(ends)] = state.compress(ends) - states.first_end
+                here, state, first_cell = here.compress(inner), state.compress(inner), first_cell.compress(inner)
+        reached[here] = state - states.first_end
+        reached[reached == len(self.arrays.leaves)] = NOWHERE
+
+    @cached_property
+    def _states(self) -> _States:
+        schema = self.table.schema
+        held = (
+            len(schema[name].domain) < EXACT_IN_SINGLE if single is None and name in schema else single is not False
+            for name, single in self.arrays.columns
+        )
+        return _States.of(self, np.float32 if all(held) else np.float64)
+
+
+@dataclass(frozen=True)
+class _States:
+    """A tree for rows that all take a step at once: a row is at an inner node, or stays at the end it has reached.
+
+    An inner node's state is the position of its first child. From it a row goes on to `following` of that position,
+    one more where the cell is low, or as many more as `branch` says of the cell's code, counted from the node's
+    `first_code`, which is -1 at numeric tests. Positions below 0 stand for 0, which leads to the end of those who reach
+    no leaf. From `first_end` on there is one state for each leaf, and this one. `missing_low` and `first_code` are None
+    where no node has any.
+    """
+
+    column: Ids
+    at: NDArray[np.floating[Any]]
+    missing_low: Mask | None
+    first_code: Ids | None
+    branch: Ids
+    following: Ids
+    first_end: int
+
+    @classmethod
+    def of(cls, router: Router, precision: type[np.float32 | np.float64]) -> _States:
+        arrays = router.arrays
+        first_end = len(arrays.child)
+        size = first_end + len(arrays.leaves) + 1
+        column, first_code = np.zeros(size, dtype=np.int64), np.full(size, -1)
+        at, missing_low = np.full(size, np.nan, dtype=precision), np.zeros(size, dtype=bool)
+        state, numeric = arrays.first_child, arrays.fan == NO_FAN
+        column[state], missing_low[state] = arrays.column, arrays.missing_low
+        first_code[state[~numeric]] = router.first_code[arrays.fan[~numeric]]
+        at[state[numeric]] = _exact_thresholds(arrays)[numeric]
+        following = np.where(arrays.child >= 0, state[np.maximum(arrays.child, 0)], first_end + ~arrays.child)
+        low, high = state[numeric], state[numeric] + 1
+        following[low], following[high] = following[high], following[low]
+        following[0] = size - 1
+        return cls(
+            column,
+            at,
+            missing_low if missing_low.any() else None,
+            None if numeric.all() else first_code,
+            np.where(router.branch == NOWHERE, -size, router.branch),
+            np.append(following, np.arange(first_end, size)),
+            first_end,
+        )
+
+
+def _exact_thresholds(arrays: TreeArrays) -> Floats:
+    """The thresholds, those of numbers in single precision rounded down to it, which changes no answer."""
+    single = np.array([precision is True for _, precision in arrays.columns], dtype=bool)[arrays.column]
+    with np.errstate(all="ignore"):
+        rounded = arrays.at.astype(np.float32)
+        below = np.nextafter(rounded, np.float32(-np.inf))
+    return np.where(single, np.where(rounded > arrays.at, below, rounded), arrays.at)
 
 
 def _branch_of_code(fan: Fan, table: Table) -> Ids:
@@ -171,12 +244,11 @@ def _branch_of_code(fan: Fan, table: Table) -> Ids:
     return np.array([position.get(value, elsewhere) for value in table.schema[fan.column].domain], dtype=np.int64)
 
 
-def _cells_of(table: Table, name: str, single: bool | None, cells: Cells) -> NDArray[np.float64]:
-    """A column's numbers, in single precision or not, or with `single` None its codes; cached in `cells`."""
-    if (name, single) not in cells:
-        numbers = table.codes(name).astype(np.float64) if single is None else table.numbers(name)
-        cells[name, single] = _single(numbers) if single else numbers
-    return cells[name, single]
+def _cells_of(table: Table, name: str, single: bool | None) -> NDArray[Any]:
+    """A column's numbers, in single precision or not, or with `single` None its codes."""
+    if single is None:
+        return table.codes(name)
+    return table.single_precision(name) if single else table.numbers(name)
 
 
 def count_leaves(release: Release) -> int:

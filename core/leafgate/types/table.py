@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from leafgate.errors import DataError
 from leafgate.lazy_loading import lazy
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
+
+    from leafgate.types.tree_arrays import TreeArrays
 else:
     np, pd = lazy("numpy"), lazy("pandas")
 
@@ -24,6 +27,27 @@ ROWS_AT_ONCE = 50_000
 """Rows that are held as text at once."""
 DENSE = 4
 """Up to this many possible records for each row, counting in a table of all of them is faster than sorting the rows."""
+
+
+MAX_REACHED_BYTES = 2**29
+"""Memory that one table spends on which leaves its records reach; what does not fit in is computed again."""
+
+
+class ReachedLeaves(WeakKeyDictionary["TreeArrays", "NDArray[np.integer[Any]]"]):
+    """For trees, as long as they are held, the leaf that each record of one table reaches, in small integers.
+
+    Many questions about a forest begin with it, and to answer it costs more than all that follows.
+    """
+
+    def keep(self, tree: TreeArrays, leaf: NDArray[np.integer[Any]]) -> None:
+        """Keep what a tree does with the records, where there is room."""
+        leaf.setflags(write=False)
+        if leaf.nbytes * (len(self) + 1) <= MAX_REACHED_BYTES:
+            self[tree] = leaf
+
+    def __reduce__(self) -> tuple[type[ReachedLeaves], tuple[()]]:
+        """Copies of a table in other processes begin without."""
+        return ReachedLeaves, ()
 
 
 @dataclass(frozen=True)
@@ -59,6 +83,9 @@ class Table:
     rows: NDArray[np.int64] | None = field(default=None, compare=False, kw_only=True)
     counts_people: bool = field(default=True, compare=False, kw_only=True)
     _codes: dict[str, NDArray[np.int64]] = field(default_factory=dict, repr=False, compare=False)
+    _numbers: dict[str, NDArray[np.float64]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _singles: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    reached: ReachedLeaves = field(default_factory=lambda: ReachedLeaves(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self.weight.setflags(write=False)
@@ -71,6 +98,9 @@ class Table:
         """The same table for a plugin: what that writes into it reaches nobody else."""
         twin = copy.copy(self)
         object.__setattr__(twin, "frame", self.frame.copy(deep=False))
+        for name in ("_numbers", "_singles", "reached"):
+            kept = self.__dict__[name]
+            object.__setattr__(twin, name, type(kept)(kept))
         return twin
 
     @cached_property
@@ -107,12 +137,28 @@ class Table:
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """A numeric column as floats, NaN where missing."""
-        return self.frame[name].to_numpy(dtype=np.float64)
+        if name not in self._numbers:
+            self._numbers[name] = self.frame[name].to_numpy(dtype=np.float64)
+        return self._numbers[name]
+
+    def single_precision(self, name: str) -> NDArray[np.float32]:
+        """A numeric column rounded to single precision; numbers beyond it are infinite."""
+        if name not in self._singles:
+            with np.errstate(over="ignore"):
+                rounded = self.numbers(name).astype(np.float32)
+            rounded.setflags(write=False)
+            self._singles[name] = rounded
+        return self._singles[name]
 
     @cached_property
     def public(self) -> tuple[Table, NDArray[np.int64]]:
         """What outsiders know of everyone: the table of the quasi-identifiers, and each row's row in it."""
         return self.project([column.name for column in self.schema.public])
+
+    @property
+    def kept_public(self) -> tuple[Table, NDArray[np.int64]] | None:
+        """The same if it was computed before."""
+        return self.__dict__.get("public")
 
     @cached_property
     def without_rows(self) -> Table:

@@ -105,6 +105,30 @@ class TreeArrays:
         n_children = np.diff(np.append(self.first_child, len(self.child)))
         return np.append(-1, np.repeat(np.arange(len(self.at)), n_children))
 
+    @cached_property
+    def depth(self) -> int:
+        """How many tests are above the deepest leaf."""
+        depth, nodes = 0, np.arange(min(len(self.at), 1))
+        end = np.append(self.first_child, len(self.child))
+        while len(nodes):
+            n_children = end[nodes + 1] - end[nodes]
+            below = np.repeat(end[nodes] - np.cumsum(n_children) + n_children, n_children) + np.arange(n_children.sum())
+            nodes = self.child[below]
+            depth, nodes = depth + 1, nodes[nodes > 0]
+        return depth
+
+    @cached_property
+    def leaf_spans(self) -> tuple[Ids, Ids]:
+        """The first leaf below each inner node, and the one after the last."""
+        ends = np.append(self.first_child[1:], len(self.child))
+        spans = list[Ids]()
+        for outermost in (self.first_child, ends - 1):
+            below = self.child[outermost]
+            while (inner := below > 0).any():
+                below[inner] = self.child[outermost[below[inner]]]
+            spans.append(~below)
+        return spans[0], spans[1] + 1
+
     def path(self, leaf: int) -> list[int]:
         """Which child leads on to a leaf at each test above it, from the root down."""
         of_node, of_leaf = self.position

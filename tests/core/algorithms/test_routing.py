@@ -1,3 +1,4 @@
+import pickle
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
@@ -40,8 +41,8 @@ def ages(*cells: float | None) -> Table:
 def test_every_row_ends_where_a_person_walking_down_ends(data: st.DataObject) -> None:
     table = data.draw(tables(most=20))
     tree = data.draw(trees(table.schema, whole=False))
-    by_level = data.draw(st.sampled_from((0, 2, routing.MAX_ROWS_BY_LEVEL)))  # 0: each node divides its rows
-    with patch.object(routing, "MAX_ROWS_BY_LEVEL", by_level):
+    rows, levels = (data.draw(st.sampled_from(sizes)) for sizes in ((3, routing.ROWS_AT_ONCE), (1, 2, 4)))
+    with patch.object(routing, "ROWS_AT_ONCE", rows), patch.object(routing, "LEVELS_AT_ONCE", levels):
         routed = route(tree, table)
     assert routed.leaves == tuple(leaves(tree))
     for person, leaf in zip(persons(table.frame), routed.leaf.tolist(), strict=True):
@@ -216,3 +217,32 @@ def test_leaves_are_counted_over_all_trees() -> None:
     schema = table_of((AGE, RISK), [(1.0, "good")]).schema
     assert count_leaves(Release({}, schema, (cut, LOW))) == 4
     assert [leaf.label for leaf in leaves(map_leaves(cut, lambda leaf: Leaf("bad")))] == ["bad"] * 3
+
+
+def test_leaves_that_records_reach_are_kept_while_the_tree_is_held() -> None:
+    table = table_of((AGE, RISK), [(1.0, "good"), (9.0, "bad")])
+    tree = NumericSplit("age", 5.0, LOW, HIGH)
+    route(tree, table)
+    copied = table.defensive_copy()
+    other = NumericSplit("age", 0.0, LOW, HIGH)
+    assert route(other, copied).leaf.tolist() == [1, 1]
+    assert (len(table.reached), len(copied.reached), len(pickle.loads(pickle.dumps(table)).reached)) == (1, 2, 0)
+    del tree
+    assert len(table.reached) == 0
+
+
+@given(st.data())
+def test_people_reach_the_leaves_that_their_public_records_reach(data: st.DataObject) -> None:
+    table = data.draw(tables(most=20))
+    tree = data.draw(trees(table.schema, whole=False))
+    expected = route(tree, replace(table)).leaf.tolist()
+    assert table.public[0] is not table
+    assert route(tree, table).leaf.tolist() == expected
+
+
+def test_more_is_not_kept_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leafgate.types.table.MAX_REACHED_BYTES", 3)
+    table = table_of((AGE, RISK), [(1.0, "good"), (9.0, "bad")])
+    grown = [NumericSplit("age", float(at), LOW, HIGH) for at in range(3)]
+    assert [route(tree, table).leaf.tolist() for tree in grown] == [[1, 1], [0, 1], [0, 1]]
+    assert len(table.reached) == 1

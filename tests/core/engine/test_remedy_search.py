@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from cases import more
-from leafgate.algorithms.pruned_release import pruned_release
+from leafgate.algorithms.pruned_release import Pruning
 from leafgate.algorithms.routing import route
 from leafgate.disclosure.document import document
 from leafgate.engine.remedies.trials import ladder
@@ -134,8 +134,9 @@ def test_a_search_costs_a_bounded_number_of_audits(tmp_path: Path, monkeypatch: 
 def test_a_release_cut_back_has_leaves_of_at_least_so_many_people(tmp_path: Path) -> None:
     session = open_session(survey(tmp_path, UNPROTECTED))
     release = build_release(session.policy, session.plugins, session.table).release
+    pruning = Pruning(release, session.table)
     for smallest in (1, 2, 4, 9, 30):
-        pruned = pruned_release(release, session.table, smallest)
+        pruned = pruning.cut_back(smallest)
         [tree] = pruned.trees
         routed = route(tree, session.table)
         people = np.bincount(routed.leaf, weights=session.table.weight, minlength=len(routed.leaves))
@@ -144,7 +145,7 @@ def test_a_release_cut_back_has_leaves_of_at_least_so_many_people(tmp_path: Path
         for leaf in leaves(tree):
             assert leaf.counts is not None
             assert leaf.label is None or leaf.counts[leaf.label] == max(leaf.counts.values())
-    assert pruned_release(release, session.table, 1) != release or all(
+    assert pruning.cut_back(1) != release or all(
         people > 0 for people in np.bincount(route(release.trees[0], session.table).leaf)
     )
 

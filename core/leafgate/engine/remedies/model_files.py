@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from leafgate.algorithms.pruned_release import pruned_release
+from leafgate.algorithms.pruned_release import Pruning
 from leafgate.algorithms.publication import at_level
 from leafgate.api.components import TreeBuilder
 from leafgate.engine.remedies.trials import Trial, Trials, has_own_command, ladder, leaves_of
@@ -164,8 +164,10 @@ class ModelFileSearch:
             return None
         self.trials.tried.append(f"leaves of up to {values[-1]:,} people{variant.clause}")
 
+        pruning = Pruning(variant.release, self.trials.table)
+
         def changes(value: int) -> dict[str, Any]:
-            return self._given(pruned_release(variant.release, self.trials.table, value))
+            return self._given(pruning.cut_back(value))
 
         smallest = self.trials.smallest(values, lambda value: self.trials.trial(whole=False, **changes(value)))
         if smallest is None:
