@@ -30,9 +30,9 @@ VALUES = {
     9: {"age": 90, "sex": 2, "region": 16, "job": 10, "marital": 5, "education": 12, "hours": 10, "disabled": 2},
 }
 """How many values each public column has, by the number of columns with the class."""
-NUMBERS = {"hours"}
+NUMBERS = {"age", "hours"}
 """The columns that are numbers; the cells of others are texts."""
-K = {5: 100, 6: 1000, 9: 1000}
+K = {5: 100, 6: 10_000, 9: 1000}
 MEMORY = "2GB"
 """What DuckDB may use for the plain group-by; audits allow it as much."""
 

@@ -80,6 +80,10 @@ class DuckDb(DataEngine):
                 if number_rows is not None:
                     rows = rows.project(f"*, row_number() OVER () AS {_quoted(number_rows)}")
                 yield rows
+            except RuntimeError as error:
+                if "interrupted" in str(error).lower():  # what DuckDB makes of Ctrl-C
+                    raise KeyboardInterrupt from None
+                raise
             finally:
                 connection.close()
 

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from leafgate.api.checks import AuditCheck
-from leafgate.api.components import AttackModel, Component, DataSource, TreeBuilder
+from leafgate.api.components import AttackModel, Component, DataEngine, DataSource, TreeBuilder
 from leafgate.api.metrics import Example, Metric, PersonMetric
 from leafgate.api.model_readers import ModelReader
 from leafgate.api.options import options, parts
@@ -191,7 +191,8 @@ def _notes(component: type[Component]) -> Iterator[str]:
     if issubclass(component, AttackModel):
         yield from _attack_notes(component)
     if issubclass(component, DataSource):
-        yield f"Reads files that end in: {', '.join(sorted(component.suffixes))}."
+        suffixes = [".csv", ".parquet", ".jsonl"] if issubclass(component, DataEngine) else sorted(component.suffixes)
+        yield f"Reads files that end in: {', '.join(suffixes)}."
     if issubclass(component, TreeBuilder):
         yield RANDOMNESS[component.randomness]
     if issubclass(component, AuditCheck):

@@ -184,15 +184,17 @@ class EngineTable:
         columns = {name: plain[name] for name in used}
         return store_records(path, columns, self._times(), self.place, self._digest_since(before), folder)
 
-    def _rows_at_most(self, names: Sequence[str]) -> int:
-        """A bound on the number of rows that is quick to find."""
+    def _rows_at_most(self, names: Sequence[str]) -> float:
+        """A bound on the number of rows that is quick to find; infinite for tables and queries of databases."""
         import narwhals as nw
 
         self.check(names)
-        if self.paths and self.format == "csv":
-            return sum(path.stat().st_size for path in self.paths) // len(names)  # each cell ends in a sign
+        if not self.paths:
+            return math.inf
+        if self.format == "csv":
+            return sum(path.stat().st_size for path in self.paths) / len(names)  # each cell ends in a sign
         with self._opened(self.location(names)) as frame:
-            return int(frame.select(nw.len()).collect("pyarrow").to_native().column(0)[0].as_py())
+            return float(frame.select(nw.len()).collect("pyarrow").to_native().column(0)[0].as_py())
 
     @contextmanager
     def _grouped(
