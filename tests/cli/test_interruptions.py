@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import signal
 import subprocess
@@ -146,32 +145,6 @@ def test_a_signal_that_ends_programs_cleans_up_and_ends_in_its_own_code(tmp_path
     result, err = running.communicate(timeout=30)
     assert (running.returncode, result, "Traceback" in err) == (128 + number, "", False)
     assert list(out.iterdir()) == []
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, *more(signal.SIGTERM)])
-def test_an_interrupted_query_ends_the_audit(tmp_path: Path, number: signal.Signals) -> None:
-    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
-    duckdb.connect(tmp_path / "people.duckdb").close()
-    endless = "SELECT i % 9 AS age, 'no' AS ill FROM range(100000000000000) t(i)"
-    columns = {"age": {"role": "quasi_identifier"}, "ill": {"role": ["class", "sensitive"], "values": ["no", "yes"]}}
-    document = {
-        "leafgate": 1,
-        "name": "endless",
-        "data": {"source": {"use": "duckdb", "database": "people.duckdb", "query": endless}, "columns": columns},
-        "build": {"use": "id3"},
-        "attacks": [{"use": "linking"}],
-        "metrics": [{"use": "k_anonymity", "at_least": 2}],
-    }
-    (tmp_path / "policy.yaml").write_text(json.dumps(document))
-    (scratch := tmp_path / "scratch").mkdir()
-    before = f"{LISTEN}\nimport tempfile; tempfile.tempdir = {str(scratch)!r}"
-    running = start("audit", tmp_path / "policy.yaml", before=before)
-    wait_for(lambda: any(scratch.glob("leafgate-duckdb-*")) or running.poll() is not None)
-    time.sleep(0.5)
-    running.send_signal(number)
-    printed, err = running.communicate(timeout=30)
-    assert (running.returncode, printed, "Traceback" in err) == (128 + number, "", False)
-    assert not [*scratch.iterdir()]
 
 
 def test_an_interrupted_build_ends_in_130_and_leaves_the_old_file(tmp_path: Path) -> None:

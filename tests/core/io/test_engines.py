@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from command_line import leafgate
 from data_files import DATA
 from engine_files import CELLS, COLUMNS, described, files, section
-from leafgate.api import DataEngine
+from leafgate.api import DataEngine, DataLocation
 from leafgate.engine.report_facts import digest_records
 from leafgate.errors import DataError, InconclusiveError, LeafgateError, PolicyError
 from leafgate.io import tables
@@ -299,6 +299,14 @@ def test_no_temporary_folder_is_left(people: Path, monkeypatch: pytest.MonkeyPat
     outcome(section(DuckDb(memory=0.1, threads=1)), people / "people.parquet")
     outcome(section(DuckDb()), people / "nobody.parquet")
     assert not [*folder.iterdir()]
+
+
+def test_a_query_that_is_interrupted_interrupts_the_audit(people: Path) -> None:
+    location = DataLocation((people / "people.parquet",), "parquet")
+    with pytest.raises(KeyboardInterrupt), DuckDb().open(location):
+        raise RuntimeError("Query interrupted")  # what DuckDB makes of Ctrl-C
+    with pytest.raises(RuntimeError, match="another"), DuckDb().open(location):
+        raise RuntimeError("another")
 
 
 def test_the_keyed_digest_of_the_people_does_not_depend_on_order_or_engine(people: Path) -> None:
