@@ -24,7 +24,7 @@ from leafgate.engine.remedies.static import from_error, with_static_remedies
 from leafgate.engine.remedies.trials import Trial
 from leafgate.engine.report_facts import files_about_people, files_of, report_of
 from leafgate.engine.score import AuditState, comparisons, judge
-from leafgate.engine.waivers import SourceLocations, apply_waivers, never, passes
+from leafgate.engine.waivers import SourceLocations, Waivers, apply_waivers, never, passes
 from leafgate.errors import InconclusiveError, NoReleaseError
 from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.progress import progress_step
@@ -106,11 +106,6 @@ def audit(
         with _timed(seconds, f"attack {attack.called}", f" ({number} of {len(plan.attacks)})"):
             results.append(_attacked(attack, adversaries, plugins, announce))
 
-    def run_for_claim(attack: AttackModel) -> AttackResult:
-        known = adversaries.default_knowledge_of(attack)
-        membership = adversaries.default_membership_of(attack)
-        return run_attack(attack, artifact, known, plugins, membership=membership)
-
     with _timed(seconds, "judge"):
         state = AuditState(
             table,
@@ -124,14 +119,8 @@ def audit(
             built=artifact.built,
             comparisons=comparisons(plan, len(secret_inputs(artifact.release, table.schema))),
         )
-        doubts = locations.of_build(soundness_checks(plan, plugins, state))
-        claims = locations.of_build(check_claims(state, run_for_claim))
-        state = replace(state, verified_claims=verified(claims))
-        limits = locations.of_limits(judge(plan.metrics, state))
-        disclosed = locations.of_build(file_checks.findings(plan, plugins, artifact.release))
-        limits += locations.of_build(plugin_checks(state))
-        limits, waivers = apply_waivers(plan, artifact, limits, [*doubts, *disclosed, *claims], passes(state), today)
-    findings = with_static_remedies([*doubts, *disclosed, *limits, *claims], plan, plugins, artifact.release)
+        state, judged, waivers = _judged(plan, state, adversaries, locations, file_checks, today)
+    findings = with_static_remedies(judged, plan, plugins, artifact.release)
     with _timed(seconds, "draw"):
         tree, accuracies = tree_view(state, findings, artifact.starting_trees), guesses(state)
     report = report_of(plan, plugins, data, files, artifact, findings, waivers)
@@ -148,6 +137,32 @@ def audit(
         with _timed(seconds, "remedies"):
             report = with_searched_remedies(plan, plugins, table, report, artifact, run)
     return Audit(report, artifact, seconds)
+
+
+def _judged(
+    plan: AuditPlan,
+    state: AuditState,
+    adversaries: Adversaries,
+    locations: SourceLocations,
+    file_checks: ReleaseFileChecks,
+    today: date | None,
+) -> tuple[AuditState, list[Finding], Waivers]:
+    """The state with the verified claims, all findings in the order of the report, and the waivers of the report."""
+    artifact, plugins = adversaries.artifact, state.plugins
+
+    def run_for_claim(attack: AttackModel) -> AttackResult:
+        known = adversaries.default_knowledge_of(attack)
+        membership = adversaries.default_membership_of(attack)
+        return run_attack(attack, artifact, known, plugins, membership=membership)
+
+    doubts = locations.of_build(soundness_checks(plan, plugins, state))
+    claims = locations.of_build(check_claims(state, run_for_claim))
+    state = replace(state, verified_claims=verified(claims))
+    limits = locations.of_limits(judge(plan.metrics, state))
+    disclosed = locations.of_build(file_checks.findings(plan, plugins, artifact.release))
+    limits += locations.of_build(plugin_checks(state))
+    limits, waivers = apply_waivers(plan, artifact, limits, [*doubts, *disclosed, *claims], passes(state), today)
+    return state, [*doubts, *disclosed, *limits, *claims], waivers
 
 
 def _representatives(data: LargeTable, release: Release) -> Table:

@@ -33,10 +33,9 @@ class EncodedBlocks:
     """A large table ready for counting.
 
     Attributes:
-        blocks: the records.
+        large: the table.
         features: as in EncodedTable; the numbers of numeric ones are those of all blocks.
         codes: for each feature, the code of each value of its column in the blocks.
-        classes: for each value of the class in the blocks, its position among the classes.
         class_counts: shape (n_classes,), the people of each class.
     """
 
