@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
@@ -13,16 +15,29 @@ from leafgate_tables.raw_table import PublishedColumn, as_they_are, class_column
 if TYPE_CHECKING:
     import numpy as np
 
-    from leafgate.algorithms.induction import encoding, greedy, growth, paths, pruning, selection
+    from leafgate.algorithms.induction import (
+        encoding,
+        greedy,
+        growth,
+        histograms,
+        large,
+        paths,
+        pruning,
+        selection,
+        splits,
+    )
     from leafgate.algorithms.induction.encoding import EncodedTable, Feature
     from leafgate.algorithms.induction.growth import GrowingNode
+    from leafgate.algorithms.induction.histograms import Histograms
     from leafgate.algorithms.induction.selection import Choice
-    from leafgate.api import Codes, Floats, Table
+    from leafgate.api import Codes, Floats, LargeTable, Schema, Table
 else:
     np = lazy("numpy")
-    encoding, greedy, growth, paths, pruning, selection = (
+    encoding, greedy, growth, histograms, large, paths, pruning, selection, splits = (
         lazy(f"leafgate.algorithms.induction.{name}")
-        for name in ("encoding", "greedy", "growth", "paths", "pruning", "selection")
+        for name in (
+            *("encoding", "greedy", "growth", "histograms", "large", "paths", "pruning", "selection", "splits"),
+        )
     )
 
 
@@ -43,11 +58,10 @@ class Mondrian(GeneralisingBuilder):
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         """The boxes as a tree (tests on private columns below them), as a table, or as both."""
-        coded = encoding.encode(table)
-        groups = coded.classes if table.schema.target.public else np.zeros(len(coded.classes), dtype=np.int64)
-        refuse_small(coded, groups, self.k)
+        coded, public_class = encoding.encode(table), table.schema.target.public
+        refuse_small(coded, coded.classes if public_class else np.zeros_like(coded.classes), self.k)
         root = growth.growing_node(coded, np.arange(len(coded.classes)))
-        boxes = cut_into_boxes(coded, root, self.k, groups)
+        boxes = cut_into_boxes(coded, [root], self.k, by_class=public_class)
         records = _records(coded, table, boxes) if self.release != "tree" else None
         ratio = self.measure == "gain_ratio"
         private = frozenset(i for i, feature in enumerate(coded.features) if not feature.column.public)
@@ -57,13 +71,35 @@ class Mondrian(GeneralisingBuilder):
             pruning.prune(root, self.confidence)
         return self._release(table.schema, growth.finished(coded, root, table.schema), records, {"k": self.k})
 
+    def builds_large(self, schema: Schema) -> bool:
+        """A tree, where no feature is private."""
+        return self.release == "tree" and all(column.public for column in schema.features)
 
-def cut_into_boxes(coded: EncodedTable, root: GrowingNode, k: int, groups: Codes) -> list[GrowingNode]:
-    """Cut the root for as long as any cut leaves every part, and every group in it, empty or with k people.
+    def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release:
+        """The tree that `build` grows of these people; raises as it does."""
+        encoded, by_class = large.encode_blocks(table), table.schema.target.public
+        overall = encoded.overall
+        refuse_small(overall, overall.classes if by_class else np.zeros_like(overall.classes), self.k)
+        root = large.grow_in_parts(
+            encoded,
+            lambda coded, nodes, cells: _cuts(coded, nodes, cells, self.k, by_class=by_class),
+            lambda coded, nodes: cut_into_boxes(coded, nodes, self.k, by_class=by_class),
+            may_split=_may_be_cut,
+        )
+        if self.prune:
+            pruning.prune(root, self.confidence)
+        return self._release(table.schema, growth.finished(overall, root, table.schema), None, {"k": self.k})
+
+
+def cut_into_boxes(coded: EncodedTable, nodes: Sequence[GrowingNode], k: int, *, by_class: bool) -> list[GrowingNode]:
+    """Cut nodes for as long as any cut leaves every part, `by_class` every class in it, empty or with k people.
 
     The widest column goes first: a number's range over its range in the whole table, a
     categorical column's values over its domain. Numbers are cut at the median, categorical columns
     into the groups of the coarsest hierarchy level that separates the box's people.
+
+    Returns:
+        The boxes with people, from left to right.
 
     Source: LeFevre, DeWitt, Ramakrishnan, "Mondrian Multidimensional K-Anonymity", ICDE 2006,
     section 4 (strict partitioning).
@@ -71,34 +107,51 @@ def cut_into_boxes(coded: EncodedTable, root: GrowingNode, k: int, groups: Codes
     imposed on them; with one, into all the groups of a level. When the median is the largest number,
     the cut comes before it. Ties in width go to the earlier column.
     """
-    boxes, waiting = [], [root]
-    while waiting:
-        node = waiting.pop()
-        children = _cut(coded, node, k, groups) if node.depth < MAX_DEPTH // 2 else []
-        if children:
-            waiting.extend(reversed([child for child in children if len(child.rows)]))
-        else:
-            boxes.append(node)
-    return boxes
+    wave = [node for node in nodes if _may_be_cut(node)]
+    while wave:
+        cells = histograms.count_histograms(coded, [node.rows for node in wave])
+        choices = _cuts(coded, wave, cells, k, by_class=by_class)
+        cut = [child for node, c in zip(wave, choices, strict=True) if c for child in growth.split(coded, node, c)]
+        wave = [child for child in cut if _may_be_cut(child)]
+    boxes = [[box for box in node.below() if not box.children and box.people] for node in nodes]
+    return [box for of_node in boxes for box in reversed(of_node)]
 
 
-def _cut(coded: EncodedTable, node: GrowingNode, k: int, groups: Codes) -> list[GrowingNode]:
-    """The children of the first allowable cut, none if there is none."""
-    widths = [(-_width(f, coded.codes[node.rows, i]), i) for i, f in enumerate(coded.features) if f.column.public]
-    for width, i in sorted(widths):
+def _may_be_cut(node: GrowingNode) -> bool:
+    return node.people > 0 and node.depth < MAX_DEPTH // 2
+
+
+def _cuts(
+    coded: EncodedTable, nodes: Sequence[GrowingNode], cells: Histograms, k: int, *, by_class: bool
+) -> list[Choice | None]:
+    """The first allowable cut of each node, None if there is none."""
+    first = np.append(splits.segments(cells), len(cells.code))
+    public: list[list[tuple[float, int, Codes, Floats]]] = [[] for _ in nodes]
+    for start, end in pairwise(first.tolist()):
+        i = int(cells.feature[start])
+        if coded.features[i].column.public:
+            codes, counts = cells.code[start:end], cells.counts[start:end]
+            groups = counts if by_class else counts.sum(axis=1, keepdims=True)
+            public[int(cells.group[start])].append((-_width(coded.features[i], codes), i, codes, groups))
+    return [_cut(coded, columns, k) for columns in public]
+
+
+def _cut(coded: EncodedTable, columns: Sequence[tuple[float, int, Codes, Floats]], k: int) -> Choice | None:
+    """The first allowable cut of some people; `columns` are minus the width, the feature, its codes, their people."""
+    for width, i, codes, people in sorted(columns, key=lambda column: column[:2]):
         if width == 0:
-            break
-        choice = _choice(coded, node, i)
-        if _allowed(coded, node, choice, k, groups):
-            return growth.split(coded, node, choice)
-    return []
+            return None
+        choice = _choice(coded.features[i], i, codes, people.sum(axis=1))
+        if _allowed(coded.features[i], choice, codes, people, k):
+            return choice
+    return None
 
 
 def _width(feature: Feature, codes: Codes) -> float:
-    """How much of the column's whole width these people take up, 0 to 1."""
-    low, high = int(codes.min()), int(codes.max())
+    """How much of the column's whole width people with these codes, rising, take up, 0 to 1."""
+    low, high = int(codes[0]), int(codes[-1])
     if feature.numbers is None:
-        return 0.0 if low == high else len(np.unique(codes)) / feature.size
+        return 0.0 if low == high else len(codes) / feature.size
     if low == high:
         return 0.0
     numbers = feature.numbers[np.isfinite(feature.numbers)]
@@ -107,26 +160,26 @@ def _width(feature: Feature, codes: Codes) -> float:
     return max((float(feature.numbers[high]) - floor) / whole if whole > 0 else 1.0, 1e-12)
 
 
-def _choice(coded: EncodedTable, node: GrowingNode, i: int) -> Choice:
+def _choice(feature: Feature, i: int, codes: Codes, people: Floats) -> Choice:
     """The cut of a column: at the median, or into the coarsest groups that separate the people."""
-    feature, codes = coded.features[i], coded.codes[node.rows, i]
     if feature.numeric:
-        return selection.Choice((0, 0.0, i, 0), i, 0, _median(codes, coded.weight[node.rows]))
+        return selection.Choice((0, 0.0, i, 0), i, 0, _median(codes, people))
     levels = range(len(feature.levels) - 1, -1, -1)
     level = next(h for h in levels if len(np.unique(feature.levels[h][codes])) > 1)
     return selection.Choice((0, 0.0, i, level), i, level, 0)
 
 
-def _median(codes: Codes, weight: Floats) -> int:
+def _median(codes: Codes, people: Floats) -> int:
     """The code up to which half of the people lie; somebody is left above it."""
-    people = np.bincount(codes, weights=weight).cumsum()
-    return min(int(np.searchsorted(people, people[-1] / 2)), int(codes[codes < codes.max()].max()))
+    running = people.cumsum()
+    return int(codes[min(int(np.searchsorted(running, running[-1] / 2)), len(codes) - 2)])
 
 
-def _allowed(coded: EncodedTable, node: GrowingNode, choice: Choice, k: int, groups: Codes) -> bool:
-    feature, codes = coded.features[choice.feature], coded.codes[node.rows, choice.feature]
+def _allowed(feature: Feature, choice: Choice, codes: Codes, people: Floats, k: int) -> bool:
+    """Has every part, in every group (the columns of `people`), nobody or k people?"""
     side = (codes > choice.code).astype(np.int64) if feature.numeric else feature.levels[choice.level][codes]
-    sizes = np.bincount(side * (int(groups.max()) + 1) + groups[node.rows], weights=coded.weight[node.rows])
+    sizes = np.zeros((int(side.max()) + 1, people.shape[1]))
+    np.add.at(sizes, side, people)
     return bool(sizes[sizes > 0].min() >= k)
 
 

@@ -129,6 +129,8 @@ BUILDERS: list[dict[str, Any]] = [
     {"use": "id3"},
     {"use": "c45"},
     {"use": "c45", "prune": False, "min_leaf": 1},
+    {"use": "mondrian", "k": 3},
+    {"use": "mondrian", "k": 2, "prune": False},
 ]
 
 

@@ -75,7 +75,7 @@ def grow_large(
     def grow_part(coded: EncodedTable, nodes: Sequence[GrowingNode]) -> None:
         grow_on(coded, nodes, every, measure, average_gain=average_gain, min_leaf=min_leaf, min_split=min_split)
 
-    return grow_in_parts(encoded, look, grow_part, min_split)
+    return grow_in_parts(encoded, look, grow_part, lambda node: may_split(node, min_split))
 
 
 def grow_on(

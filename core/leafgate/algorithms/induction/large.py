@@ -24,7 +24,7 @@ PART_RECORDS = 2_000_000
 
 Look = Callable[[EncodedTable, Sequence[GrowingNode], Histograms], Sequence[Choice | None]]
 """The best test of each node by its people's histograms, None where it stays a leaf; the table has no records."""
-GrowPart = Callable[[EncodedTable, Sequence[GrowingNode]], None]
+GrowPart = Callable[[EncodedTable, Sequence[GrowingNode]], object]
 """Grows the subtrees below nodes whose `rows` are in this table."""
 
 
@@ -88,7 +88,11 @@ def encode_blocks(large: LargeTable, *, hierarchies: bool = True) -> EncodedBloc
 
 
 def grow_in_parts(
-    encoded: EncodedBlocks, look: Look, grow_part: GrowPart, min_split: float = 0, part_records: int = PART_RECORDS
+    encoded: EncodedBlocks,
+    look: Look,
+    grow_part: GrowPart,
+    may_split: Callable[[GrowingNode], bool] = may_split,
+    part_records: int | None = None,
 ) -> GrowingNode:
     """The tree: nodes of more people than a part has records are split by counts of blocks, the rest in memory.
 
@@ -96,15 +100,16 @@ def grow_in_parts(
         encoded: the table.
         look: chooses tests by histograms.
         grow_part: grows the rest of the tree. Nodes lose their rows afterwards.
-        min_split: a node of fewer people stays a leaf.
-        part_records: so many records are held in memory together.
+        may_split: nodes of which this is false stay leaves.
+        part_records: so many records are held in memory together; PART_RECORDS if left out.
     """
+    part_records = PART_RECORDS if part_records is None else part_records
     nothing, counts = np.zeros(0, dtype=np.int64), encoded.class_counts.astype(np.float64)
     root = GrowingNode(nothing, counts, int(counts.argmax()))
     wave, rest = [root], []
     while wave:
-        rest += [node for node in wave if may_split(node, min_split) and node.people <= part_records]
-        wave = [node for node in wave if may_split(node, min_split) and node.people > part_records]
+        rest += [node for node in wave if may_split(node) and node.people <= part_records]
+        wave = [node for node in wave if may_split(node) and node.people > part_records]
         if wave:
             wave = _split_by_counts(encoded, root, wave, look)
     for part in _divide(encoded, root, _parts(encoded, root, rest, part_records)):
