@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
+from itertools import chain, product
 from json.encoder import encode_basestring
 from typing import Any
 
@@ -163,6 +165,18 @@ KEYS = {
     "fan": frozenset({"kind", "column", "branches", "other"}),
 }
 BRANCH_KEYS = frozenset({"values", "node"})
+SPLIT_OR_LEAF = (NumericSplit, Leaf)
+
+
+def _with_any_of(first: tuple[str, ...], optional: tuple[str, ...], last: tuple[str, ...]) -> set[tuple[str, ...]]:
+    """The keys of an object in order, with each choice of the optional ones."""
+    chosen = product(*(((), (name,)) for name in optional))
+    return {(*first, *chain.from_iterable(names), *last) for names in chosen}
+
+
+CUT_KEYS = _with_any_of(("kind", "column", "at"), ("missing", "strict", "float32"), ("low", "high"))
+LEAF_KEYS = _with_any_of(("kind",), ("label", "counts", "shares", "error_rate", "value", "scores"), ())
+"""The keys of nodes in the order in which they are written."""
 
 Place = tuple["Place | str", str]
 """Where a node is: its parent's place, and the way from there. It becomes a text only when something is wrong."""
@@ -184,6 +198,77 @@ class TreeReader:
         self.names = {column.name: column.name for column in schema.columns}
         """Each name once, so that not every node keeps its own."""
         self.branches: dict[tuple[Value, ...], tuple[Value, ...]] = {}
+        self._numeric = {column.name for column in schema.columns if column.numeric}
+        self._labels = {label: label for label in schema.classes} if schema.having("class") else {}
+        self._whole_numbers: dict[tuple[int, ...], tuple[dict[str, Any], float]] = {}
+
+    def parse(self, text: bytes) -> Node | None:
+        """The tree in JSON whose objects have just the keys that `TreeWriter` writes, in this order.
+
+        Nodes are made while the text is parsed, without a document in between.
+
+        Returns:
+            What `read` makes of the document in the text; None where that may be an error, which `read` puts in words,
+            and for trees with a categorical test, whose values are checked from the root down.
+        """
+        try:
+            tree = json.loads(text, object_pairs_hook=self._of_pairs)
+        except (ValueError, LookupError, TypeError, OverflowError, RecursionError):
+            return None
+        if isinstance(tree, NumericSplit):
+            return tree if tree.arrays.depth <= MAX_DEPTH else None
+        return tree if isinstance(tree, Leaf) else None
+
+    def _of_pairs(self, pairs: list[tuple[str, Any]]) -> Node | tuple[dict[str, Any], float]:
+        """A node, or a statistic of a leaf and the least of its numbers, from an object's keys and values.
+
+        JSON has no tuples, so that only such an object becomes one. Raises an error of any kind for other objects.
+        """
+        keys, values = zip(*pairs, strict=True)
+        if keys[0] != "kind":
+            return self._statistic(keys, values)
+        if values[0] == "cut" and keys in CUT_KEYS:
+            return self._plain_cut(dict(pairs))
+        if values[0] == "leaf" and keys in LEAF_KEYS:
+            return self._plain_leaf(dict(pairs))
+        raise ValueError("is read from the root down")
+
+    def _statistic(self, names: tuple[str, ...], numbers: tuple[Any, ...]) -> tuple[dict[str, Any], float]:
+        """One number for each class in turn; leaves with the same whole numbers share them."""
+        if names != self.schema.classes:
+            raise ValueError("has other names, or fewer")
+        if set(map(type, numbers)) != {int}:
+            if not all(map(is_number, numbers)):
+                raise ValueError("is no number")
+            return dict(zip(names, numbers, strict=True)), min(map(float, numbers))
+        if numbers not in self._whole_numbers:
+            self._whole_numbers[numbers] = dict(zip(names, numbers, strict=True)), min(map(float, numbers))
+        return self._whole_numbers[numbers]
+
+    def _plain_cut(self, fields: dict[str, Any]) -> NumericSplit:
+        column, at, missing, low, high = map(fields.get, ("column", "at", "missing", "low", "high"))
+        strict, float32 = fields.get("strict", False), fields.get("float32", False)
+        if column not in self._numeric or missing not in (None, "low", "high"):
+            raise ValueError("is no numeric test of a column")
+        if not is_number(at) or type(strict) is not bool or type(float32) is not bool:
+            raise ValueError("is no threshold, or no flag")
+        if not (isinstance(low, SPLIT_OR_LEAF) and isinstance(high, SPLIT_OR_LEAF)):
+            raise ValueError("has no two children")
+        return NumericSplit(self.names[str(column)], at, low, high, missing, strict, float32)  # type: ignore[arg-type]
+
+    def _plain_leaf(self, fields: dict[str, Any]) -> Leaf:
+        label, error_rate, value = map(fields.get, ("label", "error_rate", "value"))
+        none: tuple[None, float] = (None, 0.0)
+        counts, least_count = fields.get("counts", none)
+        shares, least_share = fields.get("shares", none)
+        if least_count < 0 or least_share < 0 or (shares is not None and abs(sum(shares.values()) - 1) > 1e-6):
+            raise ValueError("has numbers below 0, or shares that do not sum to 1")
+        if error_rate is not None and not (is_number(error_rate) and 0 <= error_rate <= 1):
+            raise ValueError("is no rate")
+        if value is not None and not (is_number(value) and self.schema.target.edges is not None):
+            raise ValueError("is no number, or of no class of numbers")
+        scores, _ = fields.get("scores", none)
+        return Leaf(None if label is None else self._labels[label], counts, shares, error_rate, value, scores)
 
     def _kept_values(self, values: list[Value]) -> tuple[Value, ...]:
         """The values, which equal branches of other tests share."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from leafgate.algorithms.node_counts import FileNumbers, TreeNumbers
 from leafgate.errors import Problem, ReleaseError
+from leafgate.garbage_collection import paused_garbage_collection
 from leafgate.io.release_codec import LoadedRelease
 from leafgate.ir.features import Feature, Origin
 from leafgate.ir.model import LEAF, ModelIR, TreeIR, topological_order
@@ -45,6 +46,7 @@ def _feature(name: str, origin: Origin | None, chosen: set[str | float] | None, 
     return Feature(name, origin, True, len(texts) == len(chosen) and most < least, texts, least, most)
 
 
+@paused_garbage_collection()
 def lower_model(
     model: ModelIR,
     content: bytes,
