@@ -119,6 +119,7 @@ def test_writing_takes_little_memory_beside_the_file() -> None:
 
 ODD_NUMBERS = (True, False, -1, 0.5, 1e400, math.nan, 10**400)
 ODD_VALUES: tuple[Any, ...] = (*ODD_NUMBERS, None, "a", "low", [], [{}, 0.0, {}], {}, {"kind": "leaf"}, {"a": 1})
+OTHER_KEYS = ("missing", "strict", "label", "counts", "shares", "value", "error_rate", "x")
 
 
 def changed(document: dict[str, Any], draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
@@ -133,9 +134,7 @@ def changed(document: dict[str, Any], draw: Callable[[st.SearchStrategy[Any]], A
         case "value":
             chosen[key] = draw(st.sampled_from(ODD_VALUES))
         case "key":
-            chosen[
-                draw(st.sampled_from(("missing", "strict", "label", "counts", "shares", "value", "error_rate", "x")))
-            ] = draw(st.sampled_from(ODD_VALUES))
+            chosen[draw(st.sampled_from(OTHER_KEYS))] = draw(st.sampled_from(ODD_VALUES))
         case "gone":
             chosen.pop(key, None)
         case "order":
