@@ -174,7 +174,7 @@ def link(release: Release, known: AdversaryKnowledge) -> Linked:
         release,
         known,
         groups[rows],
-        numbers=[ids[first] for ids, _ in trees],
+        numbers=[ids if len(first) == len(ids) else ids[first] for ids, _ in trees],
         residuals=[residual for _, residual in trees],
         matches=matched,
         record_set=np.zeros(len(first), dtype=np.int64) if matched is None else matched.which[first],
@@ -280,8 +280,9 @@ def _by_ensemble(linked: Linked, reader: LeafReader) -> Floats | None:
     label_rows = [reader.label_row(label) for label in release.classes]
     rows = np.array([silent if row is None else row for row in label_rows])
     if all(linked.known.schema[name].public for tree in release.trees for name in columns_asked(tree)):
-        leaves = [residual.single_leaves(of) for residual, of in zip(linked.residuals, linked.numbers, strict=False)]
-        return np.vstack([rows, silent])[classes_at_leaves(release, leaves[: len(release.trees)], linked.size)]
+        trees = list(zip(linked.residuals, linked.numbers, strict=True))[: len(release.trees)]
+        leaves = lambda: (residual.single_leaves(of) for residual, of in trees)  # noqa: E731
+        return np.vstack([rows, silent])[classes_at_leaves(release, leaves, linked.size)]
     weight = np.zeros((linked.size, len(rows)))
     for residual, of in zip(linked.residuals[: len(release.trees)], linked.numbers, strict=False):
         numbers, which = distinct_ids(of)

@@ -226,10 +226,10 @@ def combine_trees(beliefs: Iterable[tuple[Floats, Ids]], *, exact: bool) -> Floa
             total, trees = np.zeros((len(which), rows.shape[1])), np.zeros((len(which), 1))
             least = np.full_like(total, np.inf)
         speaks = np.asarray(~np.isnan(rows).any(axis=1, keepdims=True))
-        total += np.where(speaks, rows, 0)[which]
-        trees += speaks[which]
+        total += np.where(speaks, rows, 0).take(which, axis=0)
+        trees += 1 if speaks.all() else speaks.take(which, axis=0)
         if exact:
-            np.minimum(least, np.where(speaks, rows, np.inf)[which], out=least)
+            np.minimum(least, np.where(speaks, rows, np.inf).take(which, axis=0), out=least)
     mean = np.divide(total, trees, where=trees > 0, out=np.full_like(total, np.nan))
     if exact:
         possible = np.where(least > 0, mean, 0)

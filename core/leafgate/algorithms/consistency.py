@@ -505,10 +505,11 @@ def _take_missing(tree: Node) -> list[bool]:
 
 
 def _counts(table: Table, target: str, leaf: NDArray[np.int64], n_leaves: int) -> NDArray[np.int64]:
-    counts = np.zeros((n_leaves, len(table.schema[target].domain)), dtype=np.int64)
+    n_values = len(table.schema[target].domain)
     reached = leaf != NOWHERE
-    np.add.at(counts, (leaf[reached], table.codes(target)[reached]), table.weight[reached])
-    return counts
+    cell = leaf[reached] * n_values + table.codes(target)[reached]
+    people = np.bincount(cell, weights=table.weight[reached], minlength=n_leaves * n_values)
+    return people.astype(np.int64).reshape(n_leaves, n_values)
 
 
 def _share_tolerance(release: Release) -> float:

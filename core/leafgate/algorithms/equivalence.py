@@ -75,6 +75,8 @@ class ResidualTrees:
     def single_leaves(self, numbers: CompactIds) -> Ids:
         """The leaf that each residual tree is, from 0; -1 for those that are no single leaf."""
         wide = numbers.astype(np.int64)
+        if not self.asked:
+            return wide - 1
         return np.where(wide <= len(self.arrays.leaves), wide - 1, -1)
 
     def labels(self, number: int) -> list[str | None]:
@@ -205,17 +207,26 @@ def distinct_ids(ids: CompactIds) -> tuple[Ids, Ids]:
     """
     there = np.zeros(int(ids.max(initial=-1)) + 1, dtype=bool)
     there[ids] = True
-    return np.flatnonzero(there), (np.cumsum(there) - 1)[ids]
+    return np.flatnonzero(there), (np.cumsum(there) - 1).take(ids)
 
 
 def group_by_keys(keys: Sequence[CompactIds]) -> tuple[Ids, Ids]:
-    """Number the groups of rows that agree on every key: each row's group, and each group's first row."""
-    group, _ = pd.factorize(keys[0])
-    for ids in keys[1:]:
-        if group.max(initial=-1) + 1 == len(group):
-            break  # everybody is alone already
-        other, distinct = pd.factorize(ids)
-        group, _ = pd.factorize(group * len(distinct) + other)
+    """Number the groups of rows that agree on every key: each row's group, and each group's first row.
+
+    Groups are numbered as they first occur. Only rows that agree with others so far are looked at again.
+    """
+    group = np.zeros(len(keys[0]), dtype=np.int64)
+    alike, among, n_groups = np.arange(len(group)), group, 1
+    for ids in keys:
+        other, distinct = pd.factorize(ids.take(alike))
+        among, _ = pd.factorize(among * len(distinct) + other)
+        group[alike] = n_groups + among
+        n_groups += len(alike)
+        several = np.bincount(among)[among] > 1
+        alike, among = alike.compress(several), among.compress(several)
+        if not len(alike):
+            break
+    group, _ = pd.factorize(group)
     first = np.empty(group.max(initial=-1) + 1, dtype=np.int64)
     first[group[::-1]] = np.arange(len(group))[::-1]
     return group, first

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -74,8 +74,9 @@ def votes_at_leaves(release: Release, leaf_of_tree: Iterable[CompactIds], n_rows
         added = _votes_of_tree(release, tree_arrays(tree))
         if np.isnan(added).any() and np.isnan(added[leaf]).any():
             raise InconclusiveError(f"cannot combine trees by {release.combine!r} from what is published")
-        votes += added[leaf]
-        has_vote |= (leaf != NOWHERE) if release.combine == "boost" else (added.sum(axis=1) > 0)[leaf]
+        votes += added.take(leaf, axis=0)
+        if not has_vote.all():
+            has_vote |= (leaf != NOWHERE) if release.combine == "boost" else (added.sum(axis=1) > 0).take(leaf)
     votes[~has_vote] = np.nan
     return votes
 
@@ -257,12 +258,20 @@ def predicted_classes(release: Release, table: Table) -> NDArray[np.int64]:
     """Return the same as `predict`, by votes of the trees' labels where the numbers to combine are not published."""
     if release.bayes is not None:
         return predict(release, table)
-    return classes_at_leaves(release, [route(tree, table).leaf for tree in release.trees], len(table))
+    return classes_at_leaves(release, lambda: (route(tree, table).leaf for tree in release.trees), len(table))
 
 
-def classes_at_leaves(release: Release, leaf_of_tree: Sequence[CompactIds], n_rows: int) -> NDArray[np.int64]:
-    """Return the same for rows of which it is known which leaf of each tree they reach."""
+def classes_at_leaves(
+    release: Release, leaf_of_tree: Callable[[], Iterable[CompactIds]], n_rows: int
+) -> NDArray[np.int64]:
+    """Return the same for rows of which it is known which leaf of each tree they reach.
+
+    Args:
+        release: one of trees.
+        leaf_of_tree: yields for each tree the leaf of each row, so that those of all trees need not be held at once.
+        n_rows: how many rows there are.
+    """
     try:
-        return _winners(votes_at_leaves(release, leaf_of_tree, n_rows))
+        return _winners(votes_at_leaves(release, leaf_of_tree(), n_rows))
     except InconclusiveError:
-        return _winners(votes_at_leaves(replace(release, combine="vote"), leaf_of_tree, n_rows))
+        return _winners(votes_at_leaves(replace(release, combine="vote"), leaf_of_tree(), n_rows))

@@ -113,9 +113,9 @@ class _CountedTree:
     def arrays(self) -> TreeArrays:
         return tree_arrays(self.root)
 
-    @cached_property
+    @property
     def _leaf(self) -> Ids:
-        """The leaf that each row of the table reaches."""
+        """The leaf that each row of the table reaches; it is not kept, because a forest has many such trees."""
         return route(self.root, self.table).leaf
 
     @cached_property
@@ -134,8 +134,9 @@ class _CountedTree:
         return self._per_leaf(self.table.weight.astype(np.float64))
 
     def _per_leaf(self, amounts: Floats) -> Floats:
-        reached = self._leaf != NOWHERE
-        people = np.bincount(self._leaf[reached], weights=amounts[reached], minlength=len(self.arrays.leaves))
+        leaf = self._leaf
+        reached = leaf != NOWHERE
+        people = np.bincount(leaf[reached], weights=amounts[reached], minlength=len(self.arrays.leaves))
         return people.astype(np.float64)
 
     def _per_node(self, amounts: Floats) -> Floats:

@@ -15,6 +15,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, get_args
 
 from leafgate.errors import ReleaseError
+from leafgate.garbage_collection import paused_garbage_collection
 from leafgate.io.json import (
     append_readable,
     are_numbers,
@@ -49,7 +50,7 @@ from leafgate.types.release import (
     Severity,
 )
 from leafgate.types.schema import Column, Role, Schema, bin_names
-from leafgate.types.tree import MAX_TREES
+from leafgate.types.tree import MAX_TREES, Node
 from leafgate.types.tree_arrays import tree_arrays
 
 if TYPE_CHECKING:
@@ -276,6 +277,7 @@ class ReleaseArtifact:
         return hashlib.sha256(self.content).hexdigest()
 
 
+@paused_garbage_collection()
 def serialize(built: Release | BuildResult) -> ReleaseArtifact:
     """The release as anyone will read it: written, and read back from what was written."""
     result = BuildResult.of(built)
@@ -352,6 +354,7 @@ def measure_of(release: Release) -> str | None:
     return None if release.selection is None else release.selection.get("measure")
 
 
+@paused_garbage_collection()
 def read_release(content: bytes, place: str) -> LoadedRelease:
     """The release in a file's bytes, and these bytes; ReleaseError says what is wrong with it, and where."""
     document, trees = _parsed(content, place)
@@ -376,9 +379,10 @@ def read_release(content: bytes, place: str) -> LoadedRelease:
         builder=object_at(document.get("builder"), f"{place}.builder"),
         schema=schema,
         trees=tuple(
-            reader.read(tree, f"{place}.trees[{i}]")
-            for i, tree in enumerate(list_at(document, "trees", place) if trees is None else trees)
-        ),
+            reader.read(tree, f"{place}.trees[{i}]") for i, tree in enumerate(list_at(document, "trees", place))
+        )
+        if trees is None
+        else tuple(trees.read(reader)),
         publish=Publish(
             one_of(publish.get("leaves"), Level, f"{place}.publish.leaves"), measure="selection" in document
         ),
@@ -420,16 +424,21 @@ class _TreeDocuments:
     def __len__(self) -> int:
         return len(self.cuts)
 
-    def __iter__(self) -> Iterator[Any]:
+    def read(self, reader: TreeReader) -> Iterator[Node]:
         for i, (begin, end) in enumerate(self.cuts):
+            text = self.content[begin:end]
+            if (tree := reader.parse(text)) is not None:
+                yield tree
+                continue
             try:
-                tree = parse_plainly(self.content[begin:end])
+                document = parse_plainly(text)
             except (ValueError, RecursionError):
                 # An error says its line; without one, a file of another layout was cut in the wrong places.
                 whole = object_at(parse_json(self.content, ReleaseError, self.place), self.place)
-                yield from list_at(whole, "trees", self.place)[i:]
+                for number, document in enumerate(list_at(whole, "trees", self.place)[i:], i):
+                    yield reader.read(document, f"{self.place}.trees[{number}]")
                 return
-            yield tree
+            yield reader.read(document, f"{self.place}.trees[{i}]")
 
 
 def _parsed(content: bytes, place: str) -> tuple[dict[str, Any], _TreeDocuments | None]:
@@ -484,12 +493,15 @@ def _check_whole(release: Release, measure: Any, place: str) -> None:
         raise ReleaseError("says `naive_bayes` where there is no `bayes`, or trees", place=f"{place}.model")
     if release.combine == "one" and len(release.trees) > 1:
         raise ReleaseError("says `one`, and there are several trees", place=f"{place}.combine")
+    counted = release.publish.leaves == "counts"
     for tree in (*release.trees, *release.alternatives.values()):
         for leaf in tree_arrays(tree).leaves:
+            if counted and leaf.counts is not None and leaf.shares is None and leaf.error_rate is None:
+                continue
             fields = {"counts": leaf.counts, "shares": leaf.shares, "error_rates": leaf.error_rate}
             more = [level for level, fact in fields.items() if fact is not None and level != release.publish.leaves]
             more += ["scores"] if leaf.scores is not None and not _may_score(release) else []
-            if more or (release.publish.leaves == "counts" and leaf.counts is None):
+            if more or (counted and leaf.counts is None):
                 raise ReleaseError("leaves have other statistics than the file states", place=f"{place}.publish.leaves")
 
 

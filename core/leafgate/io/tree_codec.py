@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
+from itertools import chain, product
 from json.encoder import encode_basestring
-from typing import Any
+from typing import Any, NamedTuple
 
 from leafgate.errors import ReleaseError
 from leafgate.io.json import append_readable, flag_at, is_number, refuse_unknown
@@ -163,6 +165,19 @@ KEYS = {
     "fan": frozenset({"kind", "column", "branches", "other"}),
 }
 BRANCH_KEYS = frozenset({"values", "node"})
+SPLIT_OR_LEAF = (NumericSplit, Leaf)
+LABEL_AND_COUNTS = ("kind", "label", "counts")
+
+
+def _with_any_of(first: tuple[str, ...], optional: tuple[str, ...], last: tuple[str, ...]) -> set[tuple[str, ...]]:
+    """The keys of an object in order, with each choice of the optional ones."""
+    chosen = product(*(((), (name,)) for name in optional))
+    return {(*first, *chain.from_iterable(names), *last) for names in chosen}
+
+
+CUT_KEYS = _with_any_of(("kind", "column", "at"), ("missing", "strict", "float32"), ("low", "high"))
+LEAF_KEYS = _with_any_of(("kind",), ("label", "counts", "shares", "error_rate", "value", "scores"), ())
+"""The keys of nodes in the order in which they are written."""
 
 Place = tuple["Place | str", str]
 """Where a node is: its parent's place, and the way from there. It becomes a text only when something is wrong."""
@@ -176,6 +191,20 @@ def _words(place: Place | str) -> str:
     return "".join([place, *reversed(parts)])
 
 
+class _Statistic(NamedTuple):
+    """Numbers of a leaf by class, the least of them, and the leaves that have a label beside them, by the label.
+
+    Most leaves of a large forest count a few people of one class: equal leaves are one.
+    """
+
+    of_class: dict[str, Any] | None
+    least: float
+    leaves: dict[str, Leaf]
+
+
+NO_STATISTIC = _Statistic(None, 0.0, {})
+
+
 class TreeReader:
     """Reads trees from the JSON of release files with one schema, which nothing in them is trusted to fit."""
 
@@ -184,6 +213,82 @@ class TreeReader:
         self.names = {column.name: column.name for column in schema.columns}
         """Each name once, so that not every node keeps its own."""
         self.branches: dict[tuple[Value, ...], tuple[Value, ...]] = {}
+        self._numeric = {column.name for column in schema.columns if column.numeric}
+        self._labels = {label: label for label in schema.classes} if schema.having("class") else {}
+        self._whole_numbers: dict[tuple[int, ...], _Statistic] = {}
+
+    def parse(self, text: bytes) -> Node | None:
+        """The tree in JSON whose objects have just the keys that `TreeWriter` writes, in this order.
+
+        Nodes are made while the text is parsed, without a document in between.
+
+        Returns:
+            What `read` makes of the document in the text; None where that may be an error, which `read` puts in words,
+            and for trees with a categorical test, whose values are checked from the root down.
+        """
+        try:
+            tree = json.loads(text, object_pairs_hook=self._of_pairs)
+        except (ValueError, LookupError, TypeError, OverflowError, RecursionError):
+            return None
+        if isinstance(tree, NumericSplit):
+            return tree if tree.arrays.depth <= MAX_DEPTH else None
+        return tree if isinstance(tree, Leaf) else None
+
+    def _of_pairs(self, pairs: list[tuple[str, Any]]) -> Node | _Statistic:
+        """A node, or a statistic of a leaf, from an object's keys and values; an error of any kind for all others."""
+        keys, values = zip(*pairs, strict=True)
+        if keys[0] != "kind":
+            return self._statistic(keys, values)
+        if values[0] == "cut" and keys in CUT_KEYS:
+            return self._plain_cut(dict(pairs))
+        if values[0] == "leaf" and keys in LEAF_KEYS:
+            if keys != LABEL_AND_COUNTS:
+                return self._plain_leaf(dict(pairs))
+            label, counts = values[1:]
+            if not isinstance(counts, _Statistic):
+                raise ValueError("has no counts")
+            if label not in counts.leaves:
+                counts.leaves[label] = self._plain_leaf(dict(pairs))
+            return counts.leaves[label]
+        raise ValueError("is read from the root down")
+
+    def _statistic(self, names: tuple[str, ...], numbers: tuple[Any, ...]) -> _Statistic:
+        """One number for each class in turn; the same whole numbers are one statistic."""
+        if names != self.schema.classes:
+            raise ValueError("has other names, or fewer")
+        if set(map(type, numbers)) != {int}:
+            if not all(map(is_number, numbers)):
+                raise ValueError("is no number")
+            return _Statistic(dict(zip(names, numbers, strict=True)), min(map(float, numbers)), {})
+        if numbers not in self._whole_numbers:
+            of_class = dict(zip(names, numbers, strict=True))
+            self._whole_numbers[numbers] = _Statistic(of_class, min(map(float, numbers)), {})
+        return self._whole_numbers[numbers]
+
+    def _plain_cut(self, fields: dict[str, Any]) -> NumericSplit:
+        column, at, missing, low, high = map(fields.get, ("column", "at", "missing", "low", "high"))
+        strict, float32 = fields.get("strict", False), fields.get("float32", False)
+        if column not in self._numeric or missing not in (None, "low", "high"):
+            raise ValueError("is no numeric test of a column")
+        if not is_number(at) or type(strict) is not bool or type(float32) is not bool:
+            raise ValueError("is no threshold, or no flag")
+        if not (isinstance(low, SPLIT_OR_LEAF) and isinstance(high, SPLIT_OR_LEAF)):
+            raise ValueError("has no two children")
+        return NumericSplit(self.names[str(column)], at, low, high, missing, strict, float32)  # type: ignore[arg-type]
+
+    def _plain_leaf(self, fields: dict[str, Any]) -> Leaf:
+        label, error_rate, value = map(fields.get, ("label", "error_rate", "value"))
+        stated = [fields.get(name, NO_STATISTIC) for name in ("counts", "shares", "scores")]
+        if not all(isinstance(each, _Statistic) for each in stated):
+            raise ValueError("has something else than one number for each class")
+        (counts, least_count, _), (shares, least_share, _), (scores, _, _) = stated
+        if least_count < 0 or least_share < 0 or (shares is not None and abs(sum(shares.values()) - 1) > 1e-6):
+            raise ValueError("has numbers below 0, or shares that do not sum to 1")
+        if error_rate is not None and not (is_number(error_rate) and 0 <= error_rate <= 1):
+            raise ValueError("is no rate")
+        if value is not None and not (is_number(value) and self.schema.target.edges is not None):
+            raise ValueError("is no number, or of no class of numbers")
+        return Leaf(None if label is None else self._labels[label], counts, shares, error_rate, value, scores)
 
     def _kept_values(self, values: list[Value]) -> tuple[Value, ...]:
         """The values, which equal branches of other tests share."""

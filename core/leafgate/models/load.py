@@ -17,6 +17,7 @@ from leafgate.api.model_readers import HEAD, ModelReader
 from leafgate.api.registry import Plugins, load_plugins
 from leafgate.bounded.json import refuse_large
 from leafgate.errors import Problem, ReleaseError
+from leafgate.garbage_collection import paused_garbage_collection
 from leafgate.io.json import is_number
 from leafgate.io.release_codec import FORMAT, LoadedRelease, read_release
 from leafgate.models.exposure.categories import without_declared
@@ -31,6 +32,7 @@ MAX_PARSED = 600 * 2**20
 the truth, so that what is parsed stays below 500 MB."""
 
 
+@paused_garbage_collection()
 def load_release(
     path: Path,
     schema: Schema,

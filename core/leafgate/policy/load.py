@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Union
 
@@ -296,7 +297,7 @@ def compile_plan(policy: Policy, origin: PolicyOrigin = IN_MEMORY, *, table: Tab
         digest_key=policy.report.digest_key,
         origin=origin,
         read_people=None if table is None else _reader(policy, table.schema),
-        identify=lambda: _identity(policy),
+        identify=cache(partial(_identity, policy)),
     )
 
 

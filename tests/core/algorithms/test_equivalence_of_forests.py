@@ -72,3 +72,12 @@ def test_groups_are_numbered_by_their_first_row(rows: list[tuple[int, int, int]]
     number = {row: i for i, row in enumerate(dict.fromkeys(rows))}
     assert group.tolist() == [number[row] for row in rows]
     assert first.tolist() == [rows.index(row) for row in number]
+
+
+@given(st.integers(1, 30).flatmap(lambda n: st.lists(st.lists(st.integers(0, 3), min_size=n, max_size=n), min_size=1)))
+def test_rows_are_grouped_by_all_keys_in_the_order_in_which_groups_occur(keys: list[list[int]]) -> None:
+    group, first = group_by_keys([np.array(ids) for ids in keys])
+    rows = list(zip(*keys, strict=True))
+    distinct = list(dict.fromkeys(rows))
+    assert group.tolist() == [distinct.index(row) for row in rows]
+    assert first.tolist() == [rows.index(row) for row in distinct]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import tracemalloc
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -13,13 +16,13 @@ from hypothesis import strategies as st
 
 from leafgate.errors import ReleaseError
 from leafgate.io import release_codec
-from leafgate.io.json import parse_json, readable
+from leafgate.io.json import parse_json, parse_plainly, readable
 from leafgate.io.release_codec import document, read_release, release_bytes
-from leafgate.io.tree_codec import TreeWriter, tree_document
+from leafgate.io.tree_codec import TreeReader, TreeWriter, tree_document
 from leafgate.types.release import Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
-from leafgate.types.tree import Leaf, Node, NumericSplit
+from leafgate.types.tree import MAX_DEPTH, Leaf, Node, NumericSplit, leaves, map_leaves
 from random_tables import tables
 from random_trees import forests, trees
 from sample_release import DRAFT
@@ -112,3 +115,75 @@ def test_writing_takes_little_memory_beside_the_file() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1.5 * size  # the document alone takes several times as much
+
+
+ODD_NUMBERS = (True, False, -1, 0.5, 1e400, math.nan, 10**400)
+ODD_VALUES: tuple[Any, ...] = (*ODD_NUMBERS, None, "a", "low", [], [{}, 0.0, {}], {}, {"kind": "leaf"}, {"a": 1})
+OTHER_KEYS = ("missing", "strict", "label", "counts", "shares", "value", "error_rate", "x")
+
+
+def changed(document: dict[str, Any], draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
+    """Change one thing in an object of a tree: a value, a key, or the order of keys."""
+    objects = [document]
+    for each in objects:
+        objects += [value for value in each.values() if isinstance(value, dict)]
+    chosen = draw(st.sampled_from(objects))
+    keys = list(chosen)
+    key = draw(st.sampled_from(keys)) if keys else "a"
+    match draw(st.sampled_from(("value", "key", "gone", "order"))):
+        case "value":
+            chosen[key] = draw(st.sampled_from(ODD_VALUES))
+        case "key":
+            chosen[draw(st.sampled_from(OTHER_KEYS))] = draw(st.sampled_from(ODD_VALUES))
+        case "gone":
+            chosen.pop(key, None)
+        case "order":
+            chosen[key] = chosen.pop(key, 1)
+
+
+@given(st.data())
+def test_a_tree_made_while_it_is_parsed_is_the_tree_that_is_read(data: st.DataObject) -> None:
+    table = data.draw(tables(most=8))
+    numbers = st.sampled_from((0, 1, 3, 0.25, 0.0, -0.0))
+    kinds = st.sampled_from(("counts", "shares", "scores", "error_rate", "value", "bare"))
+
+    def published(leaf: Leaf) -> Leaf:
+        kind, classes = data.draw(kinds), table.schema.classes
+        each: Any = {name: data.draw(numbers) for name in classes}
+        if kind in {"error_rate", "value"}:
+            each = data.draw(numbers)
+        if kind == "shares":
+            each = {name: 1 / len(classes) for name in classes}
+        return Leaf(leaf.label) if kind == "bare" else Leaf(leaf.label, **{kind: each})
+
+    schema = Schema(tuple(replace(column, hierarchy=None) for column in table.schema.columns))
+    document = tree_document(map_leaves(data.draw(trees(schema)), published))
+    for _ in range(data.draw(st.integers(0, 2))):
+        changed(document, data.draw)
+    text = json.dumps(document).encode()
+    try:
+        expected: Node | None = TreeReader(schema).read(parse_plainly(text), "tree")
+    except (ReleaseError, ValueError):
+        expected = None
+    parsed = TreeReader(schema).parse(text)
+    assert parsed is None or repr(parsed) == repr(expected)  # which tells 1 from 1.0, and 0.0 from -0.0
+
+
+def test_a_tree_of_numeric_tests_is_made_while_it_is_parsed() -> None:
+    [tree] = forest_of(1).trees
+    text = TreeWriter().text(tree, "\n").encode()
+    parsed = TreeReader(DRAFT.schema).parse(text)
+    assert parsed == tree
+    assert isinstance(parsed, NumericSplit)
+    first, second, *_ = leaves(parsed)
+    assert first.counts is second.counts  # so that equal numbers take memory once
+
+
+def test_a_tree_that_is_too_deep_is_left_to_who_says_so() -> None:
+    column = next(column.name for column in DRAFT.schema.columns if column.numeric)
+    tree: Node = Leaf(DRAFT.schema.classes[0])
+    for _ in range(MAX_DEPTH):
+        tree = NumericSplit(column, 1.0, Leaf(), tree)
+    reader = TreeReader(DRAFT.schema)
+    assert reader.parse(TreeWriter().text(tree, "\n").encode()) == tree
+    assert reader.parse(TreeWriter().text(NumericSplit(column, 1.0, Leaf(), tree), "\n").encode()) is None

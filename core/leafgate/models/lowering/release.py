@@ -11,6 +11,7 @@ import numpy as np
 
 from leafgate.algorithms.node_counts import FileNumbers, TreeNumbers
 from leafgate.errors import Problem, ReleaseError
+from leafgate.garbage_collection import paused_garbage_collection
 from leafgate.io.release_codec import LoadedRelease
 from leafgate.ir.features import Feature, Origin
 from leafgate.ir.model import LEAF, ModelIR, TreeIR, topological_order
@@ -45,6 +46,7 @@ def _feature(name: str, origin: Origin | None, chosen: set[str | float] | None, 
     return Feature(name, origin, True, len(texts) == len(chosen) and most < least, texts, least, most)
 
 
+@paused_garbage_collection()
 def lower_model(
     model: ModelIR,
     content: bytes,
@@ -68,7 +70,8 @@ def lower_model(
     _check_missing(model, origins, schema, place)
     _check_spelling(model, origins, schema, place)
     sides: Sides = {}
-    translated = [_tree(model, tree, origins, values, schema, sides) for tree in model.trees]
+    whole: WholeCounts = {}
+    translated = [_tree(model, tree, origins, values, schema, sides, whole) for tree in model.trees]
     columns = _policy_columns(model, origins, encodings)
     listed = lists_of_people(_with_codes(model, encodings), schema, columns, people)
     items = (*model.disclosures, *_unused_columns(model, schema, people), *listed)
@@ -177,12 +180,13 @@ def _tree(
     values: Sequence[str],
     schema: Schema,
     sides: Sides,
+    whole: WholeCounts,
 ) -> tuple[Node, TreeNumbers]:
     """One tree, from the leaves up, and where its nodes' numbers belong; no recursion, however deep it is.
 
-    `sides` keeps how values part at tests that trees ask again.
+    `sides` keeps how values part at tests that trees ask again, `whole` the counts that leaves have again.
     """
-    leaf = _leaves(model, tree, values, schema)
+    leaf = _leaves(model, tree, values, schema, whole)
     built: dict[int, Node] = {}
     flags = [tree.flag(name).tolist() for name in ("strict", "float32", "missing_low")]
     strict, float32, missing_low = flags
@@ -248,7 +252,13 @@ def _leaves_below(tree: TreeIR, ways: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return first, np.where(gone, 0, first + leaves), depth
 
 
-def _leaves(model: ModelIR, tree: TreeIR, values: Sequence[str], schema: Schema) -> Callable[[int], Leaf]:
+WholeCounts = dict[tuple[int, ...], dict[str, int]]
+"""Counts of people by class, which most leaves of a large forest share with others."""
+
+
+def _leaves(
+    model: ModelIR, tree: TreeIR, values: Sequence[str], schema: Schema, whole: WholeCounts
+) -> Callable[[int], Leaf]:
     """What a leaf of the tree says, by its node."""
     if not model.classes:
         numbers = tree.values[:, 0].tolist()
@@ -269,7 +279,16 @@ def _leaves(model: ModelIR, tree: TreeIR, values: Sequence[str], schema: Schema)
     labels = [None if node in quiet else values[i] for node, i in enumerate(tree.values.argmax(axis=1).tolist())]
     if tree.counts is not None and model.leaf_level == "counts":
         counts = _whole_counts(tree.counts[:, order])
-        return lambda node: Leaf(labels[node], full(counts[node]))
+        if not isinstance(counts[0][0], int):
+            return lambda node: Leaf(labels[node], full(counts[node]))
+
+        def shared(numbers: list[int]) -> dict[str, int]:
+            key = tuple(numbers)
+            if key not in whole:
+                whole[key] = full(numbers)
+            return whole[key]
+
+        return lambda node: Leaf(labels[node], shared(counts[node]))
     if model.leaf_level == "shares":  # scores are disclosed above
         with np.errstate(invalid="ignore", divide="ignore"):
             shares = (tree.values / tree.values.sum(axis=1, keepdims=True))[:, order].tolist()
