@@ -8,13 +8,12 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from leafgate.api import DataEngine, DataError, DataLocation, PeopleFile, PolicyError, PositiveFloat, require_installed
+from leafgate.api import DataEngine, DataError, DataLocation, PeopleFile, PolicyError, PositiveFloat
 
 if TYPE_CHECKING:
     import duckdb
@@ -36,6 +35,7 @@ class DuckDb(DataEngine):
     memory: PositiveFloat = Field(2.0, description="Gigabytes of main memory that DuckDB may use.")
     threads: int | None = Field(None, ge=1, description="Threads; as many as there are processors if left out.")
 
+    modules = ("duckdb",)
     numbers_rows = True
     writes_files = True
 
@@ -51,16 +51,11 @@ class DuckDb(DataEngine):
         return self.database is not None
 
     @classmethod
-    def is_installed(cls) -> bool:
-        return all(find_spec(module) for module in ("duckdb", "narwhals", "pyarrow"))
-
-    @classmethod
     def default(cls) -> Self | None:
         return cls() if cls.is_installed() else None
 
     @contextmanager
     def open(self, location: DataLocation, number_rows: str | None = None) -> Iterator[Any]:
-        require_installed("duckdb", "the data source 'duckdb'", "DuckDB", "duckdb")
         import duckdb
 
         _be_quiet_at_exit()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from typing import Any, Literal
 
-from leafgate.api import DataEngine, DataLocation, require_installed
+from leafgate.api import DataEngine, DataLocation
 
 
 class Polars(DataEngine):
@@ -15,16 +14,12 @@ class Polars(DataEngine):
 
     use: Literal["polars"] = "polars"
 
+    modules = ("polars",)
     numbers_rows = True
     writes_files = True
 
-    @classmethod
-    def is_installed(cls) -> bool:
-        return all(find_spec(module) for module in ("polars", "narwhals", "pyarrow"))
-
     @contextmanager
     def open(self, location: DataLocation, number_rows: str | None = None) -> Iterator[Any]:
-        require_installed("polars", "the data source 'polars'", "Polars", "polars")
         import polars as pl
 
         paths = list(location.paths)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import atexit
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib.util import find_spec
 from typing import Any, Literal
 
 from pydantic import Field
 
-from leafgate.api import DataEngine, DataLocation, PolicyError, require_installed
+from leafgate.api import DataEngine, DataLocation, PolicyError
 
 
 class Spark(DataEngine):
@@ -23,17 +22,14 @@ class Spark(DataEngine):
     table: str | None = Field(None, description="The table or view of the catalogue; `data.path` is read if left out.")
     master: str | None = Field(None, description="Where a new session runs, such as `local[2]` or `spark://host:7077`.")
 
+    modules = ("pyspark",)
+
     @property
     def names_table(self) -> bool:
         return self.table is not None
 
-    @classmethod
-    def is_installed(cls) -> bool:
-        return all(find_spec(module) for module in ("pyspark", "narwhals", "pyarrow"))
-
     @contextmanager
     def open(self, location: DataLocation, number_rows: str | None = None) -> Iterator[Any]:
-        require_installed("pyspark", "the data source 'spark'", "Spark", "spark")
         from pyspark.sql import SparkSession
 
         session = SparkSession.getActiveSession()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -335,6 +336,9 @@ class DataEngine(DataSource):
         "computed from blocks of them is.",
     )
 
+    modules: ClassVar[tuple[str, ...]] = ()
+    """The modules that it needs besides narwhals and pyarrow; the extra that installs them is named as the engine."""
+
     writes_files: ClassVar[bool] = False
     """Can the rows that `open` yields be written as Parquet into `DataLocation.results`, a folder of this machine?"""
 
@@ -348,8 +352,8 @@ class DataEngine(DataSource):
 
     @classmethod
     def is_installed(cls) -> bool:
-        """Is the engine's library installed?"""
-        raise NotImplementedError
+        """Are its `modules` installed?"""
+        return all(find_spec(module) for module in (*cls.modules, "narwhals", "pyarrow"))
 
     @classmethod
     def default(cls) -> Self | None:

@@ -279,7 +279,7 @@ def open_engine_table(engine: DataEngine, path: Path | None, csv: CsvOptions, ke
 
     Raises DataError where there is no such file, or the engine is not installed.
     """
-    for module in ("narwhals", "pyarrow"):
+    for module in (*engine.modules, "narwhals", "pyarrow"):
         require_installed(module, f"the data source {engine.use!r}", module, engine.use)
     if path is None:
         return EngineTable(engine, (), csv, "data.source")
