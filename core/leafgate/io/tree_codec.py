@@ -166,7 +166,6 @@ KEYS = {
 }
 BRANCH_KEYS = frozenset({"values", "node"})
 SPLIT_OR_LEAF = (NumericSplit, Leaf)
-LABEL_AND_COUNTS = ("kind", "label", "counts")
 
 
 def _with_any_of(first: tuple[str, ...], optional: tuple[str, ...], last: tuple[str, ...]) -> set[tuple[str, ...]]:
@@ -192,17 +191,13 @@ def _words(place: Place | str) -> str:
 
 
 class _Statistic(NamedTuple):
-    """Numbers of a leaf by class, the least of them, and the leaves that have a label beside them, by the label.
-
-    Most leaves of a large forest count a few people of one class: equal leaves are one.
-    """
+    """Numbers of a leaf by class, and the least of them; most leaves of a large forest share theirs with others."""
 
     of_class: dict[str, Any] | None
     least: float
-    leaves: dict[str, Leaf]
 
 
-NO_STATISTIC = _Statistic(None, 0.0, {})
+NO_STATISTIC = _Statistic(None, 0.0)
 
 
 class TreeReader:
@@ -242,14 +237,7 @@ class TreeReader:
         if values[0] == "cut" and keys in CUT_KEYS:
             return self._plain_cut(dict(pairs))
         if values[0] == "leaf" and keys in LEAF_KEYS:
-            if keys != LABEL_AND_COUNTS:
-                return self._plain_leaf(dict(pairs))
-            label, counts = values[1:]
-            if not isinstance(counts, _Statistic):
-                raise ValueError("has no counts")
-            if label not in counts.leaves:
-                counts.leaves[label] = self._plain_leaf(dict(pairs))
-            return counts.leaves[label]
+            return self._plain_leaf(dict(pairs))
         raise ValueError("is read from the root down")
 
     def _statistic(self, names: tuple[str, ...], numbers: tuple[Any, ...]) -> _Statistic:
@@ -259,10 +247,10 @@ class TreeReader:
         if set(map(type, numbers)) != {int}:
             if not all(map(is_number, numbers)):
                 raise ValueError("is no number")
-            return _Statistic(dict(zip(names, numbers, strict=True)), min(map(float, numbers)), {})
+            return _Statistic(dict(zip(names, numbers, strict=True)), min(map(float, numbers)))
         if numbers not in self._whole_numbers:
             of_class = dict(zip(names, numbers, strict=True))
-            self._whole_numbers[numbers] = _Statistic(of_class, min(map(float, numbers)), {})
+            self._whole_numbers[numbers] = _Statistic(of_class, min(map(float, numbers)))
         return self._whole_numbers[numbers]
 
     def _plain_cut(self, fields: dict[str, Any]) -> NumericSplit:
@@ -281,7 +269,7 @@ class TreeReader:
         stated = [fields.get(name, NO_STATISTIC) for name in ("counts", "shares", "scores")]
         if not all(isinstance(each, _Statistic) for each in stated):
             raise ValueError("has something else than one number for each class")
-        (counts, least_count, _), (shares, least_share, _), (scores, _, _) = stated
+        (counts, least_count), (shares, least_share), (scores, _) = stated
         if least_count < 0 or least_share < 0 or (shares is not None and abs(sum(shares.values()) - 1) > 1e-6):
             raise ValueError("has numbers below 0, or shares that do not sum to 1")
         if error_rate is not None and not (is_number(error_rate) and 0 <= error_rate <= 1):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from leafgate.types.tree_arrays import TreeArrays
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Leaf:
     """The end of a path: the class it predicts and the statistics that are published about it.
 

@@ -50,6 +50,13 @@ def test_a_file_read_tree_by_tree_is_read_as_a_whole_file_is(release: Release) -
     assert read_release(compact, "release").release == by_tree
 
 
+@given(releases())
+def test_equal_leaves_of_a_tree_are_read_as_different_objects(release: Release) -> None:
+    for tree in read_release(release_bytes(release), "release").release.trees:
+        each = [*leaves(tree)]
+        assert len({id(leaf) for leaf in each}) == len(each)
+
+
 @given(releases(), st.sampled_from([b"\n", b"\n ", b"\n  "]))
 def test_a_file_is_read_alike_whatever_its_lines_begin_with(release: Release, line: bytes) -> None:
     content = release_bytes(release)
