@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 
 from leafgate.algorithms.routing import count_leaves
 from leafgate.api.checks import AuditCheck
@@ -24,7 +22,7 @@ from leafgate.api.registry import Plugins
 from leafgate.engine.knowledge import secret_inputs
 from leafgate.engine.waivers import Waivers
 from leafgate.errors import DataError, PolicyError
-from leafgate.io.json import canonical
+from leafgate.io.records_digest import digest_records
 from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.large_table import LargeTable
@@ -93,34 +91,9 @@ def files_of(plan: AuditPlan, table: Table | LargeTable, others: Mapping[str, Ta
         for component in components:
             places = {f"{kind}.{component.called}.{name}": path for name, path in component.people_files.items()}
             fields |= {place: _digest(path, place) for place, path in places.items()}
-    if isinstance(table, LargeTable):  # its records cannot be sorted in memory
-        return DataFiles(table.sha256, fields, key)
     without_bytes = plan.data_source is not None and not table.sha256
     records = digest_records(table, key or b"") if key is not None or without_bytes else ""
     return DataFiles(table.sha256, fields, key, records)
-
-
-def digest_records(table: Table, key: bytes) -> str:
-    """HMAC-SHA256 of the people of a table: the same for the same people in any order, from any file or engine.
-
-    It covers the names of the columns, every record, and how many people share it; the order of the columns and of
-    their values does not matter.
-    """
-    names = sorted(column.name for column in table.schema.columns)
-    values, codes = zip(*(_values_and_codes(table.frame[name]) for name in names), strict=True)
-    counts = [table.weight, *([] if table.rows is None else [table.rows])]
-    order = np.lexsort([*reversed(codes)])
-    result = hmac.new(key, canonical([names, *values, len(counts)]), hashlib.sha256)
-    for numbers in (*codes, *counts):
-        result.update(numbers[order].astype("<i8").tobytes())
-    return result.hexdigest()
-
-
-def _values_and_codes(cells: pd.Series) -> tuple[list[Any], NDArray[np.int64]]:
-    """The values that occur, sorted, and the position of every cell's; -1 where it is missing."""
-    numeric = pd.api.types.is_numeric_dtype(cells)
-    codes, values = pd.factorize(cells + 0.0 if numeric else cells.astype(object), sort=True)
-    return [float(value) if numeric else str(value) for value in values], codes.astype(np.int64)
 
 
 def _digest(path: Path, place: str) -> str:

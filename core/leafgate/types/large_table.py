@@ -132,11 +132,12 @@ class LargeTable:
     def tables(self) -> Iterator[Table]:
         """Each block that has records as a Table, in which they are not sorted."""
         for block in filter(len, self.blocks):
-            cells = {column.name: self._cells(block, column.name) for column in self.schema.columns}
+            cells = {column.name: self.cells(column.name, block.codes(column.name)) for column in self.schema.columns}
             yield Table(self.schema, pd.DataFrame(cells), block.counts)
 
-    def _cells(self, block: StoredBlock, name: str) -> pd.Series:
-        cells, column = self.values[name][block.codes(name)], self.schema[name]
+    def cells(self, name: str, codes: NDArray[np.integer[Any]]) -> pd.Series:
+        """The cells of a column that these numbers stand for in the blocks."""
+        cells, column = self.values[name][codes], self.schema[name]
         if column.values is None:
             return pd.Series(cells)
         return pd.Series(pd.Categorical.from_codes(cells, categories=pd.Index(column.values)))

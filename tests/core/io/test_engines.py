@@ -21,10 +21,10 @@ from command_line import leafgate
 from data_files import DATA
 from engine_files import CELLS, COLUMNS, described, files, section
 from leafgate.api import DataEngine, DataLocation
-from leafgate.engine.report_facts import digest_records
 from leafgate.errors import DataError, InconclusiveError, LeafgateError, PolicyError
 from leafgate.io import tables
 from leafgate.io.csv import read_csv
+from leafgate.io.records_digest import digest_records
 from leafgate.io.tables import read_population, read_table
 from leafgate.policy.load import load_policy
 from leafgate.policy.models import CsvOptions, Data

@@ -20,7 +20,8 @@ from engine_files import COLUMNS, described, files, section
 from leafgate.algorithms.induction import large
 from leafgate.api import DataEngine
 from leafgate.errors import LeafgateError
-from leafgate.io import stored_records, tables
+from leafgate.io import records_digest, stored_records, tables
+from leafgate.io.records_digest import digest_records
 from leafgate.io.tables import read_any_table, read_table
 from leafgate.policy.models import Data
 from leafgate.types import large_table
@@ -38,10 +39,11 @@ UNWEIGHTED = {name: column for name, column in COLUMNS.items() if name != "times
 
 @pytest.fixture(autouse=True)
 def _everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of three records, and parts of the tree of five."""
+    """Blocks of three records, and parts of the tree, and of what is sorted, of five."""
     monkeypatch.setattr(tables, "MOST_IN_MEMORY", 0)
     monkeypatch.setattr(stored_records, "BLOCK_RECORDS", 3)
     monkeypatch.setattr(large, "PART_RECORDS", 5)
+    monkeypatch.setattr(records_digest, "PART_RECORDS", 5)
 
 
 def whole(found: Table | LargeTable) -> Table:
@@ -64,8 +66,10 @@ def whole(found: Table | LargeTable) -> Table:
 def outcome(data: Data, path: Path, *, in_blocks: bool) -> tuple[Any, ...] | str:
     try:
         if in_blocks:
-            return described(whole(read_any_table(data, data.meaning(), path)))
-        return described(read_table(data, data.meaning(), path))
+            found = read_any_table(data, data.meaning(), path)
+            return *described(whole(found)), digest_records(found, b"key")
+        table = read_table(data, data.meaning(), path)
+        return *described(table), digest_records(table, b"key")
     except LeafgateError as error:
         return f"{type(error).__name__}: {error}"
 
@@ -102,6 +106,20 @@ def test_blocks_of_parquet_of_any_types_hold_the_same_people(engine: DataEngine,
     with tempfile.TemporaryDirectory() as folder:
         frame.to_parquet(path := Path(folder) / "people.parquet")
         assert outcome(data, path, in_blocks=True) == outcome(data, path, in_blocks=False)
+
+
+@given(st.integers(1, 2**32), st.integers(2, 40), st.sampled_from([10, 100, 2**62]))
+def test_a_digest_of_blocks_is_that_of_the_table_whatever_its_words_hold(seed: int, size: int, word: int) -> None:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
+        people(np.random.default_rng(seed), size).to_parquet(path := Path(folder) / "people.parquet")
+        columns: dict[str, Any] = {name: {"role": "quasi_identifier"} for name in ("age", "town", "club", "ill")}
+        columns["wage"] = {"role": "quasi_identifier", "bounds": [0, 7]}
+        data = section(DuckDb(), columns=columns, missing=["nan", ""], on_missing="keep")
+        patched.setattr(records_digest, "MAX_WORD", word)
+        patched.setattr(records_digest, "SAMPLED_RECORDS", 1)
+        found = read_any_table(data, data.meaning(), path)
+        assert isinstance(found, LargeTable)
+        assert digest_records(found, b"key") == digest_records(whole(found), b"key")
 
 
 LIMITS: list[dict[str, Any]] = [
@@ -162,7 +180,9 @@ def policy(folder: Path, build: dict[str, Any], on_missing: str) -> Path:
         "build": build,
         "attacks": [{"use": "linking"}],
         "metrics": LIMITS,
+        "report": {"digest_key": "key"},
     }
+    (folder / "key").write_bytes(bytes(32))
     (folder / "towns.csv").write_text("a;north\nb;north\nc;south\nd;south\n")
     (folder / "policy.yaml").write_text(json.dumps(document))
     return folder / "policy.yaml"
