@@ -144,7 +144,7 @@ def _opened_session(out: Path | None, formats: Collection[str], *given: Any) -> 
     Where a release stands that could never be drawn again nothing is drawn, and the release is left as it is.
     """
     if out is None:
-        return sessions.open_session(*given, any_size=True)
+        return sessions.open_session(*given, any_size_for="audit")
 
     def begin(policy: Policy, plugins: Plugins) -> None:
         from leafgate.session.report_formats import chosen_formats
@@ -153,7 +153,7 @@ def _opened_session(out: Path | None, formats: Collection[str], *given: Any) -> 
         _refuse_second_draw(policy, out / RELEASE)
         _results_read(policy, out, RESULTS)
 
-    return sessions.open_session(*given, before_data=begin, any_size=True)
+    return sessions.open_session(*given, before_data=begin, any_size_for="audit")
 
 
 def _results_read(policy: Policy, out: Path, results: Collection[str]) -> set[str]:
@@ -188,9 +188,9 @@ def build(
 ) -> int:
     """Build the release alone. Nothing is attacked, so nothing is said about it."""
     make_folder(out.parent)
-    run = sessions.open_session(policy, data, root, org=org)
+    run = sessions.open_session(policy, data, root, org=org, any_size_for="build")
     _refuse_second_draw(run.policy, out)
-    artifact = sessions.build_release(run.policy, run.plugins, run.table, run.test)
+    artifact = sessions.build_release(run.policy, run.plugins, run.any_table, run.test)
     rehearsed = run.policy.build.is_rehearsal
     with turn_in_folder(out.parent):
         _refuse_second_draw(run.policy, out)  # another build may have drawn for the same place meanwhile

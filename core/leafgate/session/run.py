@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from leafgate.api.components import DataEngine, DataSource
 from leafgate.api.plan import IN_MEMORY, PolicyOrigin
@@ -36,14 +36,16 @@ if TYPE_CHECKING:
 
 PolicyTables = tuple["Table", "Table | None", "Table | None", "Table | None", Mapping[str, "Table"], "Table | None"]
 """The table, the test table, the population, the known people, those of each attack by its name, and the control."""
+LargeTableUse = Literal["audit", "build"]
+"""What can be done with a table that does not fit into memory."""
 
 
 @dataclass(frozen=True)
 class Session:
     """A policy with its plugins and tables, after the overrides of the command line.
 
-    `large` is the table where it does not fit into memory, which `open_session` allows by `any_size`; `table` then has
-    its columns and no rows, and the session can only audit.
+    `large` is the table where it does not fit into memory, which `open_session` allows by `any_size_for`; `table` then
+    has its columns and no rows, and the session can do no more than was named there.
     """
 
     policy: Policy
@@ -58,6 +60,11 @@ class Session:
     control: Table | None = None
     large: LargeTable | None = None
 
+    @property
+    def any_table(self) -> Table | LargeTable:
+        """The table, whether it fits into memory or not."""
+        return self.large or self.table
+
     def audit(
         self,
         today: date | None = None,
@@ -66,7 +73,7 @@ class Session:
         search_remedies: bool = False,
     ) -> Audit:
         """Build, attack and judge as `audit_policy` does; the timings include the reading of the tables."""
-        tables = (self.large or self.table, self.test, self.population, self.people, self.own_people, self.control)
+        tables = (self.any_table, self.test, self.population, self.people, self.own_people, self.control)
         audited = audit_policy(
             self.policy,
             self.plugins,
@@ -147,7 +154,9 @@ def audit_inputs_sha256(policy: Policy, plugins: Plugins, tables: PolicyTables, 
     return hashlib.sha256(inputs).hexdigest()
 
 
-def build_release(policy: Policy, plugins: Plugins, table: Table, test: Table | None = None) -> ReleaseArtifact:
+def build_release(
+    policy: Policy, plugins: Plugins, table: Table | LargeTable, test: Table | None = None
+) -> ReleaseArtifact:
     """The release that the policy builds from the table, as its file has it; nothing is attacked.
 
     Raises:
@@ -200,7 +209,7 @@ def open_session(
     org: Path | Sequence[Path] | None = None,
     *,
     before_data: Callable[[Policy, Plugins], None] | None = None,
-    any_size: bool = False,
+    any_size_for: LargeTableUse | None = None,
 ) -> Session:
     """Read a policy and the tables it names.
 
@@ -211,7 +220,7 @@ def open_session(
         test: the test table, in place of `data.test`.
         org: one policy or several that this policy must complete or tighten.
         before_data: is called with the policy and its plugins before any table is read.
-        any_size: may the table be one that does not fit into memory? Then the session can only audit.
+        any_size_for: the table may be one that does not fit into memory, if this can be done with it.
 
     Raises:
         PolicyError: the policy is wrong; every problem is listed.
@@ -221,7 +230,7 @@ def open_session(
     if before_data is not None:
         before_data(loaded.policy, loaded.plugins)
     source = replace(loaded.source, given=tuple(given_words(path, data, root, each_org(org), test)))
-    return session_of(loaded.policy, loaded.plugins, source, data, test, any_size=any_size)
+    return session_of(loaded.policy, loaded.plugins, source, data, test, any_size_for=any_size_for)
 
 
 def session_of(
@@ -231,7 +240,7 @@ def session_of(
     data: Path | None = None,
     test: Path | None = None,
     *,
-    any_size: bool = False,
+    any_size_for: LargeTableUse | None = None,
 ) -> Session:
     """Read the tables that a policy names.
 
@@ -241,7 +250,7 @@ def session_of(
         source: where it was read from, and what was given with it.
         data: the table, in place of `data.path`.
         test: the test table, in place of `data.test`.
-        any_size: as for `open_session`.
+        any_size_for: as for `open_session`.
 
     Raises:
         PolicyError: the policy names no table.
@@ -251,7 +260,7 @@ def session_of(
     start = time.perf_counter()
     try:
         with progress_step("read"):
-            tables, large = _read_tables(policy, plugins, any_size=any_size)
+            tables, large = _read_tables(policy, plugins, any_size_for=any_size_for)
     except DataError as error:
         raise _naming_sources(error, policy, plugins) from None
     seconds = {"read": time.perf_counter() - start}
@@ -301,22 +310,30 @@ def read_tables(policy: Policy, plugins: Plugins | None = None) -> PolicyTables:
         PolicyError: the policy names no table.
         DataError: a table does not fit the policy.
     """
-    return _read_tables(policy, plugins or Plugins(), any_size=False)[0]
+    return _read_tables(policy, plugins or Plugins(), any_size_for=None)[0]
 
 
-def _read_tables(policy: Policy, plugins: Plugins, *, any_size: bool) -> tuple[PolicyTables, LargeTable | None]:
-    """The tables, and the first as a LargeTable where it does not fit into memory and an audit may do without it.
+def _read_tables(
+    policy: Policy, plugins: Plugins, *, any_size_for: LargeTableUse | None
+) -> tuple[PolicyTables, LargeTable | None]:
+    """The tables, and the first as a LargeTable where it does not fit into memory and need not for this use.
 
     The table itself then has no rows.
     """
     data = policy.data
-    from leafgate.engine.large_tables import records_needed_by
+    from leafgate.engine.large_tables import records_needed_by, records_needed_to_build
     from leafgate.io.engines import FEWER_RECORDS, TooManyRecordsError
     from leafgate.io.tables import read_any_table, read_people, read_population, read_table
     from leafgate.policy.protection import protected
 
     engine = _default_engine(plugins)
-    needing = records_needed_by(compile_plan(policy), plugins, data.meaning()) if any_size else ["this command"]
+    match any_size_for:
+        case None:
+            needing = ["this command"]
+        case "build":
+            needing = records_needed_to_build(compile_plan(policy), data.meaning())
+        case "audit":
+            needing = records_needed_by(compile_plan(policy), plugins, data.meaning())
     try:
         found = (read_any_table if not needing else read_table)(data, data.meaning(), data.path, engine=engine)
     except TooManyRecordsError as error:

@@ -218,6 +218,17 @@ def assert_same_bytes(folder: Path, file: Path) -> None:
     assert results[0] == results[1]
 
 
+def test_a_release_built_from_blocks_is_that_of_the_audit(tmp_path: Path) -> None:
+    files_of_people(tmp_path, 3)
+    file = policy(tmp_path, BUILDERS[0], "keep")
+    assert leafgate("audit", file, "--out", tmp_path / "out", "--no-remedies").code in {0, 1}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(large, "PART_RECORDS", 10**6)
+        ended = leafgate("build", file, "--out", tmp_path / "release.json")
+    assert ended.code == 0, ended.err
+    assert (tmp_path / "release.json").read_bytes() == (tmp_path / "out" / "release.json").read_bytes()
+
+
 FOREST: dict[str, Any] = {"use": "random_trees", "trees": 3, "structure": "random"}
 
 
