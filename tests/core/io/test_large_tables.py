@@ -229,6 +229,23 @@ def test_a_release_built_from_blocks_is_that_of_the_audit(tmp_path: Path) -> Non
     assert (tmp_path / "release.json").read_bytes() == (tmp_path / "out" / "release.json").read_bytes()
 
 
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(1, 4))])
+def test_an_audit_with_a_population_in_blocks_writes_the_same_bytes(tmp_path: Path, seed: int) -> None:
+    files_of_people(tmp_path, seed)
+    table = pd.read_parquet(tmp_path / "people.parquet")
+    public = pd.concat([table, people(np.random.default_rng(seed + 9), 60)], ignore_index=True).drop(columns="ill")
+    public.to_parquet(tmp_path / "population.parquet")
+    file = policy(tmp_path, {"use": "kadet", "k": 2}, "keep")
+    document = json.loads(file.read_text())
+    document["data"]["population"] = "population.parquet"
+    document["metrics"] = [
+        *LIMITS,
+        {"use": "reidentification_risk", "name": "of_all", "at_most": 0.4, "among": "population"},
+    ]
+    file.write_text(json.dumps(document))
+    assert_same_bytes(tmp_path, file)
+
+
 FOREST: dict[str, Any] = {"use": "random_trees", "trees": 3, "structure": "random"}
 
 
