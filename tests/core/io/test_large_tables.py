@@ -131,6 +131,8 @@ BUILDERS: list[dict[str, Any]] = [
     {"use": "c45", "prune": False, "min_leaf": 1},
     {"use": "mondrian", "k": 3},
     {"use": "mondrian", "k": 2, "prune": False},
+    {"use": "random_trees", "trees": 3},
+    {"use": "random_trees", "trees": 2, "structure": "random", "depth": 3, "combine": "sum"},
 ]
 
 
@@ -207,6 +209,66 @@ def test_an_audit_of_a_file_in_blocks_writes_the_same_bytes(tmp_path: Path, buil
     built = leafgate("build", policy(tmp_path, build, "keep"), "--out", tmp_path / "release.json")
     assert built.code == 0, built.err
     assert_same_bytes(tmp_path, policy(tmp_path, {"use": "published", "path": "release.json"}, "keep"))
+
+
+PRIVATE: list[dict[str, Any]] = [
+    {"use": "dp_laplace_trees", "trees": 3, "scale": 2.0},
+    {"use": "dp_laplace_trees", "trees": 2, "scale": 9.0, "structure": "random", "depth": 3, "combine": "normalised"},
+    {"use": "dp_random_trees", "trees": 4, "k": 2, "beta": 0.3, "delta": 0.4},
+    {"use": "dp_random_trees", "trees": 6, "k": 5, "beta": 0.2, "delta": 0.01, "structure": "random", "combine": "sum"},
+]
+
+
+def private_policy(folder: Path, build: dict[str, Any], on_missing: str = "keep") -> Path:
+    """Every domain is declared, and the promise is a limit."""
+    file = policy(folder, build, on_missing)
+    document = json.loads(file.read_text())
+    document["data"]["columns"]["club"]["values"] = ["x", "y"]
+    document["publish"] = {"leaves": "counts", "measure": True}
+    document["metrics"] = [{"use": "differential_privacy", "at_most": 10_000}, *LIMITS]
+    file.write_text(json.dumps(document))
+    return file
+
+
+@pytest.mark.parametrize("build", PRIVATE, ids=json.dumps)
+@pytest.mark.parametrize("on_missing", ["drop", "keep"])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(1, 6))])
+def test_private_trees_of_a_known_seed_are_the_same_in_blocks(
+    tmp_path: Path, build: dict[str, Any], on_missing: str, seed: int
+) -> None:
+    files_of_people(tmp_path, seed)
+    assert_same_bytes(tmp_path, private_policy(tmp_path, build | {"rehearsal": True}, on_missing))
+
+
+@pytest.mark.parametrize("build", PRIVATE, ids=json.dumps)
+def test_the_claim_of_private_trees_is_checked_against_blocks(tmp_path: Path, build: dict[str, Any]) -> None:
+    files_of_people(tmp_path, 3)
+    honest, release = claim_in_blocks(tmp_path, build)
+    assert honest["passed"] is True, honest
+    for tree in release["trees"]:
+        add_people(tree, 40)
+    (tmp_path / "false.json").write_text(json.dumps(release))
+    false, _ = claim_in_blocks(tmp_path, {"use": "published", "path": "false.json"})
+    assert false["passed"] is False, false
+
+
+def claim_in_blocks(folder: Path, build: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The finding about the promise of an audit in blocks, and the release."""
+    out = folder / build["use"]
+    ended = leafgate("audit", private_policy(folder, build), "--out", out, "--audience", "auditor", "--no-remedies")
+    assert "block by block" in ended.err
+    report = json.loads((out / "report.json").read_text())
+    claim = next(finding for finding in report["findings"] if finding["id"] == "guarantee:epsilon")
+    return claim, json.loads((out / "release.json").read_text())
+
+
+def add_people(node: Any, more: int) -> None:
+    """Add so many people to every number on the leaves."""
+    for key, child in node.items() if isinstance(node, dict) else ():
+        if key == "counts":
+            node[key] = {name: count + more for name, count in child.items()}
+        for each in child if isinstance(child, list) else [child]:
+            add_people(each, more)
 
 
 @pytest.mark.parametrize(
