@@ -144,7 +144,8 @@ def people(rng: np.random.Generator, size: int) -> pd.DataFrame:
     return pd.DataFrame({"age": age, "town": town, "wage": wage, "club": rng.choice(["x", "y"], size), "ill": ill})
 
 
-def policy(folder: Path, build: dict[str, Any], on_missing: str) -> Path:
+def policy(folder: Path, build: dict[str, Any], on_missing: str, roles: dict[str, Any] | None = None) -> Path:
+    """The policy of an audit, in which columns may have other roles."""
     columns: dict[str, Any] = {
         "age": {"role": "quasi_identifier", "bounds": [0, 10]},
         "town": {
@@ -156,6 +157,8 @@ def policy(folder: Path, build: dict[str, Any], on_missing: str) -> Path:
         "club": {"role": "quasi_identifier"},
         "ill": {"role": ["class", "sensitive"], "values": ["no", "yes"]},
     }
+    for name, role in (roles or {}).items():
+        columns[name]["role"] = role
     data = {"path": "people.parquet", "test": "test.parquet", "source": "duckdb", "missing": ["", "nan"]}
     document = {
         "leafgate": 1,
@@ -178,6 +181,54 @@ def test_an_audit_in_blocks_writes_the_same_bytes(
 ) -> None:
     files_of_people(tmp_path, seed)
     assert_same_bytes(tmp_path, policy(tmp_path, build, on_missing))
+
+
+PUBLIC_CLASS = {"ill": ["class", "quasi_identifier"]}
+WITHOUT_SECRETS = ["k_anonymity", "uniques", "reidentification_risk", "smallest_leaf", "class_disclosure", "accuracy"]
+"""Limits of policies without secrets."""
+
+
+@pytest.mark.parametrize("build", [each for each in BUILDERS if each["use"] != "kadet"], ids=json.dumps)
+@pytest.mark.parametrize(
+    ("on_missing", "seed"),
+    [("keep", 0), *(pytest.param("drop", n, marks=pytest.mark.thorough) for n in range(1, 6))],
+)
+def test_an_audit_in_blocks_of_a_public_class_writes_the_same_bytes(
+    tmp_path: Path, build: dict[str, Any], on_missing: str, seed: int
+) -> None:
+    files_of_people(tmp_path, seed)
+    file = policy(tmp_path, build, on_missing, PUBLIC_CLASS)
+    document = json.loads(file.read_text())
+    document["metrics"] = [limit for limit in LIMITS if limit["use"] in WITHOUT_SECRETS]
+    file.write_text(json.dumps(document))
+    assert_same_bytes(tmp_path, file)
+
+
+PRIVATE_COLUMNS: list[dict[str, Any]] = [
+    {"club": "sensitive", "age": "private"},
+    {"town": "sensitive", "club": "private", "ill": ["class", "quasi_identifier"]},
+    {"club": "private", "wage": "private"},
+    {"club": "sensitive", "town": "private", "ill": "class"},
+]
+"""Roles of columns that the adversary does not know."""
+RARE = pytest.mark.thorough
+
+
+@pytest.mark.parametrize("build", [each for each in BUILDERS if each["use"] not in {"kadet", "mondrian"}], ids=json.dumps)
+@pytest.mark.parametrize(
+    ("roles", "on_missing", "seed"),
+    [
+        (PRIVATE_COLUMNS[0], "keep", 0),
+        *(pytest.param(roles, "keep", 0, marks=RARE) for roles in PRIVATE_COLUMNS[1:]),
+        *(pytest.param(roles, how, 1, marks=RARE) for roles in PRIVATE_COLUMNS for how in ("drop", "keep")),
+        *(pytest.param(PRIVATE_COLUMNS[seed % 4], "keep", seed, marks=RARE) for seed in range(2, 6)),
+    ],
+)
+def test_an_audit_in_blocks_with_private_columns_writes_the_same_bytes(
+    tmp_path: Path, build: dict[str, Any], roles: dict[str, Any], on_missing: str, seed: int
+) -> None:
+    files_of_people(tmp_path, seed)
+    assert_same_bytes(tmp_path, policy(tmp_path, build, on_missing, roles))
 
 
 def files_of_people(folder: Path, seed: int) -> None:
@@ -206,9 +257,12 @@ FOREST: dict[str, Any] = {"use": "random_trees", "trees": 3, "structure": "rando
 @pytest.mark.parametrize("build", [BUILDERS[0], BUILDERS[3], FOREST], ids=json.dumps)
 def test_an_audit_of_a_file_in_blocks_writes_the_same_bytes(tmp_path: Path, build: dict[str, Any]) -> None:
     files_of_people(tmp_path, 7)
-    built = leafgate("build", policy(tmp_path, build, "keep"), "--out", tmp_path / "release.json")
-    assert built.code == 0, built.err
-    assert_same_bytes(tmp_path, policy(tmp_path, {"use": "published", "path": "release.json"}, "keep"))
+    for roles in ({}, PRIVATE_COLUMNS[3]):
+        built = leafgate("build", policy(tmp_path, build, "keep", roles), "--out", tmp_path / "release.json")
+        assert built.code == 0, built.err
+        file = policy(tmp_path, {"use": "published", "path": "release.json"}, "keep", roles)
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"knows": {"distribution": True}}))
+        assert_same_bytes(tmp_path, file)
 
 
 PRIVATE: list[dict[str, Any]] = [
@@ -292,6 +346,17 @@ def test_what_needs_all_records_in_memory_is_named(tmp_path: Path, changes: dict
     assert ended.code == 3
     assert "more than 5 distinct records" in ended.err
     assert needing in ended.err
+
+
+def test_private_columns_in_kadet_need_all_records(tmp_path: Path) -> None:
+    files_of_people(tmp_path, 1)
+    file = policy(tmp_path, {"use": "kadet", "k": 2}, "drop", {"club": "private"})
+    document = json.loads(file.read_text())
+    document["data"]["source"] = {"use": "duckdb", "most_records": 5}
+    file.write_text(json.dumps(document))
+    ended = leafgate("audit", file)
+    assert ended.code == 3
+    assert "do without what needs them in memory: the builder 'kadet'" in ended.err
 
 
 def test_blocks_leave_no_file_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
