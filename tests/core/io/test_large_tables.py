@@ -28,6 +28,7 @@ from leafgate.types.large_table import LargeTable
 from leafgate.types.table import Table, make_table
 from leafgate_engines.duckdb import DuckDb
 from leafgate_engines.polars import Polars
+from leafgate_tables import top_down_specialisation
 
 pytest.importorskip("duckdb", reason="DuckDB is not installed")
 pytest.importorskip("polars", reason="Polars is not installed")
@@ -131,6 +132,8 @@ BUILDERS: list[dict[str, Any]] = [
     {"use": "c45", "prune": False, "min_leaf": 1},
     {"use": "mondrian", "k": 3},
     {"use": "mondrian", "k": 2, "prune": False},
+    {"use": "tds", "k": 2},
+    {"use": "tds", "k": 5, "measure": "gain_ratio", "prune": False},
     {"use": "random_trees", "trees": 3},
     {"use": "random_trees", "trees": 2, "structure": "random", "depth": 3, "combine": "sum"},
 ]
@@ -357,6 +360,14 @@ def test_private_columns_in_kadet_need_all_records(tmp_path: Path) -> None:
     ended = leafgate("audit", file)
     assert ended.code == 3
     assert "do without what needs them in memory: the builder 'kadet'" in ended.err
+
+
+def test_groups_that_do_not_fit_into_memory_are_inconclusive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(top_down_specialisation, "MAX_COUNTERS", 2)
+    files_of_people(tmp_path, 3)
+    ended = leafgate("audit", policy(tmp_path, {"use": "tds", "k": 2}, "drop"))
+    assert ended.code == 3
+    assert "groups of people, too many to be counted in memory (raise k" in ended.err
 
 
 def test_blocks_leave_no_file_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
