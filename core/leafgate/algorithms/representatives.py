@@ -1,7 +1,7 @@
 """Representatives: one record for all people whom the trees of a release treat alike.
 
 People are alike where they are in the same leaf of every tree and in the same equivalence class of every tree (which
-of its leaves they could reach with other private cells), and have the same class, secrets and other private cells.
+of its leaves they could reach with other private cells), and have the same class and secrets.
 """
 
 from __future__ import annotations
@@ -28,11 +28,10 @@ IN_MEMORY = "name attacks and metrics that read tables in memory, and give colum
 
 
 def representatives(tables: Iterable[Table], schema: Schema, release: Release) -> Table:
-    """The people of all these tables, those whom the trees treat alike with the public cells of one of them.
+    """The people of all these tables, one for all whom the trees treat alike.
 
-    Their class, secrets and other cells that are not public stay their own. Of the people who are alike, the one whose
-    public cells come first, in the order of the columns and of their values, stands for all. So everything that follows
-    from leaves, equivalence classes, the class and cells that are not public is the same as for the people themselves.
+    That is the one whose record comes first, in the order of the columns and of their values. So everything that
+    follows from leaves, equivalence classes, the class and secrets is the same as for the people themselves.
 
     Args:
         tables: of columns of the schema, without keys and weights; read one after the other.
@@ -78,8 +77,8 @@ def _leaves(tree: Node, table: Table) -> Ids:
 
 
 def _own_cells(frame: pd.DataFrame, schema: Schema) -> Ids:
-    """A number for each row, equal for rows with the same class and equal cells in all columns that are not public."""
-    own = [column.name for column in schema.columns if not column.public or "class" in column.roles]
+    """A number for each row, equal for rows with the same class and secrets."""
+    own = [column.name for column in schema.columns if column.roles & {"class", "sensitive"}]
     return distinct_rows(frame.loc[:, own], Schema(tuple(schema[name] for name in own)))[1]
 
 
@@ -91,12 +90,12 @@ def _combined(key: Ids, more: Ids) -> Ids:
 def _first_of_each(
     key: Ids, frame: pd.DataFrame, weight: NDArray[np.int64], schema: Schema
 ) -> tuple[Ids, NDArray[np.int64]]:
-    """Of the rows with each key the one whose public cells come first, and the people of all of them."""
+    """Of the rows with each key the one whose cells come first, and the people of all of them."""
     order = np.argsort(key, kind="stable")
     start = np.flatnonzero(np.append(True, np.diff(key[order]) != 0))
     group = np.repeat(np.arange(len(start)), np.diff(start, append=len(order)))
     first = np.ones(len(order), dtype=bool)
-    for column in schema.public:
+    for column in schema.columns:
         cells = frame[column.name]
         if isinstance(cells.dtype, pd.CategoricalDtype):
             codes = cells.cat.codes.to_numpy().astype(np.float64)
@@ -127,7 +126,7 @@ class _Representatives:
         return _Representatives(frame, np.concatenate([self.alike, more.alike]), weight)
 
     def merged(self, schema: Schema) -> _Representatives:
-        """One record of those that are alike and have the same class and equal cells that are not public."""
+        """One record of those that are alike and have the same class and secrets."""
         key = _own_cells(self.frame, schema)
         for numbers in self.alike.T:
             key = _combined(key, numbers)
