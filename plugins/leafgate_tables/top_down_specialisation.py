@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from leafgate.algorithms.induction.encoding import EncodedTable, Feature
     from leafgate.algorithms.induction.large import EncodedBlocks
     from leafgate.api import Codes, Floats, Mask, Table
+
+    SmallNumbers = NDArray[np.unsignedinteger[Any]]
 else:
     np, pd = lazy("numpy"), lazy("pandas")
     encoding, greedy, growth, large, paths, pruning, splits = (
@@ -254,7 +256,7 @@ class GroupsOfBlocks:
     """
 
     encoded: EncodedBlocks
-    group: list[NDArray[np.unsignedinteger[Any]]]
+    group: list[SmallNumbers]
     sizes: Floats
 
     @classmethod
@@ -308,9 +310,10 @@ class GroupsOfBlocks:
         return np.zeros(len(self.sizes) * width)
 
 
-def _numbered(present: Mask) -> Codes:
+def _numbered(present: Mask) -> SmallNumbers:
     """Rising numbers from 0 for the positions that are present, in the smallest whole numbers that hold them."""
-    return np.maximum(np.cumsum(present) - 1, 0).astype(np.min_scalar_type(int(present.sum())))
+    numbers: SmallNumbers = np.maximum(np.cumsum(present) - 1, 0).astype(np.min_scalar_type(int(present.sum())))
+    return numbers
 
 
 def _finer(feature: Feature, codes: Codes) -> list[Codes]:
