@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from leafgate.algorithms.routing import route
-from leafgate.api import Combine, Counted, Ids, PolicyError, Release, Table
+from leafgate.api import Combine, Counted, Ids, LargeTable, PolicyError, Release, Table
 from leafgate_dp_random_trees.accounting import choose_forest, noise_claim, sampling_claim
 from leafgate_dp_random_trees.leaf_scores import with_statistics
 from leafgate_dp_random_trees.mechanisms import Key, discrete_laplace, sample_counts
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
         RandomTreesOptions,
     )
 
-Numbers = Callable[[Ids, Ids, int, Key], Ids]
-"""From the counter each record is in, its people, how many counters there are, and a key, to what these show."""
+Numbers = Callable[[Ids, Key], Ids]
+"""From the people of each counter, a leaf and a class, and a key, to what the counters show."""
 
 COMBINE_RULES: dict[str, Combine] = {"sum": "sum", "normalised": "mean_per_tree", "evidence": "boost"}
 SELECTION = {"columns": "random"}
@@ -34,18 +34,19 @@ MAX_LEAVES = 1_000_000
 STRUCTURES = {"balanced": draw_balanced_trees, "random": draw_random_trees}
 
 
-def dp_random_trees(options: DpRandomTreesOptions, table: Table, rng: np.random.Generator) -> Release:
+def dp_random_trees(options: DpRandomTreesOptions, table: Table | LargeTable, rng: np.random.Generator) -> Release:
     """Trees that each count a sample of their own and show no number below k, with their tight epsilon.
 
     Raises PolicyError where a domain is not declared or the promise cannot be kept.
 
     Source: Waseda, Nojima, Wang, Algorithm 3.
-    Departure: counters of fewer than k people are shown as 0 and not removed with their leaf, which shows the same.
+    Departure: counters of fewer than k people are shown as 0 and not removed with their leaf, which shows the same. The
+    sample of a tree is drawn counter by counter: everybody is in exactly one of them, so each person still has a coin.
     """
     promised = choose_forest(options)
 
-    def published_counts(counter: Ids, weight: Ids, counters: int, key: Key) -> Ids:
-        counts = _counter_totals(counter, sample_counts(weight, promised.beta, key), counters)
+    def published_counts(people: Ids, key: Key) -> Ids:
+        counts = sample_counts(people, promised.beta, key)
         return np.asarray(np.where(counts >= promised.k, counts, 0))
 
     trees = _count_trees(options, table, promised.trees, rng, published_counts)
@@ -54,7 +55,7 @@ def dp_random_trees(options: DpRandomTreesOptions, table: Table, rng: np.random.
     return _release(options, builder, table, trees, "sampled", claim, k=promised.k)
 
 
-def dp_laplace_trees(options: DpLaplaceTreesOptions, table: Table, rng: np.random.Generator) -> Release:
+def dp_laplace_trees(options: DpLaplaceTreesOptions, table: Table | LargeTable, rng: np.random.Generator) -> Release:
     """Trees that each count everybody and add noise to every number; less than nothing is shown as 0.
 
     Raises PolicyError where a domain is not declared.
@@ -63,21 +64,16 @@ def dp_laplace_trees(options: DpLaplaceTreesOptions, table: Table, rng: np.rando
     Departure: whole noise of the discrete Laplace distribution, exactly drawn; the account composes privacy losses.
     """
 
-    def published_counts(counter: Ids, weight: Ids, counters: int, key: Key) -> Ids:
-        noise = discrete_laplace(options.scale, counters, key)
-        return np.asarray(np.maximum(_counter_totals(counter, weight, counters) + noise, 0))
+    def published_counts(people: Ids, key: Key) -> Ids:
+        return np.asarray(np.maximum(people + discrete_laplace(options.scale, len(people), key), 0))
 
     trees = _count_trees(options, table, options.trees, rng, published_counts)
     return _release(options, options.described(), table, trees, "noisy", noise_claim(options))
 
 
-def random_trees(options: RandomTreesOptions, table: Table, rng: np.random.Generator) -> Release:
+def random_trees(options: RandomTreesOptions, table: Table | LargeTable, rng: np.random.Generator) -> Release:
     """Trees that each count everybody, without any guarantee."""
-
-    def published_counts(counter: Ids, weight: Ids, counters: int, key: Key) -> Ids:
-        return _counter_totals(counter, weight, counters)
-
-    trees = _count_trees(options, table, options.trees, rng, published_counts, careful=False)
+    trees = _count_trees(options, table, options.trees, rng, lambda people, key: people, careful=False)
     return Release(
         builder=options.described(),
         schema=table.schema,
@@ -87,34 +83,49 @@ def random_trees(options: RandomTreesOptions, table: Table, rng: np.random.Gener
     )
 
 
-def _counter_totals(counter: Ids, people: Ids, counters: int) -> Ids:
-    return np.bincount(counter, weights=people, minlength=counters).astype(np.int64)
-
-
 def _count_trees(
     options: PrivateOptions | RandomTreesOptions,
-    table: Table,
+    table: Table | LargeTable,
     trees: int,
     rng: np.random.Generator,
     published_counts: Numbers,
     *,
     careful: bool = True,
 ) -> list[tuple[Node, Ids]]:
-    """Each tree's structure, and what its leaves show of each class: (leaves, classes)."""
+    """Each tree's structure, and what its leaves show of each class: (leaves, classes).
+
+    Random bits depend on the key and on the numbers of people alone, not on the order in which people are counted.
+    """
     if careful:
         refuse_open_domains(table.schema)
     refuse_too_many_leaves(table.schema, options.depth, options.structure)
-    classes = len(table.schema.classes)
-    codes = table.codes(table.schema.target.name)
-    found = []
-    key = Key.drawn(rng)
+    classes, key = len(table.schema.classes), Key.drawn(rng)
     forest = STRUCTURES[options.structure](table.schema, options.depth, trees, key.for_use("structure").generator())
-    for number, tree in enumerate(forest):
-        routed = route(tree, table)
-        counters = len(routed.leaves) * classes
-        numbers = published_counts(routed.leaf * classes + codes, table.weight, counters, key.for_use(f"tree {number}"))
-        found.append((tree, numbers.reshape(-1, classes)))
-    return found
+    return [
+        (tree, published_counts(people, key.for_use(f"tree {number}")).reshape(-1, classes))
+        for number, (tree, people) in enumerate(_counted(forest, table))
+    ]
+
+
+def _counted(forest: Iterable[Node], table: Table | LargeTable) -> Iterator[tuple[Node, Ids]]:
+    """Each tree with the people of its counters; of a large table all trees are counted in one pass over the blocks."""
+    if isinstance(table, Table):
+        yield from ((tree, _people_of_counters(tree, table)) for tree in forest)
+        return
+    trees = list(forest)
+    totals: list[Ids] | None = None
+    for block in table.tables():
+        people = [_people_of_counters(tree, block) for tree in trees]
+        totals = people if totals is None else [total + more for total, more in zip(totals, people, strict=True)]
+    assert totals is not None
+    yield from zip(trees, totals, strict=True)
+
+
+def _people_of_counters(tree: Node, table: Table) -> Ids:
+    """The people of each leaf and class, leaf by leaf."""
+    classes, routed = len(table.schema.classes), route(tree, table)
+    counter = routed.leaf * classes + table.codes(table.schema.target.name)
+    return np.bincount(counter, weights=table.weight, minlength=len(routed.leaves) * classes).astype(np.int64)
 
 
 def refuse_too_many_leaves(schema: Schema, depth: int, structure: str) -> None:
@@ -145,7 +156,7 @@ def refuse_open_domains(schema: Schema) -> None:
 def _release(
     options: PrivateOptions,
     builder: dict[str, Any],
-    table: Table,
+    table: Table | LargeTable,
     trees: Sequence[tuple[Node, Ids]],
     counted: Counted,
     claim: dict[str, Any],

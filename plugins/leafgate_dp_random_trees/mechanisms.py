@@ -46,16 +46,23 @@ class Key:
         return np.random.default_rng(int.from_bytes(self.secret, "little"))
 
 
-def sample_counts(weight: Ids, beta: float, key: Key) -> Ids:
-    """How many people of each record a sample keeps: each person by a coin of their own, with chance `beta`.
+COINS_AT_ONCE = 2**22
+"""Coins that are made at once."""
+
+
+def sample_counts(people: Ids, beta: float, key: Key) -> Ids:
+    """How many people of each counter a sample keeps: each person by a coin of their own, with chance `beta`.
 
     The coins are 64 bits each, so a chance is met to 2**-64.
     """
-    heads = np.frombuffer(key.stream(8 * int(weight.sum())), dtype="<u8")
-    heads = heads < np.uint64(min(round(beta * 2.0**64), 2**64 - 1))
-    ends = np.cumsum(weight)
-    total = np.concatenate([[0], np.cumsum(heads)])
-    return np.asarray(total[ends] - total[ends - weight], dtype=np.int64)
+    ends, kept = np.cumsum(people), np.zeros(len(people), dtype=np.int64)
+    chance = np.uint64(min(round(beta * 2.0**64), 2**64 - 1))
+    for start in range(0, int(people.sum()), COINS_AT_ONCE):
+        size = min(COINS_AT_ONCE, int(people.sum()) - start)
+        coins = np.frombuffer(key.for_use(str(start)).stream(8 * size), dtype="<u8")
+        heads = start + np.flatnonzero(coins < chance)
+        kept += np.bincount(np.searchsorted(ends, heads, side="right"), minlength=len(people))
+    return kept
 
 
 BLOCK_BYTES = 512

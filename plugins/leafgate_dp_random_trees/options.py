@@ -9,12 +9,14 @@ from pydantic import Field, model_validator
 from leafgate.api import (
     AdversaryKnowledge,
     AttackModel,
+    LargeTable,
     MechanismBelief,
     Metric,
     OpenProbability,
     PositiveFloat,
     Release,
     ReleaseAtMost,
+    Schema,
     Score,
     ScoringContext,
     TreeBuilder,
@@ -57,6 +59,10 @@ class RandomTreesOptions(TreeBuilder):
     formula = "each tree asks columns drawn from the declared domains; the leaves count everybody"
     source = 'Fan, Wang, Yu, Ma, "Is Random Model Better? On Its Accuracy and Efficiency", ICDM 2003'
 
+    def builds_large(self, schema: Schema) -> bool:
+        """From every table: no more than the people of each leaf and class are counted."""
+        return True
+
 
 class PrivateOptions(TreeBuilder):
     """What the private builders share: how trees are drawn and put together, and which promise they make."""
@@ -73,6 +79,10 @@ class PrivateOptions(TreeBuilder):
     @property
     def mechanism_only(self) -> TreeBuilder:
         return self.model_copy(update={"combine": "sum"})
+
+    def builds_large(self, schema: Schema) -> bool:
+        """From every table: no more than the people of each leaf and class are counted."""
+        return True
 
 
 class DpRandomTreesOptions(PrivateOptions):
@@ -155,6 +165,9 @@ class RandomTrees(RandomTreesOptions):
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         return builder.random_trees(self, table, rng)
 
+    def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release:
+        return builder.random_trees(self, table, rng)
+
 
 class DpRandomTrees(DpRandomTreesOptions):
     """Random trees on samples, with numbers below a threshold shown as 0: differential privacy without added noise."""
@@ -162,11 +175,17 @@ class DpRandomTrees(DpRandomTreesOptions):
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         return builder.dp_random_trees(self, table, rng)
 
+    def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release:
+        return builder.dp_random_trees(self, table, rng)
+
 
 class DpLaplaceTrees(DpLaplaceTreesOptions):
     """Random trees with discrete Laplace noise on every number: the usual differential privacy, as a baseline."""
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
+        return builder.dp_laplace_trees(self, table, rng)
+
+    def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release:
         return builder.dp_laplace_trees(self, table, rng)
 
 

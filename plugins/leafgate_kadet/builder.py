@@ -104,8 +104,8 @@ class Kadet(TreeBuilder):
         return self._release(growth.finished(coded, root, table.schema), table.schema, records)
 
     def builds_large(self, schema: Schema) -> bool:
-        """With public features and a class that is not, where no k-anonymous table is published."""
-        return not self.publish_table and not schema.target.public and all(c.public for c in schema.features)
+        """With public features, where no k-anonymous table is published."""
+        return not self.publish_table and all(column.public for column in schema.features)
 
     def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release:
         """The tree that `build` grows of these people.

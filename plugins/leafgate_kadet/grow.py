@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from leafgate.algorithms.induction.splits import ChildrenSatisfy, Measure, Split
 from leafgate.api import NoReleaseError, Schema
 from leafgate_kadet.requirements import Admissible
 from leafgate_kadet.spans import (
+    ClassesSatisfy,
     SharedSpans,
     Span,
     SpanFilter,
@@ -232,26 +233,38 @@ def grow_large(
     average_gain: bool,
     max_spans: int,
 ) -> GrowingNode:
-    """The unpruned tree of a large table whose features are public and whose class is not: every node is a span.
+    """The unpruned tree of a large table whose features are public.
+
+    Every node is a span, or one for each of its classes where the class is public. No feature is a secret then, so that
+    all requirements are on the class.
 
     Raises as `grow` does.
     """
     overall, by_mean = encoded.overall, average_gain and measure == "gain_ratio"
-    _check_root(schema, admissible, Span(np.arange(encoded.n_classes)))
-    tests, children_satisfy = tests_of(overall), ChildrenSatisfy(admissible.views[0])
+    by_class, view = schema.target.public, admissible.views[0]
+    classes = np.flatnonzero(encoded.class_counts)  # the rows of `overall`, one for each class
+    for span in (
+        [Span(np.array([value]), class_value=value) for value in classes.tolist()] if by_class else [Span(classes)]
+    ):
+        _check_root(schema, admissible, span)
+    tests, spans_satisfy = tests_of(overall), ClassesSatisfy(view) if by_class else ChildrenSatisfy(view)
 
     def look(coded: EncodedTable, nodes: Sequence[GrowingNode], cells: Histograms) -> Sequence[Choice | None]:
         counts = np.stack([node.counts for node in nodes])
-        scores = score(coded, tests, cells, counts, measure, children_satisfy)
+        scores = score(coded, tests, cells, counts, measure, spans_satisfy)
         return choose(scores, tests, measure, mean_gain(scores, tests) if by_mean else None)
 
     def grow_part(coded: EncodedTable, nodes: Sequence[GrowingNode]) -> None:
         spans = Spans(coded, sys.maxsize)
-        spans.of.update((node, SharedSpans([Span(node.rows)])) for node in nodes)
-        Grower(coded, admissible, measure, by_mean, spans).grow(nodes)
+        for node in nodes:
+            spans.initial(node, by_class)
+        of_part = Admissible([replace(view, coded=coded)])
+        Grower(coded, of_part, measure, by_mean, spans).grow(nodes)
 
     root = grow_in_parts(encoded, look, grow_part)
-    if sum(node.people > 0 and not node.children for node in root.below()) > max_spans:
+    leaves = [node.counts for node in root.below() if not node.children]
+    count = sum(int((counts > 0).sum()) if by_class else int(counts.any()) for counts in leaves)
+    if count > max_spans and root.children:
         raise too_many_spans(max_spans)
     return root
 

@@ -23,7 +23,7 @@ from leafgate.algorithms.induction.growth import GrowingNode, sides, son_groups
 from leafgate.algorithms.induction.histograms import Histograms, count_histograms
 from leafgate.algorithms.induction.selection import Choice
 from leafgate.algorithms.induction.splits import Cuts, cuts_of, on_level, segments
-from leafgate.api import Codes, InconclusiveError, Mask, Rows
+from leafgate.api import Codes, Floats, InconclusiveError, Mask, Rows
 from leafgate_kadet.requirements import Admissible, SecretView
 
 
@@ -294,6 +294,33 @@ def merge_spans(spans: Iterable[Span]) -> list[Span]:
         leaves = frozenset(node.surviving_ancestor() for node in span.nodes)
         together.setdefault((leaves, span.class_value), []).append(span.rows)
     return [Span(np.concatenate(rows), set(leaves), value) for (leaves, value), rows in together.items()]
+
+
+@dataclass(frozen=True)
+class ClassesSatisfy:
+    """A split filter for trees whose features and class are public: the people of each class in a node are a span.
+
+    It decides by the histograms of the nodes what a `SpanFilter` decides by the rows of their spans.
+    """
+
+    admits: SecretView
+
+    def fans(self, part: Histograms, start: Codes, level: int) -> Mask:
+        return np.logical_and.reduceat(self._admits_each_class(part.counts, part.counts > 0), start)
+
+    def cuts(self, cuts: Cuts) -> Mask:
+        parted = (cuts.low > 0) & (cuts.high > 0)
+        return self._admits_each_class(cuts.low, parted) & self._admits_each_class(cuts.high, parted)
+
+    def _admits_each_class(self, counts: Floats, judged: Mask) -> Mask:
+        """For each row of people per class: are the people of each judged class, none empty, admissible alone?"""
+        fine = np.ones(len(counts), dtype=bool)
+        for value in range(counts.shape[1]):
+            alone = np.zeros_like(counts)
+            alone[:, value] = counts[:, value]
+            rows = np.flatnonzero(judged[:, value])
+            fine[rows] &= self.admits(alone[rows])
+        return fine
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from leafgate.algorithms.induction import encoding
     from leafgate.algorithms.induction.encoding import EncodedTable, Feature
+    from leafgate.algorithms.induction.large import EncodedBlocks
     from leafgate.api import Codes, Ids
 else:
     np, encoding = lazy("numpy"), lazy("leafgate.algorithms.induction.encoding")
@@ -63,16 +64,22 @@ class Generalisation:
 
     def coarse(self, coded: EncodedTable) -> EncodedTable:
         """The generalised table as codes: each named feature has its groups' numbers for values."""
-        features, columns = [], []
-        for i, feature in enumerate(coded.features):
-            codes = coded.codes[:, i]
-            if feature.column.name in self.columns:
-                codes = self.part_of(feature)[codes]
-                feature = _numbered(feature, self.size(feature))
-            features.append(feature)
-            columns.append(codes)
-        matrix = np.stack(columns, axis=1) if columns else coded.codes
-        return encoding.EncodedTable(tuple(features), matrix, coded.classes, coded.weight, coded.n_classes)
+        features, parts = self._coarse_features(coded.features)
+        columns = [part[coded.codes[:, i]] for i, part in enumerate(parts)]
+        return replace(coded, features=features, codes=np.stack(columns, axis=1) if columns else coded.codes)
+
+    def coarse_blocks(self, encoded: EncodedBlocks) -> EncodedBlocks:
+        """The same of a table that does not fit into memory."""
+        features, parts = self._coarse_features(encoded.features)
+        codes = tuple(part[codes] for part, codes in zip(parts, encoded.codes, strict=True))
+        return replace(encoded, features=features, codes=codes)
+
+    def _coarse_features(self, features: Sequence[Feature]) -> tuple[tuple[Feature, ...], list[Codes]]:
+        """The features of the generalised table, and for each code of a feature its code there."""
+        named = [feature.column.name in self.columns for feature in features]
+        parts = [self.part_of(f) if n else np.arange(f.size) for f, n in zip(features, named, strict=True)]
+        coarse = (_numbered(f, self.size(f)) if n else f for f, n in zip(features, named, strict=True))
+        return tuple(coarse), parts
 
     def translated(self, node: Node) -> Node:
         """A tree learned from the generalised table, asking about the columns as they are."""

@@ -63,32 +63,73 @@ class Mondrian(GeneralisingBuilder):
         root = growth.growing_node(coded, np.arange(len(coded.classes)))
         boxes = cut_into_boxes(coded, [root], self.k, by_class=public_class)
         records = _records(coded, table, boxes) if self.release != "tree" else None
-        ratio = self.measure == "gain_ratio"
-        private = frozenset(i for i, feature in enumerate(coded.features) if not feature.column.public)
-        if private:
-            greedy.grow_on(coded, boxes, private, self.measure, average_gain=ratio, min_leaf=2 if ratio else 1)
+        self._grow_below(coded, boxes)
         if self.prune:
             pruning.prune(root, self.confidence)
         return self._release(table.schema, growth.finished(coded, root, table.schema), records, {"k": self.k})
 
     def builds_large(self, schema: Schema) -> bool:
-        """A tree, where no feature is private."""
-        return self.release == "tree" and all(column.public for column in schema.features)
+        """A tree."""
+        return self.release == "tree"
 
     def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release:
         """The tree that `build` grows of these people; raises as it does."""
         encoded, by_class = large.encode_blocks(table), table.schema.target.public
         overall = encoded.overall
         refuse_small(overall, overall.classes if by_class else np.zeros_like(overall.classes), self.k)
+
+        def look(coded: EncodedTable, nodes: Sequence[GrowingNode], cells: Histograms) -> Sequence[Choice | None]:
+            cuts = _cuts(coded, nodes, cells, self.k, by_class=by_class)
+            private = self._tests_below(coded, nodes, cells)
+            return [
+                test if cut is None or not _may_be_cut(node) or _is_below_box(coded, node) else cut
+                for node, cut, test in zip(nodes, cuts, private, strict=True)
+            ]
+
+        def grow_part(coded: EncodedTable, nodes: Sequence[GrowingNode]) -> None:
+            below = [node for node in nodes if _is_below_box(coded, node)]
+            others = [node for node in nodes if not _is_below_box(coded, node)]
+            self._grow_below(coded, [*below, *cut_into_boxes(coded, others, self.k, by_class=by_class)])
+
         root = large.grow_in_parts(
-            encoded,
-            lambda coded, nodes, cells: _cuts(coded, nodes, cells, self.k, by_class=by_class),
-            lambda coded, nodes: cut_into_boxes(coded, nodes, self.k, by_class=by_class),
-            may_split=_may_be_cut,
+            encoded, look, grow_part, may_split=lambda node: _may_be_cut(node) or growth.may_split(node)
         )
         if self.prune:
             pruning.prune(root, self.confidence)
         return self._release(table.schema, growth.finished(overall, root, table.schema), None, {"k": self.k})
+
+    @property
+    def _by_ratio(self) -> bool:
+        """Are tests on private columns chosen as C4.5 does: of average gain at least, with two people on both sides?"""
+        return self.measure == "gain_ratio"
+
+    def _grow_below(self, coded: EncodedTable, nodes: Sequence[GrowingNode]) -> None:
+        """Grow subtrees of tests on private columns below boxes."""
+        if private := _private_features(coded):
+            ratio = self._by_ratio
+            greedy.grow_on(coded, nodes, private, self.measure, average_gain=ratio, min_leaf=2 if ratio else 1)
+
+    def _tests_below(
+        self, coded: EncodedTable, nodes: Sequence[GrowingNode], cells: Histograms
+    ) -> Sequence[Choice | None]:
+        """The best test on a private column of each node that may have one below the boxes."""
+        private, ratio = _private_features(coded), self._by_ratio
+        if not private:
+            return [None] * len(nodes)
+        tests = greedy.best_tests(
+            coded, nodes, cells, private, self.measure, average_gain=ratio, min_leaf=2 if ratio else 1
+        )
+        return [test if growth.may_split(node) else None for node, test in zip(nodes, tests, strict=True)]
+
+
+def _private_features(coded: EncodedTable) -> frozenset[int]:
+    return frozenset(i for i, feature in enumerate(coded.features) if not feature.column.public)
+
+
+def _is_below_box(coded: EncodedTable, node: GrowingNode) -> bool:
+    """Is it a part of a box: does its parent test a private column?"""
+    choice = None if node.parent is None else node.parent.choice
+    return choice is not None and not coded.features[choice.feature].column.public
 
 
 def cut_into_boxes(coded: EncodedTable, nodes: Sequence[GrowingNode], k: int, *, by_class: bool) -> list[GrowingNode]:

@@ -16,6 +16,7 @@ from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import BuildResult, Publish, Release
 from leafgate.types.schema import Column
 from leafgate.types.table import Table
+from leafgate_dp_random_trees.mechanisms import Key, sample_counts
 from leafgate_dp_random_trees.options import DifferentialPrivacy, DpLaplaceTrees, DpRandomTrees
 from random_tables import categorical, numeric, table_of
 from scoring import score_of_release
@@ -52,6 +53,12 @@ def released(builder: TreeBuilder, table: Table, seed: int = 0) -> Release:
     """The release as it is published, with counts and all that is known of the algorithm."""
     built = BuildResult.of(builder.build(table, np.random.default_rng(seed)))
     return published(built.release, Publish("counts", True), builder.measure_options)
+
+
+def one_sample(table: Table, beta: float, key: Key) -> Table:
+    """The table of one sample of its people, each with chance `beta`."""
+    kept = sample_counts(table.weight, beta, key)
+    return Table(table.schema, table.frame[kept > 0].reset_index(drop=True), kept[kept > 0])
 
 
 def attacked(builder: TreeBuilder, table: Table, seed: int = 0) -> AdversaryKnowledge:

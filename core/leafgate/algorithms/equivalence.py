@@ -12,7 +12,7 @@ This shares no code with kADET's bookkeeping of spans, so that each can verify t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -124,6 +124,10 @@ class ResidualTrees:
         self._evaluate(self.tree, 0, np.arange(len(self.public)), {}, ids)
         self.__dict__.pop("_router", None)  # its copies of columns would be kept for every tree of a forest
         return ids
+
+    def numbers_of(self, public: Table) -> Ids:
+        """The same for the rows of another table: equal residual trees have equal numbers in all tables."""
+        return replace(self, public=public).numbers()
 
     @cached_property
     def _router(self) -> Router:

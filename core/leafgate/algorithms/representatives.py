@@ -1,4 +1,8 @@
-"""Representatives: one record for all people whom the trees of a release treat alike."""
+"""Representatives: one record for all people whom the trees of a release treat alike.
+
+People are alike where they are in the same leaf of every tree and in the same equivalence class of every tree (which
+of its leaves they could reach with other private cells), and have the same class and secrets.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leafgate.algorithms.equivalence import ResidualTrees
 from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.errors import InconclusiveError
 from leafgate.types.arrays import Ids
@@ -23,11 +28,10 @@ IN_MEMORY = "name attacks and metrics that read tables in memory, and give colum
 
 
 def representatives(tables: Iterable[Table], schema: Schema, release: Release) -> Table:
-    """The people of all these tables, those in the same leaf of every tree with the public cells of one of them.
+    """The people of all these tables, one for all whom the trees treat alike.
 
-    Their class, secrets and other cells that are not public stay their own. Of the people who share a leaf and these
-    cells, the one whose public cells come first, in the order of the columns and of their values, stands for all. So
-    everything that follows from leaves and from cells that are not public is the same as for the people themselves.
+    That is the one whose record comes first, in the order of the columns and of their values. So everything that
+    follows from leaves, equivalence classes, the class and secrets is the same as for the people themselves.
 
     Args:
         tables: of columns of the schema, without keys and weights; read one after the other.
@@ -35,20 +39,19 @@ def representatives(tables: Iterable[Table], schema: Schema, release: Release) -
         release: whose trees route people.
 
     Raises:
-        InconclusiveError: leaves do not follow from public cells alone, somebody reaches no leaf, the release has
-            records, or there are too many representatives.
+        InconclusiveError: somebody reaches no leaf, the release has records, or there are too many representatives.
     """
-    _refuse(schema, release)
+    if release.records is not None:
+        raise InconclusiveError("published records of a table that does not fit into memory", remedy=IN_MEMORY)
     found: _Representatives | None = None
+    residuals: list[ResidualTrees] | None = None
     for table in tables:
-        key = _own_cells(table.frame, schema)
-        for tree in release.fitted_trees:
-            key = _combined(key, _leaves(tree, table))
-        chosen, weight = _first_of_each(key, table.frame, table.weight, schema)
-        people = Table(schema, table.frame.iloc[chosen].reset_index(drop=True), weight)
-        leaves = np.array([_leaves(tree, people) for tree in release.fitted_trees]).reshape(-1, len(people)).T
-        new = _Representatives(people.frame, leaves, weight)
-        found = new if found is None else found.with_more(new, schema)
+        if residuals is None:
+            residuals = _residuals(release, table.without_rows)
+        leaves = [_leaves(tree, table) for tree in release.fitted_trees]
+        alike = np.array([*leaves, *(each.numbers_of(table) for each in residuals)]).reshape(-1, len(table)).T
+        new = _Representatives(table.frame, alike, table.weight).merged(schema)
+        found = new if found is None else found.with_more(new).merged(schema)
         if len(found.weight) > MOST_REPRESENTATIVES:
             raise InconclusiveError(
                 f"people with more than {MOST_REPRESENTATIVES:,} different leaves and secrets do not fit into memory",
@@ -58,15 +61,11 @@ def representatives(tables: Iterable[Table], schema: Schema, release: Release) -
     return make_table(schema, found.frame, found.weight)
 
 
-def _refuse(schema: Schema, release: Release) -> None:
-    """InconclusiveError where representatives would not do."""
-    if release.records is not None:
-        raise InconclusiveError("published records of a table that does not fit into memory", remedy=IN_MEMORY)
-    asked = dict.fromkeys(name for tree in release.fitted_trees for name in columns_asked(tree))
-    private = [name for name in asked if not schema[name].public]
-    if private:
-        message = f"the column {private[0]!r} is not public and the table does not fit into memory"
-        raise InconclusiveError(message, remedy=IN_MEMORY)
+def _residuals(release: Release, nobody: Table) -> list[ResidualTrees]:
+    """The residual trees of each tree that tests a column that is not public: of others they are the leaves."""
+    schema = nobody.schema
+    private = (tree for tree in release.fitted_trees if not all(schema[name].public for name in columns_asked(tree)))
+    return [ResidualTrees(tree, nobody, schema) for tree in private]
 
 
 def _leaves(tree: Node, table: Table) -> Ids:
@@ -78,8 +77,8 @@ def _leaves(tree: Node, table: Table) -> Ids:
 
 
 def _own_cells(frame: pd.DataFrame, schema: Schema) -> Ids:
-    """A number for each row, equal for rows with equal cells in all columns that are not public."""
-    own = [column.name for column in schema.columns if not column.public]
+    """A number for each row, equal for rows with the same class and secrets."""
+    own = [column.name for column in schema.columns if column.roles & {"class", "sensitive"}]
     return distinct_rows(frame.loc[:, own], Schema(tuple(schema[name] for name in own)))[1]
 
 
@@ -91,12 +90,12 @@ def _combined(key: Ids, more: Ids) -> Ids:
 def _first_of_each(
     key: Ids, frame: pd.DataFrame, weight: NDArray[np.int64], schema: Schema
 ) -> tuple[Ids, NDArray[np.int64]]:
-    """Of the rows with each key the one whose public cells come first, and the people of all of them."""
+    """Of the rows with each key the one whose cells come first, and the people of all of them."""
     order = np.argsort(key, kind="stable")
     start = np.flatnonzero(np.append(True, np.diff(key[order]) != 0))
     group = np.repeat(np.arange(len(start)), np.diff(start, append=len(order)))
     first = np.ones(len(order), dtype=bool)
-    for column in schema.public:
+    for column in schema.columns:
         cells = frame[column.name]
         if isinstance(cells.dtype, pd.CategoricalDtype):
             codes = cells.cat.codes.to_numpy().astype(np.float64)
@@ -110,18 +109,26 @@ def _first_of_each(
 
 @dataclass(frozen=True)
 class _Representatives:
-    """Records with their leaves, shape (n_records, n_trees), and the people whom they stand for."""
+    """Records, and the people whom they stand for.
+
+    `alike` has a column for each tree, with the leaf of each record, and one for each tree that tests a column that is
+    not public, with the number of its residual tree.
+    """
 
     frame: pd.DataFrame
-    leaves: Ids
+    alike: Ids
     weight: NDArray[np.int64]
 
-    def with_more(self, more: _Representatives, schema: Schema) -> _Representatives:
-        """One record of those with equal leaves and equal cells that are not public."""
+    def with_more(self, more: _Representatives) -> _Representatives:
+        """The records of both."""
         frame = pd.concat([self.frame, more.frame], ignore_index=True)
-        leaves = np.concatenate([self.leaves, more.leaves])
-        key = _own_cells(frame, schema)
-        for leaf in leaves.T:
-            key = _combined(key, leaf)
-        chosen, weight = _first_of_each(key, frame, np.concatenate([self.weight, more.weight]), schema)
-        return _Representatives(frame.iloc[chosen].reset_index(drop=True), leaves[chosen], weight)
+        weight = np.concatenate([self.weight, more.weight])
+        return _Representatives(frame, np.concatenate([self.alike, more.alike]), weight)
+
+    def merged(self, schema: Schema) -> _Representatives:
+        """One record of those that are alike and have the same class and secrets."""
+        key = _own_cells(self.frame, schema)
+        for numbers in self.alike.T:
+            key = _combined(key, numbers)
+        chosen, weight = _first_of_each(key, self.frame, self.weight, schema)
+        return _Representatives(self.frame.iloc[chosen].reset_index(drop=True), self.alike[chosen], weight)

@@ -185,8 +185,9 @@ class AttackModel(Component):
     `access_levels`: what it can use of the model: `labels` or `scores` that a PredictionOracle answers, or the `file`,
     which is the release. The policy chooses one of them by `access`.
 
-    `by_equivalence_class`: is the belief about a person the same if everybody in a leaf (of all trees together) has
-    the public cells of one of them? It then attacks tables that do not fit into memory, too.
+    `by_equivalence_class`: is the belief about a person the same if all people with the same class and secrets, in
+    the same leaf of each tree and able to reach the same leaves with other private cells, have the other cells of one
+    of them? It then attacks tables that do not fit into memory, too.
 
     The field `knows` belongs to the policy, and is None whenever the engine calls the attack.
     """

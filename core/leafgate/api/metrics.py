@@ -109,8 +109,9 @@ class Metric(Component):
     claim of differential privacy covers their scores, so a public report prints them. `is_cost` metrics measure what
     protection costs: a sweep without a metric of utility plots protection against the cost, and chooses the least.
 
-    `by_equivalence_class`: is the score the same if everybody in a leaf (of all trees together) has the public cells of
-    one of them? The metric then judges tables that do not fit into memory, too.
+    `by_equivalence_class`: is the score the same if all people with the same class and secrets, in the same leaf of
+    each tree and able to reach the same leaves with other private cells, have the other cells of one of them? The
+    metric then judges tables that do not fit into memory, too.
 
     `checks` names the guarantee of a release (`k`, `l_diversity`) that is broken exactly when the metric's limit is;
     `checked_by` the attack whose belief that needs, None where it needs none.

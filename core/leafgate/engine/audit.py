@@ -72,7 +72,7 @@ def audit(
     """Build or load the release, attack it, and hold the scores against the policy's limits.
 
     `data` are the people whom the release was learned from. Of a LargeTable, attacks and metrics get representatives,
-    one for each leaf, class and secret; `records_needed_by` says who cannot do with these. No settings are searched.
+    one for all whom the trees treat alike; `records_needed_by` says who cannot do with these. No settings are searched.
     `people` are those whose secrets the policy's `knows` names, `own_people` those of each attack that names a file in
     a `knows` of its own, by the attack's name. `control` are people who are not in the table.
     `file_checks` checks a release that was read from a file. `announce` is called with a line before an attack that
@@ -166,7 +166,7 @@ def _judged(
 
 
 def _representatives(data: LargeTable, release: Release) -> Table:
-    """One record for all people in the same leaves with the same class and secrets, and what is known of the file."""
+    """One record for all people whom the trees treat alike, and what is known of the file."""
     return replace(
         representatives(data.tables(), data.schema, release),
         dropped=data.dropped,

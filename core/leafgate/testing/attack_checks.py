@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from leafgate.algorithms.equivalence import residual_trees
 from leafgate.algorithms.prediction import predict
 from leafgate.algorithms.representatives import representatives
-from leafgate.algorithms.routing import route
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.testing.check import DoesNotApply, NonConformance, called
 from leafgate.testing.common_checks import COMMON_CHECKS
@@ -35,7 +35,9 @@ from leafgate.types.belief import (
     secret_of,
 )
 from leafgate.types.release import Counted, Level, Release
-from leafgate.types.tree import leaves
+from leafgate.types.schema import Schema
+from leafgate.types.table import Table
+from leafgate.types.tree import Node, leaves
 
 MIN_TRUTH = 0.95
 """The least mean probability of the truth where a release discloses it."""
@@ -563,7 +565,7 @@ def raises_clean_errors(subject: AttackSubject) -> None:
 
 
 def same_of_representatives(subject: AttackSubject) -> None:
-    """It believes the same if one record stands for all people in the same leaves, where it declares so."""
+    """It believes the same if one record stands for all people whom the trees treat alike, where it declares so."""
     if not subject.component.by_equivalence_class:
         raise DoesNotApply("it does not declare `by_equivalence_class`")
     tried = 0
@@ -578,35 +580,48 @@ def same_of_representatives(subject: AttackSubject) -> None:
         for own, others in zip(beliefs, subject.run(twin), strict=True):
             if _by_leaves(own, world) != _by_leaves(others, twin):
                 raise NonConformance(
-                    f"{setting.name}: it believes something else where one record stands for everybody in a leaf",
-                    "remove `by_equivalence_class`, or compute beliefs by leaves alone",
+                    f"{setting.name}: it believes something else where one record stands for all who are treated alike",
+                    "remove `by_equivalence_class`, or compute beliefs by the leaves that people can reach",
                 )
     if not tried:
-        raise DoesNotApply("leaves do not follow from public cells in any release of this kit that it reads")
+        raise DoesNotApply("no release of this kit that it reads has trees alone, in which everybody reaches a leaf")
 
 
-def _by_leaves(belief: Belief, world: Instance) -> dict[tuple[int, ...], tuple[Any, ...]]:
-    """What is believed of people by their leaves: the posteriors, and of each group the leaves of its people.
+def _by_leaves(belief: Belief, world: Instance) -> dict[Hashable, frozenset[Hashable]]:
+    """What is believed of people by the leaves they can reach: the posteriors, and the leaves of each one's group.
 
-    NonConformance where people in the same leaves are in different groups.
+    NonConformance where people who can reach the same leaves are in different groups.
     """
     public = world.known.public
-    rows = zip(*(route(tree, public).leaf.tolist() for tree in world.release.fitted_trees), strict=True)
-    keys = list(rows) or [()] * len(public)
+    keys: list[tuple[Hashable, ...]] = [()] * len(public)
+    for tree in world.release.fitted_trees:
+        reachable = _reachable_leaves(tree, public, world.table.schema)
+        keys = [(*key, numbers) for key, numbers in zip(keys, reachable, strict=True)]
     for column in public.schema.having("class"):
         keys = [(*key, code) for key, code in zip(keys, public.codes(column.name).tolist(), strict=True)]
     posterior, classes = posterior_of(belief, world), groups_of(belief, world)
     groups = [0] * len(keys) if classes is None else classes.tolist()
-    leaves_of: dict[int, set[tuple[int, ...]]] = {}
+    leaves_of: dict[int, set[Hashable]] = {}
     for key, group in zip(keys, groups, strict=True):
         leaves_of.setdefault(group, set()).add(key)
     if sum(map(len, leaves_of.values())) > len(set(keys)):
         raise NonConformance("it tells people in the same leaves apart", "remove `by_equivalence_class`")
-    found: dict[tuple[int, ...], set[Any]] = {}
+    found: dict[Hashable, set[Hashable]] = {}
     for row, (key, group) in enumerate(zip(keys, groups, strict=True)):
         chances = () if posterior is None else tuple(np.round(posterior[row], DECIMALS).tolist())
-        found.setdefault(key, set()).add((chances, tuple(sorted(leaves_of[group]))))
-    return {key: tuple(sorted(each)) for key, each in found.items()}
+        found.setdefault(key, set()).add((chances, frozenset(leaves_of[group])))
+    return {key: frozenset(each) for key, each in found.items()}
+
+
+def _reachable_leaves(tree: Node, public: Table, schema: Schema) -> list[frozenset[int]]:
+    """The numbers of the leaves that each row can reach when cells that are not public vary; 0 stands for no leaf."""
+    numbers, residuals = residual_trees(tree, public, schema)
+
+    def leaves_of(number: int) -> frozenset[int]:
+        below = [leaves_of(each) for each in residuals.asked.get(number, ())]
+        return frozenset[int]().union(*below) if below else frozenset({number})
+
+    return [leaves_of(number) for number in numbers.tolist()]
 
 
 ATTACK_CHECKS: Mapping[str, Callable[[AttackSubject], None]] = {

@@ -29,6 +29,7 @@ from leafgate.types.large_table import LargeTable
 from leafgate.types.table import Table, make_table
 from leafgate_engines.duckdb import DuckDb
 from leafgate_engines.polars import Polars
+from leafgate_tables import top_down_specialisation
 
 pytest.importorskip("duckdb", reason="DuckDB is not installed")
 pytest.importorskip("polars", reason="Polars is not installed")
@@ -149,6 +150,11 @@ BUILDERS: list[dict[str, Any]] = [
     {"use": "c45", "prune": False, "min_leaf": 1},
     {"use": "mondrian", "k": 3},
     {"use": "mondrian", "k": 2, "prune": False},
+    {"use": "mondrian", "k": 8, "measure": "gain_ratio", "prune": False},
+    {"use": "tds", "k": 2},
+    {"use": "tds", "k": 5, "measure": "gain_ratio", "prune": False},
+    {"use": "random_trees", "trees": 3},
+    {"use": "random_trees", "trees": 2, "structure": "random", "depth": 3, "combine": "sum"},
 ]
 
 
@@ -160,7 +166,8 @@ def people(rng: np.random.Generator, size: int) -> pd.DataFrame:
     return pd.DataFrame({"age": age, "town": town, "wage": wage, "club": rng.choice(["x", "y"], size), "ill": ill})
 
 
-def policy(folder: Path, build: dict[str, Any], on_missing: str) -> Path:
+def policy(folder: Path, build: dict[str, Any], on_missing: str, roles: dict[str, Any] | None = None) -> Path:
+    """The policy of an audit, in which columns may have other roles."""
     columns: dict[str, Any] = {
         "age": {"role": "quasi_identifier", "bounds": [0, 10]},
         "town": {
@@ -172,6 +179,8 @@ def policy(folder: Path, build: dict[str, Any], on_missing: str) -> Path:
         "club": {"role": "quasi_identifier"},
         "ill": {"role": ["class", "sensitive"], "values": ["no", "yes"]},
     }
+    for name, role in (roles or {}).items():
+        columns[name]["role"] = role
     data = {"path": "people.parquet", "test": "test.parquet", "source": "duckdb", "missing": ["", "nan"]}
     document = {
         "leafgate": 1,
@@ -196,6 +205,54 @@ def test_an_audit_in_blocks_writes_the_same_bytes(
 ) -> None:
     files_of_people(tmp_path, seed)
     assert_same_bytes(tmp_path, policy(tmp_path, build, on_missing))
+
+
+PUBLIC_CLASS = {"ill": ["class", "quasi_identifier"]}
+WITHOUT_SECRETS = ["k_anonymity", "uniques", "reidentification_risk", "smallest_leaf", "class_disclosure", "accuracy"]
+"""Limits of policies without secrets."""
+
+
+@pytest.mark.parametrize("build", [each for each in BUILDERS if "require" not in each], ids=json.dumps)
+@pytest.mark.parametrize(
+    ("on_missing", "seed"),
+    [("keep", 0), *(pytest.param("drop", n, marks=pytest.mark.thorough) for n in range(1, 6))],
+)
+def test_an_audit_in_blocks_of_a_public_class_writes_the_same_bytes(
+    tmp_path: Path, build: dict[str, Any], on_missing: str, seed: int
+) -> None:
+    files_of_people(tmp_path, seed)
+    file = policy(tmp_path, build, on_missing, PUBLIC_CLASS)
+    document = json.loads(file.read_text())
+    document["metrics"] = [limit for limit in LIMITS if limit["use"] in WITHOUT_SECRETS]
+    file.write_text(json.dumps(document))
+    assert_same_bytes(tmp_path, file)
+
+
+PRIVATE_COLUMNS: list[dict[str, Any]] = [
+    {"club": "sensitive", "age": "private"},
+    {"town": "sensitive", "club": "private", "ill": ["class", "quasi_identifier"]},
+    {"club": "private", "wage": "private"},
+    {"club": "sensitive", "town": "private", "ill": "class"},
+]
+"""Roles of columns that the adversary does not know."""
+RARE = pytest.mark.thorough
+
+
+@pytest.mark.parametrize("build", [each for each in BUILDERS if each["use"] != "kadet"], ids=json.dumps)
+@pytest.mark.parametrize(
+    ("roles", "on_missing", "seed"),
+    [
+        (PRIVATE_COLUMNS[0], "keep", 0),
+        *(pytest.param(roles, "keep", 0, marks=RARE) for roles in PRIVATE_COLUMNS[1:]),
+        *(pytest.param(roles, how, 1, marks=RARE) for roles in PRIVATE_COLUMNS for how in ("drop", "keep")),
+        *(pytest.param(PRIVATE_COLUMNS[seed % 4], "keep", seed, marks=RARE) for seed in range(2, 6)),
+    ],
+)
+def test_an_audit_in_blocks_with_private_columns_writes_the_same_bytes(
+    tmp_path: Path, build: dict[str, Any], roles: dict[str, Any], on_missing: str, seed: int
+) -> None:
+    files_of_people(tmp_path, seed)
+    assert_same_bytes(tmp_path, policy(tmp_path, build, on_missing, roles))
 
 
 def files_of_people(folder: Path, seed: int) -> None:
@@ -252,9 +309,72 @@ FOREST: dict[str, Any] = {"use": "random_trees", "trees": 3, "structure": "rando
 @pytest.mark.parametrize("build", [BUILDERS[0], BUILDERS[3], FOREST], ids=json.dumps)
 def test_an_audit_of_a_file_in_blocks_writes_the_same_bytes(tmp_path: Path, build: dict[str, Any]) -> None:
     files_of_people(tmp_path, 7)
-    built = leafgate("build", policy(tmp_path, build, "keep"), "--out", tmp_path / "release.json")
-    assert built.code == 0, built.err
-    assert_same_bytes(tmp_path, policy(tmp_path, {"use": "published", "path": "release.json"}, "keep"))
+    for roles in ({}, PRIVATE_COLUMNS[3]):
+        built = leafgate("build", policy(tmp_path, build, "keep", roles), "--out", tmp_path / "release.json")
+        assert built.code == 0, built.err
+        file = policy(tmp_path, {"use": "published", "path": "release.json"}, "keep", roles)
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"knows": {"distribution": True}}))
+        assert_same_bytes(tmp_path, file)
+
+
+PRIVATE: list[dict[str, Any]] = [
+    {"use": "dp_laplace_trees", "trees": 3, "scale": 2.0},
+    {"use": "dp_laplace_trees", "trees": 2, "scale": 9.0, "structure": "random", "depth": 3, "combine": "normalised"},
+    {"use": "dp_random_trees", "trees": 4, "k": 2, "beta": 0.3, "delta": 0.4},
+    {"use": "dp_random_trees", "trees": 6, "k": 5, "beta": 0.2, "delta": 0.01, "structure": "random", "combine": "sum"},
+]
+
+
+def private_policy(folder: Path, build: dict[str, Any], on_missing: str = "keep") -> Path:
+    """Every domain is declared, and the promise is a limit."""
+    file = policy(folder, build, on_missing)
+    document = json.loads(file.read_text())
+    document["data"]["columns"]["club"]["values"] = ["x", "y"]
+    document["publish"] = {"leaves": "counts", "measure": True}
+    document["metrics"] = [{"use": "differential_privacy", "at_most": 10_000}, *LIMITS]
+    file.write_text(json.dumps(document))
+    return file
+
+
+@pytest.mark.parametrize("build", PRIVATE, ids=json.dumps)
+@pytest.mark.parametrize("on_missing", ["drop", "keep"])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(1, 6))])
+def test_private_trees_of_a_known_seed_are_the_same_in_blocks(
+    tmp_path: Path, build: dict[str, Any], on_missing: str, seed: int
+) -> None:
+    files_of_people(tmp_path, seed)
+    assert_same_bytes(tmp_path, private_policy(tmp_path, build | {"rehearsal": True}, on_missing))
+
+
+@pytest.mark.parametrize("build", PRIVATE, ids=json.dumps)
+def test_the_claim_of_private_trees_is_checked_against_blocks(tmp_path: Path, build: dict[str, Any]) -> None:
+    files_of_people(tmp_path, 3)
+    honest, release = claim_in_blocks(tmp_path, build)
+    assert honest["passed"] is True, honest
+    for tree in release["trees"]:
+        add_people(tree, 40)
+    (tmp_path / "false.json").write_text(json.dumps(release))
+    false, _ = claim_in_blocks(tmp_path, {"use": "published", "path": "false.json"})
+    assert false["passed"] is False, false
+
+
+def claim_in_blocks(folder: Path, build: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The finding about the promise of an audit in blocks, and the release."""
+    out = folder / build["use"]
+    ended = leafgate("audit", private_policy(folder, build), "--out", out, "--audience", "auditor", "--no-remedies")
+    assert "block by block" in ended.err
+    report = json.loads((out / "report.json").read_text())
+    claim = next(finding for finding in report["findings"] if finding["id"] == "guarantee:epsilon")
+    return claim, json.loads((out / "release.json").read_text())
+
+
+def add_people(node: Any, more: int) -> None:
+    """Add so many people to every number on the leaves."""
+    for key, child in node.items() if isinstance(node, dict) else ():
+        if key == "counts":
+            node[key] = {name: count + more for name, count in child.items()}
+        for each in child if isinstance(child, list) else [child]:
+            add_people(each, more)
 
 
 @pytest.mark.parametrize(
@@ -278,6 +398,25 @@ def test_what_needs_all_records_in_memory_is_named(tmp_path: Path, changes: dict
     assert ended.code == 3
     assert "more than 5 distinct records" in ended.err
     assert needing in ended.err
+
+
+def test_private_columns_in_kadet_need_all_records(tmp_path: Path) -> None:
+    files_of_people(tmp_path, 1)
+    file = policy(tmp_path, {"use": "kadet", "k": 2}, "drop", {"club": "private"})
+    document = json.loads(file.read_text())
+    document["data"]["source"] = {"use": "duckdb", "most_records": 5}
+    file.write_text(json.dumps(document))
+    ended = leafgate("audit", file)
+    assert ended.code == 3
+    assert "do without what needs them in memory: the builder 'kadet'" in ended.err
+
+
+def test_groups_that_do_not_fit_into_memory_are_inconclusive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(top_down_specialisation, "MAX_COUNTERS", 2)
+    files_of_people(tmp_path, 3)
+    ended = leafgate("audit", policy(tmp_path, {"use": "tds", "k": 2}, "drop"))
+    assert ended.code == 3
+    assert "groups of people, too many to be counted in memory (raise k" in ended.err
 
 
 def test_blocks_leave_no_file_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

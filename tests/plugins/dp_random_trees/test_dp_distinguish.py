@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dp_survey import TRUTH, attacked, dp_trees, laplace_trees, released, survey
+from dp_survey import TRUTH, attacked, dp_trees, laplace_trees, one_sample, released, survey
 from leafgate.algorithms.publication import published
 from leafgate.api.components import TreeBuilder
 from leafgate.engine.knowledge import grant_knowledge
@@ -22,6 +22,8 @@ from leafgate.types.belief import MechanismBelief
 from leafgate.types.release import BuildResult, Publish, Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
+from leafgate_dp_random_trees.accounting import choose_forest
+from leafgate_dp_random_trees.builder import dp_random_trees
 from leafgate_dp_random_trees.distinguish.attack import (
     choose_test,
     claim_of,
@@ -33,8 +35,8 @@ from leafgate_dp_random_trees.distinguish.attack import (
     seconds_of_a_run,
 )
 from leafgate_dp_random_trees.distinguish.neighbours import neighbouring_tables
-from leafgate_dp_random_trees.mechanisms import Key, discrete_laplace, sample_counts
-from leafgate_dp_random_trees.options import Distinguish, RandomTrees
+from leafgate_dp_random_trees.mechanisms import Key, discrete_laplace
+from leafgate_dp_random_trees.options import Distinguish, DpRandomTrees, RandomTrees
 from random_tables import categorical, table_of
 
 pytestmark = pytest.mark.thorough
@@ -115,7 +117,8 @@ def test_one_sample_for_all_trees_is_refuted(monkeypatch: pytest.MonkeyPatch, sh
     table = table_of((*asked, TRUTH), [(*"a" * 24, "no")])
     claim = released(builder, table).guarantee["epsilon"]
     if shared:
-        monkeypatch.setattr("leafgate_dp_random_trees.builder.sample_counts", SharedSample(150))
+        monkeypatch.setattr("leafgate_dp_random_trees.builder.dp_random_trees", shared_sample)
+        monkeypatch.setattr("leafgate_dp_random_trees.builder.sample_counts", lambda people, beta, key: people)
     world = next(w for w in neighbouring_tables(table.schema, 5, 0.1, 2, replaced=False) if w.name == "alike in part")
     mechanism = attacked(builder, table).mechanism
     assert mechanism is not None
@@ -125,17 +128,10 @@ def test_one_sample_for_all_trees_is_refuted(monkeypatch: pytest.MonkeyPatch, sh
     assert (epsilon > claim["at_most"]) == shared
 
 
-class SharedSample:
-    """The sample that the first of so many trees drew, for all of them."""
-
-    def __init__(self, trees: int) -> None:
-        self.trees, self.calls, self.sample = trees, 0, np.zeros(0, dtype=np.int64)
-
-    def __call__(self, weight: Ids, beta: float, key: Key) -> Ids:
-        if self.calls % self.trees == 0:
-            self.sample = sample_counts(weight, beta, key)
-        self.calls += 1
-        return self.sample
+def shared_sample(options: DpRandomTrees, table: Table, rng: np.random.Generator) -> Release:
+    """Trees that all count the people of one sample."""
+    promised = choose_forest(options)
+    return dp_random_trees(options, one_sample(table, promised.beta, Key.drawn(rng)), rng)
 
 
 @pytest.mark.parametrize("text", ["suppressed", "people"])

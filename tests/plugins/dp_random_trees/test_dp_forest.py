@@ -47,7 +47,9 @@ def test_without_sampling_and_threshold_every_tree_counts_everybody() -> None:
         assert sum(sum((leaf.counts or {}).values()) for leaf in leaves(tree)) == TABLE.people
 
 
-def test_a_sample_keeps_every_person_with_the_same_chance() -> None:
+@pytest.mark.parametrize("at_once", [64, 2**22])
+def test_a_sample_keeps_every_person_with_the_same_chance(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leafgate_dp_random_trees.mechanisms.COINS_AT_ONCE", at_once)
     weight = np.array([1, 2, 5, 1000], dtype=np.int64)
     drawn = np.array([sample_counts(weight, 0.3, Key.drawn(np.random.default_rng(seed))) for seed in range(4000)])
     assert (drawn <= weight).all()

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from command_line import leafgate
-from dp_survey import COLUMNS, dp_trees, epsilon, laplace_trees, problems, released, survey
+from dp_survey import COLUMNS, dp_trees, epsilon, laplace_trees, one_sample, problems, released, survey
 from example_counts import examples
 from leafgate.api.context import ScoringContext
 from leafgate.engine.knowledge import grant_knowledge
@@ -27,7 +27,7 @@ from leafgate.types.arrays import Ids
 from leafgate.types.release import Release
 from leafgate.types.table import Table
 from leafgate.types.tree import Leaf, leaves, map_leaves
-from leafgate_dp_random_trees.mechanisms import Key, sample_counts
+from leafgate_dp_random_trees.mechanisms import Key
 from leafgate_dp_random_trees.options import DifferentialPrivacy
 from leafgate_dp_random_trees.randomness import (
     LEVEL,
@@ -103,16 +103,16 @@ def test_samples_of_other_people_are_refused() -> None:
 
 @pytest.mark.parametrize("kind", ["one sample for all trees", "samples of a fixed size"])
 def test_samples_that_are_not_each_trees_own_coins_are_refused(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    first: dict[str, Ids] = {}
-
-    def drawn(weight: Ids, beta: float, key: Key) -> Ids:
-        if kind == "one sample for all trees":
-            return first.setdefault("sample", sample_counts(weight, beta, key))
-        return np.asarray(key.generator().multivariate_hypergeometric(weight, int(beta * weight.sum())))
-
-    monkeypatch.setattr("leafgate_dp_random_trees.builder.sample_counts", drawn)
     table, builder = survey(people=10_000), dp_trees(trees=16, combine="sum")
-    twin = released(builder, table)
+
+    def drawn(people: Ids, beta: float, key: Key) -> Ids:
+        if kind == "one sample for all trees":
+            return people
+        return np.asarray(key.generator().multivariate_hypergeometric(people, int(beta * people.sum())))
+
+    counted = one_sample(table, 0.1, Key(bytes(32))) if kind == "one sample for all trees" else table
+    monkeypatch.setattr("leafgate_dp_random_trees.builder.sample_counts", drawn)
+    twin = released(builder, counted)
     assert log_evidence_against_sampling(counters_of(twin, table), 10, 0.1) >= LOG_LIMIT
 
 

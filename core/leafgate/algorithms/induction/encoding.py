@@ -136,6 +136,16 @@ def encode(table: Table, *, hierarchies: bool = True) -> EncodedTable:
     return EncodedTable(tuple(features), matrix, classes, weight.astype(np.float64), len(table.schema.classes))
 
 
+def value_counts(coded: EncodedTable) -> list[Floats]:
+    """For each feature the people of each code and class, shape (n_codes, n_classes)."""
+    counts, n_classes = [], coded.n_classes
+    for i, feature in enumerate(coded.features):
+        cell = coded.codes[:, i] * n_classes + coded.classes
+        people = np.bincount(cell, weights=coded.weight, minlength=feature.size * n_classes)
+        counts.append(people.astype(np.float64).reshape(feature.size, n_classes))
+    return counts
+
+
 def numeric_feature(column: Column, numbers: Floats) -> tuple[Feature, Rows]:
     """The feature whose numbers these are (NaN: missing), and the code of each."""
     cells = np.nan_to_num(numbers, nan=-np.inf, posinf=np.inf, neginf=-np.inf)

@@ -66,11 +66,10 @@ def grow_large(
     encoded: EncodedBlocks, measure: Measure, *, average_gain: bool, min_leaf: float, min_split: float = 0
 ) -> GrowingNode:
     """The tree that `grow` grows, of a table that does not fit into memory."""
-    tests, every = tests_of(encoded.overall), frozenset(range(len(encoded.features)))
+    every = frozenset(range(len(encoded.features)))
 
     def look(coded: EncodedTable, nodes: Sequence[GrowingNode], cells: Histograms) -> Sequence[Choice | None]:
-        scores = score(coded, tests, cells, np.stack([node.counts for node in nodes]), measure, min_leaf=min_leaf)
-        return choose(scores, tests, measure, mean_gain(scores, tests) if average_gain else None)
+        return best_tests(coded, nodes, cells, every, measure, average_gain=average_gain, min_leaf=min_leaf)
 
     def grow_part(coded: EncodedTable, nodes: Sequence[GrowingNode]) -> None:
         grow_on(coded, nodes, every, measure, average_gain=average_gain, min_leaf=min_leaf, min_split=min_split)
@@ -89,19 +88,34 @@ def grow_on(
     min_split: float = 0,
     penalty: bool = False,
 ) -> None:
-    """Grow a tree on from its leaves, as `grow` does, asking about `features` alone.
-
-    Tests that may not be made do not count for the mean gain either.
-    """
-    tests, judge = tests_of(coded), AllowedFeatures(features)
-    barred = ~np.isin(tests.feature, list(features))
+    """Grow a tree on from its leaves, as `grow` does, asking about `features` alone."""
     wave = list(leaves)
     while wave := [node for node in wave if may_split(node, min_split)]:
-        counts = np.stack([node.counts for node in wave])
         cells = count_histograms(coded, [node.rows for node in wave])
-        able = judge if barred.any() else None
-        scores = score(coded, tests, cells, counts, measure, able, min_leaf=min_leaf, penalty=penalty)
-        scores.plain[:, barred] = -np.inf
-        means = mean_gain(scores, tests) if average_gain else None
-        choices = choose(scores, tests, measure, means)
+        choices = best_tests(
+            coded, wave, cells, features, measure, average_gain=average_gain, min_leaf=min_leaf, penalty=penalty
+        )
         wave = [son for node, c in zip(wave, choices, strict=True) if c for son in split(coded, node, c)]
+
+
+def best_tests(
+    coded: EncodedTable,
+    nodes: Sequence[GrowingNode],
+    cells: Histograms,
+    features: frozenset[int],
+    measure: Measure,
+    *,
+    average_gain: bool,
+    min_leaf: float,
+    penalty: bool = False,
+) -> list[Choice | None]:
+    """The best test of each node on one of these features, None where none gains.
+
+    Tests on other features do not count for the mean gain either. `cells` are the histograms of the nodes' people.
+    """
+    tests, counts = tests_of(coded), np.stack([node.counts for node in nodes])
+    barred = ~np.isin(tests.feature, list(features))
+    judge = AllowedFeatures(features) if barred.any() else None
+    scores = score(coded, tests, cells, counts, measure, judge, min_leaf=min_leaf, penalty=penalty)
+    scores.plain[:, barred] = -np.inf
+    return choose(scores, tests, measure, mean_gain(scores, tests) if average_gain else None)

@@ -12,7 +12,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.algorithms.induction.encoding import EncodedTable, Feature, categorical_feature, numeric_feature
+from leafgate.algorithms.induction.encoding import (
+    EncodedTable,
+    Feature,
+    categorical_feature,
+    numeric_feature,
+    value_counts,
+)
 from leafgate.algorithms.induction.growth import GrowingNode, may_split, sides, son_groups
 from leafgate.algorithms.induction.histograms import Histograms, count_histograms
 from leafgate.algorithms.induction.selection import Choice
@@ -59,6 +65,19 @@ class EncodedBlocks:
         """Each block ready for counting."""
         for block in self.large.blocks:
             yield self.encoded(block)
+
+    def columns(self, i: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """The codes of one feature of each block's records, and the people of each record."""
+        for block in self.large.blocks:
+            yield self.codes[i][block.codes(self.features[i].column.name)], block.counts
+
+    def value_counts(self) -> list[Floats]:
+        """For each feature the people of each code and class, shape (n_codes, n_classes), counted in one pass."""
+        counts = [np.zeros((feature.size, self.n_classes)) for feature in self.features]
+        for coded in self.tables():
+            for total, more in zip(counts, value_counts(coded), strict=True):
+                total += more
+        return counts
 
     def encoded(self, block: StoredBlock) -> EncodedTable:
         """A block ready for counting."""
