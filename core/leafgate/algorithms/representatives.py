@@ -1,7 +1,8 @@
 """Representatives: one record for all people whom the trees of a release treat alike.
 
 People are alike where they are in the same leaf of every tree and in the same equivalence class of every tree (which
-of its leaves they could reach with other private cells), and have the same class and secrets.
+of its leaves they could reach with other private cells), and have the same class and secrets. Model files count people
+without missing cells, so people with a missing cell in a column that a tree tests are not alike those without.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ def representatives(tables: Iterable[Table], schema: Schema, release: Release) -
         if residuals is None:
             residuals = _residuals(release, table.without_rows)
         leaves = [_leaves(tree, table) for tree in release.fitted_trees]
-        alike = np.array([*leaves, *(each.numbers_of(table) for each in residuals)]).reshape(-1, len(table)).T
+        gaps = [_gaps(names, table) for names in map(columns_asked, release.fitted_trees)]
+        numbers = [*leaves, *(each.numbers_of(table) for each in residuals), *gaps]
+        alike = np.array(numbers).reshape(-1, len(table)).T
         new = _Representatives(table.frame, alike, table.weight).merged(schema)
         found = new if found is None else found.with_more(new).merged(schema)
         if len(found.weight) > MOST_REPRESENTATIVES:
@@ -74,6 +77,14 @@ def _leaves(tree: Node, table: Table) -> Ids:
     if (leaf == NOWHERE).any():
         raise InconclusiveError("the table does not fit into memory, and somebody reaches no leaf", remedy=IN_MEMORY)
     return leaf
+
+
+def _gaps(names: Iterable[str], table: Table) -> Ids:
+    """1 for each row with a missing cell in one of these columns, else 0."""
+    gaps = np.zeros(len(table), dtype=np.int64)
+    for name in names:
+        gaps |= table.frame[name].isna().to_numpy()
+    return gaps
 
 
 def _own_cells(frame: pd.DataFrame, schema: Schema) -> Ids:
@@ -111,8 +122,8 @@ def _first_of_each(
 class _Representatives:
     """Records, and the people whom they stand for.
 
-    `alike` has a column for each tree, with the leaf of each record, and one for each tree that tests a column that is
-    not public, with the number of its residual tree.
+    `alike` has a column for each tree, with the leaf of each record, one for each tree that tests a column that is not
+    public, with the number of its residual tree, and one for each tree that says whether a tested cell is missing.
     """
 
     frame: pd.DataFrame

@@ -12,26 +12,27 @@ from hypothesis import strategies as st
 from leafgate.algorithms.representatives import representatives
 from leafgate.types.release import Release
 from leafgate.types.table import Table
-from leafgate.types.tree import Node
+from leafgate.types.tree import Node, columns_asked
 from oracles import path_of, persons, span
 from random_tables import tables
 from random_trees import trees
 
 
 def people_by_treatment(table: Table, forest: Sequence[Node]) -> Counter[Hashable]:
-    """The people of each combination of spans, leaves, class and secrets."""
+    """The people of each combination of spans, leaves, missing cells in tested columns, class and secrets."""
     own = [column.name for column in table.schema.columns if column.roles & {"class", "sensitive"}]
     public = [column.name for column in table.schema.public]
     found: Counter[Hashable] = Counter()
     for person, people in zip(persons(table.frame), table.weight.tolist(), strict=True):
         known = {name: person[name] for name in public}
+        gaps = [any(person[name] is None for name in columns_asked(tree)) for tree in forest]
         treated = [(span(known, [tree], table.schema), path_of(tree, person)) for tree in forest]
-        found[*treated, *(person[name] for name in own)] += people
+        found[*treated, *gaps, *(person[name] for name in own)] += people
     return found
 
 
 @given(st.data())
-def test_one_record_stands_for_all_who_share_spans_leaves_class_and_secrets(data: st.DataObject) -> None:
+def test_one_record_stands_for_all_whom_trees_treat_alike(data: st.DataObject) -> None:
     table = data.draw(tables(most=12))
     forest = data.draw(st.lists(trees(table.schema), min_size=1, max_size=2))
     block_of = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(table), max_size=len(table))))
