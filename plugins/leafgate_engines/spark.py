@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -147,7 +147,8 @@ def _java_gateway(master: str) -> Any:
         try:
             silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
             options = _options(master, folder)
-            gateway = launch_gateway(SparkConf(loadDefaults=False).setAll([*options.items()]), silent)
+            launch: Callable[..., Any] = launch_gateway
+            gateway = launch(SparkConf(loadDefaults=False).setAll([*options.items()]), silent)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -229,7 +230,7 @@ def _arrow_batches(rows: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     from pyspark import RDD
     from pyspark.serializers import NoOpSerializer
 
-    encoded = RDD(rows._jdf.toArrowBatchRdd().toJavaRDD(), rows.sparkSession.sparkContext, NoOpSerializer())
+    encoded: RDD[bytes] = RDD(rows._jdf.toArrowBatchRdd().toJavaRDD(), rows.sparkSession.sparkContext, NoOpSerializer())
     for batch in encoded.toLocalIterator():
         yield pa.ipc.read_record_batch(pa.py_buffer(batch), schema)
 
