@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from leafgate.engine.build import publish as publish
     from leafgate.errors import ExitCode as ExitCode
     from leafgate.errors import ReportError as ReportError
+    from leafgate.interruptions import interrupts_deferred as interrupts_deferred
     from leafgate.io.cells import DECIMAL_POINTS as DECIMAL_POINTS
     from leafgate.io.cells import are_decimal_commas as are_decimal_commas
     from leafgate.io.cells import is_code as is_code
@@ -192,6 +193,7 @@ __getattr__ = lazy_exports(
         "release_words remedy_lines summary verdict_words with_disclosures_once",
         "leafgate.engine.build": "publish",
         "leafgate.errors": "ExitCode ReportError",
+        "leafgate.interruptions": "interrupts_deferred",
         "leafgate.io.cells": "are_decimal_commas DECIMAL_POINTS is_code",
         "leafgate.io.files": "clear_file EVERYONE make_folder OWNER_ONLY read_bounded refuse_same remove_files "
         "results_folder write_file write_files",

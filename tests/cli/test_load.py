@@ -1,5 +1,7 @@
 """Many audits at once that share folders and a cache, are interrupted and killed, and find the disk full or read-only.
 
+Those on Spark have its driver or an executor killed, too.
+
 What signal comes when follows from a seed, which every failure names. `LEAFGATE_LOAD_SEED=N` repeats one round.
 """
 
@@ -13,19 +15,22 @@ import random
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 
 from command_line import leafgate, start
+from engine_files import NEEDS_SPARK
 from patience import SECONDS
 from session_processes import PROC, running_in
+from spark_faults import CALLS, SUPPORT, Victim, disturb
 from survey import PEOPLE, survey, write_policy
 
 PROCESSES = 8
@@ -299,6 +304,105 @@ def test_audits_that_are_interrupted_and_killed_leave_whole_results_and_no_proce
 def test_hundreds_of_audits_that_are_interrupted_and_killed_leave_whole_results_and_no_process(load: Load) -> None:
     first = SEEDS[0]
     rounds(load, list(range(first, first + SLOW_ROUNDS)))
+
+
+SPARK = {"spark": "local[2]", "spark cluster": "local-cluster[2,1,1024]"}
+"""Where audits of these kinds have Spark run: in one Java process, or in executors beside it."""
+SPARK_SEEDS = range(SEEDS[0], SEEDS[0] + 3)
+SPARK_SECONDS = 20 * SECONDS
+LOST = 3
+
+
+@dataclass
+class RanOnSpark(Ran):
+    """An audit on Spark, what was killed or interrupted in it, and its temporary folder."""
+
+    victim: str = ""
+    scratch: Path = Path()
+
+    @property
+    def told(self) -> str:
+        return f"{self.signal} of {self.victim}" if self.victim else "undisturbed"
+
+
+def spark_policies(load: Load) -> None:
+    """Add a policy for each kind, and what an audit writes that nothing disturbs; both write the same release."""
+    for kind, master in SPARK.items():
+        changes = {"data.source": {"use": "spark", "master": master}, "data.columns.smoker": {"role": "ignored"}}
+        write_policy(load.folder, changes).rename(load.folder / f"{kind}.yaml")
+        ran = begin_on_spark(load, kind, load.folder / "expected" / kind, "", "SIGKILL", 0, 0)
+        _, err = ran.running.communicate(timeout=SPARK_SECONDS)
+        assert ran.running.returncode in CODES, err
+        load.expected[kind] = results(ran.out)
+    assert len({load.expected[kind]["release.json"] for kind in SPARK}) == 1
+
+
+def begin_on_spark(
+    load: Load, kind: str, out: Path, victim: Victim | Literal[""], signal: str, call: int, most_in_memory: int
+) -> RanOnSpark:
+    """Start one audit in a session of its own; what is killed or interrupted in it is so at a call of Spark."""
+    scratch = Path(tempfile.mkdtemp(dir=load.folder))
+    setting = f"import os; os.environ.update(TMPDIR={str(scratch)!r}, SPARK_WORKER_DIR={str(scratch / 'workers')!r})"
+    faults = disturb(victim or "python", call if victim else 0, signal, most_in_memory)
+    before = f"{LISTEN}\n{setting}\n{faults}"
+    running = start(*load.words(kind, out), before=before, path=SUPPORT, start_new_session=True)
+    return RanOnSpark(kind, out, signal, running, victim=victim, scratch=scratch)
+
+
+def assert_ended_on_spark(load: Load, ran: RanOnSpark) -> None:
+    """A run ends by its verdict, with the results of an undisturbed one, by its signal, or because Spark was lost."""
+    number = getattr(signal, ran.signal)
+    codes = CODES | ({128 + number, -number} if ran.victim == "python" else set())
+    codes |= {LOST} if ran.victim in {"java", "executor"} else set()
+    assert ran.code in codes or (ran.code == 2 and IN_USE in ran.err), (ran.told, ran.code, ran.err)
+    lines = [line for line in ran.err.splitlines() if line.startswith("leafgate: ")]
+    assert len(lines) == (ran.code in {2, LOST}), ran.err
+    assert number == -ran.code or "Traceback" not in ran.err, ran.err
+    left = [*ran.scratch.glob("leafgate-*")]
+    if ran.code == -signal.SIGKILL:  # Spark deletes its own files in the folder that nobody is left to delete
+        assert not [*ran.scratch.glob("leafgate-spark-*/*")]
+    else:
+        assert ran.code == -number or left == [], left
+
+
+def one_round_on_spark(load: Load, seed: str, *, shared: bool) -> None:
+    """Disturb 4 audits into one folder, or into one each, and look at what they leave."""
+    rng = random.Random(seed)
+    started: list[RanOnSpark] = []
+    for number, kind in enumerate(["spark", "spark", "spark", "spark cluster"]):
+        out = load.folder / ("shared" if shared else f"own-{number}")
+        victims: list[Victim | Literal[""]] = ["python", "python", "java", ""]
+        victim = rng.choice(victims) if kind == "spark" else rng.choice(["executor", "executor", victims[2]])
+        name = rng.choice(SIGNALS) if victim == "python" else "SIGKILL"
+        call, most_in_memory = rng.randint(1, CALLS), rng.choice([0, 10**6])
+        started.append(begin_on_spark(load, kind, out, victim, name, call, most_in_memory))
+        time.sleep(rng.uniform(0, STARTED_WITHIN_SECONDS))
+    for ran in started:
+        _, ran.err = ran.running.communicate(timeout=SPARK_SECONDS)
+        ran.code = ran.running.returncode
+        load.counts[f"{ran.told} {ran.code}"] += 1
+    for ran in started:
+        assert_none_left(ran)
+        assert_ended_on_spark(load, ran)
+        if ran.out.exists():
+            assert_whole(ran.out)
+        if not shared:
+            assert (results(ran.out) if ran.out.exists() else {}) == (
+                load.expected[ran.kind] if ran.code in CODES else {}
+            )
+    if shared and (load.folder / "shared" / "report.json").exists():
+        assert results(load.folder / "shared") in [load.expected[kind] for kind in SPARK]
+    for ran in started:
+        shutil.rmtree(ran.out, ignore_errors=True)
+
+
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=NEEDS_SPARK) for seed in SPARK_SEEDS])
+def test_audits_on_spark_that_are_killed_or_lose_it_leave_whole_results_and_no_process(load: Load, seed: int) -> None:
+    begun = time.monotonic()
+    spark_policies(load)
+    for number, shared in enumerate((True, False, False)):
+        one_round_on_spark(load, f"{seed} {number}", shared=shared)
+    print(dict(sorted(load.counts.items())), f"{time.monotonic() - begun:.0f} s")
 
 
 PAGE_BYTES = 4096

@@ -6,14 +6,22 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any
 
+import pytest
 from hypothesis import strategies as st
 
 from leafgate.api import DataEngine
 from leafgate.policy.models import Data
 from leafgate.types.table import Table
+from leafgate_engines.spark import Spark
 
+NEEDS_SPARK = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("pyspark") is None, reason="Spark is not installed"),
+]
+SPARK = pytest.param(Spark(master="local[2]"), id="spark", marks=NEEDS_SPARK)
 COLUMNS: dict[str, Any] = {
     "age": {"role": "quasi_identifier", "bounds": [0, 120]},
     "city": {"role": "quasi_identifier", "values": ["Rome", "Bonn"], "aliases": {"Roma": "Rome"}},

@@ -341,7 +341,7 @@ class DataEngine(DataSource):
     """The modules that it needs besides narwhals and pyarrow; the extra that installs them is named as the engine."""
 
     writes_files: ClassVar[bool] = False
-    """Can the rows that `open` yields be written as Parquet into `DataLocation.results`, a folder of this machine?"""
+    """Can `write_parquet` write what follows from the rows that `open` yields into a folder of this machine?"""
 
     numbers_rows: ClassVar[bool] = False
     """Can `open` number the rows in their order? Errors then say in which record the first wrong cell is."""
@@ -387,6 +387,21 @@ class DataEngine(DataSource):
         import narwhals as nw
 
         return nw.from_native(rows).rename(dict(names)).to_native()
+
+    def write_parquet(self, rows: Any, path: Path) -> bool:
+        """Write the distinct records to one Parquet file of this machine, without holding them all in main memory.
+
+        Args:
+            rows: a lazy table of the engine's library, made of the rows that `open` yielded.
+            path: the file, in the folder `DataLocation.results`.
+
+        Returns:
+            Is the file there? False where these rows cannot be written; they are then loaded into memory.
+        """
+        import narwhals as nw
+
+        nw.from_native(rows).lazy().sink_parquet(path)
+        return True
 
     @classmethod
     def reads(cls, name: str) -> bool:

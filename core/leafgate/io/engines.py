@@ -180,7 +180,8 @@ class EngineTable:
         with self._grouped(names, used, number_rows, folder.path) as (grouped, plain):
             if nw.Int128 in grouped.collect_schema().dtypes():  # which Parquet cannot hold
                 return None
-            grouped.sink_parquet(path)
+            if not self.engine.write_parquet(grouped.to_native(), path):
+                return None
         columns = {name: plain[name] for name in used}
         return store_records(path, columns, self._times(), self.place, self._digest_since(before), folder)
 

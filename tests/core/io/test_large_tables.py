@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import leafgate
-from engine_files import COLUMNS, described, files, section
+from engine_files import COLUMNS, NEEDS_SPARK, SPARK, described, files, section
 from leafgate.algorithms.induction import large
 from leafgate.api import DataEngine
 from leafgate.errors import LeafgateError
@@ -34,7 +34,7 @@ from leafgate_tables import top_down_specialisation
 pytest.importorskip("duckdb", reason="DuckDB is not installed")
 pytest.importorskip("polars", reason="Polars is not installed")
 
-ENGINES = [pytest.param(DuckDb(), id="duckdb"), pytest.param(Polars(), id="polars")]
+ENGINES = [pytest.param(DuckDb(), id="duckdb"), pytest.param(Polars(), id="polars"), SPARK]
 UNWEIGHTED = {name: column for name, column in COLUMNS.items() if name != "times"} | {"times": {"role": "ignored"}}
 
 
@@ -166,7 +166,9 @@ def people(rng: np.random.Generator, size: int) -> pd.DataFrame:
     return pd.DataFrame({"age": age, "town": town, "wage": wage, "club": rng.choice(["x", "y"], size), "ill": ill})
 
 
-def policy(folder: Path, build: dict[str, Any], on_missing: str, roles: dict[str, Any] | None = None) -> Path:
+def policy(
+    folder: Path, build: dict[str, Any], on_missing: str, roles: dict[str, Any] | None = None, source: Any = "duckdb"
+) -> Path:
     """The policy of an audit, in which columns may have other roles."""
     columns: dict[str, Any] = {
         "age": {"role": "quasi_identifier", "bounds": [0, 10]},
@@ -181,7 +183,7 @@ def policy(folder: Path, build: dict[str, Any], on_missing: str, roles: dict[str
     }
     for name, role in (roles or {}).items():
         columns[name]["role"] = role
-    data = {"path": "people.parquet", "test": "test.parquet", "source": "duckdb", "missing": ["", "nan"]}
+    data = {"path": "people.parquet", "test": "test.parquet", "source": source, "missing": ["", "nan"]}
     document = {
         "leafgate": 1,
         "name": "blocks",
@@ -306,6 +308,30 @@ def test_an_audit_with_a_population_in_blocks_writes_the_same_bytes(tmp_path: Pa
 FOREST: dict[str, Any] = {"use": "random_trees", "trees": 3, "structure": "random"}
 
 
+IN_SPARK = {"use": "spark", "master": "local[2]"}
+
+
+def audited(folder: Path, build: dict[str, Any], source: Any, most: int) -> tuple[int, str, bytes]:
+    """The exit code, the report without the digest of the policy, and the release."""
+    file, out = policy(folder, build, "keep", source=source), folder / f"out{most}"
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(tables, "MOST_IN_MEMORY", most)
+        ended = leafgate("audit", file, "--out", out, "--audience", "auditor", "--no-remedies")
+    assert ended.code in {0, 1}, ended.err + ended.out
+    assert ("block by block" in ended.err) == (most == 0)
+    report = (out / "report.json").read_text()
+    return ended.code, report.replace(json.loads(report)["policy"]["sha256"], ""), (out / "release.json").read_bytes()
+
+
+@pytest.mark.parametrize("build", [BUILDERS[0], BUILDERS[4], BUILDERS[6]], ids=json.dumps)
+@pytest.mark.parametrize("source", [pytest.param(IN_SPARK, id="spark", marks=NEEDS_SPARK), "polars"])
+def test_an_audit_in_blocks_of_another_engine_writes_the_bytes_of_duckdb_in_memory(
+    tmp_path: Path, build: dict[str, Any], source: Any
+) -> None:
+    files_of_people(tmp_path, 3)
+    assert audited(tmp_path, build, source, 0) == audited(tmp_path, build, "duckdb", 10**6)
+
+
 @pytest.mark.parametrize("build", [BUILDERS[0], BUILDERS[3], FOREST], ids=json.dumps)
 def test_an_audit_of_a_file_in_blocks_writes_the_same_bytes(tmp_path: Path, build: dict[str, Any]) -> None:
     files_of_people(tmp_path, 7)
@@ -419,22 +445,28 @@ def test_groups_that_do_not_fit_into_memory_are_inconclusive(tmp_path: Path, mon
     assert "groups of people, too many to be counted in memory (raise k" in ended.err
 
 
-def test_blocks_leave_no_file_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("source", ["duckdb", "polars", pytest.param(IN_SPARK, id="spark", marks=NEEDS_SPARK)])
+def test_blocks_leave_no_file_behind_and_a_wrong_cell_is_counted(
+    tmp_path: Path, source: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
     (tmp_path / "scratch").mkdir()
     files_of_people(tmp_path, 1)
-    file = policy(tmp_path, {"use": "kadet", "k": 2}, "drop")
+    file = policy(tmp_path, {"use": "kadet", "k": 2}, "drop", source=source)
     assert leafgate("audit", file, "--no-remedies").code in {0, 1}
     document = json.loads(file.read_text())
     document["data"]["columns"]["age"]["bounds"] = [1, 2]
     file.write_text(json.dumps(document))
     wrong = leafgate("audit", file)
     assert wrong.code == 2
-    assert re.search(
-        r"[0-9]+ cell\(s\) outside the `bounds` the policy declares, the first in record [0-9]+", wrong.err
-    )
+    message = r"[0-9]+ cell\(s\) outside the `bounds` the policy declares(, the first in record [0-9]+)?"
+    found = re.search(message, wrong.err)
+    assert found is not None
+    assert (found[1] is None) == (source == IN_SPARK)  # whose rows have no numbers
     gc.collect()
-    assert not [*(tmp_path / "scratch").iterdir()]
+    assert not [*(tmp_path / "scratch").glob("leafgate-records-*")]
+    if source != IN_SPARK:  # whose own folder lasts as long as the process
+        assert not [*(tmp_path / "scratch").iterdir()]
 
 
 def test_a_full_disk_is_told_and_leaves_no_file_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
