@@ -79,15 +79,17 @@ def _cell(column: Column, cell: Any) -> str:
 class Linked:
     """Everyone's equivalence class, and for each class (group) its residual tree of every tree.
 
-    `numbers` has an array for each tree, over the groups; `residuals` has the residual trees that these numbers stand
-    for. `first` has the public cells of one person of each group.
+    `residual_of` has an array for each tree, over the public records: the number of each record's residual tree.
+    `residuals` has the residual trees that these numbers stand for. `first_record` is the position of one record of
+    each group, and `first` has its public cells.
     """
 
     release: Release
     known: AdversaryKnowledge
     groups: Ids
-    numbers: Sequence[NDArray[np.integer[Any]]]
+    residual_of: Sequence[NDArray[np.integer[Any]]]
     residuals: Sequence[ResidualTrees]
+    first_record: Ids
     matches: Matches | None
     record_set: Ids
     class_value: Sequence[str | None]
@@ -99,9 +101,15 @@ class Linked:
         """How many groups there are."""
         return len(self.class_value)
 
+    @property
+    def numbers(self) -> Iterator[NDArray[np.integer[Any]]]:
+        """For each tree in turn the numbers of the groups' residual trees."""
+        return (of.take(self.first_record) for of in self.residual_of)
+
     def reached(self, group: int) -> list[list[Reached]]:
         """The leaves a group can reach, tree by tree."""
-        return [residual.leaves(int(of[group])) for residual, of in zip(self.residuals, self.numbers, strict=True)]
+        record = self.first_record[group]
+        return [residual.leaves(int(of[record])) for residual, of in zip(self.residuals, self.residual_of, strict=True)]
 
 
 def infer(release: Release, known: AdversaryKnowledge) -> list[SecretBelief] | list[GroupBelief]:
@@ -174,8 +182,9 @@ def link(release: Release, known: AdversaryKnowledge) -> Linked:
         release,
         known,
         groups[rows],
-        numbers=[ids if len(first) == len(ids) else ids[first] for ids, _ in trees],
+        residual_of=[ids for ids, _ in trees],
         residuals=[residual for _, residual in trees],
+        first_record=first,
         matches=matched,
         record_set=np.zeros(len(first), dtype=np.int64) if matched is None else matched.which[first],
         class_value=[None if own_class is None else schema.classes[own_class[row]] for row in first],
@@ -280,8 +289,8 @@ def _by_ensemble(linked: Linked, reader: LeafReader) -> Floats | None:
     label_rows = [reader.label_row(label) for label in release.classes]
     rows = np.array([silent if row is None else row for row in label_rows])
     if all(linked.known.schema[name].public for tree in release.trees for name in columns_asked(tree)):
-        trees = list(zip(linked.residuals, linked.numbers, strict=True))[: len(release.trees)]
-        leaves = lambda: (residual.single_leaves(of) for residual, of in trees)  # noqa: E731
+        own = linked.residuals[: len(release.trees)]
+        leaves = lambda: (residual.single_leaves(of) for residual, of in zip(own, linked.numbers, strict=False))  # noqa: E731
         return np.vstack([rows, silent])[classes_at_leaves(release, leaves, linked.size)]
     weight = np.zeros((linked.size, len(rows)))
     for residual, of in zip(linked.residuals[: len(release.trees)], linked.numbers, strict=False):
