@@ -75,10 +75,14 @@ class Routed:
 
 def route(tree: Node, table: Table) -> Routed:
     """Send every row of the table down the tree."""
-    arrays = tree_arrays(tree)
+    return Routed(tree_arrays(tree).leaves, leaf_numbers(tree, table).astype(np.int64))
+
+
+def leaf_numbers(tree: Node, table: Table) -> CompactIds:
+    """The leaf that each row reaches, NOWHERE if it reaches none; one array for all who ask, not to be written to."""
     if isinstance(tree, Leaf) or not len(table):
-        return Routed(arrays.leaves, np.zeros(len(table), dtype=np.int64))
-    return Routed(arrays.leaves, _reached(arrays, table).astype(np.int64))
+        return np.zeros(len(table), dtype=np.int8)
+    return _reached(tree_arrays(tree), table)
 
 
 def _reached(arrays: TreeArrays, table: Table) -> CompactIds:
