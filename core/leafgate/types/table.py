@@ -128,6 +128,11 @@ class Table:
         """How many people share each record, as limits count them: rows, where weights do not count people."""
         return self.weight if self.rows is None or self.counts_people else self.rows
 
+    @cached_property
+    def unequal_weight(self) -> NDArray[np.int64] | None:
+        """The weights where some are not 1; None where each record is one person, for which NumPy counts faster."""
+        return None if bool((self.weight == 1).all()) else self.weight
+
     @property
     def weighted(self) -> bool:
         """Does `weight` differ from `persons`, the people that limits count?"""

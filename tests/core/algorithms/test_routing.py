@@ -252,6 +252,13 @@ def test_trees_with_the_same_tests_share_the_leaves_that_records_reach(monkeypat
     assert len(table.reached._by_tests) == 0
 
 
+def test_weights_of_single_people_need_not_be_counted() -> None:
+    rows = [(1.0, "good"), (9.0, "bad")]
+    assert table_of((AGE, RISK), rows).unequal_weight is None
+    weighted = table_of((AGE, RISK), rows, [1, 2])
+    assert weighted.unequal_weight is weighted.weight
+
+
 @given(st.data())
 def test_people_reach_the_leaves_that_their_public_records_reach(data: st.DataObject) -> None:
     table = data.draw(tables(most=20))
