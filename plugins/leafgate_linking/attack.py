@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from leafgate.algorithms.derivable import mark_unmodelled_scores
-from leafgate.algorithms.equivalence import Reached, ResidualTrees, distinct_ids, group_by_keys, residual_trees
+from leafgate.algorithms.equivalence import CompactNumbers, Reached, ResidualTrees, distinct_ids, group_by_keys
 from leafgate.algorithms.feasible import conditions, intersect_paths
 from leafgate.algorithms.prediction import classes_at_leaves
 from leafgate.api import (
@@ -79,19 +78,19 @@ def _cell(column: Column, cell: Any) -> str:
 class Linked:
     """Everyone's equivalence class, and for each class (group) its residual tree of every tree.
 
-    `numbers` has an array for each tree, over the groups; `residuals` has the residual trees that these numbers stand
-    for. `first` has the public cells of one person of each group.
+    `residual_of` has for each tree the number of each public record's residual tree, `residuals` the residual trees
+    that these numbers stand for. `first_record` is the position of one record of each group.
     """
 
     release: Release
     known: AdversaryKnowledge
     groups: Ids
-    numbers: Sequence[NDArray[np.integer[Any]]]
+    residual_of: Sequence[CompactNumbers]
     residuals: Sequence[ResidualTrees]
+    first_record: Ids
     matches: Matches | None
     record_set: Ids
     class_value: Sequence[str | None]
-    first: Table
     population: Ids | None = None
 
     @property
@@ -99,9 +98,16 @@ class Linked:
         """How many groups there are."""
         return len(self.class_value)
 
+    @property
+    def numbers(self) -> Iterator[Ids]:
+        """For each tree in turn the numbers of the groups' residual trees."""
+        return (compact.of(self.first_record) for compact in self.residual_of)
+
     def reached(self, group: int) -> list[list[Reached]]:
         """The leaves a group can reach, tree by tree."""
-        return [residual.leaves(int(of[group])) for residual, of in zip(self.residuals, self.numbers, strict=True)]
+        record = self.first_record[group : group + 1]
+        numbers = (int(compact.of(record)[0]) for compact in self.residual_of)
+        return [residual.leaves(number) for residual, number in zip(self.residuals, numbers, strict=True)]
 
 
 def infer(release: Release, known: AdversaryKnowledge) -> list[SecretBelief] | list[GroupBelief]:
@@ -158,15 +164,16 @@ def link(release: Release, known: AdversaryKnowledge) -> Linked:
     """
     public, rows, population_rows = _everyone(known)
     schema = known.schema
-    trees = [_compact(*residual_trees(tree, public, schema)) for tree in release.fitted_trees]
-    keys = [ids for ids, _ in trees]
+    residuals = [ResidualTrees(tree, public, schema) for tree in release.fitted_trees]
+    residual_of = [residual.compact_numbers() for residual in residuals]
+    keys = [compact.ids for compact in residual_of]
     matched = None
     if release.records is not None:
         _refuse_noise(release, schema)
         matched = matches(release.records, public, schema, release.noise)
         keys.append(matched.which)
     target = schema.having("class")
-    own_class = public.codes(target[0].name) if target and target[0].public and trees else None
+    own_class = public.codes(target[0].name) if target and target[0].public and residuals else None
     if own_class is not None:
         keys.append(own_class)
     groups, first = group_by_keys(keys or [np.zeros(len(public), dtype=np.int64)])
@@ -174,19 +181,14 @@ def link(release: Release, known: AdversaryKnowledge) -> Linked:
         release,
         known,
         groups[rows],
-        numbers=[ids if len(first) == len(ids) else ids[first] for ids, _ in trees],
-        residuals=[residual for _, residual in trees],
+        residual_of=residual_of,
+        residuals=residuals,
+        first_record=first,
         matches=matched,
         record_set=np.zeros(len(first), dtype=np.int64) if matched is None else matched.which[first],
         class_value=[None if own_class is None else schema.classes[own_class[row]] for row in first],
-        first=Table(public.schema, public.frame.iloc[first].reset_index(drop=True), np.ones(len(first), np.int64)),
         population=None if known.population is None else groups[population_rows],
     )
-
-
-def _compact(numbers: Ids, residuals: ResidualTrees) -> tuple[NDArray[np.integer[Any]], ResidualTrees]:
-    """The same in the smallest integers that hold the numbers: one is kept for each person and tree."""
-    return numbers.astype(np.min_scalar_type(-int(numbers.max(initial=0)) - 1)), residuals
 
 
 def _refuse_noise(release: Release, schema: Schema) -> None:
@@ -255,7 +257,7 @@ def _by_trees(linked: Linked, reader: LeafReader) -> Floats:
 
     def beliefs() -> Iterator[tuple[Floats, Ids]]:
         for residual, of in zip(linked.residuals, linked.numbers, strict=True):
-            keys, which = distinct_ids(of.astype(np.int64) * len(classes) + own)
+            keys, which = distinct_ids(of * len(classes) + own)
             numbers, own_class = np.divmod(keys, len(classes))
             rows = reader.beliefs_at_leaves(residual, numbers)
             for i in np.flatnonzero(np.isnan(rows).any(axis=1)).tolist():
@@ -280,8 +282,8 @@ def _by_ensemble(linked: Linked, reader: LeafReader) -> Floats | None:
     label_rows = [reader.label_row(label) for label in release.classes]
     rows = np.array([silent if row is None else row for row in label_rows])
     if all(linked.known.schema[name].public for tree in release.trees for name in columns_asked(tree)):
-        trees = list(zip(linked.residuals, linked.numbers, strict=True))[: len(release.trees)]
-        leaves = lambda: (residual.single_leaves(of) for residual, of in trees)  # noqa: E731
+        own = linked.residuals[: len(release.trees)]
+        leaves = lambda: (residual.single_leaves(of) for residual, of in zip(own, linked.numbers, strict=False))  # noqa: E731
         return np.vstack([rows, silent])[classes_at_leaves(release, leaves, linked.size)]
     weight = np.zeros((linked.size, len(rows)))
     for residual, of in zip(linked.residuals[: len(release.trees)], linked.numbers, strict=False):

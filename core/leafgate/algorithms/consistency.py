@@ -506,10 +506,9 @@ def _take_missing(tree: Node) -> list[bool]:
 
 def _counts(table: Table, target: str, leaf: NDArray[np.int64], n_leaves: int) -> NDArray[np.int64]:
     n_values = len(table.schema[target].domain)
-    reached = leaf != NOWHERE
-    cell = leaf[reached] * n_values + table.codes(target)[reached]
-    people = np.bincount(cell, weights=table.weight[reached], minlength=n_leaves * n_values)
-    return people.astype(np.int64).reshape(n_leaves, n_values)
+    cell = (leaf + 1) * n_values + table.codes(target)  # those of people who reach no leaf come first
+    people = np.bincount(cell, weights=table.unequal_weight, minlength=(n_leaves + 1) * n_values)
+    return people.astype(np.int64).reshape(n_leaves + 1, n_values)[1:]
 
 
 def _share_tolerance(release: Release) -> float:

@@ -14,12 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from leafgate.algorithms.feasible import Domain, Possible, branch_domains, unrouted_values
-from leafgate.algorithms.routing import Router, route
+from leafgate.algorithms.routing import Router, leaf_numbers
 from leafgate.types.arrays import CompactIds, Ids, Mask, Rows
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
@@ -41,6 +42,17 @@ class Reached:
     def possible(self) -> Possible:
         """The values of each tested column that lead to the leaf."""
         return self.find_possible()
+
+
+class CompactNumbers(NamedTuple):
+    """The number of each row's residual tree, `above` more than its integer in `ids`, which is as small as can be."""
+
+    ids: CompactIds
+    above: int
+
+    def of(self, rows: Rows) -> Ids:
+        """The numbers of some rows."""
+        return self.ids.take(rows).astype(np.int64) + self.above
 
 
 @dataclass
@@ -116,10 +128,21 @@ class ResidualTrees:
             node = child
         return possible
 
+    def compact_numbers(self) -> CompactNumbers:
+        """The numbers of all rows of `public` in little memory, none where the rows are routed by public columns."""
+        if self._asks_public_alone:
+            return CompactNumbers(leaf_numbers(self.tree, self.public), 1)
+        numbers = self.numbers()
+        return CompactNumbers(numbers.astype(np.min_scalar_type(-int(numbers.max(initial=0)) - 1)), 0)
+
+    @property
+    def _asks_public_alone(self) -> bool:
+        return all(self.schema[name].public for name in self.arrays.columns_asked)
+
     def numbers(self) -> Ids:
         """The number of the residual tree of each row of `public`."""
-        if all(self.schema[name].public for name in self.arrays.columns_asked):
-            return route(self.tree, self.public).leaf + 1
+        if self._asks_public_alone:
+            return leaf_numbers(self.tree, self.public).astype(np.int64) + 1
         ids = np.empty(len(self.public), dtype=np.int64)
         self._evaluate(self.tree, 0, np.arange(len(self.public)), {}, ids)
         self.__dict__.pop("_router", None)  # its copies of columns would be kept for every tree of a forest

@@ -245,12 +245,12 @@ def vote_accuracies(release: Release, table: Table) -> dict[str, float] | None:
 
 def _precisions(predicted: NDArray[np.int64], release: Release, table: Table) -> dict[str, float]:
     """For each class that is predicted for somebody, the share of these people who have it."""
-    truth = np.array(table.schema[release.target].domain, dtype=object)[table.codes(release.target)]
+    truth, code = table.codes(release.target), {label: i for i, label in enumerate(table.schema[release.target].domain)}
     accuracies = {}
     for position, label in enumerate(release.classes):
         people = table.weight * (predicted == position)
         if people.sum():
-            accuracies[label] = float(people[truth == label].sum() / people.sum())
+            accuracies[label] = float(people[truth == code.get(label, -1)].sum() / people.sum())
     return accuracies
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from leafgate.algorithms.routing import NOWHERE, Router, route
-from leafgate.types.arrays import Floats, Ids
+from leafgate.algorithms.routing import NOWHERE, Router, keep_merged, route
+from leafgate.types.arrays import Floats, Ids, Mask
 from leafgate.types.tree import Branch, Leaf, Node, NumericSplit, children, leaves
 from leafgate.types.tree_arrays import TreeArrays, tree_arrays
 
@@ -72,7 +72,19 @@ class _CountedTree:
             return self.root
         fewest = np.minimum.reduceat(self._persons, self.arrays.first_child)
         cut = fewest < smallest
-        return self._cut(self.root, 0, cut.tolist()) if cut.any() else self.root
+        if not cut.any():
+            return self.root
+        merged = self._cut(self.root, 0, cut.tolist())
+        keep_merged(self.root, merged, self._merged_leaves(cut), self.table)
+        return merged
+
+    def _merged_leaves(self, cut: Mask) -> Ids:
+        """For each leaf the one that stands in its place where the tests in `cut` are gone."""
+        first, last = self.arrays.leaf_spans
+        joins = np.zeros(len(self.arrays.leaves) + 1, dtype=np.int64)
+        np.add.at(joins, first[cut] + 1, 1)
+        np.add.at(joins, last[cut], -1)
+        return np.cumsum(np.cumsum(joins[:-1]) == 0) - 1
 
     def _cut(self, node: Node, number: int, cut: Sequence[bool]) -> Node:
         """The tree below a node; `number` is the node's own in `arrays`, `cut` says which tests are gone."""

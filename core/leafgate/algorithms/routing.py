@@ -75,10 +75,14 @@ class Routed:
 
 def route(tree: Node, table: Table) -> Routed:
     """Send every row of the table down the tree."""
-    arrays = tree_arrays(tree)
+    return Routed(tree_arrays(tree).leaves, leaf_numbers(tree, table).astype(np.int64))
+
+
+def leaf_numbers(tree: Node, table: Table) -> CompactIds:
+    """The leaf that each row reaches, NOWHERE if it reaches none; one array for all who ask, not to be written to."""
     if isinstance(tree, Leaf) or not len(table):
-        return Routed(arrays.leaves, np.zeros(len(table), dtype=np.int64))
-    return Routed(arrays.leaves, _reached(arrays, table).astype(np.int64))
+        return np.zeros(len(table), dtype=np.int8)
+    return _reached(tree_arrays(tree), table)
 
 
 def _reached(arrays: TreeArrays, table: Table) -> CompactIds:
@@ -90,12 +94,37 @@ def _reached(arrays: TreeArrays, table: Table) -> CompactIds:
     public = table.kept_public
     if public is not None and all(name in public[0].schema for name in arrays.columns_asked):
         return _reached(arrays, public[0]).take(public[1])
-    kept = table.reached.get(arrays)
+    kept = table.reached.of(arrays)
     if kept is None:
         leaf = Router(arrays, table).leaf_of(0, np.arange(len(table)))
-        kept = leaf.astype(np.min_scalar_type(-len(arrays.leaves)))
+        kept = _compact(leaf, arrays)
         table.reached.keep(arrays, kept)
     return kept
+
+
+def _compact(leaf: CompactIds, arrays: TreeArrays) -> CompactIds:
+    """Leaves of a tree in the smallest integers that hold them."""
+    return leaf.astype(np.min_scalar_type(-len(arrays.leaves)))
+
+
+def keep_merged(tree: Node, merged: Node, leaf_of_merged: Ids, table: Table) -> None:
+    """Keep with the table which leaf of a tree with merged leaves each row reaches, if that of the tree is kept.
+
+    Args:
+        tree: a tree, whose tests other than those above merged leaves are in `merged`.
+        merged: the same with some subtrees replaced by one leaf each.
+        leaf_of_merged: for each leaf of `tree` the leaf of `merged` that stands in its place.
+        table: the rows; nothing is kept where some of them reach no leaf of `tree`, for they may reach one of `merged`.
+    """
+    arrays, public = tree_arrays(tree), table.kept_public
+    if isinstance(merged, Leaf):
+        return
+    if public is not None and all(name in public[0].schema for name in arrays.columns_asked):
+        table = public[0]
+    leaf = table.reached.of(arrays)
+    if leaf is not None and len(leaf) and leaf.min() > NOWHERE:
+        below = tree_arrays(merged)
+        table.reached.keep(below, _compact(leaf_of_merged, below).take(leaf))
 
 
 class Router:

@@ -82,9 +82,43 @@ def audit(
     Raises InvalidError for what the policy or data get wrong and InconclusiveError when the builder
     itself fails; a failing attack or metric is a finding and takes nothing else down.
     """
+    tables = (test, population, people, own_people or {}, control)
+    audited = _audited(plan, plugins, data, *tables, file_checks=file_checks, today=today, announce=announce)
+    artifact = audited.artifact
+    wanted = search_remedies and audited.report.verdict == "fail"
+    if not wanted or artifact is None or isinstance(data, LargeTable):
+        return audited
+
+    def run(changed: AuditPlan) -> Trial:
+        tried = _audited(changed, plugins, data, *tables, file_checks=file_checks, today=today)
+        return Trial(tried.report, tried.artifact)
+
+    seconds = dict(audited.seconds)
+    if sum(seconds.values()) > SECONDS_TO_ANNOUNCE:
+        announce("a limit fails, so other settings are tried, with an audit each")
+    with _timed(seconds, "remedies"):
+        report = with_searched_remedies(plan, plugins, data, audited.report, artifact, run)
+    return replace(audited, report=report, seconds=seconds)
+
+
+def _audited(
+    plan: AuditPlan,
+    plugins: Plugins,
+    data: Table | LargeTable,
+    test: Table | None,
+    population: Table | None,
+    people: Table | None,
+    own_people: Mapping[str, Table],
+    control: Table | None,
+    *,
+    file_checks: ReleaseFileChecks,
+    today: date | None,
+    announce: Callable[[str], None] = lambda line: None,
+) -> Audit:
+    """The audit without a search. What attacks believe is freed with its end: a search needs only what it returns."""
     seconds: dict[str, float] = {}
     locations = SourceLocations(plan)
-    files = files_of(plan, data, files_about_people(test, population, people, own_people or {}, control))
+    files = files_of(plan, data, files_about_people(test, population, people, own_people, control))
     try:
         with _timed(seconds, "build"):
             artifact = build(plan, plugins, data, test, file_checks=file_checks)
@@ -98,9 +132,7 @@ def audit(
             table = _representatives(data, artifact.release)
     else:
         table = data
-    adversaries = Adversaries(
-        plan, table, artifact, population, people, own_people or {}, control, test, plugins.readers
-    )
+    adversaries = Adversaries(plan, table, artifact, population, people, own_people, control, test, plugins.readers)
     results = []
     for number, attack in enumerate(plan.attacks, 1):
         with _timed(seconds, f"attack {attack.called}", f" ({number} of {len(plan.attacks)})"):
@@ -125,17 +157,6 @@ def audit(
         tree, accuracies = tree_view(state, findings, artifact.starting_trees), guesses(state)
     report = report_of(plan, plugins, data, files, artifact, findings, waivers)
     report = replace(report, tree=tree, guesses=accuracies)
-    if search_remedies and report.verdict == "fail" and table is data:
-
-        def run(changed: AuditPlan) -> Trial:
-            tables = (table, test, population, people, own_people, control)
-            tried = audit(changed, plugins, *tables, file_checks=file_checks, today=today)
-            return Trial(tried.report, tried.artifact)
-
-        if sum(seconds.values()) > SECONDS_TO_ANNOUNCE:
-            announce("a limit fails, so other settings are tried, with an audit each")
-        with _timed(seconds, "remedies"):
-            report = with_searched_remedies(plan, plugins, table, report, artifact, run)
     return Audit(report, artifact, seconds)
 
 

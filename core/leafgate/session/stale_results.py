@@ -144,7 +144,7 @@ def _document(path: str | os.PathLike[str]) -> dict[str, object]:
 def _digest(path: str) -> str:
     try:
         with open(path, "rb") as file:
-            return hashlib.sha256(file.read()).hexdigest()
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""
 

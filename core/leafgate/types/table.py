@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from leafgate.errors import DataError
 from leafgate.lazy_loading import lazy
@@ -36,14 +36,30 @@ MAX_REACHED_BYTES = 2**29
 class ReachedLeaves(WeakKeyDictionary["TreeArrays", "NDArray[np.integer[Any]]"]):
     """For trees, as long as they are held, the leaf that each record of one table reaches, in small integers.
 
-    Many questions about a forest begin with it, and to answer it costs more than all that follows.
+    Many questions about a forest begin with it, and to answer it costs more than all that follows. Trees with the same
+    tests have one array: a release and what is read back from its bytes, or its leaves with labels alone.
     """
+
+    def __init__(self, kept: ReachedLeaves | None = None) -> None:
+        super().__init__(kept or {})
+        self._by_tests = WeakValueDictionary[bytes, "NDArray[np.integer[Any]]"]()
+        if kept is not None:
+            self._by_tests.update(kept._by_tests)
+
+    def of(self, tree: TreeArrays) -> NDArray[np.integer[Any]] | None:
+        """What is kept of the tree, or of another with the same tests; None where nothing is."""
+        leaf = self.get(tree)
+        if leaf is None and len(self._by_tests):
+            leaf = self._by_tests.get(tree.tests_digest)
+            if leaf is not None:
+                self[tree] = leaf
+        return leaf
 
     def keep(self, tree: TreeArrays, leaf: NDArray[np.integer[Any]]) -> None:
         """Keep what a tree does with the records, where there is room."""
         leaf.setflags(write=False)
-        if leaf.nbytes * (len(self) + 1) <= MAX_REACHED_BYTES:
-            self[tree] = leaf
+        if leaf.nbytes * (len(self._by_tests) + 1) <= MAX_REACHED_BYTES:
+            self[tree] = self._by_tests[tree.tests_digest] = leaf
 
     def __reduce__(self) -> tuple[type[ReachedLeaves], tuple[()]]:
         """Copies of a table in other processes begin without."""
@@ -111,6 +127,11 @@ class Table:
     def persons(self) -> NDArray[np.int64]:
         """How many people share each record, as limits count them: rows, where weights do not count people."""
         return self.weight if self.rows is None or self.counts_people else self.rows
+
+    @cached_property
+    def unequal_weight(self) -> NDArray[np.int64] | None:
+        """The weights where some are not 1; None where each record is one person, for which NumPy counts faster."""
+        return None if bool((self.weight == 1).all()) else self.weight
 
     @property
     def weighted(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -58,6 +59,15 @@ class TreeArrays:
     def columns_asked(self) -> frozenset[str]:
         """The columns that its tests read."""
         return frozenset(name for name, _ in self.columns)
+
+    @cached_property
+    def tests_digest(self) -> bytes:
+        """A digest of the tests and of where they lead: trees with equal ones send everybody to the same leaf."""
+        digest = hashlib.blake2b(repr((self.columns, self.fans, len(self.leaves))).encode("utf-8", "surrogatepass"))
+        for array in (self.column, self.at, self.missing_low, self.first_child, self.fan, self.child):
+            digest.update(str(len(array)).encode())
+            digest.update(array.tobytes())
+        return digest.digest()
 
     @cached_property
     def labels(self) -> tuple[str | None, ...]:

@@ -6,13 +6,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leafgate.algorithms.equivalence import distinct_ids, group_by_keys, residual_trees
+from leafgate.algorithms.equivalence import ResidualTrees, distinct_ids, group_by_keys, residual_trees
 from leafgate.algorithms.feasible import Possible, branch_domains, unrouted_values
-from leafgate.algorithms.routing import split_rows
+from leafgate.algorithms.routing import leaf_numbers, split_rows
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
-from leafgate.types.tree import Leaf, Node
-from random_tables import tables
+from leafgate.types.tree import Leaf, Node, NumericSplit
+from random_tables import numeric, table_of, tables
 from random_trees import trees
 
 Residual = tuple[object, ...]
@@ -48,6 +48,8 @@ def test_people_share_a_number_exactly_where_they_share_a_residual_tree(data: st
     tree = data.draw(trees(table.schema, whole=False))
     public, _ = table.public
     ids, residuals = residual_trees(tree, public, table.schema)
+    compact = ResidualTrees(tree, public, table.schema).compact_numbers()
+    assert compact.of(np.arange(len(public))).tolist() == ids.tolist()
     by_person = [residual_of(tree, public, row, {}, table.schema, ()) for row in range(len(public))]
     assert len(set(zip(ids.tolist(), by_person, strict=True))) == len(set(ids.tolist())) == len(set(by_person))
     for number, residual in zip(ids.tolist(), by_person, strict=True):
@@ -56,6 +58,13 @@ def test_people_share_a_number_exactly_where_they_share_a_residual_tree(data: st
         assert residuals.labels(number) == [each.leaf.label for each in reached]
         for each in reached:
             assert isinstance(dict(each.possible), dict)
+
+
+def test_linking_by_public_columns_holds_no_array_beside_that_of_routing() -> None:
+    age = numeric("age", "quasi_identifier")
+    table = table_of((age,), [(1.0,), (9.0,)])
+    tree = NumericSplit("age", 5.0, Leaf("good"), Leaf("bad"))
+    assert ResidualTrees(tree, table, table.schema).compact_numbers().ids is leaf_numbers(tree, table)
 
 
 @given(st.lists(st.integers(0, 30), max_size=40))

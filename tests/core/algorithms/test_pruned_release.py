@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.algorithms.pruned_release import Pruning
+from leafgate.algorithms.routing import Router, route
 from leafgate.types.release import Release
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit, leaves, map_leaves
 from oracles import People, people_of, ways
@@ -76,10 +77,13 @@ def test_trees_are_cut_back_as_person_by_person(data: st.DataObject) -> None:
 
     release = Release({}, table.schema, tuple(map_leaves(tree, published) for tree in grown), combine="vote")
     pruning = Pruning(release, table)
+    if data.draw(st.booleans()):
+        assert table.public  # whose records people are then routed by
     for smallest in (1, 2, 3, 6, 100):
         for given_tree, tree in zip(release.trees, pruning.cut_back(smallest).trees, strict=True):
             expected = cut_back(given_tree, people_of(table), smallest, release)
             assert shape(tree) == shape(expected)
+            assert route(tree, table).leaf.tolist() == route(tree, replace(table)).leaf.tolist()
             for leaf, other in zip(leaves(tree), leaves(expected), strict=True):
                 assert leaf.counts == other.counts
                 assert (leaf.shares is None) == (other.shares is None)
@@ -93,6 +97,18 @@ def test_a_tree_whose_tests_all_stay_is_the_same_tree() -> None:
     pruning = Pruning(Release({}, table.schema, (tree, Leaf("good"))), table)
     assert all(new is old for new, old in zip(pruning.cut_back(3).trees, (tree, pruning.release.trees[1]), strict=True))
     assert pruning.cut_back(4).trees[0] == Leaf("bad", {"good": 3, "bad": 4})
+
+
+def test_nobody_is_sent_down_a_tree_again_after_it_was_cut_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = numeric("age", "quasi_identifier"), categorical("risk", "class", "sensitive", values=("good", "bad"))
+    table = table_of(columns, [(float(age), "good") for age in range(9)])
+    low, high = (NumericSplit("age", at, Leaf("good"), Leaf("bad")) for at in (1.0, 7.0))
+    release = Release({}, table.schema, (NumericSplit("age", 4.0, low, high),))
+    pruning = Pruning(release, table)
+    pruning.cut_back(1)
+    monkeypatch.setattr(Router, "leaf_of", None)
+    [pruned] = pruning.cut_back(2).trees
+    assert route(pruned, table).leaf.tolist() == [0, 0, 1, 1, 1, 2, 2, 2, 2]
 
 
 def test_people_whom_no_branch_takes_count_at_the_nodes_they_come_to() -> None:

@@ -231,6 +231,34 @@ def test_leaves_that_records_reach_are_kept_while_the_tree_is_held() -> None:
     assert len(table.reached) == 0
 
 
+def test_trees_with_the_same_tests_share_the_leaves_that_records_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = table_of((AGE, RISK), [(1.0, "good"), (9.0, "bad")])
+    tree = NumericSplit("age", 5.0, LOW, HIGH)
+    route(tree, table)
+    copied = table.defensive_copy()
+    with monkeypatch.context() as patched:
+        patched.setattr(routing, "Router", None)
+        for own in (table, copied):
+            same = NumericSplit("age", 5.0, HIGH, Leaf("good", {"good": 1, "bad": 0}))
+            assert route(same, own).leaf.tolist() == [0, 1]
+            assert own.reached[same.arrays] is table.reached[tree.arrays]
+    others = (
+        NumericSplit("age", 9.0, LOW, HIGH),
+        NumericSplit("age", 9.0, LOW, HIGH, strict=True),
+        NumericSplit("age", 5.0, LOW, NumericSplit("age", 7.0, LOW, HIGH)),
+    )
+    assert [route(other, table).leaf.tolist() for other in others] == [[0, 0], [0, 1], [0, 2]]
+    del tree, same, others
+    assert len(table.reached._by_tests) == 0
+
+
+def test_weights_of_single_people_need_not_be_counted() -> None:
+    rows = [(1.0, "good"), (9.0, "bad")]
+    assert table_of((AGE, RISK), rows).unequal_weight is None
+    weighted = table_of((AGE, RISK), rows, [1, 2])
+    assert weighted.unequal_weight is weighted.weight
+
+
 @given(st.data())
 def test_people_reach_the_leaves_that_their_public_records_reach(data: st.DataObject) -> None:
     table = data.draw(tables(most=20))

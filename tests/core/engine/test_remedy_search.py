@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import runpy
+import weakref
 from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
@@ -17,6 +19,9 @@ from cases import more
 from leafgate.algorithms.pruned_release import Pruning
 from leafgate.algorithms.routing import route
 from leafgate.disclosure.document import document
+from leafgate.engine import audit as engine
+from leafgate.engine.attack import AttackResult, run_attack
+from leafgate.engine.remedies.search import with_searched_remedies
 from leafgate.engine.remedies.trials import ladder
 from leafgate.io.json import readable
 from leafgate.session.run import build_release, open_session
@@ -34,6 +39,25 @@ def searched(folder: Path, changes: Mapping[str, Any]) -> Report:
 
 def first_remedies(report: Report) -> tuple[Remedy, ...]:
     return next(finding for finding in report.findings if finding.fails).remedies
+
+
+def test_a_search_begins_when_what_attacks_believed_is_freed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = list[weakref.ref[AttackResult]]()
+    monkeypatch.setattr(engine, "run_attack", lambda *given: held_result(given))
+
+    def held_result(given: tuple[Any, ...]) -> AttackResult:
+        result = run_attack(*given)
+        held.append(weakref.ref(result))
+        return result
+
+    def searched_later(*given: Any) -> Report:
+        gc.collect()
+        assert [result() for result in held] == [None]
+        return with_searched_remedies(*given)
+
+    monkeypatch.setattr(engine, "with_searched_remedies", searched_later)
+    assert first_remedies(searched(tmp_path, UNPROTECTED))
+    assert len(held) > 1
 
 
 def test_the_ladder_has_three_steps_a_power_of_ten() -> None:
