@@ -63,9 +63,6 @@ if TYPE_CHECKING:
     from leafgate.errors import ExitCode as ExitCode
     from leafgate.errors import ReportError as ReportError
     from leafgate.interruptions import interrupts_deferred as interrupts_deferred
-    from leafgate.io.cells import DECIMAL_POINTS as DECIMAL_POINTS
-    from leafgate.io.cells import are_decimal_commas as are_decimal_commas
-    from leafgate.io.cells import is_code as is_code
     from leafgate.io.files import EVERYONE as EVERYONE
     from leafgate.io.files import OWNER_ONLY as OWNER_ONLY
     from leafgate.io.files import clear_file as clear_file
@@ -94,7 +91,10 @@ if TYPE_CHECKING:
     from leafgate.io.release_codec import read_disclosure as read_disclosure
     from leafgate.io.release_codec import read_noise as read_noise
     from leafgate.io.release_codec import serialize as serialize
-    from leafgate.io.tables import read_columns as read_columns
+    from leafgate.io.tables.cells import DECIMAL_POINTS as DECIMAL_POINTS
+    from leafgate.io.tables.cells import are_decimal_commas as are_decimal_commas
+    from leafgate.io.tables.cells import is_code as is_code
+    from leafgate.io.tables.reader import read_columns as read_columns
     from leafgate.io.text import LONGEST as LONGEST
     from leafgate.io.text import clean as clean
     from leafgate.io.text import printable_line as printable_line
@@ -194,14 +194,14 @@ __getattr__ = lazy_exports(
         "leafgate.engine.build": "publish",
         "leafgate.errors": "ExitCode ReportError",
         "leafgate.interruptions": "interrupts_deferred",
-        "leafgate.io.cells": "are_decimal_commas DECIMAL_POINTS is_code",
+        "leafgate.io.tables.cells": "are_decimal_commas DECIMAL_POINTS is_code",
         "leafgate.io.files": "clear_file EVERYONE make_folder OWNER_ONLY read_bounded refuse_same remove_files "
         "results_folder write_file write_files",
         "leafgate.io.locks": "turn_in_folder",
         "leafgate.io.json": "are_numbers are_texts canonical is_number JsonDocument JsonObject list_at object_at "
         "one_of parse_json parse_number readable refuse_unknown",
         "leafgate.io.release_codec": "LoadedRelease read_disclosure read_noise serialize",
-        "leafgate.io.tables": "read_columns",
+        "leafgate.io.tables.reader": "read_columns",
         "leafgate.io.text": "clean LONGEST printable_line shorten",
         "leafgate.io.yaml": "MAX_YAML_BYTES parse_yaml yaml_flow yaml_number yaml_text",
         "leafgate.ir.features": "known_by",

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from dp_domains import LOANS, MERGED, MUSHROOM, NURSERY, schema
-from leafgate.io.tables import read_table
+from leafgate.io.tables.reader import read_table
 from leafgate.session.run import open_session
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table, typed_column

@@ -168,4 +168,4 @@ def test_the_process_ends_without_a_search_for_unused_cycles() -> None:
 
 
 def test_the_measurement_itself_sees_what_is_heavy() -> None:
-    assert loaded_by("from leafgate.io import tables") >= {"numpy", "pandas"}
+    assert loaded_by("from leafgate.io.tables import reader") >= {"numpy", "pandas"}

@@ -142,7 +142,7 @@ def every_check() -> list[Any]:
     """A check for each class that is offered, for each of its options here."""
     found = []
     for use, kind in sorted(PLUGINS.by_name.items()):
-        if issubclass(kind, DataSource):  # tests/core/io/test_engines.py holds engines against the core's own reading
+        if issubclass(kind, DataSource):  # tests/core/io/tables/test_engines.py holds engines against the core
             continue
         for number, options in enumerate(OPTIONS.get(use, ({},))):
             component = made(kind, **options)

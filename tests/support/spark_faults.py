@@ -12,11 +12,11 @@ Victim = Literal["python", "java", "executor"]
 LINES = """
 import os, signal
 from pathlib import Path
-import leafgate.io.tables
+import leafgate.io.tables.reader
 import py4j.clientserver
 from session_processes import running_in
 
-leafgate.io.tables.MOST_IN_MEMORY = {most_in_memory}
+leafgate.io.tables.reader.MOST_IN_MEMORY = {most_in_memory}
 calls, send_command = 0, py4j.clientserver.ClientServerConnection.send_command
 
 def command_of(process):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from leafgate.io.tables import read_table
+from leafgate.io.tables.reader import read_table
 from leafgate.policy.models import Data
 from leafgate.types.table import Table
 

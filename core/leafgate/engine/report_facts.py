@@ -22,8 +22,8 @@ from leafgate.api.registry import Plugins
 from leafgate.engine.knowledge import secret_inputs
 from leafgate.engine.waivers import Waivers
 from leafgate.errors import DataError, PolicyError
-from leafgate.io.records_digest import digest_records
 from leafgate.io.release_codec import ReleaseArtifact
+from leafgate.io.tables.digest import digest_records
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.large_table import LargeTable
 from leafgate.types.release import Release, covers_data

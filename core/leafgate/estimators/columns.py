@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from leafgate.errors import DataError, LeafgateError, nearest_name, plain
-from leafgate.io.frames import cell_text
+from leafgate.io.tables.frames import cell_text
 from leafgate.policy.models import ColumnSpec, column_of
 from leafgate.types.release import Release
 from leafgate.types.schema import DROPPED_ROLES, Column, Hierarchy, Schema, parse_hierarchy

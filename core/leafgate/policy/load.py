@@ -305,7 +305,7 @@ def _reader(policy: Policy, schema: Schema) -> Callable[[Path, str], Table]:
     """Reads files about people that have columns of this schema."""
 
     def read(path: Path, place: str) -> Table:
-        from leafgate.io.tables import read_columns_there
+        from leafgate.io.tables.reader import read_columns_there
 
         return read_columns_there(policy.data, schema, path, place)
 

@@ -22,7 +22,7 @@ from leafgate.models.lowering.release import asked_features
 from leafgate.types.schema import Column, Role
 
 if TYPE_CHECKING:
-    from leafgate.io.frames import FrameColumn
+    from leafgate.io.tables.frames import FrameColumn
     from leafgate.ir.model import ModelIR
     from leafgate.types.release import Level, Release
 

@@ -33,7 +33,7 @@ def decimal_commas(policy: Policy) -> Iterator[Problem]:
         values = spec.values or ()
         if "class" in spec.role or not any("," in value for value in values):
             continue
-        from leafgate.io.cells import DECIMAL_POINTS, are_decimal_commas  # loads pandas, which few policies need
+        from leafgate.io.tables.cells import DECIMAL_POINTS, are_decimal_commas  # loads pandas, which few policies need
 
         if are_decimal_commas(values):
             message = "numbers with decimal commas are categories here"

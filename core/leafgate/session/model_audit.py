@@ -17,8 +17,8 @@ from leafgate.api.components import AttackModel, Component
 from leafgate.api.metrics import Metric
 from leafgate.api.registry import Plugins, load_plugins, use_of
 from leafgate.errors import DataError, InvalidError, LeafgateError, PolicyError, nearest_name
-from leafgate.io.frames import FrameColumn, csv_bytes, has_names, single_column, table_columns, word_for_missing
 from leafgate.io.release_codec import serialize
+from leafgate.io.tables.frames import FrameColumn, csv_bytes, has_names, single_column, table_columns, word_for_missing
 from leafgate.io.yaml import MAX_YAML_BYTES, yaml_lines
 from leafgate.models.reader import read_bounded, read_foreign
 from leafgate.models.writer import object_as_file

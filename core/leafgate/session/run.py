@@ -322,8 +322,8 @@ def _read_tables(
     """
     data = policy.data
     from leafgate.engine.large_tables import records_needed_by, records_needed_to_build
-    from leafgate.io.engines import FEWER_RECORDS, TooManyRecordsError
-    from leafgate.io.tables import read_any_table, read_people, read_population, read_table
+    from leafgate.io.tables.engines import FEWER_RECORDS, TooManyRecordsError
+    from leafgate.io.tables.reader import read_any_table, read_people, read_population, read_table
     from leafgate.policy.protection import protected
 
     engine = _default_engine(plugins)
@@ -439,9 +439,9 @@ def read_undeclared_table(
         DataError: the file cannot be read or is no table; no remedy speaks of a policy, because there is none yet.
         PolicyError: the data source needs options, or nobody knows the encoding.
     """
-    from leafgate.io.cells import is_code, read_bytes
-    from leafgate.io.csv import read_cells
-    from leafgate.io.tables import is_parquet, read_parquet, read_source
+    from leafgate.io.tables.cells import is_code, read_bytes
+    from leafgate.io.tables.csv import read_cells
+    from leafgate.io.tables.reader import is_parquet, read_parquet, read_source
 
     content = read_bytes(path, "DATA")
     source = _source_without_options(path.name, plugins or Plugins())
@@ -480,7 +480,7 @@ def _source_without_options(name: str, plugins: Plugins) -> DataSource | None:
 
 def _before_a_policy(problem: Problem) -> Problem:
     """The same problem with a remedy for somebody who has no policy yet."""
-    from leafgate.io.csv import CHECK_CSV, CHECK_DELIMITER, SET_ENCODING
+    from leafgate.io.tables.csv import CHECK_CSV, CHECK_DELIMITER, SET_ENCODING
 
     remedies = {
         SET_ENCODING: "name its encoding, such as `--encoding latin-1`, or save it as UTF-8",
@@ -505,7 +505,7 @@ def _sniffed_options(content: bytes, place: str, encoding: str) -> CsvOptions:
 
     Commas that stand only within numbers (1,5) divide none where another sign does.
     """
-    from leafgate.io.csv import width
+    from leafgate.io.tables.csv import width
 
     beginning = codecs.getincrementaldecoder(encoding)(errors="replace").decode(content[:MAX_SNIFFED_BYTES])
     end = max(map(beginning.rfind, "\r\n"))  # what follows may be cut off

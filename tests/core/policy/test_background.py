@@ -23,7 +23,7 @@ from leafgate.algorithms.sampling import nested_sample, sampled
 from leafgate.api import AdversaryKnowledge, Belief, DataError, Fact, PolicyError, Release, SecretBelief
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import Problem
-from leafgate.io.tables import read_people
+from leafgate.io.tables.reader import read_people
 from leafgate.policy.load import load_policy, policy_of
 from leafgate.types.adversary import Between, defensive_copy
 from leafgate.types.table import Table

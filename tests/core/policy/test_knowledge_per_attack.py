@@ -18,7 +18,7 @@ from insider import FACT, INSIDER, knowing, refused
 from leafgate.api import AdversaryKnowledge, AttackModel, Belief, PolicyError, Release, SecretBelief, Table
 from leafgate.api.plan import Declarations
 from leafgate.api.registry import offered_by
-from leafgate.io import tables
+from leafgate.io.tables import reader
 from leafgate.policy.load import compile_plan, load_policy, policy_of
 from leafgate.session.run import audit_policy, open_session
 from leafgate.types.adversary import NEEDS, limit_knowledge
@@ -295,13 +295,13 @@ def test_an_auditor_sees_the_digest_of_each_file_of_known_people(insider: Path) 
 
 def test_a_file_that_several_attacks_name_is_read_once(insider: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    original = tables.read_people
+    original = reader.read_people
 
     def counted(*given: Any) -> Table:
         read.append(given[2].name)
         return original(*given)
 
-    monkeypatch.setattr(tables, "read_people", counted)
+    monkeypatch.setattr(reader, "read_people", counted)
     (insider / "known.csv").write_text(FIVE)
     (insider / "others.csv").write_text(PEOPLE)
     own = [

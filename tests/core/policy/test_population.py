@@ -17,7 +17,7 @@ from leafgate.api import AdversaryKnowledge, GroupBelief, InconclusiveError, Rel
 from leafgate.disclosure.document import document
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.engine.validation import validate_belief
-from leafgate.io.tables import read_population
+from leafgate.io.tables.reader import read_population
 from leafgate.policy.load import load_policy
 from leafgate.session.run import open_session
 from leafgate.types.adversary import defensive_copy

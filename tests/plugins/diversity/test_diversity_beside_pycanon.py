@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data_files import DATA
-from leafgate.io.tables import read_table
+from leafgate.io.tables.reader import read_table
 from leafgate.policy.load import Loaded, policy_of
 from leafgate.session.run import Session
 from leafgate.types.report import Finding

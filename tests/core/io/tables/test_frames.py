@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.errors import DataError
-from leafgate.io.csv import read_csv
-from leafgate.io.frames import csv_bytes, single_column, table_columns, word_for_missing
+from leafgate.io.tables.csv import read_csv
+from leafgate.io.tables.frames import csv_bytes, single_column, table_columns, word_for_missing
 from leafgate.policy.models import CsvOptions
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)

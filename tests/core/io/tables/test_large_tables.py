@@ -20,9 +20,9 @@ from engine_files import COLUMNS, NEEDS_SPARK, SPARK, described, files, section
 from leafgate.algorithms.induction import large
 from leafgate.api import DataEngine
 from leafgate.errors import LeafgateError
-from leafgate.io import records_digest, stored_records, tables
-from leafgate.io.records_digest import digest_records
-from leafgate.io.tables import read_any_table, read_table
+from leafgate.io.tables import digest, reader, stored_records
+from leafgate.io.tables.digest import digest_records
+from leafgate.io.tables.reader import read_any_table, read_table
 from leafgate.policy.models import Data
 from leafgate.types import large_table
 from leafgate.types.large_table import LargeTable
@@ -41,10 +41,10 @@ UNWEIGHTED = {name: column for name, column in COLUMNS.items() if name != "times
 @pytest.fixture(autouse=True)
 def _everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of three records, and parts of the tree, and of what is sorted, of five."""
-    monkeypatch.setattr(tables, "MOST_IN_MEMORY", 0)
+    monkeypatch.setattr(reader, "MOST_IN_MEMORY", 0)
     monkeypatch.setattr(stored_records, "BLOCK_RECORDS", 3)
     monkeypatch.setattr(large, "PART_RECORDS", 5)
-    monkeypatch.setattr(records_digest, "PART_RECORDS", 5)
+    monkeypatch.setattr(digest, "PART_RECORDS", 5)
 
 
 def whole(found: Table | LargeTable) -> Table:
@@ -116,8 +116,8 @@ def test_a_digest_of_blocks_is_that_of_the_table_whatever_its_words_hold(seed: i
         columns: dict[str, Any] = {name: {"role": "quasi_identifier"} for name in ("age", "town", "club", "ill")}
         columns["wage"] = {"role": "quasi_identifier", "bounds": [0, 7]}
         data = section(DuckDb(), columns=columns, missing=["nan", ""], on_missing="keep")
-        patched.setattr(records_digest, "MAX_WORD", word)
-        patched.setattr(records_digest, "SAMPLED_RECORDS", 1)
+        patched.setattr(digest, "MAX_WORD", word)
+        patched.setattr(digest, "SAMPLED_RECORDS", 1)
         found = read_any_table(data, data.meaning(), path)
         assert isinstance(found, LargeTable)
         assert digest_records(found, b"key") == digest_records(whole(found), b"key")
@@ -268,7 +268,7 @@ def assert_same_bytes(folder: Path, file: Path) -> None:
     results = []
     for most in (0, 10**6):
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(tables, "MOST_IN_MEMORY", most)
+            patched.setattr(reader, "MOST_IN_MEMORY", most)
             out = folder / f"out{most}"
             ended = leafgate("audit", file, "--out", out, "--audience", "auditor", "--no-remedies")
         assert ended.code in {0, 1}, ended.err + ended.out
@@ -315,7 +315,7 @@ def audited(folder: Path, build: dict[str, Any], source: Any, most: int) -> tupl
     """The exit code, the report without the digest of the policy, and the release."""
     file, out = policy(folder, build, "keep", source=source), folder / f"out{most}"
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(tables, "MOST_IN_MEMORY", most)
+        patched.setattr(reader, "MOST_IN_MEMORY", most)
         ended = leafgate("audit", file, "--out", out, "--audience", "auditor", "--no-remedies")
     assert ended.code in {0, 1}, ended.err + ended.out
     assert ("block by block" in ended.err) == (most == 0)

@@ -21,10 +21,10 @@ from data_files import DATA
 from engine_files import CELLS, COLUMNS, SPARK, described, files, section
 from leafgate.api import DataEngine, DataLocation
 from leafgate.errors import DataError, InconclusiveError, LeafgateError, PolicyError
-from leafgate.io import tables
-from leafgate.io.csv import read_csv
-from leafgate.io.records_digest import digest_records
-from leafgate.io.tables import read_population, read_table
+from leafgate.io.tables import reader
+from leafgate.io.tables.csv import read_csv
+from leafgate.io.tables.digest import digest_records
+from leafgate.io.tables.reader import read_population, read_table
 from leafgate.policy.load import load_policy
 from leafgate.policy.models import CsvOptions, Data
 from leafgate_engines.duckdb import DuckDb
@@ -34,7 +34,7 @@ from survey import survey
 duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
 pytest.importorskip("polars", reason="Polars is not installed")
 
-POLICIES = Path(__file__).resolve().parents[3] / "policies"
+POLICIES = Path(__file__).resolve().parents[4] / "policies"
 ENGINES = [pytest.param(DuckDb(), id="duckdb"), pytest.param(Polars(), id="polars"), SPARK]
 
 
@@ -160,7 +160,7 @@ def test_columns_whose_names_differ_in_capital_letters_are_never_taken_for_one(
     expected = outcome(section(columns=columns), path)
     assert isinstance(expected, tuple)
     assert "differ in capital letters" in outcome(section(engine, columns=columns), path)
-    monkeypatch.setattr(tables, "ENGINE_BYTES", 0)
+    monkeypatch.setattr(reader, "ENGINE_BYTES", 0)
     data = section(columns=columns)
     assert described(read_table(data, data.meaning(), path, engine=engine)) == expected
 
@@ -260,7 +260,7 @@ def test_more_distinct_records_than_allowed_are_not_loaded(engine: DataEngine, p
 def test_a_file_that_changes_while_it_is_read_is_no_evidence(
     engine: DataEngine, people: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from leafgate.io import engines
+    from leafgate.io.tables import engines
 
     def digest_after_a_change(paths: Sequence[Path]) -> str:
         with paths[0].open("a") as file:
@@ -290,8 +290,8 @@ def test_large_plain_files_are_read_by_the_installed_engine(
 ) -> None:
     path, data = (people / "people.csv").with_suffix(suffix), section()
     by_core = read_table(data, data.meaning(), path, engine=DuckDb())
-    monkeypatch.setattr(tables, "ENGINE_BYTES", 0)
-    monkeypatch.setattr(tables, "read_bytes", None)  # the core cannot read it
+    monkeypatch.setattr(reader, "ENGINE_BYTES", 0)
+    monkeypatch.setattr(reader, "read_bytes", None)  # the core cannot read it
     by_engine = read_table(data, data.meaning(), path, engine=DuckDb())
     assert (described(by_engine), by_engine.sha256) == (described(by_core), by_core.sha256)
 
@@ -299,7 +299,7 @@ def test_large_plain_files_are_read_by_the_installed_engine(
 def test_where_the_installed_engine_fails_the_core_says_what_is_wrong(
     people: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables, "ENGINE_BYTES", 0)
+    monkeypatch.setattr(reader, "ENGINE_BYTES", 0)
     path = people / "people.csv"
     path.write_bytes(path.read_bytes() + b"\xff" + b"," * (len(CELLS) - 1) + b"\n")
     with pytest.raises(DataError, match="is not utf-8-sig text"):
@@ -390,7 +390,7 @@ def test_an_installed_engine_changes_no_byte_of_a_report(
 ) -> None:
     policy = POLICIES / f"{name}.yaml"
     without = leafgate("audit", policy, "--out", tmp_path / "without", "--audience", "auditor")
-    monkeypatch.setattr(tables, "ENGINE_BYTES", 0)
+    monkeypatch.setattr(reader, "ENGINE_BYTES", 0)
     by_engine = leafgate("audit", policy, "--out", tmp_path / "with", "--audience", "auditor")
     assert by_engine.code == without.code
     assert (tmp_path / "with/report.json").read_bytes() == (tmp_path / "without/report.json").read_bytes()

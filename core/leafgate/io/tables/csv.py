@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import pandas as pd
 
 from leafgate.errors import DataError
-from leafgate.io.cells import check_header, check_width, refuse_wide
-from leafgate.io.plain_csv import BLOCK_BYTES, is_plain
+from leafgate.io.tables.cells import check_header, check_width, refuse_wide
+from leafgate.io.tables.plain_csv import BLOCK_BYTES, is_plain
 from leafgate.types.table import number_texts
 
 

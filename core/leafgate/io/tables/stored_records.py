@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.io.raw_records import RawRecords, text_categories
+from leafgate.io.tables.raw_records import RawRecords, text_categories
 from leafgate.types.large_table import ScratchFolder, StoredBlock
 from leafgate.types.table import text_column
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.errors import DataError
-from leafgate.io import csv as csv_reading
-from leafgate.io.csv import read_csv
-from leafgate.io.plain_csv import is_plain
+from leafgate.io.tables import csv as csv_reading
+from leafgate.io.tables.csv import read_csv
+from leafgate.io.tables.plain_csv import is_plain
 from leafgate.policy.models import CsvOptions
 
 CELLS = st.one_of(

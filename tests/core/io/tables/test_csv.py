@@ -10,7 +10,7 @@ from command_line import leafgate
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary
 from leafgate.errors import DataError
-from leafgate.io.csv import read_cells
+from leafgate.io.tables.csv import read_cells
 from leafgate.policy.models import CsvOptions
 from leafgate.session.run import open_session
 from patience import ends_soon
@@ -174,6 +174,6 @@ def test_a_table_wider_than_any_policy_is_refused_soon(tmp_path: Path, header: b
 def test_columns_are_held_against_the_policy_before_their_cells_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, header: bool, first: str
 ) -> None:
-    monkeypatch.setattr("leafgate.io.csv.number_texts", lambda *given: pytest.fail("cells were read"))
+    monkeypatch.setattr("leafgate.io.tables.csv.number_texts", lambda *given: pytest.fail("cells were read"))
     with pytest.raises(DataError, match=first):
         read(tmp_path, "x,y,z\n1,2,3\n", AB, csv={"header": header})

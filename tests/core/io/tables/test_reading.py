@@ -183,7 +183,7 @@ def test_a_column_that_does_not_matter_may_hold_anything(tmp_path: Path, role: s
 
 
 def test_the_domain_of_the_training_table_reads_the_test_table(tmp_path: Path) -> None:
-    from leafgate.io.tables import read_table
+    from leafgate.io.tables.reader import read_table
 
     train = read(tmp_path, "a,b\n1,no\n9,yes\n")
     (tmp_path / "test.csv").write_text("a,b\n12,no\n")
@@ -193,7 +193,7 @@ def test_the_domain_of_the_training_table_reads_the_test_table(tmp_path: Path) -
 
 @pytest.mark.parametrize("name", ["none.csv", ".", "x" * 300])
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, name: str) -> None:
-    from leafgate.io.tables import read_table
+    from leafgate.io.tables.reader import read_table
 
     data = data_of(AB, {})
     with pytest.raises(DataError):

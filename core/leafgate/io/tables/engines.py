@@ -19,12 +19,12 @@ import pandas as pd
 
 from leafgate.api.components import DataEngine, DataLocation
 from leafgate.errors import DataError, InconclusiveError, LeafgateError
-from leafgate.io.cells import check_header, check_width, refuse_wide
-from leafgate.io.csv import CsvOptions, first_record
 from leafgate.io.json import parse_number
-from leafgate.io.plain_csv import BLOCK_BYTES
-from leafgate.io.raw_records import RawRecords, text_categories
-from leafgate.io.stored_records import StoredRecords, store_records
+from leafgate.io.tables.cells import check_header, check_width, refuse_wide
+from leafgate.io.tables.csv import CsvOptions, first_record
+from leafgate.io.tables.plain_csv import BLOCK_BYTES
+from leafgate.io.tables.raw_records import RawRecords, text_categories
+from leafgate.io.tables.stored_records import StoredRecords, store_records
 from leafgate.lazy_loading import require_installed
 from leafgate.types.large_table import ScratchFolder
 from leafgate.types.table import text_column
