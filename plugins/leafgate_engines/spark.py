@@ -30,6 +30,10 @@ SECONDS_TO_NOTICE = 1.0
 """A process that was killed closes its connections a moment before it has ended."""
 LOCAL_MASTERS = ("local", "local-cluster")
 """Masters, up to the first bracket, that run on this machine and need no network."""
+JSON_TEXT = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+"""A text in JSON, as a regular expression of Java."""
+OBJECT_WITHOUT_TEXTS = r"^\s*\{[^{}]*\}\s*$"
+"""One object of JSON without objects in it, whose texts have been removed."""
 
 
 class Spark(DataEngine):
@@ -106,12 +110,24 @@ class Spark(DataEngine):
         if location.format == "parquet":
             return session.read.option("mergeSchema", "true").parquet(*paths)
         if location.format == "json":
-            names = session.read.json(paths).columns
-            return session.read.schema(_texts(names)).option("mode", "FAILFAST").json(paths)
+            return _json_lines(session, paths)
         reader = session.read.schema(_texts(location.columns)).option("mode", "FAILFAST")
         reader = reader.option("header", location.header).option("sep", location.delimiter)
         reader = reader.option("quote", location.quote).option("escape", location.quote).option("multiLine", "true")
         return reader.option("nullValue", "").csv(paths)
+
+
+def _json_lines(session: Any, paths: list[str]) -> Any:
+    """The cells as texts. Spark's reader of JSON ignores what follows the first object of a line: this is an error."""
+    from pyspark.sql import functions as sql
+
+    names = session.read.json(paths).columns
+    line = sql.col("value")
+    is_one_object = sql.regexp_replace(line, JSON_TEXT, "").rlike(OBJECT_WITHOUT_TEXTS)
+    record = sql.when(is_one_object, sql.from_json(line, _texts(names), {"mode": "FAILFAST"}))
+    record = record.otherwise(sql.raise_error(sql.lit("a line is not one object of plain values")))
+    lines = session.read.text(paths).filter(sql.trim(line) != "")
+    return lines.select(record.alias("record")).select("record.*")
 
 
 def _start_session(master: str) -> Any:

@@ -242,6 +242,19 @@ def test_a_line_that_is_no_record_is_not_printed(
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_nobody_is_lost_who_stands_behind_another_in_a_line_of_json(engine: DataEngine, people: Path) -> None:
+    path = people / "people.jsonl"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:100], "".join(lines[100:102]), *lines[102:]]))
+    with pytest.raises(InconclusiveError, match=f"{engine.use} could not read the data"):
+        read_table(section(engine), section().meaning(), path)
+    lines[100] = json.dumps({**json.loads(lines[100]), "city": '"} {'})
+    path.write_text("\n".join(lines))
+    with pytest.raises(DataError, match=re.escape("1 cell(s) outside the `values`")):
+        read_table(section(engine), section().meaning(), path)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_what_an_engine_cannot_read_leaves_the_audit_inconclusive(engine: DataEngine, people: Path) -> None:
     (people / "people.parquet").write_bytes(b"PAR1 Zaphod PAR1")
     with pytest.raises(InconclusiveError, match=f"{engine.use} could not read the data") as caught:
