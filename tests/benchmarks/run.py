@@ -1,4 +1,6 @@
-"""Speed beside a peer, in one run: python tests/benchmarks/run.py --root DIR [--write docs/measurements/benchmarks.md].
+"""Speed beside a peer, in one run.
+
+    PYTHONPATH=tests/support python tests/benchmarks/run.py --root DIR [--write docs/measurements/benchmarks.md]
 
 DIR holds the folder `adult` with the UCI files. No time is asserted anywhere; ratios and medians are printed.
 """
