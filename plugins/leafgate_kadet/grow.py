@@ -28,10 +28,12 @@ from leafgate_kadet.spans import (
     too_many_spans,
 )
 
-GENERATIONS_AHEAD = 4
+GENERATIONS_AHEAD = 2
 """So many generations below the queued nodes are looked at ahead of their turn; what lies deeper often changes."""
-MOST_PARTED = 4
-"""Spans are parted ahead of their turn where they hold at most so many times the node's records."""
+NEXT_IN_QUEUE = 4
+"""So many nodes at the head of the queue are split ahead of their turn, whatever their spans are."""
+MOST_PARTED = 2
+"""Of other nodes, spans are parted ahead where they hold at most so many times the node's records."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,8 @@ class Grower:
             fresh = []
             for _ in range(1 if self.order_matters else len(self.queue)):
                 _, _, node, choice = heapq.heappop(self.queue)
-                fresh += self._split(node, choice) if self._is_still_best(node) else [node]
+                still_best = self._is_still_best(node) and self.looks[node].choice is choice
+                fresh += self._split(node, choice) if still_best else [node]
 
     def _enqueue(self, nodes: Sequence[GrowingNode]) -> None:
         """Queue each node's best admissible test."""
@@ -116,17 +119,19 @@ class Grower:
         if not self.order_matters:
             return look is not None
         shared = self.spans.of[node]
-        version = shared.update()
+        version = self.spans.update(shared)
         if look is None:
             return False
         if shared is look.spans and version == look.version:
             return True
         if self.measure == "gain_ratio":
             return False
-        if look.choice is None or not self.coded.features[look.choice.feature].column.public:
-            return True
-        find_inadmissible_splits(self.admissible, shared.spans)
-        return shared.admit(look.choice)
+        if look.choice is not None and self.coded.features[look.choice.feature].column.public:
+            find_inadmissible_splits(self.admissible, [shared])
+            if not shared.forbidden().admits(look.choice):
+                return False
+        self.looks[node] = Look(look.choice, shared, version)
+        return True
 
     def _look_at(self, nodes: dict[GrowingNode, SharedSpans]) -> None:
         """Find the best admissible test of each node, given its spans, and of nodes whose turn is to come.
@@ -134,9 +139,10 @@ class Grower:
         A look at one node costs hardly less than a look at twenty. So where nodes are split one at a time, the children
         that queued nodes will have are looked at along with these, for some generations.
         """
+        head = [node for _, _, node, _ in heapq.nsmallest(NEXT_IN_QUEUE, self.queue)] if self.order_matters else []
         for _ in range(GENERATIONS_AHEAD):
             if self.order_matters:
-                nodes = nodes | self._split_ahead(self.newly_queued)
+                nodes = nodes | self._split_ahead(head, self.newly_queued)
             if not nodes:
                 return
             counts = np.stack([node.counts for node in nodes])
@@ -150,22 +156,32 @@ class Grower:
                 self.looks[node] = Look(choice, shared, shared.version)
             if not self.order_matters:
                 return
-            self.newly_queued, nodes = list(nodes), {}
+            head, self.newly_queued, nodes = [], list(nodes), {}
 
-    def _split_ahead(self, parents: Sequence[GrowingNode]) -> dict[GrowingNode, SharedSpans]:
+    def _split_ahead(
+        self, head: Sequence[GrowingNode], others: Sequence[GrowingNode]
+    ) -> dict[GrowingNode, SharedSpans]:
         """The children that nodes will have unless spans change before their turn, with the spans of each.
 
-        Left out are nodes whose split parts spans of many more people than the node has. Of all nodes that have these
-        spans only the first to be split parts them so, and parting them for each would cost much more than it saves.
+        With them are queued nodes whose best test is admitted no more. Left out are nodes whose split parts spans of
+        many more people than the node has. Of all nodes that have these spans only the first to be split parts them so,
+        and parting them for each would cost much more than it saves. At the head of the queue it is known which is
+        the first.
         """
         result: dict[GrowingNode, SharedSpans] = {}
-        for node in parents:
-            look = self.looks.get(node)
-            if look is None or look.choice is None or look.spans.update() != look.version:
+        parted_first: set[SharedSpans] = set()
+        for node in [*head, *others]:
+            if node in self.spans.of and not self._is_still_best(node):
+                result[node] = self.spans.of[node]
                 continue
-            if node in self.ahead and self.ahead[node].look is look:
+            look, ahead = self.looks.get(node), self.ahead.get(node)
+            if look is None or look.choice is None or self.spans.update(look.spans) != look.version:
                 continue
-            if self.spans.records_to_part(look.spans, look.choice) > MOST_PARTED * len(node.rows):
+            if ahead is not None and ahead.look.choice is look.choice:
+                continue
+            first = node in head and look.spans not in parted_first
+            parted_first.add(look.spans)
+            if not first and self.spans.records_to_part(look.spans, look.choice) > MOST_PARTED * len(node.rows):
                 continue
             self._forget_split_ahead(node)
             children = children_of(self.coded, node, look.choice)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, starmap
 
 import numpy as np
 
@@ -29,39 +29,52 @@ from leafgate_kadet.requirements import Admissible, SecretView
 
 @dataclass(frozen=True)
 class InadmissibleSplits:
-    """The tests that are inadmissible for the people of one span.
+    """The tests that are inadmissible for the people of one span, or for those of one of several spans.
 
     `fans[level, feature]` says whether asking a categorical feature on a level is admitted: every
     value that occurs in the span holds an admissible population. A cut of a number breaches when it
-    lies in a bad stretch: from `code` up to, but not including, `next_code` of `feature`. `lowest` and
-    `highest` are the codes between which everybody's code of each feature is. Private features, whose
-    tests are never inadmissible, are not looked at: their codes are 0.
+    lies in a bad stretch: from `code` up to, but not including, `next_code` of `feature`. Tests of private features
+    are never inadmissible.
     """
 
     fans: Mask
     feature: Codes
     code: Codes
     next_code: Codes
-    lowest: Codes
-    highest: Codes
+
+    @classmethod
+    def of_any(cls, several: Sequence[InadmissibleSplits]) -> InadmissibleSplits:
+        """The tests that one of these or another forbids."""
+        if len(several) == 1:
+            return several[0]
+        fans = np.logical_and.reduce([each.fans for each in several])
+        return cls(
+            fans,
+            np.concatenate([each.feature for each in several]),
+            np.concatenate([each.code for each in several]),
+            np.concatenate([each.next_code for each in several]),
+        )
 
     def admits(self, choice: Choice) -> bool:
         """Is a test of a public feature admitted?"""
+        if not self.fans[choice.level, choice.feature]:
+            return False
         inside = (self.feature == choice.feature) & (self.code <= choice.code) & (choice.code < self.next_code)
-        return bool(self.fans[choice.level, choice.feature]) and not inside.any()
+        return not inside.any()
 
 
-def _combine_views(several: Sequence[InadmissibleSplits]) -> InadmissibleSplits:
-    """What one column or another forbids the same people."""
-    fans = np.logical_and.reduce([each.fans for each in several])
-    feature, code, next_code = (
-        np.concatenate([getattr(each, name) for each in several]) for name in ("feature", "code", "next_code")
-    )
-    return InadmissibleSplits(fans, feature, code, next_code, several[0].lowest, several[0].highest)
+@dataclass(frozen=True)
+class PublicCodes:
+    """Of each feature the lowest and the highest code that somebody in a span has; 0 for private ones."""
+
+    lowest: Sequence[int]
+    highest: Sequence[int]
 
 
-def _inadmissible_in_view(view: SecretView, populations: Sequence[Rows]) -> list[InadmissibleSplits]:
-    """The tests that the requirements of one column forbid.
+def _inadmissible_in_view(
+    view: SecretView, populations: Sequence[Rows]
+) -> tuple[list[InadmissibleSplits], list[PublicCodes]]:
+    """The tests that the requirements of one column forbid, and the public codes, of each population.
 
     Between two numbers that follow each other in a population, every cut parts its people alike;
     the stretch is bad when the people up to it, or those above, are not admissible. Stretches that
@@ -85,10 +98,11 @@ def _inadmissible_in_view(view: SecretView, populations: Sequence[Rows]) -> list
     highest[at] = cells.code[np.append(first[1:], len(cells.code))[: len(first)] - 1]
     group, feature, code, next_code = _bad_stretches(view, cuts_of(coded, cells))
     ends = np.searchsorted(group, np.arange(shape[0] + 1))
-    return [
-        InadmissibleSplits(fans[i], public[feature[at]], code[at], next_code[at], lowest[i], highest[i])
-        for i, at in enumerate(slice(start, end) for start, end in pairwise(ends))
+    found = [
+        InadmissibleSplits(fans[i], public[feature[at]], code[at], next_code[at])
+        for i, at in enumerate(starmap(slice, pairwise(ends)))
     ]
+    return found, list(map(PublicCodes, lowest.tolist(), highest.tolist()))
 
 
 def _bad_stretches(view: SecretView, cuts: Cuts) -> tuple[Codes, Codes, Codes, Codes]:
@@ -106,7 +120,7 @@ def _bad_stretches(view: SecretView, cuts: Cuts) -> tuple[Codes, Codes, Codes, C
 class Span:
     """People whom the adversary cannot distinguish: `rows` of the table, and the leaves they could be in.
 
-    The people of a span never change, so `inadmissible_splits` is computed once, when it is first asked for.
+    The people of a span never change, so `inadmissible_splits` and `codes` are found once, when they are first needed.
     `parts` stand in the place of a span whose people a split told apart; it holds nobody any more. `nodes` is filled in
     by `Spans.all`.
     """
@@ -115,6 +129,7 @@ class Span:
     nodes: set[GrowingNode] = field(default_factory=set)
     class_value: int | None = None
     inadmissible_splits: InadmissibleSplits | None = None
+    codes: PublicCodes | None = None
     parts: Sequence[Span] = ()
 
     def current(self) -> Iterator[Span]:
@@ -126,16 +141,7 @@ class Span:
 
     def replace_by(self, parts: Sequence[Span]) -> None:
         """Leave the people to the parts, so that all spans together hold everybody just once."""
-        self.parts, self.rows, self.inadmissible_splits = parts, self.rows[:0], None
-
-
-def find_inadmissible_splits(admissible: Admissible, spans: Iterable[Span]) -> None:
-    """Fill in the inadmissible tests of those spans that lack them, by the requirements of all columns."""
-    fresh = [span for span in dict.fromkeys(spans) if span.inadmissible_splits is None]
-    if fresh:
-        views = [_inadmissible_in_view(view, [span.rows for span in fresh]) for view in admissible.views]
-        for span, *several in zip(fresh, *views, strict=True):
-            span.inadmissible_splits = several[0] if len(several) == 1 else _combine_views(several)
+        self.parts, self.rows, self.inadmissible_splits, self.codes = parts, self.rows[:0], None, None
 
 
 @dataclass(eq=False)
@@ -143,24 +149,37 @@ class SharedSpans:
     """The spans of a node, or of several that only private tests distinguish: these have the same spans.
 
     They keep the same spans whatever is split: where a split of one of them parts a span, all parts reach the
-    others. So they share this object, and a split need not visit them. `version` counts the changes.
+    others. So they share this object, and a split need not visit them. `version` counts the changes; `partings` is how
+    many splits had parted spans when it was last looked whether these are among them.
     """
 
     spans: list[Span]
     version: int = 0
+    partings: int = -1
+    _forbidden: InadmissibleSplits | None = None
 
-    def update(self) -> int:
-        """Put parts in the place of spans that splits of other nodes have parted; returns the version."""
+    def replace_parted(self) -> None:
+        """Put the parts of parted spans in their place."""
         if any(span.parts for span in self.spans):
             self.spans = [part for span in self.spans for part in span.current()]
-            self.version += 1
-        return self.version
+            self.version, self._forbidden = self.version + 1, None
 
-    def admit(self, choice: Choice) -> bool:
-        """Is a test of a public feature admitted by all spans? Their inadmissible tests have been found."""
-        return all(
-            span.inadmissible_splits.admits(choice) for span in self.spans if span.inadmissible_splits is not None
-        )
+    def forbidden(self) -> InadmissibleSplits:
+        """The tests that are inadmissible for some span; those of each have been found."""
+        if self._forbidden is None:
+            known = [span.inadmissible_splits for span in self.spans]
+            self._forbidden = InadmissibleSplits.of_any([each for each in known if each is not None])
+        return self._forbidden
+
+
+def find_inadmissible_splits(admissible: Admissible, several: Iterable[SharedSpans]) -> None:
+    """Find the inadmissible tests of those spans that lack them, by the requirements of all columns."""
+    all_spans = dict.fromkeys(span for shared in several for span in shared.spans)
+    fresh = [span for span in all_spans if span.inadmissible_splits is None]
+    if fresh:
+        views = [_inadmissible_in_view(view, [span.rows for span in fresh]) for view in admissible.views]
+        for span, codes, *forbidden in zip(fresh, views[0][1], *(each for each, _ in views), strict=True):
+            span.inadmissible_splits, span.codes = InadmissibleSplits.of_any(forbidden), codes
 
 
 @dataclass(frozen=True)
@@ -188,6 +207,14 @@ class Spans:
     max_spans: int
     of: dict[GrowingNode, SharedSpans] = field(default_factory=dict)
     count: int = 0
+    partings: int = 0
+
+    def update(self, shared: SharedSpans) -> int:
+        """Put parts in the place of spans that splits of other nodes have parted; returns the version."""
+        if shared.partings != self.partings:
+            shared.partings = self.partings
+            shared.replace_parted()
+        return shared.version
 
     def initial(self, root: GrowingNode, class_is_public: bool) -> list[Span]:
         """The spans of a tree that is one leaf: everybody, or one span for each class that occurs."""
@@ -212,6 +239,7 @@ class Spans:
         for span, parts in after.parted:
             span.replace_by(parts)
             self.count += len(parts) - 1
+        self.partings += bool(after.parted)
         if self.count > self.max_spans:
             raise too_many_spans(self.max_spans)
 
@@ -248,16 +276,12 @@ class Spans:
         The codes of each side of a test are one run. So where the sides of the lowest and of the highest code agree,
         all do.
         """
-        known = [each for span in shared.spans if (each := span.inadmissible_splits) is not None]
+        known = [each for span in shared.spans if (each := span.codes) is not None]
         if len(known) < len(shared.spans):
             return [None] * len(shared.spans)
-        low, high = (
-            sides(self.coded, choice, np.array(codes, dtype=np.int64)).tolist()
-            for codes in zip(
-                *((each.lowest[choice.feature], each.highest[choice.feature]) for each in known), strict=True
-            )
-        )
-        return [one if one == other else None for one, other in zip(low, high, strict=True)]
+        extremes = [each.lowest[choice.feature] for each in known] + [each.highest[choice.feature] for each in known]
+        side = sides(self.coded, choice, np.array(extremes)).tolist()
+        return [one if one == other else None for one, other in zip(side, side[len(known) :], strict=False)]
 
     def _parts(self, span: Span, choice: Choice, groups: Codes) -> dict[int, Span]:
         """The non-empty parts of a span by the sides of a public test; the span itself where there is just one."""
@@ -271,7 +295,7 @@ class Spans:
         """Every span once, with the leaves that it reaches."""
         found: dict[Span, None] = {}
         for leaf, shared in self.of.items():
-            shared.update()
+            self.update(shared)
             for span in shared.spans:
                 span.nodes.add(leaf)
                 found[span] = None
@@ -329,49 +353,40 @@ class SpanFilter:
 
     A private feature never breaches. A public one breaches when it breaches some span of the node:
     every value that occurs in the span counts, not only those among the node's own people. Nodes that
-    share their spans are looked up together: `shared` numbers the spans of each node, `owner` says of each of
-    `inadmissible_splits` whose it is, by this number.
+    share their spans are looked up together: `shared` is for each node the place of its spans in `forbidden`.
     """
 
     coded: EncodedTable
     shared: Codes
-    owner: Codes
-    inadmissible_splits: Sequence[InadmissibleSplits]
+    forbidden: Sequence[InadmissibleSplits]
     public: Mask
 
     @classmethod
     def of(cls, coded: EncodedTable, admissible: Admissible, spans: Sequence[SharedSpans]) -> SpanFilter:
         """The filter for nodes with these spans, in the order of the nodes; spans cache their inadmissible tests."""
         number = {each: i for i, each in enumerate(dict.fromkeys(spans))}
-        flat = [span for each in number for span in each.spans]
-        find_inadmissible_splits(admissible, flat)
+        find_inadmissible_splits(admissible, number)
         return cls(
             coded,
             shared=np.array([number[each] for each in spans]),
-            owner=np.repeat(np.arange(len(number)), [len(each.spans) for each in number]),
-            inadmissible_splits=[span.inadmissible_splits for span in flat if span.inadmissible_splits is not None],
+            forbidden=[each.forbidden() for each in number],
             public=np.array([feature.column.public for feature in coded.features], dtype=bool),
         )
 
     @cached_property
     def _admitted_fans(self) -> Mask:
         """By spans, level and feature: does the test on a category breach none of them?"""
-        first = np.searchsorted(self.owner, np.arange(self.owner[-1] + 1))
-        return np.asarray(np.logical_and.reduceat(np.stack([each.fans for each in self.inadmissible_splits]), first))
+        return np.stack([each.fans for each in self.forbidden])
 
     def fans(self, part: Histograms, start: Codes, level: int) -> Mask:
         return np.asarray(self._admitted_fans[self.shared[part.group[start]], level, part.feature[start]])
 
     def cuts(self, cuts: Cuts) -> Mask:
         """A cut breaches when it lies in a bad stretch of one of its node's spans; they are counted, not compared."""
-        lengths = [len(each.code) for each in self.inadmissible_splits]
-        owner = np.repeat(self.owner, lengths)
-        feature, code, next_code = (
-            np.concatenate([getattr(each, name) for each in self.inadmissible_splits])
-            for name in ("feature", "code", "next_code")
-        )
-        starts = np.sort(self._sort_key(owner, feature, code))
-        ends = np.sort(self._sort_key(owner, feature, next_code))
+        owner = np.repeat(np.arange(len(self.forbidden)), [len(each.code) for each in self.forbidden])
+        together = InadmissibleSplits.of_any(self.forbidden)
+        starts = np.sort(self._sort_key(owner, together.feature, together.code))
+        ends = np.sort(self._sort_key(owner, together.feature, together.next_code))
         place = self._sort_key(self.shared[cuts.group], cuts.feature, cuts.code)
         inside = np.searchsorted(starts, place, side="right") - np.searchsorted(ends, place, side="right")
         return np.asarray((inside == 0) | ~self.public[cuts.feature])

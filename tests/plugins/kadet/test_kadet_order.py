@@ -31,10 +31,12 @@ class GrowerWithoutLookingAhead(Grower):
 
     def _is_still_best(self, node: GrowingNode) -> bool:
         shared, look = self.spans.of[node], self.looks.get(node)
-        version = shared.update()
+        version = self.spans.update(shared)
         return look is not None and look.spans is shared and look.version == version
 
-    def _split_ahead(self, parents: Sequence[GrowingNode]) -> dict[GrowingNode, SharedSpans]:
+    def _split_ahead(
+        self, head: Sequence[GrowingNode], others: Sequence[GrowingNode]
+    ) -> dict[GrowingNode, SharedSpans]:
         return {}
 
 

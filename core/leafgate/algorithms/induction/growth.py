@@ -110,7 +110,9 @@ def children_of(coded: EncodedTable, node: GrowingNode, choice: Choice) -> list[
 
 def may_split(node: GrowingNode, min_split: float = 0) -> bool:
     """Is it worth looking for a test: more than one class, enough people, and not absurdly deep?"""
-    return bool((node.counts > 0).sum() > 1) and node.people >= min_split and node.depth < MAX_DEPTH
+    if node.depth >= MAX_DEPTH or np.count_nonzero(node.counts > 0) < 2:
+        return False
+    return min_split <= 0 or node.people >= min_split
 
 
 def finished(coded: EncodedTable, node: GrowingNode, schema: Schema) -> Node:

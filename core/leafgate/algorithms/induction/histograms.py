@@ -74,7 +74,7 @@ def _count(
 
 def _occurring(dense: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The rows of a table of counts that are not all zero: their numbers, and the counts."""
-    cell = np.flatnonzero(dense.any(axis=1))
+    cell = np.flatnonzero(np.logical_or.reduce([column != 0 for column in dense.T]))  # faster than any() by rows
     return cell, dense[cell].astype(np.float64)
 
 

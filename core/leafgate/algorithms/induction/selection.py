@@ -31,6 +31,8 @@ def choose(scores: Scores, tests: Tests, measure: Measure, mean: Floats | None) 
     filter); None: no filter. A coarser level never comes before a finer one of its feature: it is
     only looked at when the finer one has been refused.
     """
+    if not len(tests.feature):
+        return [None] * len(scores.people)
     people = np.maximum(scores.people, 1)[:, None]
     gain = np.round(scores.gain / people, 12)
     worth = gain.copy()
@@ -53,16 +55,14 @@ def choose(scores: Scores, tests: Tests, measure: Measure, mean: Floats | None) 
     last = np.where(possible & late, worth, -np.inf)
     use_late: Mask = np.asarray(~(possible & ~late).any(axis=1))
     ranked = np.where(use_late[:, None], last, early)
-    best = ranked.argmax(axis=1) if ranked.shape[1] else np.zeros(len(ranked), dtype=np.int64)
-    found: list[Choice | None] = []
-    for i, test in enumerate(best.tolist()):
-        if not possible[i].any():
-            found.append(None)
-            continue
-        feature, level = int(tests.feature[test]), int(tests.level[test])
-        priority = -float(ranked[i, test] * scores.people[i])
-        found.append(Choice((int(use_late[i]), priority, feature, level), feature, level, int(scores.code[i, test])))
-    return found
+    best = ranked.argmax(axis=1)
+    priority = -np.take_along_axis(ranked, best[:, None], axis=1)[:, 0] * scores.people
+    code = np.take_along_axis(scores.code, best[:, None], axis=1)[:, 0]
+    columns = (possible.any(axis=1), use_late, priority, tests.feature[best], tests.level[best], code)
+    return [
+        Choice((int(after_others), before, feature, level), feature, level, cut) if some else None
+        for some, after_others, before, feature, level, cut in zip(*(each.tolist() for each in columns), strict=True)
+    ]
 
 
 def mean_gain(scores: Scores, tests: Tests) -> Floats:
