@@ -104,8 +104,8 @@ class Kadet(TreeBuilder):
         return self._release(growth.finished(coded, root, table.schema), table.schema, records)
 
     def builds_large(self, schema: Schema) -> bool:
-        """With public features, where no k-anonymous table is published."""
-        return not self.publish_table and all(column.public for column in schema.features)
+        """Where no k-anonymous table is published."""
+        return not self.publish_table
 
     def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release:
         """The tree that `build` grows of these people.
@@ -113,11 +113,11 @@ class Kadet(TreeBuilder):
         Raises as `build` does.
         """
         encoded = large.encode_blocks(table)
-        admissible = requirements.admissible_of(encoded.overall, table.schema, self.k, self.require)
         root = growing.grow_large(
             encoded,
             table.schema,
-            admissible,
+            self.k,
+            self.require,
             self.measure,
             average_gain=self.average_gain,
             max_spans=self.max_spans,

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import heapq
-import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 
 import numpy as np
 
 from leafgate.algorithms.induction.encoding import EncodedTable
-from leafgate.algorithms.induction.growth import GrowingNode, children_of, class_counts, growing_node, may_split
+from leafgate.algorithms.induction.growth import GrowingNode, children_of, growing_node, may_split
 from leafgate.algorithms.induction.histograms import Histograms, count_histograms
 from leafgate.algorithms.induction.large import EncodedBlocks, grow_in_parts
 from leafgate.algorithms.induction.selection import Choice, choose, mean_gain
 from leafgate.algorithms.induction.splits import ChildrenSatisfy, Measure, SplitFilter, Tests, score, tests_of
-from leafgate.api import NoReleaseError, Schema
-from leafgate_kadet.requirements import Admissible
+from leafgate.api import Column, Floats, NoReleaseError, Rows, Schema
+from leafgate_kadet import requirements as required
+from leafgate_kadet.requirements import Admissible, Required
 from leafgate_kadet.spans import (
-    ClassesSatisfy,
     SharedSpans,
-    Span,
     SpanFilter,
     Spans,
     SpansAfter,
@@ -235,7 +234,7 @@ def grow(
     root = growing_node(coded, np.arange(len(coded.classes)))
     spans = Spans(coded, max_spans)
     for span in spans.initial(root, schema.target.public):
-        _check_root(schema, admissible, span)
+        _check_root(schema, admissible, span.class_value, admissible.counts(span.rows))
     Grower(coded, admissible, measure, average_gain and measure == "gain_ratio", spans).grow([root])
     return root, spans
 
@@ -243,59 +242,126 @@ def grow(
 def grow_large(
     encoded: EncodedBlocks,
     schema: Schema,
-    admissible: Admissible,
+    k: int,
+    wanted: Sequence[Required],
     measure: Measure,
     *,
     average_gain: bool,
     max_spans: int,
 ) -> GrowingNode:
-    """The unpruned tree of a large table whose features are public.
+    """The unpruned tree of a large table, whose spans have `k` people and all that is `wanted` besides.
 
-    Every node is a span, or one for each of its classes where the class is public. No feature is a secret then, so that
-    all requirements are on the class.
+    Below tests on public columns alone, the people of a node are a span, or those of each of its classes where the
+    class is public, and nodes grow independently of each other: these are split by counts. A node whose best test is on
+    a private column is grown in memory with all its people.
 
-    Raises as `grow` does.
+    Raises as `grow` does, PolicyError for a wrong requirement, and InconclusiveError where such a node has too many
+    records.
     """
-    overall, by_mean = encoded.overall, average_gain and measure == "gain_ratio"
-    by_class, view = schema.target.public, admissible.views[0]
-    classes = np.flatnonzero(encoded.class_counts)  # the rows of `overall`, one for each class
-    for span in (
-        [Span(np.array([value]), class_value=value) for value in classes.tolist()] if by_class else [Span(classes)]
-    ):
-        _check_root(schema, admissible, span)
-    tests, spans_satisfy = tests_of(overall), ClassesSatisfy(view) if by_class else ChildrenSatisfy(view)
+    overall, by_mean, by_class = encoded.overall, average_gain and measure == "gain_ratio", schema.target.public
+    people = PeopleByValue(encoded, schema)
+    requirements = required.requirements_by_column(
+        schema, k, wanted, lambda column: people.by_class(column).sum(axis=1)
+    )
+    every_span = required.admissible(overall, schema, requirements)
+    joint = [people.by_class(schema[view.name]) for view in every_span.views]
+    for value in np.flatnonzero(encoded.class_counts).tolist() if by_class else [None]:
+        counts = [each.sum(axis=1) if value is None else each[:, value] for each in joint]
+        _check_root(schema, every_span, value, counts)
+    tests, (view, *others) = tests_of(overall), every_span.views
+    one_span = not by_class and not others and all(feature.column.public for feature in overall.features)
 
-    def look(coded: EncodedTable, nodes: Sequence[GrowingNode], cells: Histograms) -> Sequence[Choice | None]:
+    spans_each = encoded.n_classes if by_class else 1
+
+    def look(
+        coded: EncodedTable, nodes: Sequence[GrowingNode], cells: Histograms, *of_spans: Histograms
+    ) -> Sequence[Choice | None]:
+        split_filter: SplitFilter = ChildrenSatisfy(view)
+        if not one_span:
+            split_filter = SpanFilter.of_counts(every_span, of_spans, np.repeat(np.arange(len(nodes)), spans_each))
         counts = np.stack([node.counts for node in nodes])
-        scores = score(coded, tests, cells, counts, measure, spans_satisfy)
+        scores = score(coded, tests, cells, counts, measure, split_filter)
         return choose(scores, tests, measure, mean_gain(scores, tests) if by_mean else None)
 
+    def count_spans(column: str, coded: EncodedTable, rows: Sequence[Rows]) -> Histograms:
+        seen = required.admissible(coded, schema, {column: requirements[column]}).views[0]
+        classes = range(coded.n_classes)
+        return seen.count_public([its[coded.classes[its] == c] for its in rows for c in classes] if by_class else rows)
+
+    spans_of_leaves = 0
+
     def grow_part(coded: EncodedTable, nodes: Sequence[GrowingNode]) -> None:
-        spans = Spans(coded, sys.maxsize)
+        nonlocal spans_of_leaves
+        spans = Spans(coded, max_spans)
         for node in nodes:
             spans.initial(node, by_class)
-        of_part = Admissible([replace(view, coded=coded)])
-        Grower(coded, of_part, measure, by_mean, spans).grow(nodes)
+        Grower(coded, required.admissible(coded, schema, requirements), measure, by_mean, spans).grow(nodes)
+        grown.update(nodes)
+        spans_of_leaves += spans.count
 
-    root = grow_in_parts(encoded, look, grow_part)
-    leaves = [node.counts for node in root.below() if not node.children]
-    count = sum(int((counts > 0).sum()) if by_class else int(counts.any()) for counts in leaves)
-    if count > max_spans and root.children:
+    grown: set[GrowingNode] = set()
+    root = grow_in_parts(
+        encoded,
+        look,
+        grow_part,
+        countings=[] if one_span else [partial(count_spans, column) for column in requirements],
+        alone=lambda choice: overall.features[choice.feature].column.public,
+    )
+    spans_of_leaves += _spans_above(root, grown, by_class=by_class)
+    if spans_of_leaves > max_spans and root.children:
         raise too_many_spans(max_spans)
     return root
 
 
-def _check_root(schema: Schema, admissible: Admissible, span: Span) -> None:
-    why = admissible.why_not(span.rows)
+def _spans_above(root: GrowingNode, grown: Collection[GrowingNode], *, by_class: bool) -> int:
+    """How many spans the leaves have that are not below these nodes, or among them."""
+    count, waiting = 0, [root]
+    while waiting:
+        node = waiting.pop()
+        if node not in grown:
+            waiting += node.children
+            if not node.children:
+                count += int((node.counts > 0).sum()) if by_class else int(node.counts.any())
+    return count
+
+
+@dataclass(frozen=True)
+class PeopleByValue:
+    """How many people of a large table have each value of a column."""
+
+    encoded: EncodedBlocks
+    schema: Schema
+
+    def of(self, column: Column) -> Floats:
+        """Shape (n_values,), in the order of the domain."""
+        return np.asarray(self.by_class(column).sum(axis=1))
+
+    @cached_property
+    def _by_code(self) -> list[Floats]:
+        return self.encoded.value_counts()
+
+    def by_class(self, column: Column) -> Floats:
+        """Shape (n_values, n_classes), in the order of the domains."""
+        if column.name == self.schema.target.name:
+            return np.diag(self.encoded.class_counts.astype(np.float64))
+        i = next(i for i, feature in enumerate(self.encoded.features) if feature.column.name == column.name)
+        counts = np.zeros((len(column.domain), self.encoded.n_classes))
+        counts[required.secret_positions(self.encoded.features[i], column)] = self._by_code[i]
+        return counts
+
+
+def _check_root(schema: Schema, every_span: Admissible, class_value: int | None, counts: Sequence[Floats]) -> None:
+    """Raise NoReleaseError where these people, of one class or all, may not form a group."""
+    why = every_span.why_not(counts)
     if not why:
         return
-    if span.class_value is None:
+    if class_value is None:
         reason = f"the table as a whole is one group, and {why}"
     else:
-        value = schema.classes[span.class_value]
+        value = schema.classes[class_value]
         reason = f"the class {schema.target.name!r} is public, so everyone with {value!r} is one group, and {why}"
     raise NoReleaseError(
         f"no tree, not even a single leaf, keeps the promise: {reason}",
-        people=int(class_counts(admissible.views[0].coded, span.rows).sum()),
+        people=int(counts[0].sum()),
         remedy="gather more people, or bring together values of these columns that few people have",
     )

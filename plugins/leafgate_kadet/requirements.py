@@ -8,7 +8,7 @@ release with independent code.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -33,12 +33,15 @@ from leafgate.api import (
 if TYPE_CHECKING:
     import numpy as np
 
-    from leafgate.algorithms.induction import growth, splits
-    from leafgate.algorithms.induction.encoding import EncodedTable
+    from leafgate.algorithms.induction import growth, histograms, splits
+    from leafgate.algorithms.induction.encoding import EncodedTable, Feature
+    from leafgate.algorithms.induction.histograms import Histograms
     from leafgate.api import Codes, Floats, Mask, Metric, Rows
 else:
     np = lazy("numpy")
-    growth, splits = lazy("leafgate.algorithms.induction.growth"), lazy("leafgate.algorithms.induction.splits")
+    growth, histograms, splits = (
+        lazy(f"leafgate.algorithms.induction.{name}") for name in ("growth", "histograms", "splits")
+    )
 
 
 class Required(Strict):
@@ -340,6 +343,10 @@ class SecretView:
         features = tuple(self.coded.features[i] for i in public)
         return public, replace(self.coded, features=features, codes=self.coded.codes[:, public])
 
+    def count_public(self, sets: Sequence[Rows]) -> Histograms:
+        """The histograms of the public features of sets of records, by the values of this column."""
+        return histograms.count_histograms(self.public_features[1], sets)
+
     def __call__(self, counts: Floats) -> Mask:
         """OK of the paper: which populations, none of them empty, satisfy every requirement."""
         fine = np.ones(counts.shape[:-1], dtype=bool)
@@ -358,30 +365,58 @@ class Admissible:
 
     views: Sequence[SecretView]
 
-    def why_not(self, rows: Rows) -> str:
-        """Why the people in `rows` may not form a group; empty when they may."""
+    def why_not(self, counts: Sequence[Floats]) -> str:
+        """Why people may not form a group, empty when they may; `counts` are they by the values of each column."""
         return "; ".join(
             requirement.why_not()
-            for view in self.views
+            for view, people in zip(self.views, counts, strict=True)
             for requirement in view.requirements
-            if not requirement.holds(growth.class_counts(view.coded, rows)).all()
+            if not requirement.holds(people).all()
         )
+
+    def counts(self, rows: Rows) -> list[Floats]:
+        """The people in `rows` by the values of each column."""
+        return [growth.class_counts(view.coded, rows) for view in self.views]
+
+
+def requirements_by_column(
+    schema: Schema, k: int, wanted: Sequence[Required], people: Callable[[Column], Floats]
+) -> dict[str, list[Requirement]]:
+    """The requirements on every span by the column that they are about, the class and k first.
+
+    Args:
+        schema: the columns.
+        k: people in every span.
+        wanted: what the policy requires besides.
+        people: everybody by the values of a column, in the order of its domain.
+
+    Raises:
+        PolicyError: an unknown secret, or one that a requirement does not suit.
+    """
+    found: dict[str, list[Requirement]] = {schema.target.name: [KAnonymity(k)]}
+    for name, place, one in _requirements_by_secret(schema, wanted):
+        found.setdefault(name, []).append(make_requirement(one, schema[name], people(schema[name]), place))
+    return found
+
+
+def admissible(coded: EncodedTable, schema: Schema, requirements: Mapping[str, Sequence[Requirement]]) -> Admissible:
+    """The requirements on every span of this table, column by column, the class first."""
+    return Admissible(
+        [
+            SecretView(name, coded if name == schema.target.name else _with_secret_as_class(coded, schema[name]), some)
+            for name, some in requirements.items()
+        ]
+    )
 
 
 def admissible_of(coded: EncodedTable, schema: Schema, k: int, wanted: Sequence[Required]) -> Admissible:
     """The requirements on every span: k people, and those on each secret. Raises PolicyError for an unknown secret."""
-    by_column: dict[str, list[tuple[str, Required]]] = {}
-    for name, place, one in _requirements_by_secret(schema, wanted):
-        by_column.setdefault(name, []).append((place, one))
-    target = schema.target
-    first = SecretView(
-        target.name, coded, [KAnonymity(k), *_requirements_of(coded, target, by_column.pop(target.name, []))]
-    )
-    others = []
-    for name, some in by_column.items():
-        seen = _with_secret_as_class(coded, schema[name])
-        others.append(SecretView(name, seen, _requirements_of(seen, schema[name], some)))
-    return Admissible([first, *others])
+
+    def people(column: Column) -> Floats:
+        seen = coded if column.name == schema.target.name else _with_secret_as_class(coded, column)
+        return growth.class_counts(seen, np.arange(len(seen.classes)))
+
+    return admissible(coded, schema, requirements_by_column(schema, k, wanted, people))
 
 
 def _requirements_by_secret(schema: Schema, wanted: Sequence[Required]) -> Iterator[tuple[str, str, Required]]:
@@ -404,13 +439,13 @@ def _requirements_by_secret(schema: Schema, wanted: Sequence[Required]) -> Itera
         yield from ((name, place, one) for name in chosen)
 
 
-def _requirements_of(coded: EncodedTable, column: Column, wanted: Sequence[tuple[str, Required]]) -> list[Requirement]:
-    everyone = growth.class_counts(coded, np.arange(len(coded.classes)))
-    return [make_requirement(one, column, everyone, place) for place, one in wanted]
+def secret_positions(feature: Feature, column: Column) -> Codes:
+    """For each code of a feature the position of its value in the column's domain."""
+    return np.array([column.domain.index(value) for value in feature.values])
 
 
 def _with_secret_as_class(coded: EncodedTable, column: Column) -> EncodedTable:
     """The same people, with a feature's values, in the domain's order, in the place of the classes."""
     i = next(i for i, feature in enumerate(coded.features) if feature.column.name == column.name)
-    place = np.array([column.domain.index(value) for value in coded.features[i].values])
-    return replace(coded, classes=place[coded.codes[:, i]], n_classes=len(column.domain))
+    positions = secret_positions(coded.features[i], column).astype(np.min_scalar_type(len(column.domain)))
+    return replace(coded, classes=positions[coded.codes[:, i]], n_classes=len(column.domain))

@@ -20,10 +20,10 @@ import numpy as np
 
 from leafgate.algorithms.induction.encoding import EncodedTable
 from leafgate.algorithms.induction.growth import GrowingNode, sides, son_groups
-from leafgate.algorithms.induction.histograms import Histograms, count_histograms
+from leafgate.algorithms.induction.histograms import Histograms
 from leafgate.algorithms.induction.selection import Choice
 from leafgate.algorithms.induction.splits import Cuts, cuts_of, on_level, segments
-from leafgate.api import Codes, Floats, InconclusiveError, Mask, Rows
+from leafgate.api import Codes, InconclusiveError, Mask, Rows
 from leafgate_kadet.requirements import Admissible, SecretView
 
 
@@ -72,17 +72,16 @@ class PublicCodes:
 
 
 def _inadmissible_in_view(
-    view: SecretView, populations: Sequence[Rows]
+    view: SecretView, cells: Histograms, populations: int
 ) -> tuple[list[InadmissibleSplits], list[PublicCodes]]:
-    """The tests that the requirements of one column forbid, and the public codes, of each population.
+    """The tests that the requirements of one column forbid, and the public codes, of each of so many populations.
 
-    Between two numbers that follow each other in a population, every cut parts its people alike;
-    the stretch is bad when the people up to it, or those above, are not admissible. Stretches that
-    follow each other are joined.
+    `cells` are histograms of the populations' public features. Between two numbers that follow each other in a
+    population, every cut parts its people alike; the stretch is bad when the people up to it, or those above, are not
+    admissible. Stretches that follow each other are joined.
     """
     public, coded = view.public_features
-    shape = (len(populations), len(view.coded.features))
-    cells = count_histograms(coded, populations)
+    shape = (populations, len(view.coded.features))
     depth = len(view.coded.level_groups)
     fans = np.ones((shape[0], depth, shape[1]), dtype=bool)
     for level in range(len(coded.level_groups)):
@@ -177,7 +176,8 @@ def find_inadmissible_splits(admissible: Admissible, several: Iterable[SharedSpa
     all_spans = dict.fromkeys(span for shared in several for span in shared.spans)
     fresh = [span for span in all_spans if span.inadmissible_splits is None]
     if fresh:
-        views = [_inadmissible_in_view(view, [span.rows for span in fresh]) for view in admissible.views]
+        rows = [span.rows for span in fresh]
+        views = [_inadmissible_in_view(view, view.count_public(rows), len(fresh)) for view in admissible.views]
         for span, codes, *forbidden in zip(fresh, views[0][1], *(each for each, _ in views), strict=True):
             span.inadmissible_splits, span.codes = InadmissibleSplits.of_any(forbidden), codes
 
@@ -225,7 +225,7 @@ class Spans:
         else:
             found = [Span(root.rows)]
         self.of[root] = SharedSpans(found)
-        self.count = len(found)
+        self.count += len(found)
         return found
 
     def split(self, node: GrowingNode, after: SpansAfter) -> None:
@@ -321,33 +321,6 @@ def merge_spans(spans: Iterable[Span]) -> list[Span]:
 
 
 @dataclass(frozen=True)
-class ClassesSatisfy:
-    """A split filter for trees whose features and class are public: the people of each class in a node are a span.
-
-    It decides by the histograms of the nodes what a `SpanFilter` decides by the rows of their spans.
-    """
-
-    admits: SecretView
-
-    def fans(self, part: Histograms, start: Codes, level: int) -> Mask:
-        return np.logical_and.reduceat(self._admits_each_class(part.counts, part.counts > 0), start)
-
-    def cuts(self, cuts: Cuts) -> Mask:
-        parted = (cuts.low > 0) & (cuts.high > 0)
-        return self._admits_each_class(cuts.low, parted) & self._admits_each_class(cuts.high, parted)
-
-    def _admits_each_class(self, counts: Floats, judged: Mask) -> Mask:
-        """For each row of people per class: are the people of each judged class, none empty, admissible alone?"""
-        fine = np.ones(len(counts), dtype=bool)
-        for value in range(counts.shape[1]):
-            alone = np.zeros_like(counts)
-            alone[:, value] = counts[:, value]
-            rows = np.flatnonzero(judged[:, value])
-            fine[rows] &= self.admits(alone[rows])
-        return fine
-
-
-@dataclass(frozen=True)
 class SpanFilter:
     """A split filter whose populations are the spans of each node, including people in other leaves.
 
@@ -359,19 +332,31 @@ class SpanFilter:
     coded: EncodedTable
     shared: Codes
     forbidden: Sequence[InadmissibleSplits]
-    public: Mask
 
     @classmethod
     def of(cls, coded: EncodedTable, admissible: Admissible, spans: Sequence[SharedSpans]) -> SpanFilter:
         """The filter for nodes with these spans, in the order of the nodes; spans cache their inadmissible tests."""
         number = {each: i for i, each in enumerate(dict.fromkeys(spans))}
         find_inadmissible_splits(admissible, number)
-        return cls(
-            coded,
-            shared=np.array([number[each] for each in spans]),
-            forbidden=[each.forbidden() for each in number],
-            public=np.array([feature.column.public for feature in coded.features], dtype=bool),
-        )
+        return cls(coded, np.array([number[each] for each in spans]), [each.forbidden() for each in number])
+
+    @classmethod
+    def of_counts(cls, every_span: Admissible, counted: Sequence[Histograms], spans: Codes) -> SpanFilter:
+        """The filter for nodes that share no span with each other.
+
+        Args:
+            every_span: the requirements.
+            counted: for each column that they are about the histograms of the public features of the nodes' spans.
+            spans: the number of the node that each span belongs to, rising; a span may be empty.
+        """
+        views = zip(every_span.views, counted, strict=True)
+        found = [_inadmissible_in_view(view, cells, len(spans))[0] for view, cells in views]
+        starts = np.flatnonzero(np.diff(spans, prepend=-1)).tolist()
+        forbidden = [
+            InadmissibleSplits.of_any([one for each in found for one in each[start:end]])
+            for start, end in pairwise([*starts, len(spans)])
+        ]
+        return cls(every_span.views[0].coded, np.arange(len(starts)), forbidden)
 
     @cached_property
     def _admitted_fans(self) -> Mask:
@@ -389,7 +374,8 @@ class SpanFilter:
         ends = np.sort(self._sort_key(owner, together.feature, together.next_code))
         place = self._sort_key(self.shared[cuts.group], cuts.feature, cuts.code)
         inside = np.searchsorted(starts, place, side="right") - np.searchsorted(ends, place, side="right")
-        return np.asarray((inside == 0) | ~self.public[cuts.feature])
+        public = np.array([feature.column.public for feature in self.coded.features], dtype=bool)
+        return np.asarray((inside == 0) | ~public[cuts.feature])
 
     def _sort_key(self, owner: Codes, feature: Codes, code: Codes) -> Codes:
         """One number for each (spans, feature, code), in that order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import tempfile
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
@@ -76,8 +77,8 @@ class StoredBlock:
         """Write the records in the smallest integers that hold them; InconclusiveError where there is no room."""
         try:
             for name, column in codes.items():
-                np.save(self._file(self.columns[name]), _smallest(column))
-            np.save(self._file("counts"), _smallest(counts))
+                np.save(self._file(self.columns[name]), smallest_integers(column))
+            np.save(self._file("counts"), smallest_integers(counts))
             if first is not None:
                 np.save(self._file("first"), first)
         except OSError:
@@ -97,7 +98,8 @@ class StoredBlock:
             self._file(name).unlink(missing_ok=True)
 
 
-def _smallest(numbers: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
+def smallest_integers(numbers: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
+    """These whole numbers, none below 0, in the smallest type that holds them."""
     return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
 
 
@@ -116,6 +118,7 @@ class LargeTable:
         distinct: how many distinct records; None where different records of the blocks may be equal.
         dropped, repeated_identifiers, sha256, commented: as in Table.
         folder: the folder with the blocks.
+        most_records: so many records may be loaded into memory together.
     """
 
     schema: Schema
@@ -128,6 +131,7 @@ class LargeTable:
     sha256: str = ""
     commented: int = 0
     folder: ScratchFolder | None = field(default=None, repr=False, compare=False)
+    most_records: int = sys.maxsize
 
     def tables(self) -> Iterator[Table]:
         """Each block that has records as a Table, in which they are not sorted."""

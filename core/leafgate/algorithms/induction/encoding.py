@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -60,15 +60,26 @@ class Feature:
         return middle if low <= middle < high else low
 
 
+MOST_PREPARED = 4_000_000
+"""Of tables with more records, the number of each cell is computed whenever it is counted, to save memory."""
+
+Integers = NDArray[np.integer[Any]]
+
+
 @dataclass(frozen=True)
 class EncodedTable:
     """A table ready for counting: `codes` has a row a record (or a person) and a column a feature."""
 
     features: tuple[Feature, ...]
-    codes: NDArray[np.int64]
-    classes: NDArray[np.int64]
-    weight: NDArray[np.float64]
+    codes: Integers
+    classes: Integers
+    weight: NDArray[np.number[Any]]
     n_classes: int
+
+    @cached_property
+    def prepared(self) -> bool:
+        """Are the numbers of all cells kept?"""
+        return len(self.classes) <= MOST_PREPARED
 
     @cached_property
     def unit_weights(self) -> bool:
@@ -95,23 +106,39 @@ class EncodedTable:
             found.append((has, start, np.concatenate(groups) if groups else start[:0]))
         return found
 
-    def cell_numbers(self, chosen: Sequence[int]) -> NDArray[np.int64]:
-        """For each record and chosen feature one number: (codes of earlier features + code) x classes + class."""
+    @cached_property
+    def counted_together(self) -> list[tuple[int, ...]]:
+        """Features that are counted together: the narrow ones, and each wide one."""
+        narrow = tuple(i for i, f in enumerate(self.features) if f.size <= WIDE)
+        wide = [(i,) for i, f in enumerate(self.features) if f.size > WIDE]
+        return [chosen for chosen in [narrow, *wide] if chosen]
+
+    def cell_numbers(self, chosen: tuple[int, ...], rows: Rows) -> NDArray[np.int64]:
+        """For records and features one number: (codes of earlier features + code) x classes + class, a new array."""
+        return self._cells[chosen][rows] if self.prepared else self._cell_numbers(chosen, rows)
+
+    def cell_columns(self, chosen: tuple[int, ...], rows: Rows) -> Iterator[Integers]:
+        """The same, feature by feature, in small integers."""
+        if self.prepared:
+            yield from (column[rows] for column in self._columns[chosen])
+        else:
+            yield from (self._cell_numbers(chosen, rows, just=place)[:, 0] for place in range(len(chosen)))
+
+    def _cell_numbers(self, chosen: tuple[int, ...], rows: Rows | slice, just: int | None = None) -> NDArray[np.int64]:
         start = np.cumsum(self.sizes[list(chosen)]) - self.sizes[list(chosen)]
-        return (self.codes[:, list(chosen)] + start) * self.n_classes + self.classes[:, None]
+        places = list(range(len(chosen))) if just is None else [just]
+        codes = self.codes[rows][:, list(chosen)] if just is None else self.codes[:, chosen[just]][rows][:, None]
+        numbers = (codes + start[places]) * self.n_classes + self.classes[rows][:, None]
+        return np.asarray(numbers, dtype=np.int64)
 
     @cached_property
-    def blocks(self) -> list[tuple[list[int], NDArray[np.int64]]]:
-        """Features that are counted together, with their cell numbers: the narrow ones, and each wide one."""
-        narrow = [i for i, f in enumerate(self.features) if f.size <= WIDE]
-        wide = [[i] for i, f in enumerate(self.features) if f.size > WIDE]
-        return [(chosen, self.cell_numbers(chosen)) for chosen in [narrow, *wide] if chosen]
+    def _cells(self) -> dict[tuple[int, ...], NDArray[np.int64]]:
+        return {chosen: self._cell_numbers(chosen, slice(None)) for chosen in self.counted_together}
 
     @cached_property
-    def cell_columns(self) -> dict[int, list[NDArray[np.integer[Any]]]]:
-        """The columns of the cell numbers of each block, by its first feature, in small integers."""
+    def _columns(self) -> dict[tuple[int, ...], list[Integers]]:
         kind = np.int32 if int(self.sizes.sum()) * self.n_classes < 2**31 else np.int64
-        return {chosen[0]: [*np.ascontiguousarray(cells.T, dtype=kind)] for chosen, cells in self.blocks}
+        return {chosen: [*np.ascontiguousarray(cells.T, dtype=kind)] for chosen, cells in self._cells.items()}
 
 
 def encode(table: Table, *, hierarchies: bool = True) -> EncodedTable:
@@ -140,7 +167,7 @@ def value_counts(coded: EncodedTable) -> list[Floats]:
     """For each feature the people of each code and class, shape (n_codes, n_classes)."""
     counts, n_classes = [], coded.n_classes
     for i, feature in enumerate(coded.features):
-        cell = coded.codes[:, i] * n_classes + coded.classes
+        cell = coded.codes[:, i].astype(np.int64) * n_classes + coded.classes
         people = np.bincount(cell, weights=coded.weight, minlength=feature.size * n_classes)
         counts.append(people.astype(np.float64).reshape(feature.size, n_classes))
     return counts

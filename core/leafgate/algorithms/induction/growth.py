@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.algorithms.induction.encoding import EncodedTable
+from leafgate.algorithms.induction.histograms import PIECE_ROWS
 from leafgate.algorithms.induction.selection import Choice
 from leafgate.types.arrays import Floats, Rows
 from leafgate.types.schema import Schema
@@ -55,7 +56,11 @@ class GrowingNode:
 
 def class_counts(coded: EncodedTable, rows: Rows) -> Floats:
     """People per class among some records."""
-    return np.bincount(coded.classes[rows], weights=coded.weight[rows], minlength=coded.n_classes).astype(np.float64)
+    counts = np.zeros(coded.n_classes)
+    for start in range(0, len(rows), PIECE_ROWS):
+        piece = rows[start : start + PIECE_ROWS]
+        counts += np.bincount(coded.classes[piece], weights=coded.weight[piece], minlength=coded.n_classes)
+    return counts
 
 
 def growing_node(coded: EncodedTable, rows: Rows, above: GrowingNode | None = None) -> GrowingNode:
@@ -67,12 +72,12 @@ def growing_node(coded: EncodedTable, rows: Rows, above: GrowingNode | None = No
     return GrowingNode(rows, counts, label, above, above.depth + 1, dict(above.possible))
 
 
-def sides(coded: EncodedTable, choice: Choice, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+def sides(coded: EncodedTable, choice: Choice, codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     """For each code of the chosen feature the son it goes to: 0 and 1 for a cut, else its group."""
     feature = coded.features[choice.feature]
     if feature.numeric:
         return (codes > choice.code).astype(np.int64)
-    return feature.levels[choice.level][codes]
+    return np.asarray(feature.levels[choice.level][codes])
 
 
 def son_groups(coded: EncodedTable, node: GrowingNode, choice: Choice) -> NDArray[np.int64]:
@@ -92,10 +97,10 @@ def split(coded: EncodedTable, node: GrowingNode, choice: Choice) -> list[Growin
 
 def children_of(coded: EncodedTable, node: GrowingNode, choice: Choice) -> list[GrowingNode]:
     """The sons that a split would give the node, which stays as it is."""
-    side = sides(coded, choice, coded.codes[node.rows, choice.feature])
-    feature = coded.features[choice.feature]
-    order = np.argsort(side, kind="stable")
-    groups = son_groups(coded, node, choice)
+    feature, groups = coded.features[choice.feature], son_groups(coded, node, choice)
+    small = np.min_scalar_type(int(groups[-1]))  # which is sorted faster
+    side = sides(coded, choice, coded.codes[node.rows, choice.feature]).astype(small)
+    order, groups = np.argsort(side, kind="stable"), groups.astype(small)
     ends = np.searchsorted(side[order], groups, side="right")
     starts = np.searchsorted(side[order], groups, side="left")
     children = []

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from leafgate.types.arrays import Codes, Rows
 
 FEW_CELLS = 2**13
 """So many counts are always held in a table; more only where there is that much to count, else by sorting."""
+
+PIECE_ROWS = 2_000_000
+"""So many rows of a table whose cells are not prepared are counted at once."""
 
 ROWS_A_CELL = 4
 """With so many rows for each count, columns are counted one after the other, in half the time."""
@@ -34,9 +38,12 @@ def count_histograms(coded: EncodedTable, sets: Sequence[Rows]) -> Histograms:
 
     Costs one pass over the records of the sets, whatever the number of features' values.
     """
+    if not coded.prepared and sum(map(len, sets)) > PIECE_ROWS:
+        pieces = (count_histograms(coded, piece) for piece in _pieces(sets, PIECE_ROWS))
+        return reduce(added, pieces)
     rows = np.concatenate(sets) if sets else np.zeros(0, dtype=np.int64)
     group = np.repeat(np.arange(len(sets)), [len(s) for s in sets])
-    parts = [_count(coded, rows, group, len(sets), chosen, cells) for chosen, cells in coded.blocks]
+    parts = [_count(coded, rows, group, len(sets), chosen) for chosen in coded.counted_together]
     if not parts:
         empty = np.zeros(0, dtype=np.int64)
         return Histograms(empty, empty, empty, np.zeros((0, coded.n_classes)))
@@ -50,20 +57,40 @@ def count_histograms(coded: EncodedTable, sets: Sequence[Rows]) -> Histograms:
 _FIELDS = ("group", "feature", "code", "counts")
 
 
-def _count(
-    coded: EncodedTable, rows: Rows, group: Codes, n_sets: int, chosen: Sequence[int], cell_numbers: Codes
-) -> Histograms:
+def added(total: Histograms, more: Histograms) -> Histograms:
+    """The sum of two histograms of the same sets."""
+    both = [np.concatenate([getattr(each, name) for each in (total, more)]) for name in ("group", "feature", "code")]
+    counts = np.concatenate([total.counts, more.counts])
+    order = np.lexsort(both[::-1])
+    group, feature, code = (each[order] for each in both)
+    first = np.flatnonzero(np.append(True, (np.diff(group) != 0) | (np.diff(feature) != 0) | (np.diff(code) != 0)))
+    if not len(code):
+        return total
+    return Histograms(group[first], feature[first], code[first], np.add.reduceat(counts[order], first, axis=0))
+
+
+def _pieces(sets: Sequence[Rows], size: int) -> Iterator[list[Rows]]:
+    """The sets in pieces that have so many rows altogether, of each set what is in the piece."""
+    ends = np.cumsum([len(each) for each in sets]).tolist()
+    for start in range(0, ends[-1], size):
+        yield [
+            each[max(start - (end - len(each)), 0) : max(start + size - (end - len(each)), 0)]
+            for each, end in zip(sets, ends, strict=True)
+        ]
+
+
+def _count(coded: EncodedTable, rows: Rows, group: Codes, n_sets: int, chosen: tuple[int, ...]) -> Histograms:
     sizes = coded.sizes[list(chosen)]
     total = int(sizes.sum())
     first_key = group * (total * coded.n_classes)
     weight = None if coded.unit_weights else coded.weight[rows]
     if ROWS_A_CELL * n_sets * total * coded.n_classes <= len(rows):
         dense = np.zeros(n_sets * total * coded.n_classes)
-        for column in coded.cell_columns[chosen[0]]:
-            dense += np.bincount(column[rows] + first_key, weights=weight, minlength=len(dense))
+        for column in coded.cell_columns(chosen, rows):
+            dense += np.bincount(column + first_key, weights=weight, minlength=len(dense))
         cell, counts = _occurring(dense.reshape(n_sets * total, coded.n_classes))
     else:
-        keys = cell_numbers[rows]
+        keys = coded.cell_numbers(chosen, rows)
         keys += first_key[:, None]
         weight = None if weight is None else np.repeat(weight, len(chosen))
         cell, counts = _tally(keys.ravel(), weight, n_sets * total, coded.n_classes)
@@ -79,7 +106,7 @@ def _occurring(dense: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.float
 
 
 def _tally(
-    keys: NDArray[np.int64], weight: NDArray[np.float64] | None, n_cells: int, n_classes: int
+    keys: NDArray[np.int64], weight: NDArray[np.number[Any]] | None, n_cells: int, n_classes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The cells that occur, in order, and their counts per class: by table if small, else by sorting."""
     if n_cells * n_classes <= max(FEW_CELLS, 4 * len(keys)):

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.algorithms.induction.encoding import (
+    MOST_PREPARED,
     EncodedTable,
     Feature,
     categorical_feature,
@@ -20,16 +22,20 @@ from leafgate.algorithms.induction.encoding import (
     value_counts,
 )
 from leafgate.algorithms.induction.growth import GrowingNode, may_split, sides, son_groups
-from leafgate.algorithms.induction.histograms import Histograms, count_histograms
+from leafgate.algorithms.induction.histograms import Histograms, added, count_histograms
 from leafgate.algorithms.induction.selection import Choice
+from leafgate.errors import InconclusiveError
 from leafgate.types.arrays import Floats, Rows
-from leafgate.types.large_table import LargeTable, StoredBlock
+from leafgate.types.large_table import LargeTable, StoredBlock, smallest_integers
 
 PART_RECORDS = 2_000_000
 """A part of the table has so many records at most, but for nodes that no test divides further."""
 
-Look = Callable[[EncodedTable, Sequence[GrowingNode], Histograms], Sequence[Choice | None]]
-"""The best test of each node by its people's histograms, None where it stays a leaf; the table has no records."""
+Look = Callable[..., Sequence[Choice | None]]
+"""The best test of each node, None where it stays a leaf. Its arguments are a table without records, the nodes, and
+histograms: those of the nodes' people by class, then those of other countings."""
+Counting = Callable[[EncodedTable, Sequence[Rows]], Histograms]
+"""Histograms of the records of each node in a block; those of all blocks are added up."""
 GrowPart = Callable[[EncodedTable, Sequence[GrowingNode]], object]
 """Grows the subtrees below nodes whose `rows` are in this table."""
 
@@ -112,6 +118,8 @@ def grow_in_parts(
     grow_part: GrowPart,
     may_split: Callable[[GrowingNode], bool] = may_split,
     part_records: int | None = None,
+    countings: Sequence[Counting] = (),
+    alone: Callable[[Choice], bool] = lambda choice: True,
 ) -> GrowingNode:
     """The tree: nodes of more people than a part has records are split by counts of blocks, the rest in memory.
 
@@ -121,6 +129,12 @@ def grow_in_parts(
         grow_part: grows the rest of the tree. Nodes lose their rows afterwards.
         may_split: nodes of which this is false stay leaves.
         part_records: so many records are held in memory together; PART_RECORDS if left out.
+        countings: what `look` needs besides the histograms of the nodes by class.
+        alone: do the children that a test gives a node grow independently of each other? Where they do not, all records
+            of the node are held in memory together.
+
+    Raises:
+        InconclusiveError: more records must be held in memory together than `most_records` of the table.
     """
     part_records = PART_RECORDS if part_records is None else part_records
     nothing, counts = np.zeros(0, dtype=np.int64), encoded.class_counts.astype(np.float64)
@@ -130,7 +144,8 @@ def grow_in_parts(
         rest += [node for node in wave if may_split(node) and node.people <= part_records]
         wave = [node for node in wave if may_split(node) and node.people > part_records]
         if wave:
-            wave = _split_by_counts(encoded, root, wave, look)
+            wave, together = _split_by_counts(encoded, root, wave, look, [count_histograms, *countings], alone)
+            rest += together
     for part in _divide(encoded, root, _parts(encoded, root, rest, part_records)):
         grow_part(part.load(encoded), part.nodes)
         for node in part.nodes:
@@ -140,38 +155,35 @@ def grow_in_parts(
 
 
 def _split_by_counts(
-    encoded: EncodedBlocks, root: GrowingNode, wave: Sequence[GrowingNode], look: Look
-) -> list[GrowingNode]:
-    """Split each node by its best test, found by one pass over the table; returns the children."""
-    cells: Histograms | None = None
+    encoded: EncodedBlocks,
+    root: GrowingNode,
+    wave: Sequence[GrowingNode],
+    look: Look,
+    countings: Sequence[Counting],
+    alone: Callable[[Choice], bool],
+) -> tuple[list[GrowingNode], list[GrowingNode]]:
+    """Split each node by its best test, found by one pass over the table.
+
+    Returns:
+        The children, and the nodes that are not split because their children would not grow independently.
+    """
+    sums: list[Histograms] = []
     for coded in encoded.tables():
         rows = _rows_of(coded, root, wave)
-        cells = _added(cells, count_histograms(coded, rows))
-    assert cells is not None
-    overall = encoded.overall
-    children = []
-    for i, (node, choice) in enumerate(zip(wave, look(overall, wave, cells), strict=True)):
-        if choice is not None:
+        of_block = [count(coded, rows) for count in countings]
+        sums = [added(*each) for each in zip(sums, of_block, strict=True)] if sums else of_block
+    overall, cells = encoded.overall, sums[0]
+    children, together = [], []
+    for i, (node, choice) in enumerate(zip(wave, look(overall, wave, *sums), strict=True)):
+        if choice is not None and not alone(choice):
+            together.append(node)
+        elif choice is not None:
             at = slice(*np.searchsorted(cells.group, [i, i + 1]))
             of_feature = cells.feature[at] == choice.feature
             node.choice = choice
             node.children = _children(overall, node, choice, cells.code[at][of_feature], cells.counts[at][of_feature])
             children += node.children
-    return children
-
-
-def _added(total: Histograms | None, more: Histograms) -> Histograms:
-    """The sum of two histograms."""
-    if total is None:
-        return more
-    both = [np.concatenate([getattr(each, name) for each in (total, more)]) for name in ("group", "feature", "code")]
-    counts = np.concatenate([total.counts, more.counts])
-    order = np.lexsort(both[::-1])
-    group, feature, code = (each[order] for each in both)
-    first = np.flatnonzero(np.append(True, (np.diff(group) != 0) | (np.diff(feature) != 0) | (np.diff(code) != 0)))
-    if not len(code):
-        return total
-    return Histograms(group[first], feature[first], code[first], np.add.reduceat(counts[order], first, axis=0))
+    return children, together
 
 
 def _children(
@@ -210,10 +222,22 @@ def _rows_of(coded: EncodedTable, root: GrowingNode, nodes: Sequence[GrowingNode
 def _parts(
     encoded: EncodedBlocks, root: GrowingNode, nodes: Sequence[GrowingNode], part_records: int
 ) -> list[list[GrowingNode]]:
-    """The nodes in parts, each of which has `part_records` records at most, or one node."""
+    """The nodes in parts, each of which has `part_records` records at most, or one node.
+
+    Raises InconclusiveError where that node has more records than may be loaded.
+    """
     records = np.zeros(len(nodes), dtype=np.int64)
     for coded in encoded.tables() if nodes else ():
         records += [len(rows) for rows in _rows_of(coded, root, nodes)]
+    most = max(part_records, encoded.large.most_records)
+    if records.max(initial=0) > most:
+        raise InconclusiveError(
+            f"people whom private columns connect have more than {most:,} distinct records, which would not fit into "
+            "memory together",
+            place="data.source.most_records",
+            remedy="declare fewer columns private, give columns of many values `bins`, or raise it: each record needs "
+            "about 50 bytes",
+        )
     parts: list[list[GrowingNode]] = []
     size = part_records
     for node, its in zip(nodes, records.tolist(), strict=True):
@@ -250,14 +274,23 @@ class _Part:
 
     def load(self, encoded: EncodedBlocks) -> EncodedTable:
         """The records of these nodes, whose `rows` are set; their files are deleted."""
-        tables = [encoded.encoded(piece) for piece, _ in self.pieces]
-        codes, classes, weight = (
-            np.concatenate([getattr(each, name) for each in tables]) for name in ("codes", "classes", "weight")
-        )
-        node = np.concatenate([np.repeat(np.arange(len(self.nodes)), sizes) for _, sizes in self.pieces])
+        total, at = sum(sum(sizes) for _, sizes in self.pieces), 0
+        shape, small = (total, len(encoded.features)), total > MOST_PREPARED
+        largest = max((feature.size for feature in encoded.features), default=1) - 1
+        codes = np.empty(shape, np.min_scalar_type(largest) if small else np.int64, order="F" if small else "C")
+        classes = np.empty(total, np.min_scalar_type(encoded.n_classes - 1) if small else np.int64)
+        weights: list[NDArray[np.number[Any]]] = []
+        for piece, sizes in self.pieces:
+            table = encoded.encoded(piece)
+            rows = slice(at, at := at + sum(sizes))
+            codes[rows], classes[rows] = table.codes, table.classes
+            weights.append(smallest_integers(piece.counts) if small else table.weight)
+        weight = np.concatenate(weights)
+        numbers = np.arange(len(self.nodes), dtype=np.min_scalar_type(len(self.nodes)))
+        node = np.concatenate([np.repeat(numbers, sizes) for _, sizes in self.pieces])
         order = np.argsort(node, kind="stable")
-        ends = np.searchsorted(node[order], np.arange(len(self.nodes) + 1))
-        for each, (start, end) in zip(self.nodes, pairwise(ends.tolist()), strict=True):
+        ends = [*np.searchsorted(node[order], numbers).tolist(), total]
+        for each, (start, end) in zip(self.nodes, pairwise(ends), strict=True):
             each.rows = order[start:end]
         for piece, _ in self.pieces:
             piece.delete()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -469,6 +470,7 @@ def _large_table(stored: StoredRecords, schema: Schema, reading: _Reading, names
         repeated_identifiers=repeated,
         sha256=stored.sha256,
         folder=stored.folder,
+        most_records=sys.maxsize if reading.engine_table is None else reading.engine_table.engine.most_records,
     )
 
 

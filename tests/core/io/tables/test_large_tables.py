@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from command_line import leafgate
 from engine_files import COLUMNS, NEEDS_SPARK, SPARK, described, files, section
-from leafgate.algorithms.induction import large
+from leafgate.algorithms.induction import encoding, growth, histograms, large
 from leafgate.api import DataEngine
 from leafgate.errors import LeafgateError
 from leafgate.io.tables import digest, reader, stored_records
@@ -40,11 +40,13 @@ UNWEIGHTED = {name: column for name, column in COLUMNS.items() if name != "times
 
 @pytest.fixture(autouse=True)
 def _everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of three records, and parts of the tree, and of what is sorted, of five."""
+    """Blocks, and pieces that are counted, of three records; parts of the tree, and of what is sorted, of five."""
     monkeypatch.setattr(reader, "MOST_IN_MEMORY", 0)
     monkeypatch.setattr(stored_records, "BLOCK_RECORDS", 3)
     monkeypatch.setattr(large, "PART_RECORDS", 5)
     monkeypatch.setattr(digest, "PART_RECORDS", 5)
+    for module in (growth, histograms):
+        monkeypatch.setattr(module, "PIECE_ROWS", 3)
 
 
 def whole(found: Table | LargeTable) -> Table:
@@ -249,7 +251,7 @@ PRIVATE_COLUMNS: list[dict[str, Any]] = [
 """Roles of columns that the adversary does not know."""
 
 
-@pytest.mark.parametrize("build", with_rare([each for each in BUILDERS if each["use"] != "kadet"]), ids=json.dumps)
+@pytest.mark.parametrize("build", with_rare(BUILDERS), ids=json.dumps)
 @pytest.mark.parametrize(
     ("roles", "on_missing", "seed"),
     [
@@ -277,6 +279,8 @@ def assert_same_bytes(folder: Path, file: Path) -> None:
     for most in (0, 10**6):
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(reader, "MOST_IN_MEMORY", most)
+            for module in (encoding, large) if most == 0 else ():
+                patched.setattr(module, "MOST_PREPARED", 4)
             out = folder / f"out{most}"
             ended = leafgate("audit", file, "--out", out, "--audience", "auditor", "--no-remedies")
         assert ended.code in {0, 1}, ended.err + ended.out
@@ -433,15 +437,18 @@ def test_what_needs_all_records_in_memory_is_named(tmp_path: Path, changes: dict
     assert needing in ended.err
 
 
-def test_private_columns_in_kadet_need_all_records(tmp_path: Path) -> None:
+def test_people_whom_private_columns_of_kadet_connect_are_loaded_together(tmp_path: Path) -> None:
     files_of_people(tmp_path, 1)
-    file = policy(tmp_path, {"use": "kadet", "k": 2}, "drop", {"club": "private"})
+    file = policy(tmp_path, {"use": "kadet", "k": 2}, "drop", dict.fromkeys(["age", "town", "wage"], "private"))
     document = json.loads(file.read_text())
-    document["data"]["source"] = {"use": "duckdb", "most_records": 5}
+    document["data"]["source"] = {"use": "duckdb", "most_records": 6}
+    del document["data"]["test"]
+    document["metrics"] = [{"use": "k_anonymity", "at_least": 2}]
     file.write_text(json.dumps(document))
     ended = leafgate("audit", file)
     assert ended.code == 3
-    assert "do without what needs them in memory: the builder 'kadet'" in ended.err
+    message = "data.source.most_records: people whom private columns connect have more than 6 distinct records"
+    assert message in ended.err
 
 
 def test_groups_that_do_not_fit_into_memory_are_inconclusive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
