@@ -260,9 +260,7 @@ def grow_large(
     """
     overall, by_mean, by_class = encoded.overall, average_gain and measure == "gain_ratio", schema.target.public
     people = PeopleByValue(encoded, schema)
-    requirements = required.requirements_by_column(
-        schema, k, wanted, lambda column: people.by_class(column).sum(axis=1)
-    )
+    requirements = required.requirements_by_column(schema, k, wanted, people.of)
     every_span = required.admissible(overall, schema, requirements)
     joint = [people.by_class(schema[view.name]) for view in every_span.views]
     for value in np.flatnonzero(encoded.class_counts).tolist() if by_class else [None]:
@@ -270,7 +268,6 @@ def grow_large(
         _check_root(schema, every_span, value, counts)
     tests, (view, *others) = tests_of(overall), every_span.views
     one_span = not by_class and not others and all(feature.column.public for feature in overall.features)
-
     spans_each = encoded.n_classes if by_class else 1
 
     def look(
@@ -288,7 +285,7 @@ def grow_large(
         classes = range(coded.n_classes)
         return seen.count_public([its[coded.classes[its] == c] for its in rows for c in classes] if by_class else rows)
 
-    spans_of_leaves = 0
+    spans_of_leaves, grown = 0, set[GrowingNode]()
 
     def grow_part(coded: EncodedTable, nodes: Sequence[GrowingNode]) -> None:
         nonlocal spans_of_leaves
@@ -299,7 +296,6 @@ def grow_large(
         grown.update(nodes)
         spans_of_leaves += spans.count
 
-    grown: set[GrowingNode] = set()
     root = grow_in_parts(
         encoded,
         look,
