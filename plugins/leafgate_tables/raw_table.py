@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from leafgate.algorithms.induction.encoding import EncodedTable
-    from leafgate.api import Codes, Table
+    from leafgate.algorithms.induction.encoding import EncodedTable, Integers
+    from leafgate.api import Table
 else:
     np = lazy("numpy")
 
@@ -53,7 +53,7 @@ class PublishedColumn:
 
     column: Column
     cells: Sequence[Any]
-    which: Codes
+    which: Integers
 
 
 def records_of(published: Sequence[PublishedColumn], weight: NDArray[Any]) -> Records:

@@ -60,26 +60,22 @@ class Feature:
         return middle if low <= middle < high else low
 
 
-MOST_PREPARED = 4_000_000
-"""Of tables with more records, the number of each cell is computed whenever it is counted, to save memory."""
-
 Integers = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
 class EncodedTable:
-    """A table ready for counting: `codes` has a row a record (or a person) and a column a feature."""
+    """A table ready for counting: `codes` has a row a record (or a person) and a column a feature.
+
+    Of `compact` tables the numbers of cells are not kept, but computed whenever they are counted.
+    """
 
     features: tuple[Feature, ...]
     codes: Integers
     classes: Integers
     weight: NDArray[np.number[Any]]
     n_classes: int
-
-    @cached_property
-    def prepared(self) -> bool:
-        """Are the numbers of all cells kept?"""
-        return len(self.classes) <= MOST_PREPARED
+    compact: bool = False
 
     @cached_property
     def unit_weights(self) -> bool:
@@ -115,14 +111,14 @@ class EncodedTable:
 
     def cell_numbers(self, chosen: tuple[int, ...], rows: Rows) -> NDArray[np.int64]:
         """For records and features one number: (codes of earlier features + code) x classes + class, a new array."""
-        return self._cells[chosen][rows] if self.prepared else self._cell_numbers(chosen, rows)
+        return self._cell_numbers(chosen, rows) if self.compact else self._cells[chosen][rows]
 
     def cell_columns(self, chosen: tuple[int, ...], rows: Rows) -> Iterator[Integers]:
         """The same, feature by feature, in small integers."""
-        if self.prepared:
-            yield from (column[rows] for column in self._columns[chosen])
-        else:
+        if self.compact:
             yield from (self._cell_numbers(chosen, rows, just=place)[:, 0] for place in range(len(chosen)))
+        else:
+            yield from (column[rows] for column in self._columns[chosen])
 
     def _cell_numbers(self, chosen: tuple[int, ...], rows: Rows | slice, just: int | None = None) -> NDArray[np.int64]:
         start = np.cumsum(self.sizes[list(chosen)]) - self.sizes[list(chosen)]

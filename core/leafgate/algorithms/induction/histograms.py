@@ -17,7 +17,7 @@ FEW_CELLS = 2**13
 """So many counts are always held in a table; more only where there is that much to count, else by sorting."""
 
 PIECE_ROWS = 2_000_000
-"""So many rows of a table whose cells are not prepared are counted at once."""
+"""So many rows of a compact table are counted at once."""
 
 ROWS_A_CELL = 4
 """With so many rows for each count, columns are counted one after the other, in half the time."""
@@ -38,7 +38,7 @@ def count_histograms(coded: EncodedTable, sets: Sequence[Rows]) -> Histograms:
 
     Costs one pass over the records of the sets, whatever the number of features' values.
     """
-    if not coded.prepared and sum(map(len, sets)) > PIECE_ROWS:
+    if coded.compact and sum(map(len, sets)) > PIECE_ROWS:
         pieces = (count_histograms(coded, piece) for piece in _pieces(sets, PIECE_ROWS))
         return reduce(added, pieces)
     rows = np.concatenate(sets) if sets else np.zeros(0, dtype=np.int64)

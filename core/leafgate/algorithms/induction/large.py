@@ -5,7 +5,7 @@ The tree is the one that would grow in memory, where a node's best test depends 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.algorithms.induction.encoding import (
-    MOST_PREPARED,
     EncodedTable,
     Feature,
+    Integers,
     categorical_feature,
     numeric_feature,
     value_counts,
@@ -53,12 +53,17 @@ class EncodedBlocks:
 
     large: LargeTable
     features: tuple[Feature, ...]
-    codes: tuple[NDArray[np.int64], ...]
+    codes: tuple[Integers, ...]
     class_counts: NDArray[np.int64]
 
     @property
     def n_classes(self) -> int:
         return len(self.class_counts)
+
+    @property
+    def kind_of_codes(self) -> np.dtype[Any]:
+        """The type of integers that holds all codes."""
+        return np.result_type(np.uint8, *(codes.dtype for codes in self.codes))
 
     @property
     def overall(self) -> EncodedTable:
@@ -67,12 +72,12 @@ class EncodedBlocks:
         weight = self.class_counts.astype(np.float64)
         return EncodedTable(self.features, np.zeros(shape, np.int64), np.arange(self.n_classes), weight, self.n_classes)
 
-    def tables(self) -> Iterator[EncodedTable]:
-        """Each block ready for counting."""
+    def tables(self, features: Collection[int] | None = None) -> Iterator[EncodedTable]:
+        """Each block as `encoded` returns it."""
         for block in self.large.blocks:
-            yield self.encoded(block)
+            yield self.encoded(block, features)
 
-    def columns(self, i: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    def columns(self, i: int) -> Iterator[tuple[Integers, NDArray[np.int64]]]:
         """The codes of one feature of each block's records, and the people of each record."""
         for block in self.large.blocks:
             yield self.codes[i][block.codes(self.features[i].column.name)], block.counts
@@ -85,16 +90,16 @@ class EncodedBlocks:
                 total += more
         return counts
 
-    def encoded(self, block: StoredBlock) -> EncodedTable:
-        """A block ready for counting."""
-        target = self.large.schema.target.name
-        columns = [
-            codes[block.codes(feature.column.name)] for feature, codes in zip(self.features, self.codes, strict=True)
-        ]
-        counts = block.counts
-        matrix = np.stack(columns, axis=1) if columns else np.zeros((len(counts), 0), dtype=np.int64)
+    def encoded(self, block: StoredBlock, features: Collection[int] | None = None) -> EncodedTable:
+        """A block ready for counting; where `features` are named, the codes of others mean nothing."""
+        target, counts = self.large.schema.target.name, block.counts
+        matrix = np.zeros((len(counts), len(self.features)), self.kind_of_codes, order="F")
+        for i, (feature, codes) in enumerate(zip(self.features, self.codes, strict=True)):
+            if features is None or i in features:
+                matrix[:, i] = codes[block.codes(feature.column.name)]
         classes = self.large.values[target][block.codes(target)].astype(np.int64)
-        return EncodedTable(self.features, matrix, classes, counts.astype(np.float64), self.n_classes)
+        weight = counts.astype(np.float64)
+        return EncodedTable(self.features, matrix, classes, weight, self.n_classes, compact=True)
 
 
 def encode_blocks(large: LargeTable, *, hierarchies: bool = True) -> EncodedBlocks:
@@ -108,7 +113,7 @@ def encode_blocks(large: LargeTable, *, hierarchies: bool = True) -> EncodedBloc
             feature, rank = categorical_feature(column, hierarchies)
             code = rank[np.where(values < 0, len(column.values or ()), values)]
         features.append(feature)
-        codes.append(code)
+        codes.append(code.astype(np.min_scalar_type(max(feature.size - 1, 0))))
     return EncodedBlocks(large, tuple(features), tuple(codes), large.class_counts())
 
 
@@ -219,6 +224,11 @@ def _rows_of(coded: EncodedTable, root: GrowingNode, nodes: Sequence[GrowingNode
     return [found[id(node)] for node in nodes]
 
 
+def _features_asked(root: GrowingNode) -> set[int]:
+    """The features that the tests of the tree are on."""
+    return {node.choice.feature for node in root.below() if node.choice is not None}
+
+
 def _parts(
     encoded: EncodedBlocks, root: GrowingNode, nodes: Sequence[GrowingNode], part_records: int
 ) -> list[list[GrowingNode]]:
@@ -227,7 +237,7 @@ def _parts(
     Raises InconclusiveError where that node has more records than may be loaded.
     """
     records = np.zeros(len(nodes), dtype=np.int64)
-    for coded in encoded.tables() if nodes else ():
+    for coded in encoded.tables(_features_asked(root)) if nodes else ():
         records += [len(rows) for rows in _rows_of(coded, root, nodes)]
     most = max(part_records, encoded.large.most_records)
     if records.max(initial=0) > most:
@@ -252,7 +262,7 @@ def _parts(
 def _divide(encoded: EncodedBlocks, root: GrowingNode, parts: Sequence[Sequence[GrowingNode]]) -> list[_Part]:
     """The records of each part, written beside the blocks in one pass over these."""
     divided = [_Part(nodes) for nodes in parts]
-    for block, coded in zip(encoded.large.blocks if parts else (), encoded.tables(), strict=False):
+    for block, coded in zip(encoded.large.blocks if parts else (), encoded.tables(_features_asked(root)), strict=False):
         columns = {name: block.codes(name) for name in block.columns}
         counts, rows = block.counts, iter(_rows_of(coded, root, [node for part in parts for node in part]))
         for number, part in enumerate(divided):
@@ -275,17 +285,13 @@ class _Part:
     def load(self, encoded: EncodedBlocks) -> EncodedTable:
         """The records of these nodes, whose `rows` are set; their files are deleted."""
         total, at = sum(sum(sizes) for _, sizes in self.pieces), 0
-        shape, small = (total, len(encoded.features)), total > MOST_PREPARED
-        largest = max((feature.size for feature in encoded.features), default=1) - 1
-        codes = np.empty(shape, np.min_scalar_type(largest) if small else np.int64, order="F" if small else "C")
-        classes = np.empty(total, np.min_scalar_type(encoded.n_classes - 1) if small else np.int64)
-        weights: list[NDArray[np.number[Any]]] = []
+        codes = np.empty((total, len(encoded.features)), encoded.kind_of_codes, order="F")
+        classes = np.empty(total, np.min_scalar_type(encoded.n_classes - 1))
         for piece, sizes in self.pieces:
             table = encoded.encoded(piece)
             rows = slice(at, at := at + sum(sizes))
             codes[rows], classes[rows] = table.codes, table.classes
-            weights.append(smallest_integers(piece.counts) if small else table.weight)
-        weight = np.concatenate(weights)
+        weight = np.concatenate([smallest_integers(piece.counts) for piece, _ in self.pieces])
         numbers = np.arange(len(self.nodes), dtype=np.min_scalar_type(len(self.nodes)))
         node = np.concatenate([np.repeat(numbers, sizes) for _, sizes in self.pieces])
         order = np.argsort(node, kind="stable")
@@ -294,4 +300,4 @@ class _Part:
             each.rows = order[start:end]
         for piece, _ in self.pieces:
             piece.delete()
-        return EncodedTable(encoded.features, codes, classes, weight, encoded.n_classes)
+        return EncodedTable(encoded.features, codes, classes, weight, encoded.n_classes, compact=True)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from command_line import leafgate
 from engine_files import COLUMNS, NEEDS_SPARK, SPARK, described, files, section
-from leafgate.algorithms.induction import encoding, growth, histograms, large
+from leafgate.algorithms.induction import growth, histograms, large
 from leafgate.api import DataEngine
 from leafgate.errors import LeafgateError
 from leafgate.io.tables import digest, reader, stored_records
@@ -279,8 +279,6 @@ def assert_same_bytes(folder: Path, file: Path) -> None:
     for most in (0, 10**6):
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(reader, "MOST_IN_MEMORY", most)
-            for module in (encoding, large) if most == 0 else ():
-                patched.setattr(module, "MOST_PREPARED", 4)
             out = folder / f"out{most}"
             ended = leafgate("audit", file, "--out", out, "--audience", "auditor", "--no-remedies")
         assert ended.code in {0, 1}, ended.err + ended.out
@@ -488,7 +486,7 @@ def test_a_full_disk_is_told_and_leaves_no_file_behind(tmp_path: Path, monkeypat
         raise OSError("no space")
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
-    monkeypatch.setattr(large_table, "_smallest", full)
+    monkeypatch.setattr(large_table, "smallest_integers", full)
     (tmp_path / "scratch").mkdir()
     files_of_people(tmp_path, 1)
     ended = leafgate("audit", policy(tmp_path, {"use": "id3"}, "keep"), "--out", tmp_path / "out")
