@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
@@ -16,8 +16,13 @@ from leafgate.algorithms.induction.large import EncodedBlocks, grow_in_parts
 from leafgate.algorithms.induction.selection import Choice, choose, mean_gain
 from leafgate.algorithms.induction.splits import ChildrenSatisfy, Measure, SplitFilter, Tests, score, tests_of
 from leafgate.api import Column, Floats, NoReleaseError, Rows, Schema
-from leafgate_kadet import requirements as required
-from leafgate_kadet.requirements import Admissible, Required
+from leafgate_kadet.requirements import (
+    Admissible,
+    Required,
+    Requirement,
+    requirements_by_column,
+    secret_positions,
+)
 from leafgate_kadet.spans import (
     SharedSpans,
     SpanFilter,
@@ -112,7 +117,8 @@ class Grower:
         """Is the test that was chosen at the last look what another look would choose, though spans may be parted now?
 
         Parting spans only ever adds to the tests that breach. Where tests with more gain come first, the best test is
-        still the best unless it breaches now, and a private one never does. By gain ratio that may be otherwise.
+        still the best unless it breaches now, and a private one never does. By gain ratio that may be otherwise. Where
+        the answer is yes, it is noted for the spans as they are now.
         """
         look = self.looks.get(node)
         if not self.order_matters:
@@ -162,10 +168,10 @@ class Grower:
     ) -> dict[GrowingNode, SharedSpans]:
         """The children that nodes will have unless spans change before their turn, with the spans of each.
 
-        With them are queued nodes whose best test is admitted no more. Left out are nodes whose split parts spans of
-        many more people than the node has. Of all nodes that have these spans only the first to be split parts them so,
-        and parting them for each would cost much more than it saves. At the head of the queue it is known which is
-        the first.
+        Queued nodes whose best test has become inadmissible are returned as well, to be looked at again. Left out are
+        nodes whose split parts spans of many more people than the node has: of all nodes with these spans, only the
+        first to be split parts them, and parting them for each would cost more than it saves. At the head of the queue
+        the first one is known.
         """
         result: dict[GrowingNode, SharedSpans] = {}
         parted_first: set[SharedSpans] = set()
@@ -251,74 +257,99 @@ def grow_large(
 ) -> GrowingNode:
     """The unpruned tree of a large table, whose spans have `k` people and all that is `wanted` besides.
 
-    Below tests on public columns alone, the people of a node are a span, or those of each of its classes where the
-    class is public, and nodes grow independently of each other: these are split by counts. A node whose best test is on
-    a private column is grown in memory with all its people.
-
-    Raises as `grow` does, PolicyError for a wrong requirement, and InconclusiveError where such a node has too many
-    records.
+    Raises as `grow` does, PolicyError for a wrong requirement, and InconclusiveError where too many records are needed
+    in memory.
     """
-    overall, by_mean, by_class = encoded.overall, average_gain and measure == "gain_ratio", schema.target.public
     people = PeopleByValue(encoded, schema)
-    requirements = required.requirements_by_column(schema, k, wanted, people.of)
-    every_span = required.admissible(overall, schema, requirements)
-    joint = [people.by_class(schema[view.name]) for view in every_span.views]
+    requirements = requirements_by_column(schema, k, wanted, people.of)
+    joint, by_class = [people.by_class(schema[name]) for name in requirements], schema.target.public
+    every_span = Admissible.of(encoded.overall, schema, requirements)
     for value in np.flatnonzero(encoded.class_counts).tolist() if by_class else [None]:
         counts = [each.sum(axis=1) if value is None else each[:, value] for each in joint]
         _check_root(schema, every_span, value, counts)
-    tests, (view, *others) = tests_of(overall), every_span.views
-    one_span = not by_class and not others and all(feature.column.public for feature in overall.features)
-    spans_each = encoded.n_classes if by_class else 1
+    by_mean = average_gain and measure == "gain_ratio"
+    return LargeGrower(encoded, schema, requirements, every_span, measure, by_mean, max_spans).grow()
 
-    def look(
-        coded: EncodedTable, nodes: Sequence[GrowingNode], cells: Histograms, *of_spans: Histograms
+
+@dataclass
+class LargeGrower:
+    """One run on a large table.
+
+    Below tests on public columns alone, the people of a node are a span, or those of each of its classes where the
+    class is public, and nodes grow independently of each other: these are split by counts. A node whose best test is on
+    a private column is grown in memory, with all its records.
+    """
+
+    encoded: EncodedBlocks
+    schema: Schema
+    requirements: Mapping[str, Sequence[Requirement]]
+    every_span: Admissible
+    measure: Measure
+    average_gain: bool
+    max_spans: int
+    grown_in_memory: set[GrowingNode] = field(default_factory=set)
+    span_count: int = 0
+
+    def grow(self) -> GrowingNode:
+        """The tree."""
+        features = self.encoded.features
+        root = grow_in_parts(
+            self.encoded,
+            self._look,
+            self._grow_part,
+            countings=[] if self._nodes_are_spans else [partial(self._count_spans, name) for name in self.requirements],
+            alone=lambda choice: features[choice.feature].column.public,
+        )
+        if self.span_count + self._spans_above(root) > self.max_spans and root.children:
+            raise too_many_spans(self.max_spans)
+        return root
+
+    @property
+    def _spans_a_node(self) -> int:
+        return self.encoded.n_classes if self.schema.target.public else 1
+
+    @property
+    def _nodes_are_spans(self) -> bool:
+        """Do the histograms of nodes by class tell which tests are admissible?"""
+        public = all(feature.column.public for feature in self.encoded.features)
+        return public and not self.schema.target.public and len(self.requirements) == 1
+
+    def _look(
+        self, overall: EncodedTable, nodes: Sequence[GrowingNode], cells: Histograms, *of_spans: Histograms
     ) -> Sequence[Choice | None]:
-        split_filter: SplitFilter = ChildrenSatisfy(view)
-        if not one_span:
-            split_filter = SpanFilter.of_counts(every_span, of_spans, np.repeat(np.arange(len(nodes)), spans_each))
-        counts = np.stack([node.counts for node in nodes])
-        scores = score(coded, tests, cells, counts, measure, split_filter)
-        return choose(scores, tests, measure, mean_gain(scores, tests) if by_mean else None)
+        split_filter: SplitFilter = ChildrenSatisfy(self.every_span.views[0])
+        if not self._nodes_are_spans:
+            node_of_span = np.repeat(np.arange(len(nodes)), self._spans_a_node)
+            split_filter = SpanFilter.of_counts(self.every_span, of_spans, node_of_span)
+        tests, counts = tests_of(overall), np.stack([node.counts for node in nodes])
+        scores = score(overall, tests, cells, counts, self.measure, split_filter)
+        return choose(scores, tests, self.measure, mean_gain(scores, tests) if self.average_gain else None)
 
-    def count_spans(column: str, coded: EncodedTable, rows: Sequence[Rows]) -> Histograms:
-        seen = required.admissible(coded, schema, {column: requirements[column]}).views[0]
-        classes = range(coded.n_classes)
-        return seen.count_public([its[coded.classes[its] == c] for its in rows for c in classes] if by_class else rows)
+    def _count_spans(self, name: str, coded: EncodedTable, rows: Sequence[Rows]) -> Histograms:
+        """The histograms of the public features of the spans of each node by the values of a column."""
+        if self.schema.target.public:
+            rows = [its[coded.classes[its] == value] for its in rows for value in range(coded.n_classes)]
+        return Admissible.of(coded, self.schema, {name: self.requirements[name]}).views[0].count_public(rows)
 
-    spans_of_leaves, grown = 0, set[GrowingNode]()
-
-    def grow_part(coded: EncodedTable, nodes: Sequence[GrowingNode]) -> None:
-        nonlocal spans_of_leaves
-        spans = Spans(coded, max_spans)
+    def _grow_part(self, coded: EncodedTable, nodes: Sequence[GrowingNode]) -> None:
+        spans = Spans(coded, self.max_spans)
         for node in nodes:
-            spans.initial(node, by_class)
-        Grower(coded, required.admissible(coded, schema, requirements), measure, by_mean, spans).grow(nodes)
-        grown.update(nodes)
-        spans_of_leaves += spans.count
+            spans.initial(node, self.schema.target.public)
+        admissible = Admissible.of(coded, self.schema, self.requirements)
+        Grower(coded, admissible, self.measure, self.average_gain, spans).grow(nodes)
+        self.grown_in_memory.update(nodes)
+        self.span_count += spans.count
 
-    root = grow_in_parts(
-        encoded,
-        look,
-        grow_part,
-        countings=[] if one_span else [partial(count_spans, column) for column in requirements],
-        alone=lambda choice: overall.features[choice.feature].column.public,
-    )
-    spans_of_leaves += _spans_above(root, grown, by_class=by_class)
-    if spans_of_leaves > max_spans and root.children:
-        raise too_many_spans(max_spans)
-    return root
-
-
-def _spans_above(root: GrowingNode, grown: Collection[GrowingNode], *, by_class: bool) -> int:
-    """How many spans the leaves have that are not below these nodes, or among them."""
-    count, waiting = 0, [root]
-    while waiting:
-        node = waiting.pop()
-        if node not in grown:
-            waiting += node.children
-            if not node.children:
-                count += int((node.counts > 0).sum()) if by_class else int(node.counts.any())
-    return count
+    def _spans_above(self, root: GrowingNode) -> int:
+        """How many spans the leaves have that were not grown in memory."""
+        count, waiting = 0, [root]
+        while waiting:
+            node = waiting.pop()
+            if node not in self.grown_in_memory:
+                waiting += node.children
+                if not node.children:
+                    count += int((node.counts > 0).sum()) if self.schema.target.public else int(node.counts.any())
+        return count
 
 
 @dataclass(frozen=True)
@@ -332,18 +363,18 @@ class PeopleByValue:
         """Shape (n_values,), in the order of the domain."""
         return np.asarray(self.by_class(column).sum(axis=1))
 
-    @cached_property
-    def _by_code(self) -> list[Floats]:
-        return self.encoded.value_counts()
-
     def by_class(self, column: Column) -> Floats:
         """Shape (n_values, n_classes), in the order of the domains."""
         if column.name == self.schema.target.name:
             return np.diag(self.encoded.class_counts.astype(np.float64))
         i = next(i for i, feature in enumerate(self.encoded.features) if feature.column.name == column.name)
         counts = np.zeros((len(column.domain), self.encoded.n_classes))
-        counts[required.secret_positions(self.encoded.features[i], column)] = self._by_code[i]
+        counts[secret_positions(self.encoded.features[i], column)] = self._by_code[i]
         return counts
+
+    @cached_property
+    def _by_code(self) -> list[Floats]:
+        return self.encoded.value_counts()
 
 
 def _check_root(schema: Schema, every_span: Admissible, class_value: int | None, counts: Sequence[Floats]) -> None:

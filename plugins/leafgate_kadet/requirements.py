@@ -365,8 +365,18 @@ class Admissible:
 
     views: Sequence[SecretView]
 
+    @classmethod
+    def of(cls, coded: EncodedTable, schema: Schema, requirements: Mapping[str, Sequence[Requirement]]) -> Admissible:
+        """The requirements, by column, on every span of a table."""
+        return cls(
+            [SecretView(name, _with_values_of(coded, schema, name), some) for name, some in requirements.items()]
+        )
+
     def why_not(self, counts: Sequence[Floats]) -> str:
-        """Why people may not form a group, empty when they may; `counts` are they by the values of each column."""
+        """Why some people may not form a group; empty when they may.
+
+        `counts` says for each column how many of them have each of its values.
+        """
         return "; ".join(
             requirement.why_not()
             for view, people in zip(self.views, counts, strict=True)
@@ -375,7 +385,7 @@ class Admissible:
         )
 
     def counts(self, rows: Rows) -> list[Floats]:
-        """The people in `rows` by the values of each column."""
+        """For each column how many people in `rows` have each of its values."""
         return [growth.class_counts(view.coded, rows) for view in self.views]
 
 
@@ -399,24 +409,13 @@ def requirements_by_column(
     return found
 
 
-def admissible(coded: EncodedTable, schema: Schema, requirements: Mapping[str, Sequence[Requirement]]) -> Admissible:
-    """The requirements on every span of this table, column by column, the class first."""
-    return Admissible(
-        [
-            SecretView(name, coded if name == schema.target.name else _with_secret_as_class(coded, schema[name]), some)
-            for name, some in requirements.items()
-        ]
-    )
-
-
 def admissible_of(coded: EncodedTable, schema: Schema, k: int, wanted: Sequence[Required]) -> Admissible:
     """The requirements on every span: k people, and those on each secret. Raises PolicyError for an unknown secret."""
 
     def people(column: Column) -> Floats:
-        seen = coded if column.name == schema.target.name else _with_secret_as_class(coded, column)
-        return growth.class_counts(seen, np.arange(len(seen.classes)))
+        return growth.class_counts(_with_values_of(coded, schema, column.name), np.arange(len(coded.classes)))
 
-    return admissible(coded, schema, requirements_by_column(schema, k, wanted, people))
+    return Admissible.of(coded, schema, requirements_by_column(schema, k, wanted, people))
 
 
 def _requirements_by_secret(schema: Schema, wanted: Sequence[Required]) -> Iterator[tuple[str, str, Required]]:
@@ -444,8 +443,11 @@ def secret_positions(feature: Feature, column: Column) -> Codes:
     return np.array([column.domain.index(value) for value in feature.values])
 
 
-def _with_secret_as_class(coded: EncodedTable, column: Column) -> EncodedTable:
-    """The same people, with a feature's values, in the domain's order, in the place of the classes."""
-    i = next(i for i, feature in enumerate(coded.features) if feature.column.name == column.name)
+def _with_values_of(coded: EncodedTable, schema: Schema, name: str) -> EncodedTable:
+    """The same people, with the values of the class or of a secret, in the domain's order, as classes."""
+    if name == schema.target.name:
+        return coded
+    column = schema[name]
+    i = next(i for i, feature in enumerate(coded.features) if feature.column.name == name)
     positions = secret_positions(coded.features[i], column).astype(np.min_scalar_type(len(column.domain)))
     return replace(coded, classes=positions[coded.codes[:, i]], n_classes=len(column.domain))

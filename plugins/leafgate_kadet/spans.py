@@ -148,8 +148,8 @@ class SharedSpans:
     """The spans of a node, or of several that only private tests distinguish: these have the same spans.
 
     They keep the same spans whatever is split: where a split of one of them parts a span, all parts reach the
-    others. So they share this object, and a split need not visit them. `version` counts the changes; `partings` is how
-    many splits had parted spans when it was last looked whether these are among them.
+    others. So they share this object, and a split need not visit them. `version` counts the changes. `partings` is the
+    number of `Spans.partings` when parted spans were last looked for here.
     """
 
     spans: list[Span]
@@ -164,10 +164,11 @@ class SharedSpans:
             self.version, self._forbidden = self.version + 1, None
 
     def forbidden(self) -> InadmissibleSplits:
-        """The tests that are inadmissible for some span; those of each have been found."""
+        """The tests that are inadmissible for some span; `find_inadmissible_splits` has found those of each."""
         if self._forbidden is None:
-            known = [span.inadmissible_splits for span in self.spans]
-            self._forbidden = InadmissibleSplits.of_any([each for each in known if each is not None])
+            known = [each for span in self.spans if (each := span.inadmissible_splits) is not None]
+            assert len(known) == len(self.spans)
+            self._forbidden = InadmissibleSplits.of_any(known)
         return self._forbidden
 
 
@@ -201,7 +202,7 @@ def too_many_spans(most: int) -> InconclusiveError:
 
 @dataclass
 class Spans:
-    """The spans of each leaf."""
+    """The spans of each leaf: `count` of them, after `partings` splits that parted some."""
 
     coded: EncodedTable
     max_spans: int

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from leafgate.algorithms.induction import encoding
-    from leafgate.algorithms.induction.encoding import EncodedTable, Feature, Integers
+    from leafgate.algorithms.induction.encoding import EncodedTable, Feature
     from leafgate.algorithms.induction.large import EncodedBlocks
-    from leafgate.api import Codes
+    from leafgate.api import Codes, CompactIds
 else:
     np, encoding = lazy("numpy"), lazy("leafgate.algorithms.induction.encoding")
 
@@ -125,7 +125,7 @@ def _numbered(feature: Feature, size: int) -> Feature:
     return encoding.Feature(feature.column, levels, values=tuple(map(str, range(size))))
 
 
-def refuse_small(coded: EncodedTable, groups: Integers, k: int) -> None:
+def refuse_small(coded: EncodedTable, groups: CompactIds, k: int) -> None:
     """NoReleaseError when a group of people is too small before anything is refined."""
     sizes = np.bincount(groups, weights=coded.weight)
     smallest = int(sizes[sizes > 0].min())

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from leafgate.algorithms.induction.encoding import EncodedTable, Integers
-    from leafgate.api import Table
+    from leafgate.algorithms.induction.encoding import EncodedTable
+    from leafgate.api import CompactIds, Table
 else:
     np = lazy("numpy")
 
@@ -53,7 +53,7 @@ class PublishedColumn:
 
     column: Column
     cells: Sequence[Any]
-    which: Integers
+    which: CompactIds
 
 
 def records_of(published: Sequence[PublishedColumn], weight: NDArray[Any]) -> Records:

@@ -154,6 +154,7 @@ if TYPE_CHECKING:
     from leafgate.types.adversary import PredictionOracle as PredictionOracle
     from leafgate.types.adversary import Targets as Targets
     from leafgate.types.arrays import Codes as Codes
+    from leafgate.types.arrays import CompactIds as CompactIds
     from leafgate.types.arrays import Floats as Floats
     from leafgate.types.arrays import Ids as Ids
     from leafgate.types.arrays import Mask as Mask
@@ -249,7 +250,7 @@ __getattr__ = lazy_exports(
         "leafgate.processes": "worker_pool",
         "leafgate.progress": "report_progress",
         "leafgate.types.adversary": "AdversaryKnowledge Between Candidates Fact Membership PredictionOracle Targets",
-        "leafgate.types.arrays": "Codes Floats Ids Mask Rows",
+        "leafgate.types.arrays": "Codes CompactIds Floats Ids Mask Rows",
         "leafgate.types.belief": "AttributeBelief Belief CellBelief Certainty GroupBelief MechanismBelief "
         "MembershipBelief PlantedLeak SecretBelief",
         "leafgate.types.evidence": "AuditorOnly PeopleCount ReleaseOnly",

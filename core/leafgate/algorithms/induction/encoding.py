@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.types.arrays import Floats, Mask, Rows
+from leafgate.types.arrays import CompactIds, Floats, Mask, Rows
 from leafgate.types.schema import Column, Value
 from leafgate.types.table import Table
 
@@ -60,9 +60,6 @@ class Feature:
         return middle if low <= middle < high else low
 
 
-Integers = NDArray[np.integer[Any]]
-
-
 @dataclass(frozen=True)
 class EncodedTable:
     """A table ready for counting: `codes` has a row a record (or a person) and a column a feature.
@@ -71,8 +68,8 @@ class EncodedTable:
     """
 
     features: tuple[Feature, ...]
-    codes: Integers
-    classes: Integers
+    codes: CompactIds
+    classes: CompactIds
     weight: NDArray[np.number[Any]]
     n_classes: int
     compact: bool = False
@@ -111,28 +108,38 @@ class EncodedTable:
 
     def cell_numbers(self, chosen: tuple[int, ...], rows: Rows) -> NDArray[np.int64]:
         """For records and features one number: (codes of earlier features + code) x classes + class, a new array."""
-        return self._cell_numbers(chosen, rows) if self.compact else self._cells[chosen][rows]
+        if not self.compact:
+            return self._cells[chosen][rows]
+        return self._numbered(self.codes[rows][:, list(chosen)], self._starts(chosen), self.classes[rows][:, None])
 
-    def cell_columns(self, chosen: tuple[int, ...], rows: Rows) -> Iterator[Integers]:
-        """The same, feature by feature, in small integers."""
-        if self.compact:
-            yield from (self._cell_numbers(chosen, rows, just=place)[:, 0] for place in range(len(chosen)))
-        else:
+    def cell_columns(self, chosen: tuple[int, ...], rows: Rows) -> Iterator[CompactIds]:
+        """The same, feature by feature."""
+        if not self.compact:
             yield from (column[rows] for column in self._columns[chosen])
+            return
+        classes = self.classes[rows]
+        for feature, start in zip(chosen, self._starts(chosen), strict=True):
+            yield self._numbered(self.codes[:, feature][rows], start, classes)
 
-    def _cell_numbers(self, chosen: tuple[int, ...], rows: Rows | slice, just: int | None = None) -> NDArray[np.int64]:
-        start = np.cumsum(self.sizes[list(chosen)]) - self.sizes[list(chosen)]
-        places = list(range(len(chosen))) if just is None else [just]
-        codes = self.codes[rows][:, list(chosen)] if just is None else self.codes[:, chosen[just]][rows][:, None]
-        numbers = (codes + start[places]) * self.n_classes + self.classes[rows][:, None]
-        return np.asarray(numbers, dtype=np.int64)
+    def _starts(self, chosen: tuple[int, ...]) -> NDArray[np.int64]:
+        """How many codes the features before each of these have."""
+        sizes = self.sizes[list(chosen)]
+        return np.asarray(np.cumsum(sizes) - sizes)
+
+    def _numbered(
+        self, codes: CompactIds, start: np.int64 | NDArray[np.int64], classes: CompactIds
+    ) -> NDArray[np.int64]:
+        return np.asarray((codes + start) * self.n_classes + classes, dtype=np.int64)
 
     @cached_property
     def _cells(self) -> dict[tuple[int, ...], NDArray[np.int64]]:
-        return {chosen: self._cell_numbers(chosen, slice(None)) for chosen in self.counted_together}
+        return {
+            chosen: self._numbered(self.codes[:, list(chosen)], self._starts(chosen), self.classes[:, None])
+            for chosen in self.counted_together
+        }
 
     @cached_property
-    def _columns(self) -> dict[tuple[int, ...], list[Integers]]:
+    def _columns(self) -> dict[tuple[int, ...], list[CompactIds]]:
         kind = np.int32 if int(self.sizes.sum()) * self.n_classes < 2**31 else np.int64
         return {chosen: [*np.ascontiguousarray(cells.T, dtype=kind)] for chosen, cells in self._cells.items()}
 

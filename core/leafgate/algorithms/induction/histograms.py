@@ -17,7 +17,7 @@ FEW_CELLS = 2**13
 """So many counts are always held in a table; more only where there is that much to count, else by sorting."""
 
 PIECE_ROWS = 2_000_000
-"""So many rows of a compact table are counted at once."""
+"""So many rows are counted at once where counting makes large temporary arrays."""
 
 ROWS_A_CELL = 4
 """With so many rows for each count, columns are counted one after the other, in half the time."""
@@ -59,23 +59,22 @@ _FIELDS = ("group", "feature", "code", "counts")
 
 def added(total: Histograms, more: Histograms) -> Histograms:
     """The sum of two histograms of the same sets."""
-    both = [np.concatenate([getattr(each, name) for each in (total, more)]) for name in ("group", "feature", "code")]
-    counts = np.concatenate([total.counts, more.counts])
-    order = np.lexsort(both[::-1])
-    group, feature, code = (each[order] for each in both)
+    if not len(total.code) or not len(more.code):
+        return total if len(total.code) else more
+    both = [np.concatenate([getattr(each, name) for each in (total, more)]) for name in _FIELDS]
+    order = np.lexsort(both[2::-1])
+    group, feature, code, counts = (each[order] for each in both)
     first = np.flatnonzero(np.append(True, (np.diff(group) != 0) | (np.diff(feature) != 0) | (np.diff(code) != 0)))
-    if not len(code):
-        return total
-    return Histograms(group[first], feature[first], code[first], np.add.reduceat(counts[order], first, axis=0))
+    return Histograms(group[first], feature[first], code[first], np.add.reduceat(counts, first, axis=0))
 
 
 def _pieces(sets: Sequence[Rows], size: int) -> Iterator[list[Rows]]:
-    """The sets in pieces that have so many rows altogether, of each set what is in the piece."""
-    ends = np.cumsum([len(each) for each in sets]).tolist()
-    for start in range(0, ends[-1], size):
+    """All sets in pieces of so many rows, one set after the other; each piece has its part of each set, often none."""
+    first = np.cumsum([0, *map(len, sets)]).tolist()
+    for start in range(0, first.pop(), size):
         yield [
-            each[max(start - (end - len(each)), 0) : max(start + size - (end - len(each)), 0)]
-            for each, end in zip(sets, ends, strict=True)
+            each[max(start - before, 0) : max(start + size - before, 0)]
+            for each, before in zip(sets, first, strict=True)
         ]
 
 

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from leafgate.algorithms.induction.encoding import (
     EncodedTable,
     Feature,
-    Integers,
     categorical_feature,
     numeric_feature,
     value_counts,
@@ -25,7 +24,7 @@ from leafgate.algorithms.induction.growth import GrowingNode, may_split, sides, 
 from leafgate.algorithms.induction.histograms import Histograms, added, count_histograms
 from leafgate.algorithms.induction.selection import Choice
 from leafgate.errors import InconclusiveError
-from leafgate.types.arrays import Floats, Rows
+from leafgate.types.arrays import CompactIds, Floats, Rows
 from leafgate.types.large_table import LargeTable, StoredBlock, smallest_integers
 
 PART_RECORDS = 2_000_000
@@ -53,7 +52,7 @@ class EncodedBlocks:
 
     large: LargeTable
     features: tuple[Feature, ...]
-    codes: tuple[Integers, ...]
+    codes: tuple[CompactIds, ...]
     class_counts: NDArray[np.int64]
 
     @property
@@ -77,7 +76,7 @@ class EncodedBlocks:
         for block in self.large.blocks:
             yield self.encoded(block, features)
 
-    def columns(self, i: int) -> Iterator[tuple[Integers, NDArray[np.int64]]]:
+    def columns(self, i: int) -> Iterator[tuple[CompactIds, NDArray[np.int64]]]:
         """The codes of one feature of each block's records, and the people of each record."""
         for block in self.large.blocks:
             yield self.codes[i][block.codes(self.features[i].column.name)], block.counts
