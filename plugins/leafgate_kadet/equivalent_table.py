@@ -17,7 +17,7 @@ import numpy as np
 from leafgate.algorithms.induction.encoding import EncodedTable
 from leafgate.algorithms.induction.growth import GrowingNode, class_counts
 from leafgate.algorithms.induction.paths import cell_of, conditions, refuse_gaps
-from leafgate.api import Codes, Records, Schema
+from leafgate.api import Codes, CompactIds, Records, Schema
 from leafgate.app import canonical
 from leafgate_kadet.spans import Span
 
@@ -48,7 +48,7 @@ def equivalent_table(coded: EncodedTable, schema: Schema, spans: Sequence[Span])
     return Records(names, tuple(rows[i] for i in order), tuple(weight[i] for i in order))
 
 
-def _rows_by_leaf(span: Span, n_rows: int) -> Iterable[tuple[GrowingNode, Codes]]:
+def _rows_by_leaf(span: Span, n_rows: int) -> Iterable[tuple[GrowingNode, CompactIds]]:
     """The leaves that hold people of the span, each with the rows of these people."""
     inside = np.zeros(n_rows, dtype=bool)
     inside[span.rows] = True

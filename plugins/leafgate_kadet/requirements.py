@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from leafgate.algorithms.induction import growth, histograms, splits
     from leafgate.algorithms.induction.encoding import EncodedTable, Feature
     from leafgate.algorithms.induction.histograms import Histograms
-    from leafgate.api import Codes, Floats, Mask, Metric, Rows
+    from leafgate.api import Codes, CompactIds, Floats, Mask, Metric
 else:
     np = lazy("numpy")
     growth, histograms, splits = (
@@ -343,7 +343,7 @@ class SecretView:
         features = tuple(self.coded.features[i] for i in public)
         return public, replace(self.coded, features=features, codes=self.coded.codes[:, public])
 
-    def count_public(self, sets: Sequence[Rows]) -> Histograms:
+    def count_public(self, sets: Sequence[CompactIds]) -> Histograms:
         """The histograms of the public features of sets of records, by the values of this column."""
         return histograms.count_histograms(self.public_features[1], sets)
 
@@ -384,7 +384,7 @@ class Admissible:
             if not requirement.holds(people).all()
         )
 
-    def counts(self, rows: Rows) -> list[Floats]:
+    def counts(self, rows: CompactIds) -> list[Floats]:
         """For each column how many people in `rows` have each of its values."""
         return [growth.class_counts(view.coded, rows) for view in self.views]
 

@@ -23,7 +23,7 @@ from leafgate.algorithms.induction.growth import GrowingNode, sides, son_groups
 from leafgate.algorithms.induction.histograms import Histograms
 from leafgate.algorithms.induction.selection import Choice
 from leafgate.algorithms.induction.splits import Cuts, cuts_of, on_level, segments
-from leafgate.api import Codes, InconclusiveError, Mask, Rows
+from leafgate.api import Codes, CompactIds, InconclusiveError, Mask
 from leafgate_kadet.requirements import Admissible, SecretView
 
 
@@ -124,7 +124,7 @@ class Span:
     by `Spans.all`.
     """
 
-    rows: Rows
+    rows: CompactIds
     nodes: set[GrowingNode] = field(default_factory=set)
     class_value: int | None = None
     inadmissible_splits: InadmissibleSplits | None = None
@@ -314,7 +314,7 @@ def merge_spans(spans: Iterable[Span]) -> list[Span]:
 
     Spans that reach the same leaves are one; whatever distinguished them is no longer asked.
     """
-    together: dict[tuple[frozenset[GrowingNode], int | None], list[Rows]] = {}
+    together: dict[tuple[frozenset[GrowingNode], int | None], list[CompactIds]] = {}
     for span in spans:
         leaves = frozenset(node.surviving_ancestor() for node in span.nodes)
         together.setdefault((leaves, span.class_value), []).append(span.rows)

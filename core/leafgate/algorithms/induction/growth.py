@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from leafgate.algorithms.induction.encoding import EncodedTable
 from leafgate.algorithms.induction.histograms import PIECE_ROWS
 from leafgate.algorithms.induction.selection import Choice
-from leafgate.types.arrays import Floats, Rows
+from leafgate.types.arrays import CompactIds, Floats
 from leafgate.types.schema import Schema
 from leafgate.types.tree import MAX_DEPTH, Branch, CategoricalSplit, Leaf, Node, NumericSplit
 
@@ -25,7 +25,7 @@ class GrowingNode:
     `possible` the codes a categorical feature can have here, where a test above limits them.
     """
 
-    rows: Rows
+    rows: CompactIds
     counts: Floats
     label: int
     parent: GrowingNode | None = None
@@ -54,7 +54,7 @@ class GrowingNode:
             waiting.extend(node.children)
 
 
-def class_counts(coded: EncodedTable, rows: Rows) -> Floats:
+def class_counts(coded: EncodedTable, rows: CompactIds) -> Floats:
     """People per class among some records."""
     counts = np.zeros(coded.n_classes)
     for start in range(0, len(rows), PIECE_ROWS):
@@ -63,7 +63,7 @@ def class_counts(coded: EncodedTable, rows: Rows) -> Floats:
     return counts
 
 
-def growing_node(coded: EncodedTable, rows: Rows, above: GrowingNode | None = None) -> GrowingNode:
+def growing_node(coded: EncodedTable, rows: CompactIds, above: GrowingNode | None = None) -> GrowingNode:
     """A node that holds `rows`."""
     counts = class_counts(coded, rows)
     label = int(counts.argmax()) if len(rows) or above is None else above.label
@@ -72,12 +72,12 @@ def growing_node(coded: EncodedTable, rows: Rows, above: GrowingNode | None = No
     return GrowingNode(rows, counts, label, above, above.depth + 1, dict(above.possible))
 
 
-def sides(coded: EncodedTable, choice: Choice, codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """For each code of the chosen feature the son it goes to: 0 and 1 for a cut, else its group."""
+def sides(coded: EncodedTable, choice: Choice, codes: CompactIds) -> CompactIds:
+    """For each code of the chosen feature the son it goes to: 0 and 1 for a cut, else its group. In small integers."""
     feature = coded.features[choice.feature]
     if feature.numeric:
-        return (codes > choice.code).astype(np.int64)
-    return np.asarray(feature.levels[choice.level][codes])
+        return (codes > choice.code).astype(np.uint8)
+    return np.asarray(feature.small_levels[choice.level][codes])
 
 
 def son_groups(coded: EncodedTable, node: GrowingNode, choice: Choice) -> NDArray[np.int64]:
@@ -98,11 +98,10 @@ def split(coded: EncodedTable, node: GrowingNode, choice: Choice) -> list[Growin
 def children_of(coded: EncodedTable, node: GrowingNode, choice: Choice) -> list[GrowingNode]:
     """The sons that a split would give the node, which stays as it is."""
     feature, groups = coded.features[choice.feature], son_groups(coded, node, choice)
-    small = np.min_scalar_type(int(groups[-1]))  # which is sorted faster
-    side = sides(coded, choice, coded.codes[node.rows, choice.feature]).astype(small)
-    order, groups = np.argsort(side, kind="stable"), groups.astype(small)
-    ends = np.searchsorted(side[order], groups, side="right")
-    starts = np.searchsorted(side[order], groups, side="left")
+    side = sides(coded, choice, coded.codes[:, choice.feature][node.rows])
+    order = np.argsort(side, kind="stable")
+    side, wanted = side[order], groups.astype(side.dtype)  # of one type, so that neither is copied
+    starts, ends = np.searchsorted(side, wanted, side="left"), np.searchsorted(side, wanted, side="right")
     children = []
     for group, start, end in zip(groups, starts, ends, strict=True):
         son = growing_node(coded, node.rows[order[start:end]], node)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.algorithms.induction.encoding import EncodedTable
-from leafgate.types.arrays import Codes, Rows
+from leafgate.types.arrays import Codes, CompactIds
 
 FEW_CELLS = 2**13
 """So many counts are always held in a table; more only where there is that much to count, else by sorting."""
@@ -33,7 +33,7 @@ class Histograms:
     counts: NDArray[np.float64]
 
 
-def count_histograms(coded: EncodedTable, sets: Sequence[Rows]) -> Histograms:
+def count_histograms(coded: EncodedTable, sets: Sequence[CompactIds]) -> Histograms:
     """Count every feature's codes in every set of records.
 
     Costs one pass over the records of the sets, whatever the number of features' values.
@@ -68,7 +68,7 @@ def added(total: Histograms, more: Histograms) -> Histograms:
     return Histograms(group[first], feature[first], code[first], np.add.reduceat(counts, first, axis=0))
 
 
-def _pieces(sets: Sequence[Rows], size: int) -> Iterator[list[Rows]]:
+def _pieces(sets: Sequence[CompactIds], size: int) -> Iterator[list[CompactIds]]:
     """All sets in pieces of so many rows, one set after the other; each piece has its part of each set, often none."""
     first = np.cumsum([0, *map(len, sets)]).tolist()
     for start in range(0, first.pop(), size):
@@ -78,7 +78,7 @@ def _pieces(sets: Sequence[Rows], size: int) -> Iterator[list[Rows]]:
         ]
 
 
-def _count(coded: EncodedTable, rows: Rows, group: Codes, n_sets: int, chosen: tuple[int, ...]) -> Histograms:
+def _count(coded: EncodedTable, rows: CompactIds, group: Codes, n_sets: int, chosen: tuple[int, ...]) -> Histograms:
     sizes = coded.sizes[list(chosen)]
     total = int(sizes.sum())
     first_key = group * (total * coded.n_classes)

@@ -245,7 +245,7 @@ def _parts(
             "memory together",
             place="data.source.most_records",
             remedy="declare fewer columns private, give columns of many values `bins`, or raise it: each record needs "
-            "about 50 bytes",
+            "about 65 bytes",
         )
     parts: list[list[GrowingNode]] = []
     size = part_records
@@ -296,7 +296,7 @@ class _Part:
         order = np.argsort(node, kind="stable")
         ends = [*np.searchsorted(node[order], numbers).tolist(), total]
         for each, (start, end) in zip(self.nodes, pairwise(ends), strict=True):
-            each.rows = order[start:end]
+            each.rows = smallest_integers(order[start:end])
         for piece, _ in self.pieces:
             piece.delete()
         return EncodedTable(encoded.features, codes, classes, weight, encoded.n_classes, compact=True)
