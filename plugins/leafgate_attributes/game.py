@@ -271,7 +271,7 @@ def _cells_for(targets: Targets, value: int, *, repeated: bool) -> list[str | fl
 
 def _constant(column: Column, cell: str | float | None, rows: int) -> pd.Series:
     """A column with the same cell in each row, as a Table holds it; None for a missing one."""
-    if column.values is None:
+    if column.values is None or column.holds_numbers:
         return pd.Series(np.full(rows, np.nan if cell is None else cell, dtype=np.float64))
     code = -1 if cell is None else column.values.index(str(cell))
     return pd.Series(pd.Categorical.from_codes(np.full(rows, code), categories=pd.Index(column.values)))

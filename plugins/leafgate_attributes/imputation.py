@@ -240,7 +240,7 @@ def _cells(
     many, or that no auxiliary person has, are one category.
     """
     tables = (auxiliary, *groups)
-    if column.values is None:
+    if column.values is None or column.holds_numbers:
         cells = [table.numbers(column.name) for table in tables]
         return np.concatenate([cells[0][order], *cells[1:]]), 0
     codes = [table.frame[column.name].cat.codes.to_numpy().astype(np.int64) for table in tables]

@@ -223,7 +223,7 @@ def features_of(people: Table) -> Features:
     """All cells of each person, the class too, columns by name and categories numbered by their texts."""
     cells, categorical = [], []
     for column in sorted(people.schema.columns, key=lambda column: column.name):
-        if column.values is None:
+        if column.values is None or column.holds_numbers:
             cells.append(people.numbers(column.name))
             categorical.append(False)
         else:

@@ -87,7 +87,7 @@ def record_hashes(table: Table) -> NDArray[np.uint64]:
     """
     hashes = np.zeros(len(table), dtype=np.uint64)
     for column in table.schema.columns:
-        if column.numeric:
+        if column.holds_numbers:
             numbers = table.numbers(column.name) + 0.0  # minus zero is zero
             of_column = _mixed(np.where(np.isnan(numbers), np.nan, numbers).view(np.uint64) ^ _word(column.name))
         else:

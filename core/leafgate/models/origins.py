@@ -50,7 +50,9 @@ def _made_of(records: Records, rows: np.ndarray, release: Release, table: Table)
     for place, name in enumerate(records.columns):
         if name in release.noise:
             continue
-        cells = table.frame[name].astype(object).to_numpy()[rows]
+        column = table.schema[name]
+        own = np.array(column.domain, dtype=object)[table.codes(name)] if column.edges else table.frame[name]
+        cells = np.asarray(own, dtype=object)[rows]
         shown = [(row[place], cell) for row, cell in zip(records.rows, cells, strict=True)]
         if any(result != cell for result, cell in shown if isinstance(result, str | int | float)):
             return False

@@ -22,7 +22,7 @@ from pydantic import (
 from leafgate.api.components import AttackModel, Component, DataSource, Strict, TreeBuilder
 from leafgate.api.knowledge import Knows
 from leafgate.api.metrics import Metric
-from leafgate.api.options import UNREAD, DataFile, FiniteFloat, PeopleFile
+from leafgate.api.options import UNREAD, DataFile, FiniteFloat, PeopleFile, PositiveFloat
 from leafgate.api.plan import IN_MEMORY, MOST_DAYS, PolicyOrigin
 from leafgate.errors import DataError
 from leafgate.io.json import canonical
@@ -57,6 +57,14 @@ class ColumnSpec(Strict):
     bins: Annotated[tuple[FiniteFloat, ...], Field(min_length=3)] | None = Field(
         None,
         description="For a secret number or a class of numbers: the ascending edges of the intervals of its values.",
+    )
+    scale: Literal["ratio"] | None = Field(
+        None,
+        description="For a number from 0 up, such as pay: two are near to each other by their ratio (10 %), not by "
+        "their difference (5 % of the bounds or bins).",
+    )
+    step: PositiveFloat | None = Field(
+        None, description="Of a number: how finely it is public, such as 1 for whole numbers; multiples are nobody's."
     )
     ordered: bool = Field(False, description="Are the `values` in a meaningful order?")
     aliases: dict[str, str] = Field(
@@ -118,6 +126,15 @@ class ColumnSpec(Strict):
             raise ValueError("`bins` must rise")
         if self.bounds is not None and self.bounds != (self.bins[0], self.bins[-1]):
             raise ValueError("`bins` must begin and end where the `bounds` do")
+        return self
+
+    @model_validator(mode="after")
+    def _numbers_agree(self) -> ColumnSpec:
+        if self.values is not None and (self.scale is not None or self.step is not None):
+            raise ValueError("`scale` and `step` are for numbers, not for `values`")
+        lowest = min(self.bins or self.bounds or (0.0,))
+        if self.scale == "ratio" and lowest < 0:
+            raise ValueError("`scale: ratio` is for numbers from 0 up")
         return self
 
 
@@ -196,6 +213,8 @@ def column_of(name: str, spec: ColumnSpec, on_missing: str | None) -> Column:
         missing=on_missing == "keep" and not set(spec.role) & {"class", "sensitive", "key"},
         bins=None if edges else spec.bins,
         edges=edges,
+        scale=spec.scale,
+        step=spec.step,
         aliases=spec.aliases,
     )
     if spec.hierarchy is None:
@@ -396,7 +415,7 @@ class Policy(Strict):
         if document["data"]["control"] is None:  # digests of policies without these stay what they were
             del document["data"]["control"]
         for column in document["data"]["columns"].values():
-            for key in ("counts", "reason"):
+            for key in ("counts", "reason", "scale", "step"):
                 if column[key] is None:
                     del column[key]
         if document["data"]["source"] is None:

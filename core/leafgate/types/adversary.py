@@ -219,7 +219,7 @@ def _query_cells(column: Column, cells: pd.Series) -> pd.Series:
     import pandas as pd
 
     outside = InconclusiveError(f"its query has cells outside the domain of {column.name!r}")
-    if column.values is None:
+    if column.values is None or column.holds_numbers:
         try:
             return pd.Series(cells.to_numpy(dtype=np.float64, na_value=np.nan))
         except (TypeError, ValueError):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from leafgate.errors import InconclusiveError
 from leafgate.lazy_loading import lazy
-from leafgate.types.schema import Schema
+from leafgate.types.schema import Schema, bin_of
 from leafgate.types.table import Table
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class LargeTable:
     def cells(self, name: str, codes: NDArray[np.integer[Any]]) -> pd.Series:
         """The cells of a column that these numbers stand for in the blocks."""
         cells, column = self.values[name][codes], self.schema[name]
-        if column.values is None:
+        if column.values is None or column.holds_numbers:
             return pd.Series(cells)
         return pd.Series(pd.Categorical.from_codes(cells, categories=pd.Index(column.values)))
 
@@ -150,8 +150,10 @@ class LargeTable:
         """People by class, in the order of the schema's classes."""
         name, size = self.schema.target.name, len(self.schema.classes)
         counts = np.zeros(size, dtype=np.int64)
+        of_cell, edges = self.values[name], self.schema.target.edges
+        of_cell = of_cell if edges is None else bin_of(of_cell, edges)
         for block in self.blocks:
-            codes = self.values[name][block.codes(name)]
+            codes = of_cell[block.codes(name)]
             counts += np.bincount(codes, weights=block.counts, minlength=size).astype(np.int64)
         return counts
 
@@ -161,7 +163,7 @@ class LargeTable:
         cells = {}
         for column in self.schema.columns:
             nothing = np.zeros(0, dtype=self.values[column.name].dtype)
-            categories = None if column.values is None else pd.Index(column.values)
+            categories = None if column.values is None or column.holds_numbers else pd.Index(column.values)
             cells[column.name] = pd.Series(
                 nothing if categories is None else pd.Categorical.from_codes(nothing, categories=categories)
             )

@@ -146,7 +146,10 @@ class Column:
         missing: cells may be missing.
         bins: the edges of the intervals into which a posterior divides a secret number.
         hierarchy: how `values` generalise.
-        edges: of a numeric class, whose `values` are the names of intervals, the edges of these.
+        edges: of a numeric class, whose `values` are the names of intervals, the edges of these. A table holds its
+            numbers.
+        scale: `ratio` where numbers, from 0 up, are near to each other by their ratio, not by their difference.
+        step: numbers are public to a multiple of this; None where no number is.
         aliases: other spellings, each with the value that it means; no part of a release or of a comparison.
     """
 
@@ -160,11 +163,18 @@ class Column:
     bins: tuple[float, ...] | None = None
     hierarchy: Hierarchy | None = None
     edges: tuple[float, ...] | None = None
+    scale: Literal["ratio"] | None = field(default=None, compare=False)
+    step: float | None = field(default=None, compare=False)
     aliases: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def numeric(self) -> bool:
         return self.values is None
+
+    @property
+    def holds_numbers(self) -> bool:
+        """Does a table hold numbers: those of a numeric column, or of a class that is told in intervals?"""
+        return self.values is None or self.edges is not None
 
     @property
     def countable(self) -> bool:

@@ -73,7 +73,7 @@ class Table:
     Attributes:
         schema: the columns.
         frame: one row for each distinct record, sorted: categorical columns as pandas categoricals over the declared
-            domain, numeric ones as floats, missing cells as NaN.
+            domain, numbers (those of a class that is told in intervals among them) as floats, missing cells as NaN.
         weight: shape (n_records,), whole numbers from 1: the people who share each record, by the column with the role
             `weight` where there is one. All algorithms count by it.
         dropped: people who were left out for missing cells.
@@ -148,6 +148,9 @@ class Table:
             column = self.schema[name]
             if column.bins is not None:
                 codes = bin_of(self.numbers(name), column.bins)
+            elif column.edges is not None:
+                numbers = self.numbers(name)
+                codes = np.where(np.isnan(numbers), -1, bin_of(numbers, column.edges))
             else:
                 codes = self.frame[name].cat.codes.to_numpy().astype(np.int64)
             if column.values is not None:
@@ -157,7 +160,7 @@ class Table:
         return self._codes[name]
 
     def numbers(self, name: str) -> NDArray[np.float64]:
-        """A numeric column as floats, NaN where missing."""
+        """A column of numbers as floats, NaN where missing; of a class that is told in intervals its numbers."""
         if name not in self._numbers:
             self._numbers[name] = self.frame[name].to_numpy(dtype=np.float64)
         return self._numbers[name]
@@ -264,7 +267,7 @@ def make_table(
 
 def typed_column(column: Column, cells: Sequence[Any]) -> pd.Series:
     """Cells (None where missing) as a Table holds them; DataError outside the declared domain."""
-    if column.numeric:
+    if column.holds_numbers:
         return pd.Series([np.nan if cell is None else cell for cell in cells], dtype=float)
     typed = pd.Series(pd.Categorical(cells, categories=list(column.values or ())))
     if typed.isna().sum() != sum(cell is None for cell in cells):

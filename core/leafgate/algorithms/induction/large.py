@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -26,6 +27,7 @@ from leafgate.algorithms.induction.selection import Choice
 from leafgate.errors import InconclusiveError
 from leafgate.types.arrays import CompactIds, Floats, Rows
 from leafgate.types.large_table import LargeTable, StoredBlock, smallest_integers
+from leafgate.types.schema import bin_of
 
 PART_RECORDS = 2_000_000
 """A part of the table has so many records at most, but for nodes that no test divides further."""
@@ -71,6 +73,13 @@ class EncodedBlocks:
         weight = self.class_counts.astype(np.float64)
         return EncodedTable(self.features, np.zeros(shape, np.int64), np.arange(self.n_classes), weight, self.n_classes)
 
+    @cached_property
+    def _class_of_value(self) -> NDArray[np.int64]:
+        """The class of each value of the class column in the blocks."""
+        target = self.large.schema.target
+        values = self.large.values[target.name]
+        return values.astype(np.int64) if target.edges is None else bin_of(values, target.edges)
+
     def tables(self, features: Collection[int] | None = None) -> Iterator[EncodedTable]:
         """Each block as `encoded` returns it."""
         for block in self.large.blocks:
@@ -96,7 +105,7 @@ class EncodedBlocks:
         for i, (feature, codes) in enumerate(zip(self.features, self.codes, strict=True)):
             if features is None or i in features:
                 matrix[:, i] = codes[block.codes(feature.column.name)]
-        classes = self.large.values[target][block.codes(target)].astype(np.int64)
+        classes = self._class_of_value[block.codes(target)]
         weight = counts.astype(np.float64)
         return EncodedTable(self.features, matrix, classes, weight, self.n_classes, compact=True)
 

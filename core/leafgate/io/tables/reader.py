@@ -444,7 +444,7 @@ def _large_table(stored: StoredRecords, schema: Schema, reading: _Reading, names
             problems.extend(error.problems)
         else:
             columns.append(known)
-            numbers = cells.to_numpy() if known.numeric else cells.cat.codes.to_numpy().astype(np.int64)
+            numbers = cells.to_numpy() if known.holds_numbers else cells.cat.codes.to_numpy().astype(np.int64)
             values[column.name] = dict(zip(stored.texts[column.name], numbers.tolist(), strict=True))
     if problems:
         raise DataError.listing(problems)

@@ -17,7 +17,7 @@ from leafgate.io.json import parse_number
 from leafgate.io.tables.cells import DECIMAL_POINTS, Cells, are_decimal_commas, is_code
 from leafgate.io.tables.csv import CsvOptions
 from leafgate.io.tables.raw_records import RawRecords
-from leafgate.types.schema import Column, Role, Schema, bin_of
+from leafgate.types.schema import Column, Role, Schema
 
 
 class SourceColumn(Protocol):
@@ -115,7 +115,7 @@ def typed_column(
             remedy = "declare its `bins`, the edges of the intervals it is believed to lie in"
             raise DataError("a secret of numbers", place=place, remedy=remedy)
     if column.edges is not None:
-        return column, _in_intervals(records, cells, texts, missing, column, dropped, place)
+        return column, _class_numbers(records, cells, texts, missing, column, dropped, place)
     if column.values is None:
         return column, _numbers(records, cells, texts, missing, column, dropped, place)
     position = {value: code for code, value in enumerate(column.values)}
@@ -149,7 +149,7 @@ def _numbers(
     return pd.Series(np.where(strange, np.nan, numbers)[codes])
 
 
-def _in_intervals(
+def _class_numbers(
     records: RawRecords,
     cells: Cells,
     texts: Sequence[str],
@@ -158,11 +158,9 @@ def _in_intervals(
     dropped: NDArray[np.bool_],
     place: str,
 ) -> pd.Series:
-    """A class of numbers: the interval each cell lies in."""
+    """A class of numbers, each within the edges of its intervals."""
     edges = column.edges or ()
-    numbers = _numbers(records, cells, texts, missing, replace(column, bounds=(edges[0], edges[-1])), dropped, place)
-    codes = np.where(np.isnan(numbers), -1, bin_of(numbers.to_numpy(), edges))
-    return pd.Series(pd.Categorical.from_codes(codes, categories=pd.Index(column.values or ())))
+    return _numbers(records, cells, texts, missing, replace(column, bounds=(edges[0], edges[-1])), dropped, place)
 
 
 def _domain_that_occurs(column: Column, texts: Sequence[str]) -> Column:
