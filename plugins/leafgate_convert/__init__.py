@@ -53,7 +53,8 @@ def write(model: ModelIR, original: bytes) -> bytes:
 
 def texts() -> ReaderTexts:
     """The words of `leafgate scrub`, and of the reader itself."""
-    return ReaderTexts(producers=frozenset({SCRUBBED}), reasons=(FOREIGN_REASON, UNPROVED))
+    steps = ("shares of classes, rounded to steps of #.#",)
+    return ReaderTexts(producers=frozenset({SCRUBBED}), reasons=(FOREIGN_REASON, UNPROVED), disclosures=steps)
 
 
 NEUTRAL = ModelReader(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -78,7 +79,13 @@ def scrub(
         Path | None, typer.Option(metavar="POLICY", help="A policy with the data that predictions are compared on.")
     ] = None,
     root: DataRoot = None,
-    digits: Annotated[int, typer.Option(min=1, max=3, help="How many digits shares have.")] = 2,
+    digits: Annotated[
+        int | None, typer.Option(min=1, max=3, help="How many digits shares have, 2 when left out.")
+    ] = None,
+    step: Annotated[
+        float | None,
+        typer.Option(metavar="NUMBER", help="Shares are multiples of it, such as 0.05, in place of --digits."),
+    ] = None,
 ) -> int:
     """Write a neutral file that discloses only what is chosen. Its predictions are compared on points."""
     from leafgate.api import printable_name
@@ -96,21 +103,22 @@ def scrub(
     from leafgate_convert.neutral import written
     from leafgate_convert.scrub import compare_on_random_points, minimise, refuse_different, shares_changed
 
+    units = _units(digits, step)
     refuse_same(model, out)
     make_folder(out.parent)
     session = None if policy is None else open_session(policy, None, root)
     plugins = load_plugins() if session is None else session.plugins
     whole = read_model(model, plugins.readers)
-    less = minimise(whole, leaves.value, model.name, digits)
+    less = minimise(whole, leaves.value, model.name, units)
     proofs = [("random points", compare_on_random_points(whole, less, seed=0))]
     if session is not None:
         encoding = getattr(session.policy.build, "encoding", {})
         proofs.append(("records of the table", on_data(whole, less, session.table, encoding, model.name)))
-    refuse_different(proofs, leaves.value, model.name, digits)
+    refuse_different(proofs, leaves.value, model.name, units)
     less = with_unproved(whole, less) if session is None else less
     write_file(out, written(less), EVERYONE)
     same = " and ".join(f"{'all' if proof.of_people else f'{proof.points:,}'} {where}" for where, proof in proofs)
-    change = shares_changed(whole, leaves.value, digits)
+    change = shares_changed(whole, leaves.value, units)
     say(f"{out}: discloses {less.level} on its leaves{change}; predicts the same on {same}")
     if names := unproved(less):
         result = ", ".join(repr(printable_name(name)) for name in names)[:200]
@@ -118,6 +126,28 @@ def scrub(
             f"no table has shown what is {result}: audits ask for their `encoding`; scrubbed with --policy, they do not"
         )
     return 0
+
+
+def _units(digits: int | None, step: float | None) -> int:
+    """The number of units of 1 that shares are rounded to: 100 for two digits, 20 for steps of .05.
+
+    Raises PolicyError where both are given, or where units of the step do not make up 1.
+    """
+    from leafgate.api import PolicyError
+    from leafgate_convert.rounding import FEWEST_UNITS, MOST_UNITS, UNITS
+
+    if step is None:
+        return UNITS if digits is None else 10**digits
+    if digits is not None:
+        raise PolicyError("says how shares are rounded, and --digits says it too", place="--step", remedy="give one")
+    units = round(1 / step) if 1 / (2 * MOST_UNITS) < step < 1 else 0
+    if not FEWEST_UNITS <= units <= MOST_UNITS or not math.isclose(units * step, 1, rel_tol=1e-9):
+        raise PolicyError(
+            f"{step:g} is no step of shares: 1 must be a multiple of it, from {FEWEST_UNITS} to {MOST_UNITS} times",
+            place="--step",
+            remedy="--step 0.05",
+        )
+    return units
 
 
 app.command("convert")(guarded(convert))

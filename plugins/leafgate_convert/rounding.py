@@ -1,4 +1,4 @@
-"""Shares of classes rounded to a few digits."""
+"""Shares of classes rounded to a few digits, or to multiples of a step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from leafgate.api import FileDisclosure, Floats, Ids, ModelIR, ReleaseError
 from leafgate.app import with_implied_disclosures
 from leafgate_convert.merging import collapse_equal_leaves
 
-DIGITS = 2
+UNITS = 100
+"""Shares are rounded to multiples of 1 / UNITS, two digits, unless somebody chooses otherwise."""
+
+FEWEST_UNITS = 2
+MOST_UNITS = 1000
 MEETINGS = 1_000_000
 """So many choices of a leaf from every tree are tried one by one."""
 
@@ -20,83 +24,107 @@ NEAR = 1e-9
 """What floating point makes of a whole number of units."""
 
 
-def with_rounded(model: ModelIR, digits: int, place: str, *, merge: bool = True) -> ModelIR:
+def with_rounded(model: ModelIR, units: int, place: str, *, merge: bool = True) -> ModelIR:
     """The model with every leaf's shares rounded, siblings that say the same made one unless `merge` is False.
 
-    Raises ReleaseError where a share would change by more than a unit of the last digit, or where people could be
-    counted from what is left.
+    Args:
+        model: A model whose leaves have shares of classes.
+        units: Shares become multiples of 1 / units.
+        place: The name of the model's file, for errors.
+        merge: Whether siblings that say the same become one leaf.
+
+    Raises:
+        ReleaseError: A share would change by more than a unit, a class would appear, vanish or lose its first place, or
+            people could be counted from what is left.
     """
     trees = []
     for tree in model.trees:
         says = np.array(tree.values)
-        says[tree.leaves] = rounded(tree.values[tree.leaves], digits)
-        if abs(says - tree.values)[tree.leaves].max() > 10.0**-digits + NEAR:
+        before = tree.values[tree.leaves]
+        after = says[tree.leaves] = rounded(before, units)
+        same_classes = ((before > 0) == (after > 0)).all() and (before.argmax(axis=1) == after.argmax(axis=1)).all()
+        if not same_classes or abs(after - before).max() > 1 / units + NEAR:
             raise ReleaseError(
-                f"has more classes on a leaf than {digits} digit(s) can tell apart",
+                f"has more classes on a leaf than {precision(units)} can tell apart",
                 place=place,
-                remedy=f"--digits {digits + 1}",
+                remedy=finer(units),
             )
         less_precise = replace(tree, values=says)
         trees.append(collapse_equal_leaves(less_precise) if merge else less_precise)
-    says_so = f"shares of classes, rounded to {digits} digit(s)"
+    says_so = f"shares of classes, rounded to {precision(units)}"
     less = replace(model, trees=tuple(trees), discloses=(FileDisclosure("ratios", "medium", says_so),))
     if with_implied_disclosures(less).level == "counts":
         raise ReleaseError(
-            f"has leaves whose people follow from shares of {digits} digits",
+            f"has leaves whose people follow from shares rounded to {precision(units)}",
             place=place,
-            remedy=f"--digits {digits - 1}",
+            remedy="--digits 2" if units > 100 else "--digits 1",
         )
     return less
 
 
-def rounded(shares: Floats, digits: int) -> Floats:
-    """Each row in units of the last digit: they sum to 1, the first of the largest stays it, and who is there stays.
+def precision(units: int) -> str:
+    """What multiples of 1 / units are, in words.
+
+    >>> precision(100), precision(20)
+    ('2 digit(s)', 'steps of 0.05')
+    """
+    return f"{len(str(units)) - 1} digit(s)" if units in {10, 100, 1000} else f"steps of {1 / units}"
+
+
+def finer(units: int) -> str:
+    """The option of `leafgate scrub` that keeps one more digit than multiples of 1 / units have; empty for the last."""
+    return f"--digits {len(str(units))}" if units < MOST_UNITS else ""
+
+
+def rounded(shares: Floats, units: int) -> Floats:
+    """Each row as multiples of 1 / units: they sum to 1, the first of the largest stays it, and who is there stays.
 
     The units left over go to the largest remainders; a class that is there keeps one unit at least, so that nobody is
-    said to be missing who is not.
+    said to be missing who is not. Rows with too many classes for so few units are left without one of these properties.
 
-    >>> rounded(np.array([[1 / 3, 2 / 3], [0.498, 0.502], [0.999, 0.001]]), 2).tolist()
+    >>> rounded(np.array([[1 / 3, 2 / 3], [0.498, 0.502], [0.999, 0.001]]), 100).tolist()
     [[0.33, 0.67], [0.49, 0.51], [0.99, 0.01]]
+    >>> rounded(np.array([[1 / 3, 2 / 3], [0.498, 0.502], [0.999, 0.001]]), 20).tolist()
+    [[0.35, 0.65], [0.45, 0.55], [0.95, 0.05]]
     """
-    whole = 10**digits
-    exact = shares / shares.sum(axis=1, keepdims=True) * whole
-    units = np.floor(exact + NEAR).astype(np.int64)
-    order = np.argsort(-(exact - units), axis=1, kind="stable")
+    exact = shares / shares.sum(axis=1, keepdims=True) * units
+    parts = np.floor(exact + NEAR).astype(np.int64)
+    order = np.argsort(-(exact - parts), axis=1, kind="stable")
     rank = np.argsort(order, axis=1, kind="stable")
-    units += rank < (whole - units.sum(axis=1))[:, None]
+    parts += rank < (units - parts.sum(axis=1))[:, None]
     first = shares.argmax(axis=1)
-    silent = (shares > 0) & (units == 0)
-    units += silent
-    units[np.arange(len(units)), first] -= silent.sum(axis=1)
-    for row in np.flatnonzero(units.argmax(axis=1) != first).tolist():
-        _raise(units[row], exact[row], int(first[row]))
-    return np.asarray(units / whole)
+    silent = (shares > 0) & (parts == 0)
+    parts += silent
+    parts[np.arange(len(parts)), first] -= silent.sum(axis=1)
+    for row in np.flatnonzero(parts.argmax(axis=1) != first).tolist():
+        _raise(parts[row], exact[row], int(first[row]))
+    return np.asarray(parts / units)
 
 
-def _raise(units: Ids, exact: Floats, first: int) -> None:
-    """Units for the class that is first, from those that have most too many."""
-    while units.argmax() != first:
-        too_many = np.where(units > 1, units - exact, -np.inf)
-        too_many[first] = -np.inf
-        units[too_many.argmax()] -= 1
-        units[first] += 1
+def _raise(parts: Ids, exact: Floats, first: int) -> None:
+    """Units for the class that is first, from those that have most too many, while somebody has more than one."""
+    spare = np.arange(len(parts)) != first
+    while parts.argmax() != first and (parts[spare] > 1).any():
+        too_many = np.where(spare & (parts > 1), parts - exact, -np.inf)
+        parts[too_many.argmax()] -= 1
+        parts[first] += 1
 
 
-def largest_change(model: ModelIR, digits: int) -> float:
+def largest_change(model: ModelIR, units: int) -> float:
     """By how much a predicted share differs at most after rounding: exact for one tree, for a mean of trees a bound."""
     leaves = [tree.values[tree.leaves] for tree in model.trees]
-    each = [float(abs(rounded(says, digits) - says).max()) for says in leaves]
+    each = [float(abs(rounded(says, units) - says).max()) for says in leaves]
     return float(np.mean(each)) if model.combine == "mean_per_tree" else max(each)
 
 
-def same_labels(model: ModelIR, digits: int) -> bool:
+def same_labels(model: ModelIR, units: int) -> bool:
     """Is it certain that no label changes, whichever leaves of its trees meet? False where they are too many to try."""
     if model.combine in {"one", "vote"}:
         return True  # every leaf's own first class stays
     leaves = [tree.values[tree.leaves] for tree in model.trees]
     if model.combine != "mean_per_tree" or math.prod(map(len, leaves)) > MEETINGS:
         return False
-    exact, rough = (_sums(each) for each in (leaves, [rounded(says, digits) for says in leaves]))
+    exact, rough = (_sums(each) for each in (leaves, [rounded(says, units) for says in leaves]))
     return bool((exact.argmax(axis=1) == rough.argmax(axis=1)).all())
 
 

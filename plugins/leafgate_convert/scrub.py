@@ -25,7 +25,7 @@ from leafgate.api import (
 from leafgate.app import Split, drop_unused_categories, invert_threshold, with_implied_disclosures
 from leafgate_convert import SCRUBBED
 from leafgate_convert.merging import collapse_equal_leaves
-from leafgate_convert.rounding import DIGITS, largest_change, same_labels, with_rounded
+from leafgate_convert.rounding import UNITS, finer, largest_change, same_labels, with_rounded
 from leafgate_convert.sampling import random_cells, rows_of
 from leafgate_convert.unread import plainly_named
 
@@ -106,20 +106,21 @@ def minimise(
     model: ModelIR,
     leaves: LeafContent,
     place: str,
-    digits: int | None = DIGITS,
+    units: int | None = UNITS,
     *,
     merge: bool = True,
     kept: Collection[str] = (),
 ) -> ModelIR:
     """The model with nothing in it but what predictions need and, on its leaves, what `leaves` allows.
 
-    Shares are left with so many digits (None: as they are); all scores of boosting, without which nobody could predict.
+    Shares become multiples of 1 / units (None: as they are). All scores of boosting stay, because nobody could predict
+    without them.
 
     Features no tree asks about go, with their names, except the names in `kept`; so do tests between leaves of one
     label (unless `merge` is False), and values that no test parts from values never seen. How numbers were scaled and
     gaps filled goes into the thresholds. Raises ReleaseError where the file has not what is to be left.
     """
-    model = with_leaves(folded(model), leaves, place, digits, merge=merge)
+    model = with_leaves(folded(model), leaves, place, units, merge=merge)
     asked = sorted(_asked(model) | {i for i, name in enumerate(model.features) if name in kept})
     number = {old: new for new, old in enumerate(asked)}
     trees = [_renumbered(tree, number) for tree in model.trees]
@@ -136,7 +137,7 @@ def minimise(
 
 
 def with_leaves(
-    model: ModelIR, leaves: LeafContent, place: str, digits: int | None = DIGITS, *, merge: bool = True
+    model: ModelIR, leaves: LeafContent, place: str, units: int | None = UNITS, *, merge: bool = True
 ) -> ModelIR:
     """The model over the same features with no more on its leaves than `leaves` allows, and no other numbers of people.
 
@@ -154,18 +155,18 @@ def with_leaves(
     if leaves == "shares" and model.leaf_level == "labels":
         raise ReleaseError("has no shares on its leaves to leave there", place=place, remedy="--leaves labels")
     model = _at_level(model, leaves, merge=merge)
-    if leaves == "shares" and model.values == "shares" and digits is not None:
-        model = with_rounded(model, digits, place, merge=merge)
+    if leaves == "shares" and model.values == "shares" and units is not None:
+        model = with_rounded(model, units, place, merge=merge)
     return model
 
 
-def shares_changed(model: ModelIR, leaves: LeafContent, digits: int = DIGITS) -> str:
+def shares_changed(model: ModelIR, leaves: LeafContent, units: int = UNITS) -> str:
     """How much shares change by rounding and whether labels do, in words; empty where nothing is rounded."""
     if leaves != "shares" or not model.classes or model.values not in {"shares", "counts"}:
         return ""
     model = _at_level(model, leaves)
-    certain = "; no label changes, whichever leaves meet" if same_labels(model, digits) else ""
-    return f", which change by at most {largest_change(model, digits):.4f}{certain}"
+    certain = "; no label changes, whichever leaves meet" if same_labels(model, units) else ""
+    return f", which change by at most {largest_change(model, units):.4f}{certain}"
 
 
 def _at_level(model: ModelIR, leaves: LeafContent, *, merge: bool = True) -> ModelIR:
@@ -274,13 +275,12 @@ def compare_on_random_points(original: ModelIR, scrubbed: ModelIR, seed: int) ->
     return Proof(len(before), int(different.sum()))
 
 
-def refuse_different(
-    proofs: Sequence[tuple[str, Proof]], leaves: LeafContent, place: str, digits: int = DIGITS
-) -> None:
+def refuse_different(proofs: Sequence[tuple[str, Proof]], leaves: LeafContent, place: str, units: int = UNITS) -> None:
     """ReleaseError unless all proofs found no difference."""
+    more = f", or {finer(units)} where that is allowed" if finer(units) else ""
     remedies = {
         "labels": "its trees' shares decide together, so labels are not enough: --leaves shares, or leafgate repair",
-        "shares": f"its trees' shares decide together: leafgate repair, or --digits {digits + 1} where that is allowed",
+        "shares": f"its trees' shares decide together: leafgate repair{more}",
         "counts": "please report it",
     }
     for where, proof in proofs:

@@ -7,7 +7,8 @@ would make every score meaningless.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -21,7 +22,7 @@ from leafgate.algorithms.publication import at_level
 from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.types.arrays import Floats, Ids, Mask
 from leafgate.types.noise import Noise
-from leafgate.types.release import Records, Release
+from leafgate.types.release import FileDisclosure, Records, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table, typed_column
 from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, columns_asked, leaves
@@ -29,6 +30,9 @@ from leafgate.types.tree_arrays import TreeArrays, tree_arrays
 
 MAX_DECIMAL_PLACES = 3
 """Shares with more decimal places are taken to be unrounded."""
+
+STATED_STEP = re.compile(r"shares of classes, rounded to steps of (0\.(?!0+$)[0-9]{1,9})")
+"""How a file states the step of which its shares are multiples."""
 
 SINGLE_PRECISION = 1e-7
 """A decimal number differs from its single precision value by at most this."""
@@ -49,6 +53,32 @@ def decimal_places(shares: NDArray[np.float64], most: int = MAX_DECIMAL_PLACES) 
     """
     fitting = (n for n in range(1, most + 1) if (abs(shares - np.round(shares, n)) <= SINGLE_PRECISION).all())
     return next(fitting, None)
+
+
+def share_units(shares: NDArray[np.float64], disclosures: Iterable[FileDisclosure]) -> int | None:
+    """Return to how many equal parts of 1 the shares of a file are rounded: 20 for steps of .05, 100 for two digits.
+
+    Shares that are multiples of .05 by accident look like shares rounded to steps of .05. So a step counts only where
+    the file states it.
+
+    Args:
+        shares: any number of shares from 0 to 1, in single or double precision.
+        disclosures: what the file states.
+
+    Returns:
+        The parts that the file states if all shares are multiples of one, otherwise those of the decimal places; None
+        where there are more than MAX_DECIMAL_PLACES.
+
+    >>> stated = FileDisclosure("ratios", "medium", "shares of classes, rounded to steps of 0.05")
+    >>> share_units(np.array([0.25, 0.7]), [stated]), share_units(np.array([0.25, 0.7]), [])
+    (20, 100)
+    """
+    stated = (STATED_STEP.fullmatch(item.says) for item in disclosures)
+    for units in (round(1 / float(match[1])) for match in stated if match is not None):
+        if (abs(shares - np.round(shares * units) / units) <= SINGLE_PRECISION).all():
+            return units
+    digits = decimal_places(shares)
+    return None if digits is None else 10**digits
 
 
 MAX_PAIRS = 300_000
@@ -166,6 +196,8 @@ def _column(records: Records, name: str, people: Table) -> _Published:
 
 def _values(column: Column, people: Table) -> tuple[list[Any], Ids]:
     """The distinct values, None for a missing one, and the number of each row's value."""
+    if column.edges is not None:  # records show the interval
+        return list(column.domain), people.codes(column.name)
     cells = people.frame[column.name].astype(object).to_numpy()
     plain = [None if isinstance(cell, float) and math.isnan(cell) else cell for cell in cells]
     number = {cell: i for i, cell in enumerate(dict.fromkeys(plain))}
@@ -514,8 +546,8 @@ def _counts(table: Table, target: str, leaf: NDArray[np.int64], n_leaves: int) -
 def _share_tolerance(release: Release) -> float:
     """The largest difference of a published share from the share of the people."""
     items = [list(leaf.shares.values()) for tree in release.trees for leaf in leaves(tree) if leaf.shares is not None]
-    digits = decimal_places(np.array(items)) if release.file is not None and items else None
-    return TOLERANCE if digits is None else 10.0**-digits + TOLERANCE
+    units = share_units(np.array(items), release.file.discloses) if release.file is not None and items else None
+    return TOLERANCE if units is None else 1 / units + TOLERANCE
 
 
 def _sampled(leaf: Leaf, counts: dict[str, int]) -> bool:

@@ -12,8 +12,8 @@ from leafgate.api import Metric, ModelIR, PersonMetric, Release, ReleaseError
 from leafgate.app import OWNER_ONLY, Encoding, Finding, Policy, Report, Session, model_as_file, write_file
 from leafgate_convert.scrub import LeafContent, minimise, with_leaves
 
-DIGITS = (2, 1)
-"""Digits of shares that are tried: with fewer people may no longer follow from them."""
+UNITS = (100, 10)
+"""Shares are tried in multiples of 1 / units, two digits and one: with fewer people may no longer follow from them."""
 NEUTRAL_SUFFIX = ".json"
 
 
@@ -103,12 +103,12 @@ class Workbench:
 
         Raises ReleaseError where the model cannot be written so.
         """
-        for digits in DIGITS if leaves == "shares" else DIGITS[:1]:
+        for units in UNITS if leaves == "shares" else UNITS[:1]:
             try:
                 if self.is_neutral:
-                    less = minimise(model, leaves, self.name, digits, kept=self.encoding)
+                    less = minimise(model, leaves, self.name, units, kept=self.encoding)
                 else:
-                    less = with_leaves(model, leaves, self.name, digits)
+                    less = with_leaves(model, leaves, self.name, units)
                 return less, model_as_file(less, self.original, self.name, self.session.plugins.readers)
             except ReleaseError as error:
                 problem = error

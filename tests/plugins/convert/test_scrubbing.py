@@ -20,16 +20,18 @@ from sklearn.tree import DecisionTreeClassifier
 import leafgate as gate
 from command_line import leafgate
 from installed_readers import read_foreign
+from leafgate.algorithms.consistency import share_units
 from leafgate.errors import ReleaseError
 from leafgate.ir.features import CategoryCodes
 from leafgate.ir.model import LEAF, RATIOS_DISCLOSURE, ModelIR, TreeIR
 from leafgate.models.exposure.categories import without_declared
 from leafgate.models.exposure.shares import _fewest as fewest_people
-from leafgate.models.exposure.shares import identifiable_rows
+from leafgate.models.exposure.shares import counts_recoverable, identifiable_rows
+from leafgate.types.release import FileDisclosure
 from leafgate.types.schema import Schema
 from leafgate_convert.equivalence import unproved, with_unproved
 from leafgate_convert.neutral import written
-from leafgate_convert.rounding import largest_change, rounded, same_labels
+from leafgate_convert.rounding import largest_change, precision, rounded, same_labels
 from leafgate_convert.sampling import random_cells, rows_of
 from leafgate_convert.scrub import (
     LeafContent,
@@ -119,7 +121,7 @@ def test_a_scrubbed_model_predicts_the_same_or_is_refused(name: str, leaves: Lea
         return
     if leaves == "shares" and model.combine == "mean_per_tree" and proof.different:
         with pytest.raises(ReleaseError, match="--digits 3"):
-            refuse_different([("points", proof)], leaves, "model", 2)
+            refuse_different([("points", proof)], leaves, "model", 100)
         return
     assert proof.different == 0
     result = read_foreign(written(less), "less")
@@ -338,34 +340,49 @@ def test_shares_to_the_last_digit_betray_counts_and_rounded_ones_do_not(shares: 
     assert read_foreign(written(minimise(model, "shares", "model")), "model").level == "shares"
 
 
-def shown(counts: tuple[int, ...], digits: int) -> tuple[float, ...]:
-    """What leaves with these people say."""
-    return tuple(rounded(np.array([counts], dtype=float) / sum(counts), digits)[0].tolist())
+PAIRS = np.array([(some, n - some) for n in range(2, 201) for some in range(1, n)], dtype=float)
+"""Every leaf of up to 200 people with both classes."""
 
 
-def test_of_two_digits_every_share_is_one_of_different_numbers_of_people() -> None:
-    """Every leaf of up to 200 people, rounded: which numbers of people say the same."""
+def people_of(units: int) -> tuple[Any, Any]:
+    """The rounded shares of all such leaves, and whether all leaves with these shares have a multiple of the fewest."""
     people: dict[tuple[float, ...], set[int]] = {}
-    for n in range(2, 201):
-        for some in range(1, n):
-            people.setdefault(shown((some, n - some), 2), set()).add(n)
-    assert len(people) == 99
-    assert all(any(n % min(each) for n in each) for each in people.values())
-    assert not identifiable_rows(np.array(list(people)), 2).any()
+    shares = rounded(PAIRS / PAIRS.sum(axis=1, keepdims=True), units)
+    for row, n in zip(shares.tolist(), PAIRS.sum(axis=1).tolist(), strict=True):
+        people.setdefault(tuple(row), set()).add(int(n))
+    return np.array(list(people)), np.array([not any(n % min(each) for n in each) for each in people.values()])
+
+
+@pytest.mark.parametrize("units", [4, 5, 10, 20, 25, 50, 100])
+def test_of_two_digits_or_coarser_steps_every_share_is_one_of_different_numbers_of_people(units: int) -> None:
+    rows, alone = people_of(units)
+    assert len(rows) == units - 1
+    assert not alone.any()
+    assert not identifiable_rows(rows, units).any()
+    assert not identifiable_rows(rows, 100).any()  # as a reader sees them who does not know the step
+    assert not counts_recoverable(of_shares(rows[:, 1].tolist()))
+
+
+@pytest.mark.parametrize("units", [8, 40, 125, 200, 250, 500])
+def test_steps_of_three_digits_are_read_as_three_digits_where_that_discloses_more(units: int) -> None:
+    """Nobody can distinguish .525 rounded to steps of .025 from 21 of 40 people."""
+    rows, alone = people_of(units)
+    either = identifiable_rows(rows, units) | identifiable_rows(rows, 1000)
+    assert (either | ~alone).all()
+    assert either.sum() > alone.sum()
+    stated = (FileDisclosure("ratios", "medium", f"shares of classes, rounded to {precision(units)}"),)
+    assert counts_recoverable(replace(of_shares(rows[:, 1].tolist()), discloses=stated))
+    if not either.all():
+        assert not counts_recoverable(replace(of_shares(rows[~either, 1].tolist()), discloses=stated))
 
 
 def test_of_three_digits_some_are_not_and_are_refused() -> None:
-    people: dict[tuple[float, ...], set[int]] = {}
-    for n in range(2, 201):
-        for some in range(1, n):
-            people.setdefault(shown((some, n - some), 3), set()).add(n)
-    rows = np.array(list(people))
-    alone = [not any(n % min(each) for n in each) for each in people.values()]
-    assert (identifiable_rows(rows, 3) == alone).all()
-    assert {row[0] for row in rows[np.array(alone)].tolist()} >= {0.5, 0.333, 0.667, 0.25, 0.75}
+    rows, alone = people_of(1000)
+    assert (identifiable_rows(rows, 1000) == alone).all()
+    assert {row[0] for row in rows[alone].tolist()} >= {0.5, 0.333, 0.667, 0.25, 0.75}
     with pytest.raises(ReleaseError, match="--digits 2"):
-        minimise(of_shares([2 / 3, 165 / 296]), "shares", "model", 3)
-    assert minimise(of_shares([165 / 296, 71 / 304]), "shares", "model", 3).level == "shares"
+        minimise(of_shares([2 / 3, 165 / 296]), "shares", "model", 1000)
+    assert minimise(of_shares([165 / 296, 71 / 304]), "shares", "model", 1000).level == "shares"
 
 
 def test_of_three_classes_so_it_is_too() -> None:
@@ -373,13 +390,13 @@ def test_of_three_classes_so_it_is_too() -> None:
     for n in range(2, 130):
         first, second = (each.ravel() for each in np.meshgrid(np.arange(n + 1), np.arange(n + 1)))
         counts = np.column_stack([first, second, n - first - second])[first + second <= n]
-        units = np.rint(rounded(counts[(counts > 0).sum(axis=1) > 1] / n, 2) * 100).astype(int)
+        units = np.rint(rounded(counts[(counts > 0).sum(axis=1) > 1] / n, 100) * 100).astype(int)
         for code in np.unique(units[:, 0] * 1000 + units[:, 1]).tolist():
             people.setdefault(code, []).append(n)
     assert len(people) == 5148
     assert all(any(n % each[0] for n in each) for each in people.values())
     rows = np.array([[code // 1000, code % 1000, 100 - code // 1000 - code % 1000] for code in people]) / 100
-    assert not identifiable_rows(rows, 2).any()
+    assert not identifiable_rows(rows, 100).any()
 
 
 @given(
@@ -393,16 +410,20 @@ def test_the_fewest_people_are_those_that_trying_each_number_finds(counts: list[
     assert fewest_people(shares, close)[0] == (np.flatnonzero(fits)[0] + 1 if fits.any() else 1001)
 
 
-@given(st.lists(st.integers(0, 60), min_size=2, max_size=5).filter(any), st.sampled_from([1, 2, 3]))
-def test_rounded_shares_sum_to_one_and_keep_who_is_there_and_who_is_first(counts: list[int], digits: int) -> None:
+UNITS = (2, 3, 7, 10, 20, 100, 1000)
+
+
+@given(st.lists(st.integers(0, 60), min_size=2, max_size=5).filter(any), st.sampled_from(UNITS))
+def test_rounded_shares_sum_to_one_and_keep_who_is_there_and_who_is_first(counts: list[int], units: int) -> None:
     shares = np.array([counts], dtype=float) / sum(counts)
-    units = rounded(shares, digits)[0] * 10**digits
-    assert np.allclose(units, np.rint(units))
-    assert units.sum() == pytest.approx(10**digits)
-    assert units.argmax() == shares[0].argmax()
-    if np.count_nonzero(counts) == 2:
-        assert ((units > 0) == (shares[0] > 0)).all()
-        assert abs(units / 10**digits - shares[0]).max() <= 10.0**-digits + 1e-12
+    parts = rounded(shares, units)[0] * units
+    assert np.allclose(parts, np.rint(parts))
+    assert parts.sum() == pytest.approx(units)
+    if units > np.count_nonzero(counts):
+        assert parts.argmax() == shares[0].argmax()
+    if units > 2 and np.count_nonzero(counts) == 2:
+        assert ((parts > 0) == (shares[0] > 0)).all()
+        assert abs(parts / units - shares[0]).max() <= 1 / units + 1e-12
 
 
 def test_more_classes_than_digits_can_tell_apart_are_refused() -> None:
@@ -412,8 +433,82 @@ def test_more_classes_than_digits_can_tell_apart_are_refused() -> None:
     tree = TreeIR(leaf, np.array([np.nan]), leaf, leaf, says)
     model = ModelIR("x", ("x",), tuple(map(str, range(30))), (tree,), "shares")
     with pytest.raises(ReleaseError, match="--digits 2"):
-        minimise(model, "shares", "model", 1)
+        minimise(model, "shares", "model", 10)
     assert minimise(model, "shares", "model").trees[0].values.argmax() == 7
+
+
+@pytest.mark.parametrize("says", [[0.34, 0.33, 0.33], [0.95, 0.05, 0.0], [0.05, 0.95, 0.0]])
+def test_a_leaf_with_no_unit_for_each_of_its_classes_and_one_more_for_the_first_is_refused(says: list[float]) -> None:
+    """With halves, .95 and .05 either lose a class or become equal shares, of which the first class is the label."""
+    leaf = np.array([LEAF])
+    tree = TreeIR(leaf, np.array([np.nan]), leaf, leaf, np.array([says]))
+    model = ModelIR("x", ("x",), ("a", "b", "c"), (tree,), "shares")
+    if says[0] == 0.95:
+        assert minimise(model, "shares", "model", 2).trees[0].values.tolist() == [[0.5, 0.5, 0.0]]
+        return
+    with pytest.raises(ReleaseError, match=r"steps of 0\.5 can tell apart") as refused:
+        minimise(model, "shares", "model", 2)
+    assert "--digits 1" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("step", "refused"), [("0.05", ""), ("0.04", ""), ("0.01", ""), ("0.025", "--digits 1"), ("0.0625", "--digits 1")]
+)
+def test_a_step_of_more_than_two_digits_is_refused_where_a_reader_may_count_people(step: str, refused: str) -> None:
+    model = of_shares([1 / 2, 1 / 4, 0.523, 0.9])
+    units = round(1 / float(step))
+    if refused:
+        with pytest.raises(ReleaseError, match="people follow from shares rounded to steps of") as error:
+            minimise(model, "shares", "model", units)
+        assert refused in str(error.value)
+        return
+    less = minimise(model, "shares", "model", units)
+    result = read_foreign(written(less), "model")
+    assert result.level == "shares"
+    assert result.discloses == less.discloses
+    assert [item.says for item in less.discloses] == [f"shares of classes, rounded to {precision(units)}"]
+    assert precision(20) == "steps of 0.05"
+
+
+def test_shares_are_rounded_to_a_step_and_pass_an_audit(folder: Path) -> None:
+    policy = json.loads((folder / "policy.yaml").read_text()) | {"publish": {"leaves": "shares"}}
+    (folder / "policy.yaml").write_text(json.dumps(policy))
+    items = ("scrub", folder / "m.skops", folder / "scrubbed.json", "--leaves", "shares", "--step", ".05")
+    ended = leafgate(*items, "--policy", folder / "policy.yaml")
+    assert ended.code == 0, ended.err
+    less = read_foreign((folder / "scrubbed.json").read_bytes(), "scrubbed.json")
+    (tree,) = less.trees
+    parts = tree.values[tree.leaves] * 20
+    assert np.allclose(parts, np.rint(parts))
+    assert len(np.unique(parts)) > 4
+    assert share_units(tree.values[tree.leaves], less.discloses) == 20
+    assert share_units(tree.values[tree.leaves], ()) == 100
+    audited = leafgate("audit", folder / "policy.yaml", "--json")
+    assert audited.code == 0, audited.out
+    (found,) = [f for f in audited.document["findings"] if f["id"] == "published_file"]
+    assert "shares of classes, rounded to steps of 0.05" in [item["says"] for item in found["evidence"]["discloses"]]
+    lied = replace(tree, values=rounded(np.nan_to_num(0.8 * tree.values + 0.1, nan=0.5), 20))
+    for other in (replace(less, trees=(lied,)), replace(less, discloses=(RATIOS_DISCLOSURE,))):
+        (folder / "scrubbed.json").write_bytes(written(other))  # another leaf, and a step that is not stated
+        assert leafgate("audit", folder / "policy.yaml").code == 3
+
+
+@pytest.mark.parametrize("step", ["0", "1", "0.3", "-0.05", "0.0009", "nan", "inf", "0.7"])
+def test_a_number_that_does_not_divide_one_is_no_step(folder: Path, step: str) -> None:
+    items = ("scrub", folder / "m.skops", folder / "scrubbed.json", "--leaves", "shares")
+    ended = leafgate(*items, f"--step={step}")
+    assert (ended.code, ended.out) == (2, "")
+    assert "is no step of shares" in ended.err
+    assert not (folder / "scrubbed.json").exists()
+
+
+def test_a_step_and_digits_are_not_given_both(folder: Path) -> None:
+    items = ("scrub", folder / "m.skops", folder / "scrubbed.json", "--leaves", "shares")
+    ended = leafgate(*items, "--step", "0.05", "--digits", "2")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.count("\n") == 1
+    assert "--digits says it too" in ended.err
+    assert not (folder / "scrubbed.json").exists()
 
 
 def test_the_largest_change_of_a_share_is_told_and_counts_are_held_against_the_table(folder: Path) -> None:
@@ -431,7 +526,7 @@ def test_the_largest_change_of_a_share_is_told_and_counts_are_held_against_the_t
     (folder / "policy.yaml").write_text(json.dumps(policy | {"publish": {"leaves": "shares"}}))
     assert leafgate("audit", folder / "policy.yaml").code == 0
     (tree,) = less.trees
-    lied = replace(tree, values=rounded(np.nan_to_num(0.9 * tree.values + 0.05, nan=0.5), 2))
+    lied = replace(tree, values=rounded(np.nan_to_num(0.9 * tree.values + 0.05, nan=0.5), 100))
     (folder / "scrubbed.json").write_bytes(written(replace(less, trees=(lied,))))
     assert leafgate("audit", folder / "policy.yaml").code == 3
 
@@ -439,9 +534,9 @@ def test_the_largest_change_of_a_share_is_told_and_counts_are_held_against_the_t
 def test_whether_labels_of_two_trees_stay_is_tried_on_all_leaves_that_can_meet() -> None:
     trees = [of_shares(shares).trees[0] for shares in ([0.104, 0.908], [0.204, 0.858])]
     model = replace(of_shares([0.5]), trees=tuple(trees), combine="mean_per_tree")
-    assert same_labels(model, 1)
-    assert not same_labels(replace(model, trees=(trees[0], of_shares([0.1, 0.897]).trees[0])), 2)  # 0.104 + 0.897 > 1
-    assert not same_labels(replace(model, trees=tuple(trees * 20)), 2)
+    assert same_labels(model, 10)
+    assert not same_labels(replace(model, trees=(trees[0], of_shares([0.1, 0.897]).trees[0])), 100)  # 0.104 + 0.897 > 1
+    assert not same_labels(replace(model, trees=tuple(trees * 20)), 100)
 
 
 def test_a_mean_of_trees_changes_by_the_mean_of_their_changes() -> None:
@@ -449,8 +544,8 @@ def test_a_mean_of_trees_changes_by_the_mean_of_their_changes() -> None:
     thirds = TreeIR(**TREE_OF_TWO, values=says)
     halves = TreeIR(**TREE_OF_TWO, values=np.full((3, 2), 0.5))
     model = ModelIR("made up", ("age",), ("low", "high"), (thirds, halves), "shares", combine="mean_per_tree")
-    assert largest_change(replace(model, trees=(thirds,), combine="one"), 2) == pytest.approx(0.67 - 2 / 3)
-    assert largest_change(model, 2) == pytest.approx((0.67 - 2 / 3) / 2)
+    assert largest_change(replace(model, trees=(thirds,), combine="one"), 100) == pytest.approx(0.67 - 2 / 3)
+    assert largest_change(model, 100) == pytest.approx((0.67 - 2 / 3) / 2)
 
 
 TREE_OF_TWO: dict[str, Any] = {
@@ -462,6 +557,6 @@ TREE_OF_TWO: dict[str, Any] = {
 
 
 def test_of_three_classes_a_share_may_be_off_by_a_unit_for_what_is_left_over() -> None:
-    assert identifiable_rows(np.array([[0.333, 0.333, 0.334]]), 3).tolist() == [
+    assert identifiable_rows(np.array([[0.333, 0.333, 0.334]]), 1000).tolist() == [
         True
     ]  # a third each, of 3, 6, 9 ... people

@@ -9,6 +9,7 @@ from itertools import product
 
 import numpy as np
 
+from leafgate.algorithms.certainty import LEARNING_RATES as RATES
 from leafgate.algorithms.consistency import decimal_places
 from leafgate.ir.model import Floats, ModelIR
 from leafgate.types.release import FileDisclosure
@@ -19,7 +20,6 @@ PEOPLE, FEW = 500, (10, 30, 100, 500)
 LEAVES = 128
 """So many leaves are looked at; of more, that many spread over all of them."""
 
-RATES = (0.3, 0.1, 0.05, 0.2, 0.01, 0.5, 1.0, 0.03, 0.02, 0.15)
 OTHERS = tuple(i / 100 for i in range(1, 100) if i / 100 not in RATES)
 PENALTIES = (1.0, 0.0, 5.0, 0.1, 10.0)
 """Learning rates and penalties on the square of scores: the libraries' own first, then what people write. Other rates

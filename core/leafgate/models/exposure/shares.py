@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from leafgate.algorithms.consistency import decimal_places
+from leafgate.algorithms.consistency import decimal_places, share_units
 from leafgate.ir.model import Flags, Floats, Ids, LeafValueKind, ModelIR
 from leafgate.types.release import FileDisclosure
 
@@ -50,7 +50,8 @@ def counts_recoverable(model: ModelIR) -> bool:
     """Can people be counted from the shares on some leaves with several classes, or from means of whole numbers?
 
     Where all shares are rounded to few digits, from a leaf that only multiples of one number of people fit; else where
-    there are more fractions of few people than there would be by accident.
+    there are more fractions of few people than there would be by accident. That shares are rounded to a step the file
+    may state, but nobody can prove. So people must follow neither from the step nor from the digits.
     """
     shares = np.unique(
         np.concatenate([_shares(tree.values[tree.leaves], model.values) for tree in model.trees]), axis=0
@@ -58,8 +59,10 @@ def counts_recoverable(model: ModelIR) -> bool:
     mixed = shares[(shares.max(axis=1) < 1 - CLOSE) & (shares.max(axis=1) > CLOSE)]
     if not len(mixed):
         return False
-    digits = decimal_places(mixed)
-    return _fractions(mixed, model.values) if digits is None else bool(identifiable_rows(mixed, digits).any())
+    digits, units = decimal_places(mixed), share_units(mixed, model.discloses)
+    if digits is None or units is None:
+        return _fractions(mixed, model.values)
+    return any(identifiable_rows(mixed, each).any() for each in {10**digits, units})
 
 
 def _shares(says: Floats, kind: LeafValueKind) -> Floats:
@@ -70,13 +73,19 @@ def _shares(says: Floats, kind: LeafValueKind) -> Floats:
         return np.asarray(np.nan_to_num(says / says.sum(axis=1, keepdims=True)))
 
 
-def identifiable_rows(shares: Floats, digits: int) -> Flags:
-    """Of which rows, rounded to so many digits, all leaves of few people have a multiple of the same number of them.
+def identifiable_rows(shares: Floats, units: int) -> Flags:
+    """Of which rows, multiples of 1 / units, all leaves of few people have a multiple of the same number of them.
 
     A class has somebody where its share is not 0. A share of two is within half a unit of what it is told as, of more
-    within one: then the units that are left over have to go somewhere.
+    within one: then the units that are left over have to go somewhere. Whether a share exactly between two multiples is
+    rounded to this one depends on the order of classes, so rows count with such shares as well as without.
     """
-    width = (0.5 if shares.shape[1] == 2 else 1.0) / 10**digits + EXACT
+    width = (0.5 if shares.shape[1] == 2 else 1.0) / units
+    return _of_one_number(shares, width + EXACT) | _of_one_number(shares, width - EXACT)
+
+
+def _of_one_number(shares: Floats, width: float) -> Flags:
+    """Of which rows all leaves of few people, their shares so near, have a multiple of the same number of people."""
     first = np.zeros(len(shares), dtype=np.int64)
     left = np.arange(len(shares))
     for people in range(1, FEW + 1):

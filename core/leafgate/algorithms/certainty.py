@@ -1,0 +1,335 @@
+"""What is certain of people in a group: the one definition that metrics judge and builders keep.
+
+A value is certain where everybody in a group has it, or everybody but some members who know their own value. Numbers
+are certain where they lie in one narrow window, where a published total belongs nearly to one person alone, and where
+a published number is the cell of few people.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from leafgate.algorithms.prediction import predicted_numbers
+from leafgate.algorithms.routing import route
+from leafgate.types.arrays import Floats, Ids, Mask
+from leafgate.types.release import Release
+from leafgate.types.schema import Column
+from leafgate.types.table import Table
+from leafgate.types.tree import columns_asked
+from leafgate.types.tree_arrays import tree_arrays
+
+CERTAIN = 1 - 1e-9
+"""A posterior probability from which a value counts as certain."""
+
+WINDOW_OF_VALUE = 0.1
+"""Numbers with `scale: ratio` are known where they are within this share of the larger one."""
+
+WINDOW_OF_BOUNDS = 0.05
+"""Other numbers are known where they are within this share of the declared bounds."""
+
+DOMINANCE = 0.1
+"""The p of the p % rule: a total discloses its largest number where the rest is a smaller share of this number."""
+
+SINGLE_PRECISION = 2e-7
+"""Relative difference of a number and what a model's file has of it in single precision."""
+
+DOUBLE_PRECISION = 1e-12
+"""The same in double precision, after some sums."""
+
+LEARNING_RATES = (0.3, 0.1, 0.05, 0.2, 0.01, 0.5, 1.0, 0.03, 0.02, 0.15)
+"""The libraries' own first, then what people write."""
+
+ROUNDING = 1e-9
+"""Relative error of sums in floating point."""
+
+HALF_A_PERSON = 0.5
+"""Errors of floating point never count for a person."""
+
+
+def certain_values(people: Floats, insiders: int = 0) -> Mask:
+    """Which values of a secret are certain in each group of people.
+
+    A value is certain to `insiders` members who pool their own values where at most so many people have another one:
+    where these are the insiders, all others must have it. With 0 it is certain to everybody.
+
+    Args:
+        people: shape (..., n_values), people of a group by their value.
+        insiders: members of the group who know their own values and pool them, from 0.
+
+    Returns:
+        Shape (..., n_values): somebody has the value, and it is certain of all who have it.
+
+    Source: Hundepool and others, "Statistical Disclosure Control", Wiley, 2012, chapter 5 (group disclosure in tables
+    of counts, to outsiders and to members of the group).
+
+    >>> certain_values(np.array([[9.0, 1.0], [8.0, 2.0]]), insiders=1).tolist()
+    [[True, False], [False, False]]
+    """
+    total = people.sum(axis=-1, keepdims=True)
+    return np.asarray((people > 0) & (total - people <= insiders + np.minimum(ROUNDING * total, HALF_A_PERSON)))
+
+
+@dataclass(frozen=True)
+class Window:
+    """How near to each other numbers are that count as one: a share of the larger number, or a width in its unit."""
+
+    share: float = 0.0
+    width: float = 0.0
+
+    @classmethod
+    def of(cls, column: Column) -> Window:
+        """The window of a secret number: 10 % of the number for `scale: ratio`, else 5 % of the column's bounds."""
+        if column.scale == "ratio":
+            return cls(share=WINDOW_OF_VALUE)
+        ends = column.edges or column.bins or column.bounds or (0.0, 0.0)
+        return cls(width=WINDOW_OF_BOUNDS * (ends[-1] - ends[0]))
+
+    def end(self, start: Floats) -> Floats:
+        """The largest number in the window that begins at each number; numbers are from 0 where it is a share."""
+        end = start / (1 - self.share) + self.width
+        return np.asarray(end + ROUNDING * np.abs(end))
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """For each record, in the order of groups and numbers, the window of its group that begins at its number.
+
+    Attributes:
+        order: shape (n_records,), the positions of the records in this order.
+        end: shape (n_records,), the position in `order` after the last record of the window.
+        people: shape (n_records,), the people in the window.
+        group: shape (n_records,), the group of each record of `order`.
+        size: shape (n_records,), the people of this group.
+    """
+
+    order: Ids
+    end: Ids
+    people: Floats
+    group: Ids
+    size: Floats
+
+    @classmethod
+    def of(cls, numbers: Floats, people: Ids, group: Ids, window: Window) -> Windows:
+        """The windows of some records, each with its number, the people who share it, and its group from 0 up."""
+        order = np.lexsort((numbers, group))
+        number, persons, own = numbers[order], people[order].astype(np.float64), group[order]
+        n = len(order)
+        # Each record's end of window is placed among the numbers of its group, behind those equal to it.
+        among = np.lexsort((np.repeat([0, 1], n), np.concatenate([number, window.end(number)]), np.tile(own, 2)))
+        passed = np.cumsum(among < n)
+        end = np.empty(n, dtype=np.int64)
+        is_end = among >= n
+        end[among[is_end] - n] = passed[is_end]
+        cumulated = np.append(0.0, np.cumsum(persons))
+        total = np.bincount(own, weights=persons, minlength=int(own.max(initial=-1)) + 1).astype(np.float64)
+        return cls(order, end, cumulated[end] - cumulated[:n], own, total[own])
+
+    def largest_share(self, judged: Mask) -> Floats:
+        """For each group the largest share of people in one window, one other person being left out; 0 to 1.
+
+        Args:
+            judged: shape (n_records,), the records whose people count; those left out are still people of the group.
+        """
+        kept = judged[self.order]
+        shares = np.where(kept, np.minimum(self.people, self.size - 1) / np.maximum(self.size - 1, 1), 0.0)
+        shares = np.where(kept & (self.size <= 1), 1.0, shares)
+        largest = np.zeros(int(self.group.max(initial=-1)) + 1)
+        np.maximum.at(largest, self.group, shares)
+        return largest
+
+    def certain(self, insiders: int, judged: Mask) -> Mask:
+        """Which judged records are in a window that holds everybody of their group but at most so many insiders.
+
+        Args:
+            insiders: from 0.
+            judged: shape (n_records,).
+        """
+        marks = np.zeros(len(self.order) + 1, dtype=np.int64)
+        wide = self.people >= self.size - insiders - np.minimum(ROUNDING * self.size, HALF_A_PERSON)
+        np.add.at(marks, np.flatnonzero(wide), 1)
+        np.add.at(marks, self.end[wide], -1)
+        found = np.zeros(len(self.order), dtype=bool)
+        found[self.order] = np.cumsum(marks[:-1]) > 0
+        return np.asarray(found & judged)
+
+
+def dominating(numbers: Floats, people: Ids, group: Ids, insiders: int = 0) -> Mask:
+    """Which records a group's total discloses to within 10 %: the p % rule. Records of the group -1 are in none.
+
+    Whoever knows the total, and the `insiders` largest numbers but one, knows that the largest is at most what is left
+    of the total. This is within 10 % of it where all other numbers add up to less than that.
+
+    Args:
+        numbers: shape (n_records,), from 0 up.
+        people: shape (n_records,), the people who share each record.
+        group: shape (n_records,), from 0 up.
+        insiders: how many people pool their own numbers, from 0.
+
+    Returns:
+        Shape (n_records,): the records with the largest number of such a group; none where all numbers are 0.
+
+    Source: Hundepool and others, "Statistical Disclosure Control", Wiley, 2012, chapter 4 (p % rule).
+    Departure: any number of insiders; the rule has one, the person with the second largest number.
+
+    >>> dominating(np.array([4787.0, 0.0]), np.array([1, 9]), np.array([0, 0]), insiders=1).tolist()
+    [True, False]
+    """
+    order = np.lexsort((-numbers, group))
+    order = order[group[order] >= 0]
+    number, persons, own = numbers[order], people[order].astype(np.float64), group[order]
+    groups = int(own.max(initial=-1)) + 1
+    start = np.flatnonzero(np.diff(own, prepend=-1) != 0)
+    before = np.cumsum(persons) - persons
+    first = np.zeros(groups)
+    first[own[start]] = before[start]
+    known = np.clip(insiders + 1 - (before - first[own]), 0, persons)
+    rest = np.bincount(own, weights=(persons - known) * number, minlength=groups)
+    largest = np.zeros(groups)
+    largest[own[start]] = number[start]
+    exposed = (rest < DOMINANCE * largest) & (largest > 0)
+    found = np.zeros(len(numbers), dtype=bool)
+    found[order] = exposed[own] & (number == largest[own])
+    return found
+
+
+def printed_cells(numbers: Floats, people: Ids, printed: Floats, smallest_cell: int, step: float | None) -> Mask:
+    """Which records have a number that is published, is finer than is public, and is the cell of few people.
+
+    Args:
+        numbers: shape (n_records,), the cells.
+        people: shape (n_records,), the people who share each record.
+        printed: the published numbers, in any order.
+        smallest_cell: so many people share a cell that is nobody's.
+        step: the public step of the column: its multiples are no more than everybody knows; None for no step.
+
+    Returns:
+        Shape (n_records,).
+    """
+    values, which = np.unique(numbers, return_inverse=True)
+    few = np.bincount(which, weights=people, minlength=len(values)) < smallest_cell
+    if step is not None:
+        few &= ~is_multiple(values, step)
+    published = np.unique(printed)
+    near = np.abs(values) * precision(published)
+    low, high = (
+        np.searchsorted(published, values - near, side="left"),
+        np.searchsorted(published, values + near, "right"),
+    )
+    return np.asarray((few & (high > low))[which])
+
+
+def precision(numbers: Floats) -> float:
+    """By how much, relatively, published numbers may be off: what single precision keeps, where all are so rounded."""
+    with np.errstate(over="ignore"):
+        single = numbers.astype(np.float32).astype(np.float64)
+    return SINGLE_PRECISION if np.array_equal(single, numbers) else DOUBLE_PRECISION
+
+
+def published_numbers(release: Release, table: Table) -> Floats:
+    """The numbers that a release of regression trees has on its leaves, predicts, or shrinks by a learning rate.
+
+    The first tree of boosting has `rate * (number - start)` on its leaves: whoever guesses the rate has the number,
+    which is somebody's where it is a median or another quantile.
+
+    Returns:
+        Each number once, in rising order; none where the release predicts classes.
+    """
+    if not release.discloses_numbers:
+        return np.zeros(0)
+    found = [tree_arrays(tree).values for tree in release.fitted_trees]
+    if release.predicts_numbers:
+        found.append(predicted_numbers(release, table))
+    if release.combine in {"sum", "boost"}:
+        found += _before_shrinkage(release, table)
+    numbers = np.unique(np.concatenate(found))
+    return np.asarray(numbers[np.isfinite(numbers)])
+
+
+def _before_shrinkage(release: Release, table: Table) -> list[Floats]:
+    """The cells that the leaves of the first tree of boosting stand for, by each learning rate that explains them.
+
+    A rate explains them where more leaves are cells of the table than there would be by accident: one, if the file has
+    double precision, else a quarter. Where no tree of one leaf says what boosting starts from, it is worked into the
+    first tree, and is the mean or the median of everybody.
+    """
+    values = [tree_arrays(tree).values for tree in release.trees]
+    grown = next((each for each in values if len(each) > 1), np.zeros(0))
+    if not len(grown):
+        return []
+    cells = np.unique(table.numbers(table.schema.target.name))
+    off = precision(np.concatenate(values))
+    needed = 1 if off == DOUBLE_PRECISION else math.ceil(len(grown) / 4)
+    stated = [float(each[0]) for each in values if len(each) == 1]
+    numbers = np.repeat(table.numbers(table.schema.target.name), table.weight)
+    starts = [(sum(stated), 0.0)] if stated else [(each, each) for each in (numbers.mean(), np.quantile(numbers, 0.5))]
+    found = []
+    for rate, (start, worked_in) in itertools.product(LEARNING_RATES, starts):
+        undone = start + (grown - worked_in) / rate
+        above = np.searchsorted(cells, undone).clip(0, len(cells) - 1)
+        for position in (above, np.maximum(above - 1, 0)):
+            near = np.abs(cells[position] - undone) <= off * np.maximum(np.abs(undone), abs(start)) / rate
+            found += [cells[position[near]]] if near.sum() >= needed else []
+    return found
+
+
+def disclosed_totals(release: Release, table: Table, equivalence_class: Ids) -> list[Ids]:
+    """The groups of people whose totals of a numeric class follow from a release of regression trees.
+
+    A mean times the people at its leaf is a total, and the people of a leaf are known where its tests are public. Where
+    several trees are added up, totals of the equivalence classes of all trees together are taken to follow: if each of
+    these keeps the p % rule, so does every sum of them. A leaf whose number times its people is not their total, such
+    as a median, discloses none; that is only seen where the release is a single tree that is not shrunk.
+
+    Args:
+        release: what is published.
+        table: the people.
+        equivalence_class: shape (n_records,), whole numbers.
+
+    Returns:
+        Groupings of the records, each of shape (n_records,): the group of each record from 0 up, -1 in none.
+    """
+    if not release.discloses_numbers:
+        return []
+    classes = np.unique(equivalence_class, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    public = {column.name for column in table.schema.public}
+    found = [classes]
+    for tree in release.fitted_trees:
+        leaf = route(tree, table).leaf.astype(np.int64)
+        if len(release.fitted_trees) == 1 and release.combine not in {"sum", "boost"}:
+            without = ~_states_total(tree_arrays(tree).values, leaf, table)
+            found[0] = np.where(np.isin(classes, classes[~without]), classes, -1)
+            leaf = np.where(without, -1, leaf)
+        if not columns_asked(tree) <= public:
+            found.append(leaf)
+    return found
+
+
+def _states_total(values: Floats, leaf: Ids, table: Table) -> Mask:
+    """For each record whether the number at its leaf, times the people there, is the total to within 10 % of one."""
+    numbers, there = table.numbers(table.schema.target.name), leaf >= 0
+    size = len(values) + 1
+    at = np.where(there, leaf, size - 1)
+    people = np.bincount(at, weights=table.weight, minlength=size)
+    total = np.bincount(at, weights=table.weight * numbers, minlength=size)
+    largest = np.zeros(size)
+    np.maximum.at(largest, at, np.abs(numbers))
+    stated = np.append(np.where(np.isfinite(values), values, 0), 0.0) * people
+    return np.asarray((np.abs(stated - total) <= DOMINANCE * largest)[at] & there)
+
+
+def is_multiple(numbers: Floats, step: float) -> Mask:
+    """Which numbers are multiples of a step, to what floating point keeps of them."""
+    quotient = numbers / step
+    return np.asarray(np.abs(quotient - np.round(quotient)) <= ROUNDING * np.maximum(np.abs(quotient), 1))
+
+
+def rounded_median(numbers: Floats, people: Ids) -> float:
+    """The median of everybody's numbers, rounded to two digits, so that it is nobody's."""
+    order = np.argsort(numbers, kind="stable")
+    middle = np.searchsorted(np.cumsum(people[order]), people.sum() / 2)
+    median = float(numbers[order][min(int(middle), len(order) - 1)])
+    return 0.0 if median == 0 else round(median, 1 - math.floor(math.log10(abs(median))))
