@@ -19,6 +19,7 @@ from leafgate.api import (
     ScoringContext,
     Unit,
     UnreadableError,
+    ValueMetric,
     lazy,
     lenient,
 )
@@ -81,14 +82,11 @@ class LDiversity(AtLeast):
         return Score(people=_by_group(case, measures.distinct_l if self.form == "distinct" else measures.entropy_l))
 
 
-class AlphaKAnonymity(AtLeast):
+class AlphaKAnonymity(ValueMetric, AtLeast):
     """How many people share each person's group, if no secret is too frequent in it; else 0."""
 
     use: Literal["alpha_k_anonymity"] = "alpha_k_anonymity"
     alpha: PositiveShare = Field(description="The largest share a value may have.")
-    values: tuple[str, ...] | None = Field(
-        None, min_length=1, description="The values that are sensitive; all when left out."
-    )
 
     policy_example = "at_least: 5, alpha: 0.8"
     stricter_less = frozenset({"alpha"})
@@ -106,17 +104,9 @@ class AlphaKAnonymity(AtLeast):
         Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.0, {"alpha": 0.5}),
     )
 
-    def missing_requirements(self, plan: Declarations) -> str:
-        strange = set(self.values or ()) - {v for spec in _secrets(self, plan) for v in spec.values or ()}
-        open_domain = any(spec.values is None and spec.bins is None for spec in _secrets(self, plan))
-        return "some of its `values` are no values of a secret" if strange and not open_domain else ""
-
     def score(self, case: ScoringContext) -> Score:
-        domain = list(case.secret.domain)
-        if self.values is not None and not set(self.values) <= set(domain):
-            raise UnreadableError("some of `values` are not in the secret's domain")
-        sensitive = [i for i, value in enumerate(domain) if self.values is None or value in self.values]
-        share = _by_group(case, lambda p: measures.largest_share(p[:, sensitive]))
+        judged = self.judged_values(case)
+        share = _by_group(case, lambda p: measures.largest_share(p[:, judged]))
         return Score(people=case.sizes.where(share <= lenient(self.alpha), 0.0))
 
 

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
 
 from leafgate.api import (
     ABOUT_GROUPS,
     AtLeast,
     AtMost,
+    AuditorOnly,
     Example,
     InconclusiveError,
     Metric,
+    PeopleCount,
     Score,
     ScoringContext,
     Unit,
+    ValueMetric,
     lazy,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
     import pandas as pd
+
+    from leafgate.algorithms import certainty
+    from leafgate.api import Floats, Mask
 else:
-    np, pd = lazy("numpy"), lazy("pandas")
-
-
-CERTAIN = 1 - 1e-9
-"""A posterior probability from which a value counts as certain."""
+    np, pd, certainty = lazy("numpy"), lazy("pandas"), lazy("leafgate.algorithms.certainty")
 
 
 class KAnonymity(AtLeast):
@@ -63,8 +69,11 @@ class KAnonymity(AtLeast):
         return Score(people=case.sizes)
 
 
-class Confidence(AtMost):
-    """How sure the adversary is of one value: the largest probability believed, right or wrong."""
+class Confidence(ValueMetric, AtMost):
+    """How sure the adversary is of one value: the largest probability believed, right or wrong.
+
+    Of a number also the largest share of a group in one narrow window, wherever the edges of its bins are.
+    """
 
     use: Literal["confidence"] = "confidence"
 
@@ -72,32 +81,58 @@ class Confidence(AtMost):
     checks = "confidence"
     checked_by = "linking"
     by_equivalence_class = True
+    judges_numbers = True
     threat_model = "Whatever the attack it judges assumes."
-    formula = "max over values v of P(secret = v | x)"
+    formula = (
+        "max over judged values v of P(secret = v | x); of a number also max over windows w of the share of the group "
+        "in w, any one person left out"
+    )
     plain_failure = "the adversary is too sure of some people's {secret}"
     scale = "from 1/|domain| to 1"
     score_range = (0, 1)
     interpretation = "1: the adversary is certain of one value; 1/|domain|: knows nothing"
-    examples = (Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.75),)
+    examples = (
+        Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.75),
+        Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.25, {"values": ("cold",)}),
+    )
     source = 'A. Friedman, A. Schuster, R. Wolff, PKDD 2006, section 4.2 ("confidence")'
 
     def score(self, case: ScoringContext) -> Score:
-        return Score(people=case.posterior.max(axis=1))
+        judged = self.judged_values(case)
+        largest = case.posterior.to_numpy()[:, judged].max(axis=1)
+        windows = _windows(case)
+        if windows is not None:
+            group = np.unique(case.equivalence_class, return_inverse=True)[1].reshape(-1)
+            share = windows.largest_share(judged[case.table.codes(case.secret.name)])
+            largest = np.maximum(largest, share[group])
+        return Score(people=pd.Series(largest))
 
 
-class Exposure(AtMost):
+class Exposure(ValueMetric, AtMost):
     """Whether the adversary is certain of a person's secret, and right: 1 if so, else 0.
 
-    With `average: true` the share of people exposed.
+    With `insiders: 1` the adversary may be a member of the person's group, who knows her own value. A number is also
+    certain where it lies in one narrow window with the others of the group, where it makes up nearly all of a total
+    that is disclosed, and where it is published as it stands. With `average: true` the share of people exposed.
     """
 
     use: Literal["exposure"] = "exposure"
+    insiders: Annotated[int, Field(ge=0)] = Field(
+        0, description="So many members of a group who know their own values pool them; 0: outsiders alone."
+    )
 
-    policy_example = "at_most: 0"
+    policy_example = "at_most: 0, insiders: 1"
+    stricter_more = frozenset({"insiders"})
     unit = Unit.SHARE
+    checks = "exposure"
+    checked_by = "linking"
     by_equivalence_class = True
-    threat_model = "Whatever the attack it judges assumes."
-    formula = "1 if P(secret = truth | x) = 1 (to 1e-9), else 0"
+    judges_numbers = True
+    threat_model = "Whatever the attack it judges assumes; with `insiders` also members of the person's group."
+    formula = (
+        "1 if the truth is a judged value and at most `insiders` people of the group of x have another one (without "
+        "insiders: if P(secret = truth | x) = 1, to 1e-9), else 0; of numbers see docs/explanation/group-metrics.md"
+    )
     plain_failure = "it is certain what some people's {secret} is"
     scale = "0 or 1; on average the share of people"
     score_range = (0, 1)
@@ -105,16 +140,87 @@ class Exposure(AtMost):
     examples = (
         Example({"flu": 3}, {"flu": 5, "cold": 5}, 1.0),
         Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.0),
+        Example({"flu": 2, "cold": 2}, {"flu": 5, "cold": 5}, 0.0, {"insiders": 1}),
     )
-    source = 'A. Friedman, A. Schuster, R. Wolff, PKDD 2006, section 4.2 and Figure 6 ("exposed tuples")'
+    source = (
+        'A. Friedman, A. Schuster, R. Wolff, PKDD 2006, section 4.2 and Figure 6 ("exposed tuples"); numbers: A. '
+        'Hundepool and others, "Statistical Disclosure Control", 2012, chapters 4 and 5'
+    )
+
+    @classmethod
+    def from_claim(cls, claim: Any) -> Metric:
+        """The claim that nobody is exposed; a mapping may name insiders, values and the secret."""
+        return super().from_claim({"at_most": 0, **claim} if isinstance(claim, dict) else claim)
 
     def score(self, case: ScoringContext) -> Score:
-        """1.0 for each row whose true value has probability 1, else 0.0.
+        """1.0 for each row whose true value is certain, else 0.0.
 
-        The truth is not read where certainty is never wrong, so that the scores may be public.
+        The truth is not read where certainty is never wrong and there are no insiders, so that the scores may be
+        public.
         """
+        certain = self._certain_values(case) & self.judged_values(case)
+        if case.certain_is_true and not self.insiders:
+            exposed = certain.any(axis=1)
+        else:
+            truth = case.posterior.columns.get_indexer(pd.Index(case.truth.astype(object)))
+            exposed = certain[np.arange(len(truth)), truth]
+        evidence: dict[str, Any] = {}
+        for name, by_number in self._exposed_by_numbers(case):
+            exposed = exposed | by_number
+            if by_number.any():
+                evidence[name] = AuditorOnly(PeopleCount(int(case.table.persons[by_number].sum())))
+        return Score(people=pd.Series(exposed.astype(float)), evidence=evidence)
+
+    def _certain_values(self, case: ScoringContext) -> Mask:
+        """For each record and value whether the adversary, with insiders, is certain of it; shape of the posterior."""
         posterior = case.posterior.to_numpy()
-        if case.certain_is_true:
-            return Score(people=pd.Series((posterior.max(axis=1) >= CERTAIN).astype(float)))
-        truth = case.posterior.columns.get_indexer(pd.Index(case.truth.astype(object)))
-        return Score(people=pd.Series((posterior[np.arange(len(truth)), truth] >= CERTAIN).astype(float)))
+        people = case.people_by_value if self.insiders else None
+        if people is None and self.insiders and case.is_composition_derived:
+            people = posterior * case.sizes.to_numpy()[:, None]
+        if people is None:
+            return np.asarray(posterior >= certainty.CERTAIN)
+        return certainty.certain_values(people, self.insiders)
+
+    def _exposed_by_numbers(self, case: ScoringContext) -> Iterator[tuple[str, Mask]]:
+        """For each rule on numbers its name, and which records it finds exposed."""
+        windows, numbers = _windows(case), case.numbers
+        if numbers is None:
+            return
+        judged = self.judged_values(case)[case.table.codes(case.secret.name)]
+        if windows is not None:
+            yield "people_in_one_window", windows.certain(self.insiders, judged)
+        if "class" not in case.secret.roles:
+            return
+        people = case.table.persons
+        size = _size(case, numbers)
+        for group in certainty.disclosed_totals(case.release, case.table, case.equivalence_class.to_numpy()):
+            yield (
+                "people_whose_number_dominates_a_total",
+                judged & certainty.dominating(size, people, group, self.insiders),
+            )
+        printed = certainty.published_numbers(case.release, case.table)
+        yield (
+            "people_whose_number_is_published",
+            judged & certainty.printed_cells(numbers, people, printed, case.smallest_cell, case.secret.step),
+        )
+
+
+def _windows(case: ScoringContext) -> certainty.Windows | None:
+    """The windows of the true numbers in each group; None where they are not judged, or the secret is no number.
+
+    Where a release predicts the intervals of a class of numbers, and no numbers, these intervals are its values.
+    """
+    numbers = case.numbers if case.scored == "composition" else None
+    in_intervals = "class" in case.secret.roles and not case.release.discloses_numbers
+    if numbers is None or in_intervals:
+        return None
+    group = np.unique(case.equivalence_class, return_inverse=True)[1].reshape(-1)
+    return certainty.Windows.of(numbers, case.table.persons, group, certainty.Window.of(case.secret))
+
+
+def _size(case: ScoringContext, numbers: Floats) -> Floats:
+    """How large numbers are in totals; where they may be negative, how far from the rounded median of everybody."""
+    edges = case.secret.edges or case.secret.bins or (0.0,)
+    if edges[0] >= 0:
+        return numbers
+    return np.asarray(np.abs(numbers - certainty.rounded_median(numbers, case.table.persons)))

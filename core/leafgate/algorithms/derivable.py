@@ -140,6 +140,7 @@ def undisclosed_reads(case: ScoringContext) -> frozenset[Observation]:
         Observation.TRUTH: partial(group_shares_derivable, alike=True),
         Observation.COMPOSITION: group_shares_derivable,
     }
+    derivable[Observation.NUMBERS] = lambda case: False  # what is published of numbers are means and intervals
     undisclosed = {read for read, is_derivable in derivable.items() if read in case.observed and not is_derivable(case)}
     return frozenset(undisclosed | (case.observed & {Observation.MEMBERSHIP}))
 

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from leafgate.api.metrics import ReleaseAtMost as ReleaseAtMost
     from leafgate.api.metrics import ReleaseMetric as ReleaseMetric
     from leafgate.api.metrics import Score as Score
+    from leafgate.api.metrics import ValueMetric as ValueMetric
     from leafgate.api.model_readers import ModelReader as ModelReader
     from leafgate.api.model_readers import ReaderTexts as ReaderTexts
     from leafgate.api.model_readers import Vocabulary as Vocabulary
@@ -223,7 +224,7 @@ __getattr__ = lazy_exports(
         "leafgate.api.context": "ScoringContext",
         "leafgate.api.hookspecs": "hookimpl",
         "leafgate.api.metrics": "ABOUT_GROUPS ABOUT_SECRETS AtLeast AtMost Example Metric PersonMetric "
-        "ReleaseAtLeast ReleaseAtMost ReleaseMetric Score",
+        "ReleaseAtLeast ReleaseAtMost ReleaseMetric Score ValueMetric",
         "leafgate.api.model_readers": "ModelReader ReaderTexts Vocabulary",
         "leafgate.api.options": "CacheFolder NonNegativeFloat OpenProbability OwnersFile PeopleFile PolicyFile "
         "PositiveFloat PositiveInt PositiveShare PruningConfidence Share ShareBelowOne",

@@ -32,8 +32,10 @@ class Observation(Enum):
     POSTERIOR = "the distribution that is scored"
     PRIOR = "the attack's prior, which may rest on knowledge that the policy grants"
     COMPOSITION = "each equivalence class's true distribution of the secret"
+    PEOPLE = "whether the true people of each equivalence class are scored, and not only their shares"
     OVERALL = "the secret's distribution in the whole table"
     TRUTH = "true secrets of single people"
+    NUMBERS = "true numbers of single people, of a secret that is told in intervals"
     MEMBERSHIP = "who of the candidates or targets is in the table, and the secrets of targets"
 
 
@@ -48,7 +50,7 @@ class ScoringContext:
     in `table.without_key`. `inconsistency`: the release claims to count the table's people, and does not. `built`:
     this audit ran the builder, so all random numbers of the build were drawn. `comparisons`: how many findings the
     policy's metrics of this kind of belief (MembershipBelief or AttributeBelief) give together, at least 1: intervals
-    that are to hold together divide their error by it.
+    that are to hold together divide their error by it. `smallest_cell`: a number that so many people share is nobody's.
 
     `observed` is the record of what was read. Every property that reads the table's secrets enters an `Observation`
     before it returns, and `leafgate.algorithms.derivable.must_hide` decides by this record whether the public sees a
@@ -65,6 +67,7 @@ class ScoringContext:
     inconsistency: bool = False
     built: bool = False
     comparisons: int = field(default=1, kw_only=True)
+    smallest_cell: int = field(default=10, kw_only=True)
     observed: set[Observation] = field(default_factory=set, repr=False, compare=False, kw_only=True)
     _membership: Membership | None = field(default=None, repr=False, compare=False, kw_only=True)
 
@@ -132,6 +135,12 @@ class ScoringContext:
         """Is each value of probability 1 in `posterior` also true, because it follows from what the release counts?"""
         return self._about_secret.certainty != "guess" and self.scored == "derived" and not self.inconsistency
 
+    @property
+    def is_composition_derived(self) -> bool:
+        """Is the posterior of each record what is true of its equivalence class, because the release counts it?"""
+        believed = self._about_secret
+        return believed.certainty == "shares" and classes_of(believed) is not None and not self.inconsistency
+
     @cached_property
     def _composition(self) -> pd.DataFrame:
         """The secret's true shares among the people of each record's equivalence class: shape (n_rows, n_values)."""
@@ -174,6 +183,39 @@ class ScoringContext:
         if estimates is None:
             raise UnreadableError("the attack estimates no numbers")
         return np.asarray(estimates, dtype=float)
+
+    @cached_property
+    def people_by_value(self) -> NDArray[np.float64] | None:
+        """People in each record's equivalence class by the true value of the secret: shape (n_rows, n_values).
+
+        Rows of the table where weights count no people. None of hidden cells, and where what is derived is scored,
+        which may be no more than a guess of shares.
+        """
+        import numpy as np
+
+        size = len(self.secret.domain)
+        self.observed.add(Observation.PEOPLE)
+        if self.scored != "composition" or classes_of(self.belief) is None:
+            return None
+        import pandas as pd
+
+        group, groups = pd.factorize(self.equivalence_class)
+        cell = group * size + self.table.codes(self.secret.name)
+        counts = np.bincount(cell, weights=self.table.persons, minlength=len(groups) * size).reshape(-1, size)
+        self.observed.add(Observation.COMPOSITION)
+        return np.asarray(counts[group])
+
+    @property
+    def numbers(self) -> NDArray[np.float64] | None:
+        """The true number of each record's secret where it is told in intervals, and people in equivalence classes.
+
+        None of other secrets, and of hidden cells.
+        """
+        column = self.secret
+        if not column.holds_numbers or classes_of(self.belief) is None:
+            return None
+        self.observed.add(Observation.NUMBERS)
+        return self.table.numbers(column.name)
 
     @cached_property
     def overall(self) -> NDArray[np.float64]:
@@ -258,7 +300,7 @@ class ScoringContext:
 
         column = self.secret
         self.observed.add(Observation.TRUTH)
-        if column.bins is None:
+        if not column.holds_numbers:
             return self.table.frame[column.name]
         return pd.Series(pd.Categorical.from_codes(self.table.codes(column.name), categories=pd.Index(column.domain)))
 

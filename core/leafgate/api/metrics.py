@@ -6,6 +6,7 @@ A metric's fields are its options in a policy, checked before anything runs. Its
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,9 +23,10 @@ from pydantic import (
 
 from leafgate.api.components import DEFAULT_ORDER, Component
 from leafgate.api.options import FiniteFloat, ShareBelowOne
-from leafgate.errors import InconclusiveError
+from leafgate.errors import InconclusiveError, UnreadableError, nearest_name
 from leafgate.types.belief import Belief, CellBelief, GroupBelief, SecretBelief
 from leafgate.types.report import Direction, Limit, Remedy, Scored, Unit
+from leafgate.types.schema import bin_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
     from leafgate.api.context import ScoringContext
+    from leafgate.api.plan import Declarations
+    from leafgate.types.arrays import Mask
 
 
 ROUNDING = 1e-6
@@ -196,8 +200,8 @@ class Metric(Component):
         if isinstance(claim, Mapping) and issubclass(cls, PersonMetric) and cls.can_score("composition"):
             options |= {"scored": "composition"}
         try:
-            return cls.model_validate({**options, "use": cls.model_fields["use"].default})
-        except ValidationError:
+            return cls.model_validate_json(json.dumps({**options, "use": cls.model_fields["use"].default}))
+        except (ValidationError, TypeError, ValueError):
             raise InconclusiveError("the claim cannot be read") from None
 
 
@@ -212,7 +216,9 @@ class PersonMetric(Metric):
     `judges` has types of belief about people or about the people behind hidden cells: those with a posterior of a
     secret unless it says otherwise. `scorable` lists the distributions that the metric can score: a metric that
     compares the posterior with the truth, or reads the belief otherwise than by `case.posterior`, can only score
-    `derived`. A metric of `groups_only` reads no distribution, and scores `derived` alone, too.
+    `derived`. A metric of `groups_only` reads no distribution, and scores `derived` alone, too. A metric that
+    `judges_numbers` reads `case.numbers`, the true numbers of a secret that is told in intervals, so that means and
+    other numbers on leaves disclose no more than it judges.
     """
 
     of: str | None = Field(default=None, description="The attack it judges, by its name; every attack when left out.")
@@ -226,6 +232,7 @@ class PersonMetric(Metric):
 
     judges: ClassVar[frozenset[type[Belief]]] = ABOUT_SECRETS
     groups_only: ClassVar[bool] = False
+    judges_numbers: ClassVar[bool] = False
     scorable: ClassVar[frozenset[Scored]] = frozenset({"worst", "derived", "composition"})
 
     @property
@@ -271,6 +278,53 @@ class PersonMetric(Metric):
         if self.average and self.allow:
             raise ValueError("`average` judges the mean, `allow` the people beyond the limit; choose one")
         return self
+
+
+class ValueMetric(PersonMetric):
+    """A metric of people that can be asked of some values of the secret alone, where the others are harmless.
+
+    A subclass scores the values of `judged_values(case)`; the finding states how many people have the others.
+    """
+
+    values: tuple[str, ...] | None = Field(
+        default=None,
+        min_length=1,
+        description="The values of the secret that are judged; all when left out. Of a number its bins, as `[0, 10)`.",
+    )
+
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out options that judge no less when left out: digests of policies without them stay what they were."""
+        document: dict[str, Any] = serialize(self)
+        left_out = {"values": None, "insiders": 0}
+        return {key: each for key, each in document.items() if key not in left_out or each != left_out[key]}
+
+    def missing_requirements(self, plan: Declarations) -> str:
+        """What of `values` is no value of a secret that the metric judges; empty where all are."""
+        specs = [s for name, s in plan.columns.items() if "sensitive" in s.roles and self.secret in {None, name}]
+        domains = [spec.values or (bin_names(spec.bins) if spec.bins else ()) for spec in specs]
+        known = {value for domain in domains for value in domain}
+        strange = [value for value in self.values or () if value not in known]
+        if not strange or not all(domains):  # a domain may be left open
+            return super().missing_requirements(plan)
+        hint = nearest_name(strange[0], known, "name values of the secret")
+        return f"{strange[0]!r} of its `values` is no value of a secret ({hint})"
+
+    def judged_values(self, case: ScoringContext) -> Mask:
+        """Which values of the secret's domain are judged, shape (n_values,).
+
+        Raises InconclusiveError where one of `values` is no value of any secret, and UnreadableError where all are
+        those of another one.
+        """
+        import numpy as np
+
+        known = {value for secret in case.table.schema.secrets if secret.countable for value in secret.domain}
+        if self.values is not None and not known.issuperset(self.values):
+            raise InconclusiveError("some of `values` are no value of a secret")
+        judged = np.array([self.values is None or value in self.values for value in case.secret.domain])
+        if not judged.any():
+            raise UnreadableError("none of `values` is a value of this secret")
+        return judged
 
 
 class AtLeast(PersonMetric):

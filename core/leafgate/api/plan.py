@@ -113,6 +113,11 @@ class PolicyOrigin:
     elsewhere: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def is_held_to_organisation(self) -> bool:
+        """Must the policy complete or tighten one that an organisation gives with `--org`?"""
+        return "--org" in self.given
+
+    @property
     def facts(self) -> dict[str, Any]:
         """What a report states about the origin; empty entries are left out."""
         fields = {"file": self.file, "folder": self.folder, "extends": list(self.extends), "given": list(self.given)}

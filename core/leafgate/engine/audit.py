@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -18,6 +18,7 @@ from leafgate.engine.attack import AttackResult, announce_attack, run_attack
 from leafgate.engine.build import build
 from leafgate.engine.checks import check_claims, plugin_checks, soundness_checks, verified
 from leafgate.engine.figures import guesses, tree_view
+from leafgate.engine.keepable import UnkeepableLimit, unkeepable_limits
 from leafgate.engine.knowledge import Adversaries, secret_inputs
 from leafgate.engine.remedies.search import with_searched_remedies
 from leafgate.engine.remedies.static import from_error, with_static_remedies
@@ -88,6 +89,9 @@ def audit(
     wanted = search_remedies and audited.report.verdict == "fail"
     if not wanted or artifact is None or isinstance(data, LargeTable):
         return audited
+    private = artifact.release.claims_differential_privacy
+    if not private and (impossible := unkeepable_limits(plan.metrics, plugins, data)):
+        return replace(audited, report=_with_impossible(audited.report, impossible))
 
     def run(changed: AuditPlan) -> Trial:
         tried = _audited(changed, plugins, data, *tables, file_checks=file_checks, today=today)
@@ -99,6 +103,16 @@ def audit(
     with _timed(seconds, "remedies"):
         report = with_searched_remedies(plan, plugins, data, audited.report, artifact, run)
     return replace(audited, report=report, seconds=seconds)
+
+
+def _with_impossible(report: Report, impossible: Sequence[UnkeepableLimit]) -> Report:
+    """The report; what is to be done about limits that no release of the table can keep is to change them."""
+    remedies = {limit.metric.called: (limit.remedy,) for limit in impossible}
+    findings = [
+        replace(each, remedies=remedies[each.metric]) if each.fails and each.metric in remedies else each
+        for each in report.findings
+    ]
+    return replace(report, findings=findings)
 
 
 def _audited(
@@ -149,6 +163,7 @@ def _audited(
             Consistency(table, artifact.release, artifact.node_numbers),
             artifact.origins,
             built=artifact.built,
+            smallest_cell=plan.smallest_cell,
             comparisons=comparisons(plan, len(secret_inputs(artifact.release, table.schema))),
         )
         state, judged, waivers = _judged(plan, state, adversaries, locations, file_checks, today)

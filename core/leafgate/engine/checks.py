@@ -15,14 +15,14 @@ from leafgate.algorithms.consistency import counts_missing_cells, follows_from_r
 from leafgate.algorithms.node_counts import REMEDY
 from leafgate.api.checks import AuditCheck, CheckContext, CheckedData, CheckFinding
 from leafgate.api.components import AttackModel
-from leafgate.api.metrics import Metric
+from leafgate.api.metrics import Metric, PersonMetric
 from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins, use_of
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
 from leafgate.engine.remedies.static import as_sentence, from_error
 from leafgate.engine.score import AuditState, inconclusive, score_beliefs, score_one
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
-from leafgate.types.belief import CellBelief, MechanismBelief
+from leafgate.types.belief import CellBelief, MechanismBelief, MembershipBelief, SecretBelief
 from leafgate.types.evidence import RESERVED, AuditorOnly, PeopleCount, checked_evidence, is_json_encodable
 from leafgate.types.release import Claim
 from leafgate.types.report import CHECK_PREFIX, Finding, Remedy
@@ -168,7 +168,13 @@ def _results_for(checker: type[Metric], state: AuditState, attack: Attack) -> li
 def soundness_checks(plan: AuditPlan, plugins: Plugins, state: AuditState) -> list[Finding]:
     """A finding for each reason why a pass would prove nothing."""
     origin = plugins.origin(plan.builder)
-    items = [*_rehearsal(plan, state), *_miscounted(state), *_unread_parts(state), *_unattacked(state)]
+    items = [
+        *_rehearsal(plan, state),
+        *_miscounted(state),
+        *_unread_parts(state),
+        *_unattacked(state),
+        *_unlimited_class(plan, state),
+    ]
     evidence = _evidence(state)
     return [
         Finding(
@@ -207,6 +213,7 @@ def _remedies(name: str, problem: str, plan: AuditPlan, plugins: Plugins, *, dro
     texts = {
         "rehearsal": "Build the release without `rehearsal`, once, and publish that one.",
         "unread": "Take the alternative tree out of the release, or publish the records it was learned from.",
+        UNATTACKED: "Add a limit such as `{use: exposure, at_most: 0, insiders: 1}`, or one on membership.",
         "records": "Add an attack that sees through the noise on the records' cells of this secret, or withhold these.",
         "protected": "Withhold the protected cells, and add an attack that speaks of hidden cells.",
     }
@@ -303,6 +310,33 @@ def _unattacked(state: AuditState) -> Iterator[SoundnessProblem]:
         if not set(marks.nonzero()[0].tolist()) <= rows:
             problem = "no attack says anything of some protected cells: are they withheld, and does one speak of cells?"
             yield f"protected#{name}", name, problem
+
+
+def _unlimited_class(plan: AuditPlan, state: AuditState) -> Iterator[SoundnessProblem]:
+    """A secret class about which no limit judges a belief, where an organisation holds policies to its own.
+
+    A policy of somebody's own may reproduce a paper whose only limit is on the sizes of groups.
+    """
+    if not plan.origin.is_held_to_organisation:
+        return
+    problem = "no limit judges what anybody can find out about the class, or who is in the table"
+    for column in state.table.schema.having("class"):
+        if "sensitive" in column.roles and not any(_limits_beliefs(metric, column.name) for metric in plan.metrics):
+            yield UNATTACKED, column.name, problem
+
+
+UNATTACKED = "unattacked"
+"""The finding about a secret that no limit is on."""
+
+
+def _limits_beliefs(metric: Metric, secret: str) -> bool:
+    """Does the metric judge a belief about the secret or about membership, or a promise that bounds all beliefs?"""
+    if metric.checks is not None and Claim.of(metric.checks).covers_data:
+        return True
+    if MembershipBelief in metric.judges:
+        return True
+    of_people = isinstance(metric, PersonMetric) and not metric.groups_only and metric.secret in {None, secret}
+    return of_people and SecretBelief in metric.judges
 
 
 def _cells_believed(column: str, state: AuditState) -> Iterator[int]:

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from leafgate.algorithms.consistency import Consistency
-from leafgate.algorithms.derivable import columns_spoken_of, uses_background_knowledge
+from leafgate.algorithms.derivable import columns_spoken_of, overall_shares_derivable, uses_background_knowledge
 from leafgate.api.components import Distribution
 from leafgate.api.context import Observation, ScoringContext
-from leafgate.api.metrics import Metric, PersonMetric, ReleaseMetric
+from leafgate.api.metrics import Metric, PersonMetric, ReleaseMetric, ValueMetric
 from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult
@@ -50,7 +50,7 @@ from leafgate.types.belief import (
     classes_of,
     secret_of,
 )
-from leafgate.types.evidence import AuditorOnly
+from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.release import Release, covers_data
 from leafgate.types.report import (
     DERIVED_ALONE,
@@ -87,6 +87,7 @@ class AuditState:
     verified_claims: frozenset[str] = frozenset()
     built: bool = False
     comparisons: Mapping[type[Belief], int] = field(default_factory=dict)
+    smallest_cell: int = 10
 
     def case(
         self, result: AttackResult | None, belief: Belief | None, scored: Distribution = "derived"
@@ -116,6 +117,7 @@ class AuditState:
             self.origins,
             bool(self.inconsistency),
             self.built,
+            smallest_cell=self.smallest_cell,
             comparisons=1 if belief is None else self.comparisons.get(type(belief), 1),
             _membership=None if result is None else result.membership,
         )
@@ -164,8 +166,13 @@ EQUAL_BELIEFS = InconclusiveError(
 def _for_every_belief(
     metric: Metric, state: AuditState, result: AttackResult, belief: Belief, finding: Finding
 ) -> Finding:
-    """The finding, inconclusive where the limit does not come out the same for the belief's alternatives."""
+    """The finding, inconclusive where the limit does not come out the same for the belief's alternatives.
+
+    The numbers of regression trees are judged by the true numbers of their groups, where the metric does that.
+    """
     if finding.passed is None or not isinstance(belief, PosteriorBelief):
+        return finding
+    if _judges_true_numbers(metric, state, belief, finding):
         return finding
     at_worst = state.case(result, belief, "derived").worst_case_posteriors if belief.incomplete else ()
     for alternative in (*belief.alternative_posteriors, *at_worst):
@@ -175,6 +182,13 @@ def _for_every_belief(
             evidence = {**finding.evidence, "problem": str(problem)}
             return replace(finding, passed=None, evidence=evidence, remedies=from_error(problem))
     return finding
+
+
+def _judges_true_numbers(metric: Metric, state: AuditState, belief: Belief, finding: Finding) -> bool:
+    """Was the limit judged by the true numbers of the people in each group, with all that regression trees disclose?"""
+    composition = finding.limit is not None and finding.limit.scored in {"worst", "composition"}
+    numbers = isinstance(metric, PersonMetric) and metric.judges_numbers and composition
+    return numbers and state.release.predicts_numbers and secret_of(belief) == state.release.target
 
 
 def _id(metric: Metric, result: AttackResult, belief: Belief) -> str:
@@ -283,7 +297,7 @@ def _score_belief(metric: PersonMetric, state: AuditState, id: str, result: Atta
     scores = worst_scores(metric, [each.scores for each in cases.values()])
     finding = _judge_people(metric, scores, first.case, common, _attack_evidence(first.case, result))
     evidence = {**finding.evidence, **first.evidence, **secondary, **({"scored_because": reason} if reason else {})}
-    evidence |= result.evidence
+    evidence |= result.evidence | _others(metric, first.case)
     finding = replace(finding, limit=replace(metric.limit, scored=scored), evidence=evidence)
     for distribution, why in errors.items():
         problem = f"{DISTRIBUTION_NAMES[distribution]} could not be scored: {why}"
@@ -291,6 +305,18 @@ def _score_belief(metric: PersonMetric, state: AuditState, id: str, result: Atta
         evidence = {**finding.evidence, "problem": problem}
         finding = replace(finding, passed=passed, evidence=evidence, remedies=advised)
     return finding
+
+
+def _others(metric: PersonMetric, case: ScoringContext) -> dict[str, Any]:
+    """Which values of the secret a limit is on, and how many people have others; empty where it is on all values."""
+    if not isinstance(metric, ValueMetric) or metric.values is None:
+        return {}
+    case = case.with_own_record()
+    judged = metric.judged_values(case)
+    names = [value for value, is_judged in zip(case.secret.domain, judged.tolist(), strict=True) if is_judged]
+    others = PeopleCount(int(case.table.persons[~judged[case.table.codes(case.secret.name)]].sum()))
+    known = overall_shares_derivable(case)
+    return {"judged_values": names, "people_with_others": others if known else AuditorOnly(others)}
 
 
 def _common(

@@ -197,7 +197,8 @@ class ScoredCase:
 def score_case(metric: PersonMetric, plugins: Plugins, case: ScoringContext, derived: ScoredCase | None) -> ScoredCase:
     """Every record's score in a context; those of `derived`, where the release discloses that both are the same."""
     same = derived is not None and _same_posterior(case, derived.case)
-    if derived is not None and same and Observation.COMPOSITION not in undisclosed_reads(case):
+    by_people = derived is not None and bool({Observation.PEOPLE, Observation.NUMBERS} & derived.case.observed)
+    if derived is not None and same and not by_people and Observation.COMPOSITION not in undisclosed_reads(case):
         return replace(derived, case=case)
     score = score_of(metric, plugins, case)
     return ScoredCase(case, score.numbers, score.evidence if derived is None else {})

@@ -14,7 +14,7 @@ from pydantic_core import to_jsonable_python
 
 from leafgate.api.components import AttackModel, Component
 from leafgate.api.knowledge import MAX_AUXILIARY, MAX_CANDIDATES
-from leafgate.api.metrics import Metric, PersonMetric
+from leafgate.api.metrics import Metric, PersonMetric, ValueMetric
 from leafgate.api.plan import SourceLine
 from leafgate.api.registry import Plugins
 from leafgate.io.json import is_number
@@ -37,6 +37,8 @@ def option_change(kind: type[Component] | None, key: str, old: Any, new: Any, no
         return _less(old, new)
     if key == "scored":
         return "tighter" if new == "worst" else "looser" if old == "worst" else "different"
+    if key == "values" and kind is not None and issubclass(kind, ValueMetric):
+        return _values_judged(old, new)
     if key in {"of", "secret"}:
         return "looser" if old is None else "tighter" if new is None else "different"
     if key == "access":
@@ -122,6 +124,19 @@ def counts_change(old: Any, new: Any) -> Kind:
     return "different"
 
 
+def _values_judged(old: Any, new: Any) -> Kind:
+    """Judging more values of a secret is tighter; None is all of them."""
+    before, after = ({*map(str, result)} if isinstance(result, list | tuple) else None for result in (old, new))
+    if before is None or after is None:
+        return "looser" if before is None else "tighter"
+    return "tighter" if before <= after else "looser" if after < before else "different"
+
+
+def step_change(old: Any, new: Any) -> Kind:
+    """No public step is tighter than any; of two steps neither need be a multiple of the other."""
+    return "tighter" if new is None else "looser"
+
+
 def _columns_known(old: Any, new: Any) -> Kind:
     """Knowing more columns of people is tighter; None is all of them."""
     before, after = ({*map(str, result)} if isinstance(result, list) else None for result in (old, new))
@@ -176,10 +191,12 @@ READ: tuple[DocumentPath, ...] = (
     ("data", "source"),
 )
 """Options that decide which rows of a file are people."""
-RENAMING = frozenset({"aliases"})
-"""Options of a column that change its cells, and with them who is in an equivalence class."""
+DECIDING = frozenset({"aliases", "scale"})
+"""Options of a column that change its cells, and with them who is in an equivalence class, or when numbers are near."""
 COUNTING = "counts"
 """The option of a weight that decides whether each row is one person."""
+OF_COLUMNS: dict[str, Callable[[Any, Any], Kind]] = {COUNTING: counts_change, "step": step_change}
+"""Options of a column that have an order of their own."""
 UNLISTED = "is not listed by what it extends, which does not allow the role {roles} for it"
 ALLOW = (
     "give it the role quasi_identifier; or, in the policy that is extended, list the column, "
@@ -282,12 +299,12 @@ class _Comparing:
                 yield self._change(kind, (*path, "role"), sorted(roles), sorted(become))
             for key in sorted((set(dict_or_empty(before)) | set(dict_or_empty(after))) - {"role"}):
                 stated = dict_or_empty(before).get(key), dict_or_empty(after).get(key)
-                if key == COUNTING and stated[0] != stated[1]:
-                    yield self._change(counts_change(*stated), (*path, key), *stated)
+                if key in OF_COLUMNS and stated[0] != stated[1]:
+                    yield self._change(OF_COLUMNS[key](*stated), (*path, key), *stated)
                 elif key == "reason" and stated[0] != stated[1]:
                     yield self._change("different", (*path, key), *stated, free=True)
                 else:
-                    yield from self._stated((*path, key), *stated, free=key not in RENAMING)
+                    yield from self._stated((*path, key), *stated, free=key not in DECIDING)
         yield from self._order(list(old), list(new))
 
     def _barred(self, name: str, roles: set[str]) -> set[str]:
@@ -310,7 +327,7 @@ class _Comparing:
         for _, item in self._older_metrics():
             kind = self.plugins.by_name.get(str(item.get("use")))
             about_secrets = kind is not None and issubclass(kind, PersonMetric) and not kind.groups_only
-            if about_secrets and item.get("secret") is None:
+            if about_secrets and item.get("secret") is None and item.get("values") is None:
                 return True
         return False
 

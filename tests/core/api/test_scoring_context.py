@@ -19,13 +19,14 @@ from leafgate.testing.scenarios import unchanged
 from leafgate.testing.scenarios.contexts import candidates_case, people_case
 
 SECRET = "illness"
-POSTERIOR, PRIOR, COMPOSITION, OVERALL, TRUTH, MEMBERSHIP = Observation
+POSTERIOR, PRIOR, COMPOSITION, PEOPLE, OVERALL, TRUTH, NUMBERS, MEMBERSHIP = Observation
 PROPERTIES = [name for name, what in vars(ScoringContext).items() if isinstance(what, property | cached_property)]
 READS_SECRETS = {
     "posterior": {"derived": {POSTERIOR}, "composition": {POSTERIOR, COMPOSITION}},
     "prior": {"derived": {PRIOR}, "composition": {PRIOR}},
     "_composition": {"derived": {COMPOSITION}, "composition": {COMPOSITION}},
     "worst_case_posteriors": {"derived": {TRUTH}, "composition": {TRUTH}},
+    "people_by_value": {"derived": {PEOPLE}, "composition": {PEOPLE, COMPOSITION}},
     "overall": {"derived": {OVERALL}, "composition": {OVERALL}},
     "truth": {"derived": {TRUTH}, "composition": {TRUTH}},
 }

@@ -108,8 +108,21 @@ def test_labels_alone_are_published_only_where_that_changes_scores(tmp_path: Pat
     assert sorted(places["derived"][1:]) == sorted(places["composition"]) == ["build", "build.min_leaf"]
 
 
-def test_where_nothing_passes_the_report_says_what_was_tried(tmp_path: Path) -> None:
+IMPOSSIBLE_TO_DERIVE = {
+    "build": {"use": "id3"},
+    "metrics": [{"use": "l_diversity", "at_least": 3, "scored": "derived"}],
+}
+
+
+def test_nothing_is_tried_for_a_limit_that_no_release_can_keep(tmp_path: Path) -> None:
     report = searched(tmp_path, {"build": {"use": "id3"}, "metrics.0.at_least": 25})
+    [remedy] = first_remedies(report)
+    assert (remedy.action, remedy.tried) == ("advise", False)
+    assert "the table has too few people: gather more people" in remedy.text
+
+
+def test_where_nothing_passes_the_report_says_what_was_tried(tmp_path: Path) -> None:
+    report = searched(tmp_path, IMPOSSIBLE_TO_DERIVE)
     [remedy] = first_remedies(report)
     assert (remedy.action, remedy.tried) == ("none", False)
     assert "`build.min_leaf` up to 10" in remedy.text
@@ -151,7 +164,7 @@ def test_a_search_costs_a_bounded_number_of_audits(tmp_path: Path, monkeypatch: 
         return trial(self, **changes)
 
     monkeypatch.setattr(Trials, "trial", counted)
-    searched(tmp_path, {"build": {"use": "id3"}, "metrics.0.at_least": 25})
+    searched(tmp_path, IMPOSSIBLE_TO_DERIVE)
     assert 0 < len(runs) <= 14
 
 

@@ -1,0 +1,216 @@
+"""Limits that no release of a table can keep, because even one group of everybody breaks them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from leafgate.algorithms.certainty import Window, Windows
+from leafgate.api.context import ScoringContext
+from leafgate.api.metrics import Metric, PersonMetric, ValueMetric
+from leafgate.api.registry import Plugins
+from leafgate.engine.scores import counted_by, score_of, value_of
+from leafgate.errors import LeafgateError
+from leafgate.types.adversary import AdversaryKnowledge
+from leafgate.types.belief import SecretBelief
+from leafgate.types.release import Release
+from leafgate.types.report import Remedy
+from leafgate.types.schema import Column
+from leafgate.types.table import Table
+from leafgate.types.tree import Leaf
+
+IMPOSSIBLE = "no release of this table can keep it"
+
+RARELY = 0.01
+"""A group that is of one value by chance less often than this is no accident."""
+
+
+@dataclass(frozen=True)
+class UnkeepableLimit:
+    """A limit that even one group of everybody breaks, and with it every release that says anything of its secret.
+
+    Attributes:
+        number: the position of the metric in the policy.
+        metric: the metric.
+        secret: the secret; empty for a limit on the sizes of groups.
+        score: what the metric says of everybody in one group.
+        share: the largest share of everybody who have one judged value, or numbers in one narrow window.
+    """
+
+    number: int
+    metric: Metric
+    secret: str
+    score: float
+    share: float
+
+    @property
+    def message(self) -> str:
+        """Why it cannot be kept, in a clause without any value."""
+        if not self.secret:
+            return f"{IMPOSSIBLE}: the table has too few people"
+        if not isinstance(self.metric, ValueMetric):
+            return f"{IMPOSSIBLE}: even one group of everybody scores {self.score:.4g} for {self.secret!r}"
+        return f"{IMPOSSIBLE}: {round_share(self.share)} of all people have one value of {self.secret!r}"
+
+    @property
+    def hint(self) -> str:
+        """What to do."""
+        if not self.secret:
+            return "gather more people"
+        more = "choose a limit above that share" if self.metric.use == "confidence" else "choose a weaker limit"
+        if not isinstance(self.metric, ValueMetric):
+            return more
+        return f"{more}; or, if it harms nobody that this value is known of them, name the others with `values`"
+
+    @property
+    def remedy(self) -> Remedy:
+        """The same as what to do about a finding, whose share is for auditors."""
+        why = (
+            "the table has too few people" if not self.secret else f"too many people have one value of {self.secret!r}"
+        )
+        details = f"{round_share(self.share)} of all people have the most frequent one." if self.secret else ""
+        text = f"No release of this table can keep this limit, because {why}: {self.hint}."
+        return Remedy(action="advise", text=text, details=details)
+
+
+def unkeepable_limits(metrics: Sequence[Metric], plugins: Plugins, table: Table) -> list[UnkeepableLimit]:
+    """The limits on the class that everybody in one group breaks.
+
+    Of other secrets a release may say nothing. A group of everybody has the most people, and no value more often than
+    the group that has it most often: what it breaks, some group of every other release breaks too. So a limit is asked
+    of such a group by its own metric.
+
+    Args:
+        metrics: the limits of a policy.
+        plugins: that offer them.
+        table: the people.
+    """
+    found = []
+    for number, metric in enumerate(metrics):
+        if not _is_asked(metric) or not len(table):
+            continue
+        assert isinstance(metric, PersonMetric)
+        for secret in table.schema.having("class"):
+            if "sensitive" not in secret.roles or metric.secret not in {None, secret.name}:
+                continue
+            score = _breaking_score(metric, plugins, table, secret)
+            if score is not None:
+                name = "" if metric.groups_only else secret.name
+                found.append(UnkeepableLimit(number, metric, name, score, largest_share(metric, table, secret)))
+    return found
+
+
+def _is_asked(metric: Metric) -> bool:
+    """Is it a limit on every person that the composition of groups decides?"""
+    if not isinstance(metric, PersonMetric) or metric.average or SecretBelief not in metric.judges:
+        return False
+    composition = metric.scored in {"worst", "composition"} and metric.can_score("composition")
+    return metric.by_equivalence_class and (metric.groups_only or composition)
+
+
+def _breaking_score(metric: PersonMetric, plugins: Plugins, table: Table, secret: Column) -> float | None:
+    """The worst score of everybody in one group, where it breaks the limit; else None."""
+    shares = np.bincount(table.codes(secret.name), weights=table.weight, minlength=len(secret.domain)) / table.people
+    public = table.public[0]
+    posterior = pd.DataFrame(np.tile(shares, (len(public), 1)), columns=pd.Index(secret.domain, dtype=object))
+    belief = SecretBelief(secret.name, posterior, equivalence_class=np.zeros(len(public), dtype=np.int64))
+    known = AdversaryKnowledge(table.schema, public)
+    case = ScoringContext(table.defensive_copy(), None, _of_everybody(table), known, belief)
+    case = case if metric.groups_only else case.with_own_record("composition")
+    try:
+        scores = score_of(metric, plugins, case).numbers
+    except LeafgateError:  # such as a population that is not read here
+        return None
+    past = np.array([not metric.holds(float(score)) for score in scores])
+    if all(int(each[past].sum()) / int(each.sum()) <= metric.allow for each in counted_by(table)):
+        return None
+    return value_of(metric, scores, case)
+
+
+def _of_everybody(table: Table) -> Release:
+    """A release that says of everybody the same."""
+    target = table.schema.having("class")
+    label = None if not target or target[0].values is None else target[0].values[0]
+    return Release({"use": "everybody"}, table.schema, (Leaf(label),) if label is not None else ())
+
+
+def largest_share(metric: PersonMetric, table: Table, secret: Column) -> float:
+    """The largest share of everybody who have one judged value of a secret, or numbers in one narrow window."""
+    chosen = metric.values if isinstance(metric, ValueMetric) else None
+    judged = np.array([chosen is None or value in chosen for value in secret.domain])
+    codes = table.codes(secret.name)
+    people = np.bincount(codes, weights=table.persons, minlength=len(judged))
+    share = float(people[judged].max(initial=0) / people.sum())
+    if not secret.holds_numbers:
+        return share
+    nobody = np.zeros(len(table), dtype=np.int64)
+    windows = Windows.of(table.numbers(secret.name), table.persons, nobody, Window.of(secret))
+    return max(share, float(windows.largest_share(judged[codes])[0]))
+
+
+@dataclass(frozen=True)
+class FrequentValue:
+    """A value of a secret that nearly everybody has, though limits are on certainty about all values.
+
+    Attributes:
+        secret: the secret.
+        value: the value.
+        others: the other values of the secret.
+        share: of all people who have it.
+    """
+
+    secret: str
+    value: str
+    others: tuple[str, ...]
+    share: float
+
+    @property
+    def pure_by_chance(self) -> int:
+        """Of so many people or fewer, a random group has nobody but people with this value more often than 1 %."""
+        return math.ceil(math.log(RARELY) / math.log(self.share)) if self.share < 1 else 0
+
+    @property
+    def question(self) -> str:
+        """The owner's question, without the value."""
+        return (
+            f"{round_share(self.share)} of all people have one value of {self.secret!r}: groups of fewer than "
+            f"{self.pure_by_chance:,} people are all of this value by chance. Does it harm anybody that this value is "
+            "known of them? Only the owner of the data can say"
+        )
+
+    @property
+    def hint(self) -> str:
+        """What to do where it harms nobody."""
+        return "if it does not, name the other values in the limits: `values: [...]`"
+
+
+FREQUENT = 0.9
+"""A value of more than this share of all people makes the limits on all values hard to keep."""
+
+
+def frequent_values(table: Table, metrics: Sequence[Metric]) -> Iterator[FrequentValue]:
+    """The values of more than 90 % of the people in secrets whose every value some limit on certainty is on."""
+    strict = [each for each in metrics if isinstance(each, ValueMetric) and each.values is None and not each.allow]
+    for secret in table.schema.secrets:
+        if not secret.countable or not any(each.secret in {None, secret.name} for each in strict):
+            continue
+        people = np.bincount(table.codes(secret.name), weights=table.persons, minlength=len(secret.domain))
+        shares = people / people.sum()
+        first = int(shares.argmax())
+        if FREQUENT < shares[first] < 1:
+            domain = [str(value) for value in secret.domain]
+            others = tuple(value for i, value in enumerate(domain) if i != first)
+            yield FrequentValue(secret.name, domain[first], others, float(shares[first]))
+
+
+def round_share(share: float) -> str:
+    """A share of everybody in percent, to three digits but never rounded to all.
+
+    >>> round_share(0.9674), round_share(0.99999)
+    ('96.7 %', '99.9 %')
+    """
+    return f"{min(round(100 * share, 1), 99.9) if share < 1 else 100:g} %"
