@@ -45,7 +45,9 @@ class Kadet(TreeBuilder):
     publish_table: bool = Field(False, description="Publish the equivalent k-anonymous table beside the tree.")
     max_spans: PositiveInt = Field(100_000, description="More groups than this: inconclusive.")
     require: tuple[AnyRequired, ...] = Field(
-        (), description="What every group must satisfy besides: l_diversity, confidence, t_closeness, delta_disclosure."
+        (),
+        description="What every group must satisfy besides: exposure, l_diversity, confidence, t_closeness, "
+        "delta_disclosure.",
     )
 
     policy_example = "k: 10"
@@ -73,7 +75,7 @@ class Kadet(TreeBuilder):
 
     def described(self) -> dict[str, Any]:
         result = super().described()
-        required = [{"use": each.use, **each.claim()} for each in self.require]
+        required = [{"use": each.use, **each.options()} for each in self.require]
         return {key: value for key, value in result.items() if key != "require"} | (
             {"require": required} if required else {}
         )

@@ -1,8 +1,8 @@
-"""Requirements on a population's secret: l-diversity, confidence, t-closeness, delta-disclosure.
+"""Requirements on a population's secret: exposure, l-diversity, confidence, t-closeness, delta-disclosure.
 
-Each requirement is a convex set of distributions, and the distribution of a union of populations is a mixture;
-so a union of populations that satisfy a requirement satisfies it too. The metrics with the same names check the
-release with independent code.
+A union of populations that satisfy a requirement satisfies it too. Each requirement but exposure is a convex set of
+distributions, and the distribution of a union is a mixture; the class `Exposure` has the argument for exposure. The
+metrics with the same names check the release: exposure by the same definition, the others with independent code.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer, model_validator
 
 from leafgate.api import (
     Column,
@@ -33,12 +33,13 @@ from leafgate.api import (
 if TYPE_CHECKING:
     import numpy as np
 
+    from leafgate.algorithms import certainty
     from leafgate.algorithms.induction import growth, histograms, splits
     from leafgate.algorithms.induction.encoding import EncodedTable, Feature
     from leafgate.algorithms.induction.histograms import Histograms
     from leafgate.api import Codes, CompactIds, Floats, Mask, Metric
 else:
-    np = lazy("numpy")
+    np, certainty = lazy("numpy"), lazy("leafgate.algorithms.certainty")
     growth, histograms, splits = (
         lazy(f"leafgate.algorithms.induction.{name}") for name in ("growth", "histograms", "splits")
     )
@@ -50,9 +51,37 @@ class Required(Strict):
     use: str
     secret: str | None = Field(None, description="The sensitive column it is about; every one when left out.")
 
-    def claim(self) -> dict[str, Any]:
-        """The requirement as a release claims it."""
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out options that ask for nothing: digests of policies without them stay what they were."""
+        document: dict[str, Any] = serialize(self)
+        left_out = {"values": None, "insiders": 0}
+        return {key: each for key, each in document.items() if key not in left_out or each != left_out[key]}
+
+    def options(self) -> dict[str, Any]:
+        """What the policy asks for, as the description of the builder has it."""
         return self.model_dump(mode="json", exclude={"use"}, exclude_none=True)
+
+    def claim(self) -> dict[str, Any]:
+        """The requirement as a release claims it: the options of the metric that checks it."""
+        return self.options()
+
+
+Values = Annotated[
+    tuple[str, ...] | None,
+    Field(min_length=1, description="Only these values of the secret are judged; every one when left out."),
+]
+
+
+class ExposureRequired(Required):
+    """No value of a group is certain, not even to some of its people who know their own."""
+
+    use: Literal["exposure"] = "exposure"
+    insiders: int = Field(0, ge=0, description="People of the group who know their own values and pool them.")
+    values: Values = None
+
+    def claim(self) -> dict[str, Any]:
+        return {"at_most": 0, **self.options()}
 
 
 class LDiversityRequired(Required):
@@ -75,6 +104,7 @@ class ConfidenceRequired(Required):
 
     use: Literal["confidence"] = "confidence"
     at_most: PositiveShare = Field(description="The largest share.")
+    values: Values = None
 
 
 class TClosenessRequired(Required):
@@ -93,7 +123,7 @@ class DeltaDisclosureRequired(Required):
 
 
 AnyRequired = Annotated[
-    LDiversityRequired | ConfidenceRequired | TClosenessRequired | DeltaDisclosureRequired,
+    LDiversityRequired | ConfidenceRequired | ExposureRequired | TClosenessRequired | DeltaDisclosureRequired,
     Field(discriminator="use"),
 ]
 
@@ -124,26 +154,26 @@ def _group_size(limit: Metric) -> float:
 
 def _required_by(limit: Metric) -> Iterator[AnyRequired]:
     """The requirements on secrets that a limit asks for, under the names of the metrics that check them."""
+    kind = REQUIRED_KINDS.get(limit.use)
+    if kind is None or (limit.use == "exposure" and limit.bound >= 1):
+        return
     options = limit.model_dump()
-    about = {"secret": options.get("secret")} if options.get("secret") else {}
     if limit.use == "alpha_k_anonymity":
-        yield ConfidenceRequired(use="confidence", at_most=options["alpha"], **about)
-    elif limit.use == "exposure":
-        yield LDiversityRequired(use="l_diversity", form="distinct", at_least=2, **about)
-    elif limit.use in REQUIRED_KINDS:
-        kind, names = REQUIRED_KINDS[limit.use]
-        wanted = {name: options[name] for name in names if options[name] is not None}
-        with suppress(ValidationError):  # a limit that every group keeps, such as a confidence of at most 2
-            yield kind.model_validate({"use": limit.use, **wanted, **about})
+        options["at_most"] = options["alpha"]
+    wanted = {name: options[name] for name in kind.model_fields if options.get(name) is not None}
+    with suppress(ValidationError):  # a limit that every group keeps, such as a confidence of at most 2
+        yield kind.model_validate({**wanted, "use": kind.model_fields["use"].default})
 
 
-REQUIRED_KINDS: Mapping[str, tuple[type[AnyRequired], tuple[str, ...]]] = {
-    "confidence": (ConfidenceRequired, ("at_most",)),
-    "l_diversity": (LDiversityRequired, ("form", "c", "at_least")),
-    "t_closeness": (TClosenessRequired, ("distance", "at_most")),
-    "delta_disclosure": (DeltaDisclosureRequired, ("at_most",)),
+REQUIRED_KINDS: Mapping[str, type[AnyRequired]] = {
+    "alpha_k_anonymity": ConfidenceRequired,
+    "confidence": ConfidenceRequired,
+    "exposure": ExposureRequired,
+    "l_diversity": LDiversityRequired,
+    "t_closeness": TClosenessRequired,
+    "delta_disclosure": DeltaDisclosureRequired,
 }
-"""By metric, the requirement of the same name, and the options that both have."""
+"""By metric, the requirement that keeps its limit; options of the same name mean the same."""
 SIZE_ROUNDING = 1e-9
 """By so much 1 / (1 / k) may miss k."""
 DECIMALS = 12
@@ -196,16 +226,47 @@ class RecursiveLDiversity:
 
 @dataclass(frozen=True)
 class MaxConfidence:
-    """A confidence limit: no value has more than a share of the people. Convex: the largest share is."""
+    """A confidence limit: none of the judged values has more than a share of the people. Convex: the largest share is.
+
+    `judged` has the positions of these values in the domain; None for all.
+    """
 
     column: str
     at_most: float
+    judged: Codes | None = None
 
     def holds(self, counts: Floats) -> Mask:
-        return np.asarray(counts.max(axis=-1) / counts.sum(axis=-1) <= lenient(self.at_most))
+        judged = counts if self.judged is None else counts[..., self.judged]
+        return np.asarray(judged.max(axis=-1) / counts.sum(axis=-1) <= lenient(self.at_most))
 
     def why_not(self) -> str:
-        return f"a value of {self.column!r} has more than {100 * self.at_most:g} % of it"
+        what = "a value" if self.judged is None else "one of the `values`"
+        return f"{what} of {self.column!r} has more than {100 * self.at_most:g} % of it"
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """No judged value that somebody has is certain, not even to `insiders` members who pool their own values.
+
+    Not convex, for it depends on numbers of people, but it survives merging. A value is not certain where somebody has
+    it and more than `insiders` people have another one. Of a value that somebody in the union of two populations has,
+    let this person be in the first. There more than `insiders` people have another value, so in the union too.
+
+    `judged` has the positions of the judged values in the domain; None for all.
+    """
+
+    column: str
+    insiders: int
+    judged: Codes | None = None
+
+    def holds(self, counts: Floats) -> Mask:
+        certain = certainty.certain_values(counts, self.insiders)
+        return np.asarray(~(certain if self.judged is None else certain[..., self.judged]).any(axis=-1))
+
+    def why_not(self) -> str:
+        what = "a value" if self.judged is None else "one of the `values`"
+        whom = f" to {self.insiders} of its people, who know their own" if self.insiders else ""
+        return f"{what} of {self.column!r} is certain in it{whom}"
 
 
 @dataclass(frozen=True)
@@ -260,12 +321,39 @@ def make_requirement(wanted: Required, column: Column, counts: Floats, place: st
             return RecursiveLDiversity(column.name, wanted.c, wanted.at_least)
         return LDiversity(column.name, wanted.form, wanted.at_least)
     if isinstance(wanted, ConfidenceRequired):
-        return MaxConfidence(column.name, wanted.at_most)
+        return MaxConfidence(column.name, wanted.at_most, _judged_values(wanted.values, column, place))
+    if isinstance(wanted, ExposureRequired):
+        return Exposure(column.name, wanted.insiders, _judged_values(wanted.values, column, place))
     if isinstance(wanted, TClosenessRequired):
         sets, height = _ground_distance_sets(wanted.distance, column, place)
         return TCloseness(column.name, wanted.distance, wanted.at_most, overall, sets, height)
     assert isinstance(wanted, DeltaDisclosureRequired)
     return DeltaDisclosure(column.name, wanted.at_most, overall)
+
+
+def _judged_values(values: Sequence[str] | None, column: Column, place: str) -> Codes | None:
+    """The positions of these values in the domain of a secret, None for all.
+
+    Raises PolicyError where none of them is a value of it, because they are those of another secret.
+    """
+    if values is None:
+        return None
+    judged = [i for i, value in enumerate(column.domain) if value in values]
+    if not judged:
+        remedy = "name some of them, or with `secret` the column that has these values"
+        raise PolicyError(f"none of `values` is a value of {column.name!r}", place=place, remedy=remedy)
+    return np.array(judged, dtype=np.int64)
+
+
+def _check_values(values: Sequence[str], columns: Sequence[Column], place: str) -> None:
+    """Raise PolicyError for a value that none of these secrets has; the hint shows no value that only the data have."""
+    unknown = next((value for value in values if not any(value in column.domain_set for column in columns)), None)
+    if unknown is None:
+        return
+    known = [value for column in columns if column.declared for value in column.domain if value is not None]
+    names = ", ".join(repr(column.name) for column in columns)
+    remedy = nearest_name(unknown, known, f"name values of {names}")
+    raise PolicyError(f"{unknown!r} is no value of {names}", place=place, remedy=remedy)
 
 
 def _ground_distance_sets(distance: str, column: Column, place: str) -> tuple[Floats, float]:
@@ -435,6 +523,8 @@ def _requirements_by_secret(schema: Schema, wanted: Sequence[Required]) -> Itera
                 place=place,
                 remedy="declare its `values`, or name another secret",
             )
+        if isinstance(one, ConfidenceRequired | ExposureRequired) and one.values is not None:
+            _check_values(one.values, [schema[name] for name in chosen], place)
         yield from ((name, place, one) for name in chosen)
 
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -21,23 +22,26 @@ from leafgate.api import Release, ScoringContext, SecretBelief
 from leafgate.api.registry import load_plugins
 from leafgate.engine.audit import Audit
 from leafgate.engine.knowledge import grant_knowledge
+from leafgate.errors import PolicyError
 from leafgate.session.run import audit_policy
 from leafgate.types.schema import Column, Hierarchy, Schema
 from leafgate.types.table import Table, make_table
 from leafgate.types.tree import CategoricalSplit, Node
-from leafgate_diversity.metrics import DeltaDisclosure, LDiversity, TCloseness
+from leafgate_diversity.metrics import AlphaKAnonymity, DeltaDisclosure, LDiversity, TCloseness
 from leafgate_kadet.builder import Kadet
 from leafgate_kadet.grow import grow
 from leafgate_kadet.requirements import (
     ConfidenceRequired,
     DeltaDisclosureRequired,
+    ExposureRequired,
     LDiversityRequired,
     Required,
     TClosenessRequired,
     admissible_of,
     make_requirement,
+    requirements_for,
 )
-from leafgate_protection.metrics import Confidence
+from leafgate_protection.metrics import Confidence, Exposure
 from literal_kadet import LiteralKadet
 from mortgage import MARITAL_STATUS, RISK, SPORTS_CAR, fan, leaf, mortgage
 from oracles import People, nodes, numbered, people_of, spans
@@ -97,6 +101,25 @@ def disclosed(p: Sequence[Fraction], overall: Sequence[Fraction], most: float) -
     return any(one == 0 or round(abs(math.log(one / other)), 12) > most for one, other in held)
 
 
+def judged_values(wanted: ConfidenceRequired | ExposureRequired, column: Column) -> set[int]:
+    """The positions of the values that a requirement judges."""
+    return {i for i, value in enumerate(column.domain) if wanted.values is None or value in wanted.values}
+
+
+def exposed(counts: Counts, insiders: int, judged: set[int]) -> bool:
+    """Do all people of a group but some insiders have one judged value? Every choice of insiders is tried.
+
+    Of each value one person more than there are insiders is enough: so many never are insiders all together.
+    """
+    members = [value for value, people in enumerate(counts) for _ in range(min(people, insiders + 1))]
+    for n_inside in range(min(insiders, len(members) - 1) + 1):
+        for inside in combinations(range(len(members)), n_inside):
+            others = {value for i, value in enumerate(members) if i not in inside}
+            if len(others) == 1 and others <= judged:
+                return True
+    return False
+
+
 def satisfies(counts: Counts, everyone: Counts, wanted: Required, column: Column) -> bool:
     """Does a group with these people satisfy what is required of this secret?"""
     p, overall = shares(counts), shares(everyone)
@@ -106,7 +129,9 @@ def satisfies(counts: Counts, everyone: Counts, wanted: Required, column: Column
             return recursively_diverse(counts, exact(wanted.c), least)
         return entropy_diverse(counts, least) if wanted.form == "entropy" else sum(map(bool, counts)) >= least
     if isinstance(wanted, ConfidenceRequired):
-        return max(p) <= exact(wanted.at_most)
+        return max(p[i] for i in judged_values(wanted, column)) <= exact(wanted.at_most)
+    if isinstance(wanted, ExposureRequired):
+        return not exposed(counts, wanted.insiders, judged_values(wanted, column))
     if isinstance(wanted, TClosenessRequired):
         return moved(p, overall, column, wanted.distance) <= exact(wanted.at_most)
     assert isinstance(wanted, DeltaDisclosureRequired)
@@ -148,19 +173,24 @@ def secretive(draw: st.DrawFn, *, numbers: bool = True, gaps: bool = True) -> Ta
 FORMS: Mapping[type[Required], Mapping[str, Sequence[Any]]] = {
     LDiversityRequired: {"at_least": (1, 1.2, 1.5, 1.9, 2, 2.5)},
     ConfidenceRequired: {"at_most": (0.5, 0.6, 2 / 3, 0.75, 0.9, 1)},
+    ExposureRequired: {"insiders": (0, 1, 2)},
     TClosenessRequired: {"at_most": (0, 0.05, 0.1, 0.25, 0.5), "distance": ("equal", "ordered", "hierarchical")},
     DeltaDisclosureRequired: {"at_most": (0, 0.3, 0.5, 0.693147180560, 1, 2)},
 }
 
 
 @st.composite
-def one_required(draw: st.DrawFn, secret: str | None = None) -> Required:
-    """Any requirement, of one secret or of all."""
-    kind = draw(st.sampled_from(list(FORMS)))
+def one_required(
+    draw: st.DrawFn, secret: str | None = None, values: Sequence[str] = ("v0",), kinds: Sequence[type[Required]] = ()
+) -> Required:
+    """Any requirement, or one of some kinds, of one secret or of all; all secrets have these values."""
+    kind = draw(st.sampled_from(kinds or list(FORMS)))
     fields = {name: draw(st.sampled_from(values)) for name, values in FORMS[kind].items()}
     if kind is LDiversityRequired:
         fields["form"] = draw(st.sampled_from(["distinct", "entropy", "recursive"]))
         fields |= {"c": draw(st.sampled_from([0.5, 1, 2, 3.5]))} if fields["form"] == "recursive" else {}
+    if "values" in kind.model_fields and values and draw(st.booleans()):
+        fields["values"] = tuple(draw(st.sets(st.sampled_from(values), min_size=1)))
     return kind.model_validate({"use": kind.model_fields["use"].default, "secret": secret, **fields})
 
 
@@ -168,8 +198,11 @@ def one_required(draw: st.DrawFn, secret: str | None = None) -> Required:
 def asking(draw: st.DrawFn, *, numbers: bool = True, gaps: bool = True) -> tuple[Table, tuple[Any, ...]]:
     """A table, and one or two requirements."""
     table = draw(secretive(numbers=numbers, gaps=gaps))
-    names = st.sampled_from([None, *(column.name for column in table.schema.secrets)])
-    return table, tuple(draw(one_required(draw(names))) for _ in range(draw(st.integers(1, 2))))
+    secrets = {column.name: column.values or () for column in table.schema.secrets}
+    several = [] if len(secrets) > 1 else next(iter(secrets.values()))
+    names = st.sampled_from([None, *secrets])
+    drawn = [draw(names) for _ in range(draw(st.integers(1, 2)))]
+    return table, tuple(draw(one_required(name, secrets.get(name or "", several))) for name in drawn)
 
 
 PLUGINS = load_plugins()
@@ -254,9 +287,10 @@ def test_by_gain_ratio_it_is_too(asked: tuple[Table, tuple[Any, ...]], k: int) -
 # What makes it work: requirements survive merging, and agree with the metrics that check them
 
 VALUES = ("v0", "v1", "v2", "v3")
-METRICS: Mapping[str, type[LDiversity | Confidence | TCloseness | DeltaDisclosure]] = {
+METRICS: Mapping[str, type[LDiversity | Confidence | Exposure | TCloseness | DeltaDisclosure]] = {
     "l_diversity": LDiversity,
     "confidence": Confidence,
+    "exposure": Exposure,
     "t_closeness": TCloseness,
     "delta_disclosure": DeltaDisclosure,
 }
@@ -339,7 +373,10 @@ def limited(wanted: Required, limit: float) -> Required:
     return wanted.model_copy(update={"at_least" if isinstance(wanted, LDiversityRequired) else "at_most": limit})
 
 
-@given(crowds(3), one_required(), st.sampled_from([0.0, 1e-9, -1e-9, 1e-3, -1e-3]))
+WITH_LIMITS = [kind for kind in FORMS if kind is not ExposureRequired]
+
+
+@given(crowds(3), one_required(kinds=WITH_LIMITS), st.sampled_from([0.0, 1e-9, -1e-9, 1e-3, -1e-3]))
 def test_a_requirement_agrees_with_the_metric_of_its_name_at_its_very_score_too(
     asked: tuple[Column, list[Counts]], wanted: Required, off: float
 ) -> None:
@@ -352,6 +389,18 @@ def test_a_requirement_agrees_with_the_metric_of_its_name_at_its_very_score_too(
         metric = METRICS[wanted.use].from_claim(limited(wanted, limit).claim())
         expected = [metric.holds(score) for score in scores]
         assert [holds(limited(wanted, limit), column, everyone, counts) for counts in several] == expected
+
+
+@given(crowds(3), one_required(kinds=[ExposureRequired]))
+def test_nobody_in_a_group_is_exposed_exactly_where_the_builder_admits_the_group(
+    asked: tuple[Column, list[Counts]], wanted: Required
+) -> None:
+    column, several = asked
+    case = case_of(column, several)
+    scores = pd.Series(scores_of_people(Exposure.from_claim(wanted.claim()), case))
+    worst = scores.groupby(case.equivalence_class).max()
+    admitted = [holds(wanted, column, together(several), counts) for counts in several]
+    assert [score == 0 for score in worst] == admitted
 
 
 def test_a_limit_the_groups_keep_is_not_what_an_adversary_derives_from_pooled_leaves() -> None:
@@ -440,6 +489,98 @@ def test_a_release_claims_each_requirement_under_the_name_of_the_metric_that_che
     assert "require" not in bare.release.builder
 
 
+def test_a_claim_of_exposure_has_the_options_of_the_metric_and_leaves_out_defaults() -> None:
+    assert ExposureRequired().claim() == {"at_most": 0}
+    wanted = ExposureRequired(insiders=1, values=("bad",), secret="loan_risk")
+    options = {"secret": "loan_risk", "insiders": 1, "values": ["bad"]}
+    assert wanted.claim() == {"at_most": 0, **options}
+    assert ConfidenceRequired(at_most=0.9).claim() == {"at_most": 0.9}
+    sealed = audited(mortgage(), k=3, require=(wanted,)).artifact
+    assert sealed is not None
+    assert sealed.release.guarantee == {"k": 3, "exposure": [wanted.claim()]}
+    assert sealed.release.builder["require"] == [{"use": "exposure", **options}]
+
+
+@pytest.mark.parametrize(
+    ("insiders", "values", "asked"),
+    [
+        (0, None, True),
+        (1, None, False),
+        (1, ("good",), True),  # in Rome nine of ten are bad, so who is good knows that the others are
+        (1, ("bad",), False),
+        (1, ("good", "bad"), False),
+    ],
+)
+def test_a_test_is_refused_where_one_of_ten_people_learns_a_judged_value_of_the_others(
+    insiders: int, values: tuple[str, ...] | None, asked: bool
+) -> None:
+    city = categorical("city", "quasi_identifier", values=("Rome", "Bonn"))
+    rows = [("Rome", "bad"), ("Rome", "good"), ("Bonn", "bad"), ("Bonn", "good")]
+    table = table_of([city, RISK], rows, [9, 1, 3, 7])
+    required = ExposureRequired(insiders=insiders, values=values)
+    done = audited(table, k=1, prune=False, require=(required,))
+    assert done.artifact is not None
+    assert isinstance(done.artifact.release.trees[0], CategoricalSplit) == asked
+
+
+def test_values_of_another_secret_than_those_that_a_requirement_is_about_are_invalid() -> None:
+    city = categorical("city", "quasi_identifier", values=("Rome", "Bonn"))
+    habit = categorical("habit", "sensitive", values=("smokes", "does not"))
+    table = table_of([city, habit, RISK], [("Rome", "smokes", "good"), ("Bonn", "does not", "bad")], [4, 4])
+    coded = encode(table)
+    both = ExposureRequired(values=("smokes", "bad"))
+    assert len(admissible_of(coded, table.schema, 1, [both]).views) == 2
+    with pytest.raises(PolicyError, match="none of `values` is a value of 'loan_risk'"):
+        admissible_of(coded, table.schema, 1, [ExposureRequired(values=("smokes",))])
+    with pytest.raises(PolicyError, match="'bad' is no value of 'habit'"):
+        admissible_of(coded, table.schema, 1, [ExposureRequired(values=("smokes", "bad"), secret="habit")])
+
+
+def test_a_limit_on_some_values_allows_groups_in_which_all_have_another() -> None:
+    city = categorical("city", "quasi_identifier", values=("Rome", "Bonn"))
+    table = table_of([city, RISK], [("Rome", "good"), ("Bonn", "bad"), ("Bonn", "good")], [9, 5, 5])
+    required = {
+        "exposure": (ExposureRequired(insiders=1, values=("bad",)), ExposureRequired(insiders=1)),
+        "confidence": (ConfidenceRequired(at_most=0.5, values=("bad",)), ConfidenceRequired(at_most=0.9)),
+    }
+    for loose, strict in required.values():
+        trees = [audited(table, k=2, prune=False, require=(one,)).artifact for one in (loose, strict)]
+        assert trees[0] is not None
+        assert trees[1] is not None
+        assert isinstance(trees[0].release.trees[0], CategoricalSplit)
+        assert not isinstance(trees[1].release.trees[0], CategoricalSplit)
+
+
+# What a policy's limits ask of the builder
+
+
+@pytest.mark.parametrize(
+    ("limit", "required"),
+    [
+        (Exposure(at_most=0), ExposureRequired()),
+        (Exposure(at_most=0.01, average=True), ExposureRequired()),
+        (Exposure(at_most=0, allow=0.05, secret="ill"), ExposureRequired(secret="ill")),
+        (Exposure(at_most=1), None),
+        (Exposure(at_most=0, insiders=1), ExposureRequired(insiders=1)),
+        (
+            Exposure(at_most=0, insiders=2, values=("yes",), secret="ill"),
+            ExposureRequired(insiders=2, values=("yes",), secret="ill"),
+        ),
+        (Confidence(at_most=0.9), ConfidenceRequired(at_most=0.9)),
+        (Confidence(at_most=0.9, values=("yes",)), ConfidenceRequired(at_most=0.9, values=("yes",))),
+        (AlphaKAnonymity(at_least=5, alpha=0.8), ConfidenceRequired(at_most=0.8)),
+        (
+            AlphaKAnonymity(at_least=5, alpha=0.8, values=("yes",), secret="ill"),
+            ConfidenceRequired(at_most=0.8, values=("yes",), secret="ill"),
+        ),
+        (LDiversity(form="distinct", at_least=2), LDiversityRequired(form="distinct", at_least=2)),
+    ],
+)
+def test_a_limit_asks_for_the_requirement_that_keeps_it(limit: Any, required: Required | None) -> None:
+    _, found = requirements_for([limit, limit])
+    assert found == (() if required is None else (required,))
+
+
 AT_0 = "build.require[0]"
 MISTAKES: Mapping[str, tuple[Any, str, str]] = {
     "an unknown name": ([{"use": "k_map", "at_least": 2}], AT_0, "one of 'l_diversity', 'confidence'"),
@@ -454,6 +595,19 @@ MISTAKES: Mapping[str, tuple[Any, str, str]] = {
     "a limit misspelt": ([{"use": "confidence", "at_mos": 1}], f"{AT_0}.at_mos", "did you mean 'at_most'?"),
     "a column that is no secret": ([{"use": "confidence", "at_most": 1, "secret": "smoker"}], AT_0, "secrets: 'ill'"),
     "a column there is not": ([{"use": "confidence", "at_most": 1, "secret": "nobody"}], AT_0, "secrets: 'ill'"),
+    "a value there is not": (
+        [{"use": "exposure", "values": ["no", "yess"]}],
+        AT_0,
+        "did you mean 'yes'?",
+    ),
+    "a value of another secret": (
+        [{"use": "confidence", "at_most": 1, "values": ["hiv"]}],
+        AT_0,
+        "name values of 'ill'",
+    ),
+    "no values": ([{"use": "exposure", "values": []}], f"{AT_0}.values", ""),
+    "fewer insiders than none": ([{"use": "exposure", "insiders": -1}], f"{AT_0}.insiders", ""),
+    "a limit of exposure": ([{"use": "exposure", "at_most": 0}], f"{AT_0}.at_most", "known: use, secret"),
     "a share above 1": ([{"use": "confidence", "at_most": 1.5}], f"{AT_0}.at_most", ""),
     "a text": ([{"use": "confidence", "at_most": "0.5"}], f"{AT_0}.at_most", ""),
     "another's option": (
@@ -527,6 +681,11 @@ UNREACHABLE: Mapping[str, tuple[dict[str, Any], str]] = {
         "not recursively (1, 2)-diverse",
     ),
     "confidence": ({"use": "confidence", "at_most": 0.58}, "more than 58 % of it"),
+    "confidence of a value": (
+        {"use": "confidence", "at_most": 0.4, "values": ["yes"]},
+        "one of the `values` of 'ill' has more than 40 % of it",
+    ),
+    "exposure": ({"use": "exposure", "insiders": 10}, "certain in it to 10 of its people, who know their own"),
 }
 
 
