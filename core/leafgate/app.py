@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from leafgate.disclosure.text import verdict_words as verdict_words
     from leafgate.disclosure.text import with_disclosures_once as with_disclosures_once
     from leafgate.engine.build import publish as publish
+    from leafgate.engine.keepable import unkeepable_limits as unkeepable_limits
     from leafgate.errors import ExitCode as ExitCode
     from leafgate.errors import ReportError as ReportError
     from leafgate.interruptions import interrupts_deferred as interrupts_deferred
@@ -143,13 +144,14 @@ if TYPE_CHECKING:
     from leafgate.policy.strictness import compare_policies as compare_policies
     from leafgate.policy.strictness import line_of_value as line_of_value
     from leafgate.progress import progress_step as progress_step
-    from leafgate.session.draft import MODEL_ATTACKS as MODEL_ATTACKS
     from leafgate.session.draft import ModelHints as ModelHints
-    from leafgate.session.draft import limits_of_model as limits_of_model
     from leafgate.session.draft import model_hints as model_hints
+    from leafgate.session.draft import number_domain as number_domain
     from leafgate.session.draft import round_bounds as round_bounds
-    from leafgate.session.draft import round_edges as round_edges
     from leafgate.session.expected_run import ExpectedRun as ExpectedRun
+    from leafgate.session.proposals import Proposal as Proposal
+    from leafgate.session.proposals import SecretShares as SecretShares
+    from leafgate.session.proposals import propose as propose
     from leafgate.session.repair import RepairFunction as RepairFunction
     from leafgate.session.repair import RepairResult as RepairResult
     from leafgate.session.report_formats import chosen_formats as chosen_formats
@@ -192,6 +194,7 @@ __getattr__ = lazy_exports(
         "group_words idle_waiver_lines limit_words middle_of_count number_words people_words quoted_name "
         "release_words remedy_lines summary verdict_words with_disclosures_once",
         "leafgate.engine.build": "publish",
+        "leafgate.engine.keepable": "unkeepable_limits",
         "leafgate.errors": "ExitCode ReportError",
         "leafgate.interruptions": "interrupts_deferred",
         "leafgate.io.tables.cells": "are_decimal_commas DECIMAL_POINTS is_code",
@@ -223,8 +226,9 @@ __getattr__ = lazy_exports(
         "leafgate.policy.sources": "component_name display_path PolicyDocument read_policy_lines",
         "leafgate.policy.strictness": "compare_policies line_of_value PolicyChange",
         "leafgate.progress": "progress_step",
-        "leafgate.session.draft": "limits_of_model MODEL_ATTACKS model_hints ModelHints round_bounds round_edges",
+        "leafgate.session.draft": "model_hints ModelHints number_domain round_bounds",
         "leafgate.session.expected_run": "ExpectedRun",
+        "leafgate.session.proposals": "Proposal propose SecretShares",
         "leafgate.session.repair": "RepairFunction RepairResult",
         "leafgate.session.report_formats": "chosen_formats result_files",
         "leafgate.session.results": "write_results",

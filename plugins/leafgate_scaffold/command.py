@@ -46,6 +46,13 @@ def init(
     model: Annotated[Path | None, typer.Option(metavar="FILE", help="A fitted model, to audit that.")] = None,
     builder: Annotated[Builder | None, typer.Option(help="What grows the trees; default: kadet.")] = None,
     encoding: Annotated[str | None, typer.Option(metavar="NAME", help="Of a CSV file; default: UTF-8.")] = None,
+    harmless: Annotated[
+        list[str] | None,
+        typer.Option(metavar="VALUE", help="A value of the class that may be known of anybody; again for more."),
+    ] = None,
+    control: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="People who are not in the table: limit membership, too.")
+    ] = None,
 ) -> int:
     """Write a first policy for a table. Domains are filled in for you to check."""
     from leafgate.app import EVERYONE, print_document, say, write_file
@@ -59,7 +66,11 @@ def init(
     use = "kadet" if builder is None else builder.value
     if out is not None and out.exists():
         raise InvalidError("is there already", place=str(out), remedy="name another file, or move that one away")
-    text = first_policy(data, target, header, model, None if out is None else out.parent, use, encoding)
+    folder = None if out is None else out.parent
+    first = first_policy(data, target, header, model, folder, use, encoding, harmless or (), control)
+    text = first.text
+    for note in first.notes:
+        say(f"note: {note}", err=True)
     if out is None:
         print_document(text)
         return 0

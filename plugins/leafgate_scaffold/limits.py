@@ -1,91 +1,23 @@
-"""What a first policy has built, published, tried and demanded: numbers that fit the table's size."""
+"""What a first policy has built, published, tried and demanded, as YAML, with what the owner must check."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from textwrap import wrap
 
-SMALLEST_GROUPS = ((200, 10), (50, 5), (0, 3))
-"""From so many people on, so many must share every path; fewer people would be left with hardly a test."""
+from leafgate.app import Proposal, yaml_flow
 
-CONFIDENCE = 0.95
-"""The largest share of one value in a group, where the table as a whole leaves room below it."""
+SMALLEST_CELL = 10
+"""The k of a first policy for tables that are not small, and the smallest number that reports print."""
 
-
-@dataclass(frozen=True)
-class TableSize:
-    """How many people an audit of the table is about, and the share of them with the most frequent class."""
-
-    people: int
-    largest_share: float
-
-
-def smallest_group(people: int) -> int:
-    """The k of a first policy for a table of so many people.
-
-    >>> [smallest_group(people) for people in (40, 60, 8000)]
-    [3, 5, 10]
-    """
-    return next(k for least, k in SMALLEST_GROUPS if people >= least)
-
-
-def confidence_limit(largest_share: float) -> float:
-    """The share of one value that no group may exceed: 0.95, or half way from the share among everybody to 1.
-
-    The second where more than 0.9 of all people have one value, since groups can hardly stay below what holds of
-    everybody. It is rounded, and never below that share.
-
-    >>> [confidence_limit(share) for share in (0.5, 0.9, 0.94, 0.985, 1)]
-    [0.95, 0.95, 0.97, 0.9925, 1.0]
-    """
-    if largest_share <= 2 * CONFIDENCE - 1:
-        return CONFIDENCE
-    return round((1 + largest_share) / 2, 2 if largest_share < 0.98 else 4)
-
-
-def limits_of(builder: str, size: TableSize) -> Iterator[str]:
-    """The end of a policy: what is built of a table of this size, and the limits; kadet, id3, c45 or one of PRIVATE."""
-    if builder in PRIVATE:
-        yield from _PRIVATE.format(build=PRIVATE[builder]).splitlines()
-        return
-    k, confidence = smallest_group(size.people), confidence_limit(size.largest_share)
-    few = "" if k == SMALLEST_GROUPS[0][1] else "; few people, so few: 10 and more protect better"
-    skewed = "" if confidence == CONFIDENCE else "; most people have one value, so it is high"
-    text = _PROTECTED if builder == "kadet" else _ORDINARY
-    yield from text.format(builder=builder, k=k, confidence=confidence, few=few, skewed=skewed).splitlines()
-    if few:
-        yield f"\nreport: {{smallest_cell: {k}}}     # CHECK: reports tell whether groups are this small, as k does"
-
+WIDTH = 110
+"""Characters of a comment's line."""
 
 PRIVATE = {
     "dp_random_trees": "{use: dp_random_trees, epsilon: 1, delta: 1.0e-6}",
     "dp_laplace_trees": "{use: dp_laplace_trees, trees: 10, scale: 10, delta: 1.0e-6}",
 }
 """Builders of differentially private releases, with options for an epsilon of 1; nothing of the table decides them."""
-
-_GROUPS = """
-publish: {{leaves: counts, measure: true}}
-
-attacks:
-  - {{use: linking}}
-
-metrics:
-  - {{use: k_anonymity, at_least: {k}}}
-  - {{use: confidence, at_most: {confidence:g}}}
-"""
-
-_PROTECTED = f"""
-build:
-  use: kadet
-  k: {{k:<24}} # CHECK: how many people must share every path{{few}}
-  require:                    # what the limits below ask of every group
-    - {{{{use: confidence, at_most: {{confidence:g}}}}}}   # CHECK: the share that one value may have{{skewed}}
-{_GROUPS}"""
-
-_ORDINARY = f"""
-build: {{{{use: {{builder}}}}}}         # protects nobody; the limits below say what it discloses
-# CHECK the limits: how many people must share every path{{few}}; the share that one value may have{{skewed}}
-{_GROUPS}"""
 
 _PRIVATE = """
 # CHECK each domain above: it is published, and the promise of differential privacy holds only where it is not
@@ -100,3 +32,58 @@ attacks:
 metrics:
   - {{use: differential_privacy, at_most: 1, delta: 1.0e-6}}
 """
+
+
+def limits_of(builder: str, proposal: Proposal) -> Iterator[str]:
+    """The end of a policy: what is built of a table, and the limits; kadet, id3, c45 or one of PRIVATE."""
+    if builder in PRIVATE:
+        yield from _PRIVATE.format(build=PRIVATE[builder]).splitlines()
+        return
+    few = "" if proposal.k == SMALLEST_CELL else "; few people, so few: 10 and more protect better"
+    yield ""
+    if builder == "kadet":
+        yield "build:"
+        yield "  use: kadet"
+        chance = "; fewer are of one value by chance" if proposal.group > proposal.k else few
+        yield f"  k: {proposal.group:<24} # CHECK: how many people must share every path{chance}"
+        if not proposal.prune:
+            yield "  prune: false              # where nearly all people have one value, pruning would leave one leaf"
+        yield "  require:                    # what the limits below ask of every group"
+        yield from (f"    - {yaml_flow(required)}" for required in proposal.require)
+    else:
+        yield f"build: {{use: {builder}}}         # protects nobody; the limits below say what it discloses"
+        yield f"# CHECK: how many people must share every path{few}"
+    yield ""
+    yield "publish: {leaves: counts, measure: true}"
+    yield from tried_and_demanded(proposal, "counts")
+    if few:
+        yield ""
+        check = "# CHECK: reports tell whether groups are this small, as k does"
+        yield f"report: {{smallest_cell: {proposal.k}}}     {check}"
+
+
+def tried_and_demanded(proposal: Proposal, level: str) -> Iterator[str]:
+    """The attacks and the limits of a proposal; `level` is what stands on the leaves."""
+    yield "\nattacks:"
+    yield from (f"  - {yaml_flow(attack)}" for attack in proposal.attacks)
+    yield "\nmetrics:"
+    for limit in proposal.metrics:
+        yield f"  - {yaml_flow(limit)}{_check(limit, proposal)}"
+    if proposal.question:
+        values = yaml_flow(list(proposal.choice))
+        yield from (f"  # {line}" for line in wrap(f"CHECK: {proposal.question}.", WIDTH))
+        yield "  # If it harms nobody, add to `exposure` and `confidence`, here and in `build.require` if it is there:"
+        yield f"  #   values: {values}"
+    if level in {"counts", "shares"}:
+        yield "  # CHECK: must no leaf count 1 to 9 people of a class? Then add this limit; for a model's file, see"
+        yield "  # `leafgate scrub MODEL NEW --leaves shares --step .05`, too:"
+        yield f"  # - {{use: class_disclosure, form: few, k: {SMALLEST_CELL}, at_most: 0}}"
+
+
+def _check(limit: Mapping[str, object], proposal: Proposal) -> str:
+    """What the owner must check of a limit."""
+    if limit["use"] == "exposure":
+        return "   # nobody is certain of anybody, not even a member of the group"
+    if limit["use"] == "confidence" and limit["at_most"] != 0.95 and not proposal.judged:
+        return "   # CHECK: most people have one value, so it is high"
+    return ""

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from leafgate.app import MODEL_ATTACKS, ModelHints, limits_of_model, load_plugins, model_hints, read_model, yaml_flow
+from leafgate.app import ModelHints, Proposal, load_plugins, model_hints, read_model
+from leafgate_scaffold.limits import tried_and_demanded
 
 
 def hints_of(path: Path, columns: Sequence[str], texts: Mapping[str, Sequence[str]]) -> ModelHints:
@@ -26,7 +27,9 @@ def class_column(hints: ModelHints, values: Mapping[str, Sequence[str]], columns
     return (fitting or free or list(columns))[-1]
 
 
-def rest_of_policy(hints: ModelHints, folder: str, target: str, values: Sequence[str]) -> Iterator[str]:
+def rest_of_policy(
+    hints: ModelHints, folder: str, target: str, values: Sequence[str], proposal: Proposal
+) -> Iterator[str]:
     """The end of the policy: the model's file, its level, what it discloses, attacks and limits to start from."""
     yield ""
     unlike_classes = bool(hints.classes) and set(values) != set(hints.classes)
@@ -43,7 +46,4 @@ def rest_of_policy(hints: ModelHints, folder: str, target: str, values: Sequence
     yield ""
     yield from (f"# The file tells, beyond its predictions, {line}" for line in hints.says)
     yield f"publish: {{leaves: {hints.level}, measure: false}}"
-    yield "\nattacks:"
-    yield from (f"  - {yaml_flow(attack)}" for attack in MODEL_ATTACKS)
-    yield "\nmetrics:"
-    yield from (f"  - {yaml_flow(limit)}" for limit in limits_of_model(hints.classes))
+    yield from tried_and_demanded(proposal, hints.level)

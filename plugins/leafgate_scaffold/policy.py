@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from leafgate.api import DataError, DataSource, PolicyError, nearest_name
@@ -17,16 +19,20 @@ from leafgate.app import (
     MAX_YAML_BYTES,
     CsvOptions,
     ModelHints,
+    Proposal,
+    SecretShares,
     are_decimal_commas,
     is_code,
     load_plugins,
+    number_domain,
+    propose,
     read_undeclared_table,
     round_bounds,
-    round_edges,
+    yaml_flow,
     yaml_number,
     yaml_text,
 )
-from leafgate_scaffold.limits import TableSize, limits_of
+from leafgate_scaffold.limits import PRIVATE, limits_of
 from leafgate_scaffold.model import class_column, hints_of, rest_of_policy
 
 MISSING = ("", "?", "NA", "N/A")
@@ -83,6 +89,14 @@ class Guess:
         return running or bool(named) or len(numbers) > MANY
 
 
+@dataclass(frozen=True)
+class FirstPolicy:
+    """The text of a first policy, and what its owner must decide, a line each."""
+
+    text: str
+    notes: tuple[str, ...] = ()
+
+
 def first_policy(
     path: Path,
     target: str | None,
@@ -91,7 +105,9 @@ def first_policy(
     folder: Path | None = None,
     builder: str = "kadet",
     encoding: str | None = None,
-) -> str:
+    harmless: Sequence[str] = (),
+    control: Path | None = None,
+) -> FirstPolicy:
     """YAML text: every column with a role and the domain that occurs, and one audit to start from.
 
     The class is `target`, else the last column. Texts and whole numbers that are different for (nearly) everybody are
@@ -100,7 +116,8 @@ def first_policy(
     they are nobody's. Every such guess says CHECK. With `model`, a fitted
     model's file, the audit is of that; `folder` is the folder the policy will stand in.
     Without a model, `builder` is what makes the release: kadet, id3, c45 or one of `limits.PRIVATE`.
-    `encoding` is that of a CSV file, UTF-8 if None.
+    `encoding` is that of a CSV file, UTF-8 if None. `harmless` are values of the class that may be known of anybody,
+    `control` a file of people who are not in the table.
     """
     cells, csv, source = read_undeclared_table(path, header, load_plugins(), encoding)
     names = [str(name) for name in cells.columns]
@@ -120,21 +137,42 @@ def first_policy(
         guesses = [_guess(name, cells[name], hints.known - gaps) for name in names]
         target = target or class_column(hints, {guess.name: guess.values for guess in guesses}, names)
     predicted = target or names[-1]
-    kept, size = _table_size(cells, guesses, predicted, hints)
-    lines = list(_lines(path, csv, source, guesses, predicted, hints, kept=kept, chosen=target is not None))
+    kept, classes = _people_kept(cells, guesses, predicted, hints)
+    spec = _class_spec(next(guess for guess in guesses if guess.name == predicted), classes, hints)
+    proposal = propose(
+        _shares(classes, predicted, spec),
+        of_model=model is not None,
+        harmless=harmless,
+        has_control=control is not None,
+    )
+    lines = list(
+        _lines(path, csv, source, guesses, predicted, hints, spec, control, kept=kept, chosen=target is not None)
+    )
     if hints is None or model is None:
-        lines += limits_of(builder, size)
+        lines += limits_of(builder, proposal)
     else:
-        lines += _limits_of_model(hints, guesses, predicted, model, folder)
+        lines += _limits_of_model(hints, guesses, predicted, model, folder, proposal)
     text = "\n".join(lines) + "\n"
     if len(text.encode()) > MAX_YAML_BYTES:
         remedy = "leave out columns that are texts of their own, such as names and remarks"
         raise DataError("has too many different values for a policy to list", place=path.name, remedy=remedy)
-    return text
+    private = builder in PRIVATE and model is None
+    return FirstPolicy(text, () if private or not proposal.question else (proposal.question,))
+
+
+def _shares(classes: pd.Series, target: str, spec: Mapping[str, Any]) -> SecretShares:
+    """The shares of the class's values among the people who are kept."""
+    if "bins" in spec:
+        return SecretShares.of_numbers(target, classes.astype(str).to_numpy(dtype=np.float64), spec)
+    aliases = spec.get("aliases", {})
+    counts = dict.fromkeys(spec["values"], 0)
+    for text, people in classes.astype(str).value_counts().items():
+        counts[aliases.get(text, text)] += int(people)
+    return SecretShares.of_values(target, counts)
 
 
 def _limits_of_model(
-    hints: ModelHints, guesses: Sequence[Guess], target: str, file: Path, beside: Path | None
+    hints: ModelHints, guesses: Sequence[Guess], target: str, file: Path, beside: Path | None, proposal: Proposal
 ) -> Iterator[str]:
     """What is published by a model's file, tried and demanded."""
     inside = beside is None or file.resolve().is_relative_to(beside.resolve())
@@ -142,13 +180,13 @@ def _limits_of_model(
     if not inside:
         yield "# CHECK: put the model's file beside this policy, or below"
     values = next(guess.values for guess in guesses if guess.name == target)
-    yield from rest_of_policy(hints, name, target, values)
+    yield from rest_of_policy(hints, name, target, values, proposal)
 
 
-def _table_size(
+def _people_kept(
     cells: pd.DataFrame, guesses: Sequence[Guess], target: str, hints: ModelHints | None
-) -> tuple[bool, TableSize]:
-    """Whether people with missing cells are to be kept, and the size of the table then.
+) -> tuple[bool, pd.Series]:
+    """Whether people with missing cells are to be kept, and the classes of those who are.
 
     They are where the model was fitted on them, and where leaving them out would lose more than half of all people, or
     leave everybody with one class.
@@ -162,8 +200,7 @@ def _table_size(
     if hints is not None and not kept:
         gaps = {guess.name for guess in asked if guess.missing}
         kept = _fitted_with_gaps(hints, gaps, everybody=len(cells), complete=int(complete.sum()))
-    left = classes if kept else classes[complete]
-    return kept, TableSize(len(left), float(left.value_counts(normalize=True).max()))
+    return kept, classes if kept else classes[complete]
 
 
 def _fitted_with_gaps(hints: ModelHints, gaps: Collection[str], everybody: int, complete: int) -> bool:
@@ -193,6 +230,8 @@ def _lines(
     guesses: Sequence[Guess],
     predicted: str,
     hints: ModelHints | None,
+    spec: Mapping[str, Any],
+    control: Path | None,
     *,
     kept: bool,
     chosen: bool,
@@ -203,6 +242,8 @@ def _lines(
     yield ""
     yield "data:"
     yield f"  path: {yaml_text(path.name)}"
+    if control is not None:
+        yield f"  control: {yaml_text(control.name)}          # people like these who are not in the table"
     if source is not None:
         yield f"  source: {{use: {source.use}}}"
     missing = sorted(set().union(*(guess.missing for guess in guesses)))
@@ -216,18 +257,11 @@ def _lines(
     yield "  columns:                    # CHECK each role: does an outsider know it of everyone? then quasi_identifier"
     for guess in guesses:
         check = _check(LAST_COLUMN) if guess.name == predicted and not chosen else ""
-        yield f"    {yaml_text(guess.name)}: {_column(guess, guess.name == predicted, hints)}{check}"
+        words = _class(guess, spec) if guess.name == predicted else _column(guess, hints)
+        yield f"    {yaml_text(guess.name)}: {words}{check}"
 
 
-def _column(guess: Guess, is_target: bool, hints: ModelHints | None) -> str:
-    if is_target and hints is not None and not hints.classes:
-        return _number_to_predict(guess)
-    if is_target and len(guess.values) > MANY:
-        raise PolicyError(
-            f"more than {MANY} different values are no classes", place="--class", remedy="name another column"
-        )
-    if is_target:
-        return _class(guess, hints)
+def _column(guess: Guess, hints: ModelHints | None) -> str:
     if not guess.values:
         return "{role: ignored}          # CHECK: every cell is missing"
     as_values = hints is not None and guess.name in hints.values
@@ -264,16 +298,32 @@ def _left_out(guess: Guess, hints: ModelHints | None) -> bool:
     return not guess.values or (names_people and not asked)
 
 
-def _class(guess: Guess, hints: ModelHints | None) -> str:
-    """The class and secret; a missing class, which no audit takes, is a value of its own where no model has classes."""
+def _class_spec(guess: Guess, classes: pd.Series, hints: ModelHints | None) -> dict[str, Any]:
+    """What the policy says of the class and secret, besides its role.
+
+    A missing class, which no audit takes, is a value of its own where no model has classes.
+    """
+    if hints is not None and not hints.classes:
+        return _numbers_to_predict(guess, classes)
+    if len(guess.values) > MANY:
+        raise PolicyError(
+            f"more than {MANY} different values are no classes", place="--class", remedy="name another column"
+        )
     values = guess.values
     if not guess.missing or not values or hints is not None:
-        return f"{{role: [class, sensitive], values: [{', '.join(map(yaml_text, values))}]}}"
+        return {"values": list(values)}
     none = next(word for word in (f"unknown{'_' * i}" for i in count()) if word not in values)
-    aliases = ", ".join(f"{yaml_text(word)}: {yaml_text(none)}" for word in sorted(guess.missing))
-    listed = ", ".join(map(yaml_text, [*values, none]))
-    check = _check("a missing class is a value here; or leave those people out of the file")
-    return f"{{role: [class, sensitive], values: [{listed}], aliases: {{{aliases}}}}}{check}"
+    return {"values": [*values, none], "aliases": dict.fromkeys(sorted(guess.missing), none)}
+
+
+def _class(guess: Guess, spec: Mapping[str, Any]) -> str:
+    """The class and secret in one line of YAML."""
+    check = ""
+    if "bins" in spec:
+        check = _check("intervals the number is published in; `scale`, `step`: leafgate explain exposure")
+    elif "aliases" in spec:
+        check = _check("a missing class is a value here; or leave those people out of the file")
+    return f"{yaml_flow({'role': ['class', 'sensitive'], **spec})}{check}"
 
 
 def _check(what: str) -> str:
@@ -292,16 +342,14 @@ def _why_identifier(guess: Guess) -> str:
     return every
 
 
-def _number_to_predict(guess: Guess) -> str:
-    """A class of numbers, in about five intervals of a round width."""
+def _numbers_to_predict(guess: Guess, classes: pd.Series) -> dict[str, Any]:
+    """A class of numbers, in intervals with round edges."""
     if not guess.numeric or len(guess.values) < 2:
         raise PolicyError(
             f"the model predicts numbers, and {guess.name!r} has none", place="--class", remedy="name another column"
         )
-    numbers = [float(text) for text in guess.values]
-    edges = round_edges(min(numbers), max(numbers))
-    if not edges:
+    domain = number_domain(classes.astype(str).to_numpy(dtype=np.float64), [float(text) for text in guess.values])
+    if not domain:
         why = f"the numbers of {guess.name!r} are too large, or too near each other, for round intervals"
         raise PolicyError(why, place="--class", remedy="write the policy by hand, or take a constant from the numbers")
-    bins = ", ".join(map(yaml_number, edges))
-    return f"{{role: [class, sensitive], bins: [{bins}]}}          # CHECK: intervals the number is published in"
+    return domain

@@ -130,7 +130,7 @@ def test_init_writes_to_stdout_or_to_a_file(tmp_path: Path) -> None:
 def test_init_takes_the_class_and_the_header_from_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text(PEOPLE)
     out = leafgate("init", tmp_path / "people.csv", "--class", "sex").out
-    assert '"sex": {role: [class, sensitive], values: ["f", "m"]}' in out
+    assert '"sex": {role: [class, sensitive], values: [f, m]}' in out
     assert "taken for what is predicted" not in out
     guessed = leafgate("init", tmp_path / "people.csv", "--no-header").out
     (line,) = [line for line in guessed.splitlines() if '"column_4": {role: [class' in line]

@@ -86,7 +86,7 @@ def _audit_into(
     if no_remedies:  # reports state it: without it the same command makes another report
         run = replace(run, source=replace(run.source, given=(*run.source.given, NO_REMEDIES)))
     if not as_json and not quiet:
-        warn(given[0], warnings_of(run.policy))
+        warn(given[0], [*warnings_of(run.policy), *warnings_of_table(run)])
     if run.policy.build.one_shot and out is None:
         remedy = "keep the release: add --out; or try out with `rehearsal: true`"
         raise PolicyError("this builder never draws the same again", place="build", remedy=remedy)
@@ -136,6 +136,15 @@ def warnings_of(policy: Policy) -> list[str]:
     from leafgate.session.limit_warnings import decimal_commas, small_limits
 
     return [str(problem) for problem in (*small_limits(policy), *decimal_commas(policy))]
+
+
+def warnings_of_table(run: sessions.Session) -> list[str]:
+    """What the table says of the limits before anything is built; of a table in memory alone."""
+    from leafgate.session.limit_warnings import limits_against_table
+
+    if run.large is not None:
+        return []
+    return [str(problem) for problem in limits_against_table(run.policy, run.plugins, run.table)]
 
 
 def _opened_session(out: Path | None, formats: Collection[str], *given: Any) -> sessions.Session:

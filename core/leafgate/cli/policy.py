@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leafgate.cli.audit import warn, warnings_of
+from leafgate.cli.audit import warn, warnings_of, warnings_of_table
 from leafgate.console.options import DataRoot, JsonOutput, Org, Quiet
 from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError, LeafgateError
@@ -39,14 +39,22 @@ def validate(
         bool, typer.Option("--digest", help="Print the policy's SHA-256 alone, as `--expect-policy` takes it.")
     ] = False,
     quiet: Quiet = False,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="FILE", help="The table: say which limits no release of it can keep, too."),
+    ] = None,
 ) -> int:
-    """Say everything that is wrong with policies, or that nothing is. No table is read."""
+    """Say everything that is wrong with policies, or that nothing is. No table is read but that of `--data`."""
     _refuse_contradictions(depending=depending, partial=partial, as_json=as_json, digest=digest, quiet=quiet)
     if digest and (partial or as_json or depending or len(policies) > 1):
         raise InvalidError("is of one whole policy", place="--digest", remedy="name one, and leave out the rest")
     if digest:
         say(_sha256(policies[0], root, org))
         return 0
+    if data is not None and (partial or digest or depending or len(policies) > 1):
+        raise InvalidError(
+            "is the table of one whole policy", place="--data", remedy="name one, and leave out the rest"
+        )
     if partial and (root or org):
         raise InvalidError("what others extend is looked at by itself", place="--partial", remedy="leave out the rest")
     if as_json and len(policies) > 1:
@@ -55,7 +63,7 @@ def validate(
     failed: list[LeafgateError] = []
     for policy, incomplete in wanted:
         try:
-            name, warnings = _read_policy(policy, root, org, partial=incomplete)
+            name, warnings = _read_policy(policy, root, org, data, partial=incomplete)
         except LeafgateError as error:
             failed.append(error if len(wanted) == 1 and not depending else _of_file(error, policy))
             continue
@@ -105,7 +113,9 @@ def _sha256(policy: Path, root: Path | None, org: list[Path] | None) -> str:
     return policy_sha256(load_policy(policy, root, org, check_only=True).policy, str(policy))
 
 
-def _read_policy(policy: Path, root: Path | None, org: list[Path] | None, *, partial: bool) -> tuple[str, list[str]]:
+def _read_policy(
+    policy: Path, root: Path | None, org: list[Path] | None, data: Path | None, *, partial: bool
+) -> tuple[str, list[str]]:
     """What a valid policy calls itself, and what it is warned of; one that others extend need have no name."""
     from leafgate.policy.load import load_policy
 
@@ -113,7 +123,12 @@ def _read_policy(policy: Path, root: Path | None, org: list[Path] | None, *, par
         loaded = load_policy(policy, root, org, check_only=True).policy
         if loaded.build.wants_readers:
             _refuse_pickles(loaded.build)
-        return loaded.name, warnings_of(loaded)
+        if data is None:
+            return loaded.name, warnings_of(loaded)
+        from leafgate.session.run import open_session
+
+        run = open_session(policy, data, root, org=org, any_size_for="audit")
+        return loaded.name, [*warnings_of(loaded), *warnings_of_table(run)]
     from leafgate.api.registry import load_plugins
     from leafgate.policy.load import read_partial_policy
 

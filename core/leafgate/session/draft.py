@@ -14,6 +14,9 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
 from leafgate.errors import InvalidError, ReleaseError, nearest_name
 from leafgate.io.json import parse_number
 from leafgate.ir.features import CategoryCodes, MissingIndicator, Numeric, Origin, Unresolved, known_by
@@ -34,17 +37,6 @@ FLOAT_DIGITS = 14
 
 SMALLEST_STEP = -300
 """The smallest power of ten between a bound and the numbers within it; floats end soon after."""
-
-MODEL_ATTACKS: Sequence[Mapping[str, Any]] = ({"use": "linking"},)
-"""The attacks of a first policy for a model."""
-
-MODEL_LIMITS: Sequence[Mapping[str, Any]] = (
-    {"use": "k_anonymity", "at_least": 10},
-    {"use": "confidence", "at_most": 0.95, "allow": 0.05},
-    {"use": "file_disclosure", "at_most": 0},
-)
-"""The limits of a first policy for a model; `confidence` for one that predicts classes alone."""
-
 
 UNTYPED_ROLES = frozenset({"identifier", "ignored", "weight", "key"})
 """Roles of columns that need no domain."""
@@ -167,11 +159,6 @@ def _dummy_of(feature: str, columns: Sequence[str]) -> str | None:
     return max(found, key=len) if found else None
 
 
-def limits_of_model(classes: Sequence[str]) -> list[dict[str, Any]]:
-    """The limits to start from for a model with these classes; none where it predicts numbers."""
-    return [dict(limit) for limit in MODEL_LIMITS if classes or limit["use"] != "confidence"]
-
-
 def round_bounds(numbers: Sequence[float]) -> tuple[float, float]:
     """Multiples of a power of ten below the least and above the largest number; the power is no larger than their span.
 
@@ -216,6 +203,76 @@ def round_edges(low: float, high: float) -> tuple[float, ...]:
     width = next(power * times for times in (1, 2, 5, 10) if high - low <= 5 * power * times)
     first, last = math.floor(low / width), math.ceil(high / width)
     return tuple(float(f"{place * width:.12g}") for place in range(first, last + 1))
+
+
+OWN_BIN = 0.25
+"""A number that more than this share of the people have is an interval of its own."""
+
+INNER_QUANTILES = tuple(tenth / 10 for tenth in range(1, 10))
+"""The other edges are near these quantiles of the other people's numbers: few of many people are in one bin then, and
+a model that predicts well does not fail for telling who is in the lower half."""
+
+
+def number_domain(numbers: NDArray[np.float64], everything: Sequence[float]) -> dict[str, Any]:
+    """What a first policy says of a secret of numbers: its `bins`, and where they fit, `scale: ratio` and `step`.
+
+    A number that more than a quarter of the people have is a bin of its own. The other edges are quantiles of the rest,
+    rounded to multiples of 1, 2 or 5 times a power of ten.
+
+    Args:
+        numbers: everybody's number, whose quantiles are taken.
+        everything: all numbers that must lie within the bins; those of other people among them.
+
+    Returns:
+        As a policy has it; empty where the numbers are too large, or too near each other, for round edges.
+
+    >>> number_domain(np.array([0.0] * 60 + [100.0 + 7 * i for i in range(40)]), [0, 373])["bins"]
+    [0.0, 100.0, 150.0, 200.0, 250.0, 300.0, 350.0, 400.0]
+    """
+    low, high = round_bounds(everything)
+    if not 1e-200 < high - low < 1e200 or max(abs(low), abs(high)) > 1e9 * (high - low):
+        return {}
+    values, counts = np.unique(numbers, return_counts=True)
+    edges, taken = {low, high}, list[tuple[float, float]]()
+    for value in values[counts > OWN_BIN * len(numbers)].tolist():
+        above = values[values > value]
+        end = _roundest(value, float(above[0])) if len(above) else high
+        taken.append((value, end))
+        edges |= {value, end}
+    rest = numbers[~np.isin(numbers, [start for start, _ in taken])]
+    if len(rest):
+        step = _round_step(float(np.quantile(rest, 0.9) - np.quantile(rest, 0.1)) / 10 or (high - low) / 10)
+        inner = (_round_to(float(quantile), step) for quantile in np.quantile(rest, INNER_QUANTILES))
+        edges |= {edge for edge in inner if not any(start <= edge <= end for start, end in taken)}
+    bins = sorted(edge for edge in edges if low <= edge <= high)
+    bins = bins if len(bins) > 2 else list(round_edges(low, high))
+    if len(bins) < 3:
+        return {}
+    whole = all(float(number).is_integer() for number in everything)
+    domain: dict[str, Any] = {"bins": bins} | ({"scale": "ratio"} if low == 0 else {})
+    return domain | ({"step": 1} if whole and high - low < len(numbers) else {})
+
+
+def _round_step(least: float) -> float:
+    """The smallest of 1, 2 and 5 times a power of ten that is not below a positive number."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(float(f"{times * power:.12g}") for times in (1, 2, 5, 10) if least <= times * power * (1 + 1e-9))
+
+
+def _round_to(number: float, step: float) -> float:
+    return float(f"{round(number / step) * step:.12g}")
+
+
+def _roundest(above: float, most: float) -> float:
+    """The roundest number above one and up to another: a multiple of the largest 1, 2 or 5 times a power of ten."""
+    power = math.floor(math.log10(max(abs(above), abs(most), most - above))) + 1
+    while True:
+        for times in (5, 2, 1):
+            step = times * 10.0**power
+            candidate = float(f"{math.floor(most / step) * step:.12g}")
+            if above < candidate <= most:
+                return candidate
+        power -= 1
 
 
 RoleWords = Role | Sequence[Role] | Mapping[str, Any]
@@ -414,7 +471,7 @@ class TableDraft:
             return spec | {"values": _sorted(texts, column.kind)} | rest
         numbers = [float(text) for text in texts]
         if "sensitive" in roles:
-            return spec | _secret_domain(column.name, texts, numbers) | rest
+            return spec | _secret_domain(column, texts, numbers) | rest
         return spec | {"bounds": list(round_bounds(numbers))} | rest
 
     def _texts_of(self, column: FrameColumn) -> list[str]:
@@ -429,11 +486,11 @@ class TableDraft:
     def _class_domain(self, column: FrameColumn, texts: Sequence[str]) -> dict[str, Any]:
         if self.model is not None and not self.model.classes:
             numbers = [float(text) for text in texts] if column.kind == "number" else []
-            edges = round_edges(min(numbers), max(numbers)) if len(numbers) > 1 else ()
-            if not edges:
+            domain = number_domain(column_numbers(column), numbers) if len(numbers) > 1 else {}
+            if not domain:
                 remedy = f"give the edges of its intervals: roles={{{column.name!r}: {{'bins': [...]}}}}"
                 raise InvalidError("the model predicts numbers, and y has none to divide", place="y", remedy=remedy)
-            return {"bins": list(edges)}
+            return domain
         known = dict.fromkeys(texts)
         if known.keys() <= set(self.class_order):  # classes of the model that nobody of these people has
             known |= dict.fromkeys(self.class_order)
@@ -446,21 +503,30 @@ def _sorted(texts: Sequence[str], kind: str) -> list[str]:
     return sorted(texts, key=float) if kind == "number" else sorted(texts)
 
 
-def _secret_domain(name: str, texts: Sequence[str], numbers: Sequence[float]) -> dict[str, Any]:
+def column_numbers(column: FrameColumn) -> NDArray[np.float64]:
+    """Everybody's number in a column of numbers, without missing cells."""
+    return np.array([float(text) for text in column.texts])[column.codes[column.codes >= 0]]
+
+
+def _secret_domain(column: FrameColumn, texts: Sequence[str], numbers: Sequence[float]) -> dict[str, Any]:
     """The values of a secret of few whole numbers, the intervals of one of many."""
     if len(texts) <= MAX_SECRET_VALUES and all(number.is_integer() for number in numbers):
         return {"values": _sorted(texts, "number")}
-    edges = round_edges(min(numbers), max(numbers))
-    if not edges:
+    domain = number_domain(column_numbers(column), numbers)
+    if not domain:
+        name = column.name
         remedy = f"give their edges: roles={{{name!r}: {{'role': 'sensitive', 'bins': [...]}}}}"
         raise InvalidError(f"the numbers of the secret {name!r} have no round intervals", place="secret", remedy=remedy)
-    return {"bins": list(edges)}
+    return domain
 
 
 def _domain_of(column: Column, texts: Sequence[str]) -> dict[str, Any]:
     """The domain that a release has for a column; of the table's `texts` other spellings of its numbers are aliases."""
     if column.edges is not None or column.bins is not None:
-        return {"bins": list(column.edges or column.bins or ())}
+        scale = {} if column.scale is None else {"scale": column.scale}
+        return (
+            {"bins": list(column.edges or column.bins or ())} | scale | ({"step": column.step} if column.step else {})
+        )
     if column.values is None:
         return {} if column.bounds is None else {"bounds": list(column.bounds)}
     domain: dict[str, Any] = {"values": list(column.values)} | ({"ordered": True} if column.ordered else {})

@@ -1,8 +1,9 @@
-"""Warnings before an audit: limits about groups which no public report may show, and numbers that are categories."""
+"""Warnings before an audit: limits that cannot be kept, or not be shown, and numbers that are categories."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from leafgate.api.metrics import PersonMetric
 from leafgate.disclosure.limit_query import SMALL, LimitQuery
@@ -10,6 +11,10 @@ from leafgate.errors import Problem
 from leafgate.policy.models import Policy
 from leafgate.policy.waivers import metric_of
 from leafgate.types.report import Limit
+
+if TYPE_CHECKING:
+    from leafgate.api.registry import Plugins
+    from leafgate.types.table import Table
 
 
 def small_limits(policy: Policy) -> Iterator[Problem]:
@@ -25,6 +30,23 @@ def small_limits(policy: Policy) -> Iterator[Problem]:
         asked = LimitQuery(metric.called, metric.unit, Limit(metric.direction, metric.bound, average))
         if asked.small(cell):
             yield Problem(place, asked.describe(SMALL, cell))
+
+
+def limits_against_table(policy: Policy, plugins: Plugins, table: Table) -> Iterator[Problem]:
+    """Every limit that no release of the table can keep, and each value of a secret that nearly everybody has.
+
+    Nothing of a builder's that promises differential privacy: its limits are no business of the table.
+    """
+    if policy.build.randomness == "system":
+        return
+    from leafgate.engine.keepable import frequent_values, unkeepable_limits  # loads pandas
+
+    impossible = unkeepable_limits(policy.metrics, plugins, table)
+    for limit in impossible:
+        yield Problem(f"metrics[{limit.number}]", limit.message, limit.hint)
+    if not impossible:
+        for frequent in frequent_values(table, policy.metrics):
+            yield Problem(f"data.columns.{frequent.secret}", frequent.question, frequent.hint)
 
 
 def decimal_commas(policy: Policy) -> Iterator[Problem]:

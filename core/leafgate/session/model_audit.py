@@ -13,6 +13,8 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from leafgate.api.components import AttackModel, Component
 from leafgate.api.metrics import Metric
 from leafgate.api.registry import Plugins, load_plugins, use_of
@@ -25,9 +27,10 @@ from leafgate.models.writer import object_as_file
 from leafgate.policy.load import load_policy as load_whole_policy
 from leafgate.policy.models import CsvOptions, Policy
 from leafgate.session.audit import NO_REMEDIES, Audit, AuditFiles, private_folder, with_files
-from leafgate.session.draft import MODEL_ATTACKS, RoleWords, TableDraft, limits_of_model
-from leafgate.session.limit_warnings import decimal_commas, small_limits
-from leafgate.session.run import given_words, open_session, session_of
+from leafgate.session.draft import RoleWords, TableDraft, column_numbers
+from leafgate.session.limit_warnings import decimal_commas, limits_against_table, small_limits
+from leafgate.session.proposals import Proposal, SecretShares, propose
+from leafgate.session.run import Session, given_words, open_session, session_of
 from leafgate.types.release import LEVELS, Level, Release
 
 if TYPE_CHECKING:
@@ -79,6 +82,7 @@ def audit(
     name: str | None = None,
     seed: int = 0,
     search_remedies: bool = True,
+    harmless: str | Sequence[str] | None = None,
 ) -> Audit:
     """Audit what a fitted model discloses about the people that it was fitted on, before its file is published.
 
@@ -98,7 +102,8 @@ def audit(
         secret: the columns that nobody may find out, by their names; the class by default.
         limits: what must hold, such as `{"k_anonymity": 10, "confidence": 0.95}`; or metrics as a policy has them. By
             default those that `leafgate init --model` writes.
-        attacks: the attacks to try, by their names or as a policy has them; `linking` by default.
+        attacks: the attacks to try, by their names or as a policy has them; by default `linking`, and with `control`
+            those on membership that train no model.
         publish: what the leaves may disclose, such as `labels`; by default what the model's file has.
         test: people to measure accuracy on, as `(X, y)`, or a table where `y` is a name.
         control: people who are not in `X`, as `(X, y)`, for attacks on membership.
@@ -108,6 +113,8 @@ def audit(
         name: what reports call the audit; the model's class by default.
         seed: of attacks.
         search_remedies: where a limit fails, audit again with other settings to say which would pass.
+        harmless: values of the class of which it harms nobody that they are known of somebody, such as `["no"]`: the
+            default limits are then on the other values alone. Only the owner of the data can say so.
 
     Returns:
         The audit.
@@ -130,7 +137,7 @@ def audit(
     if isinstance(model, Policy):
         given = {
             **{"roles": roles, "secret": secret, "limits": limits, "attacks": attacks, "publish": publish},
-            **{"control": control, "encoding": encoding, "trained_by": trained_by, "name": name},
+            **{"control": control, "encoding": encoding, "trained_by": trained_by, "name": name, "harmless": harmless},
         }
         _refuse_with_policy(given)
         return _audit_by_policy(model, X, y, test, search_remedies)
@@ -165,6 +172,12 @@ def audit(
     incomplete = any(each.has_missing for rows in files.values() for each in rows.columns)
     says_missing = incomplete or release is None or any(column.missing for column in release.schema.columns)
     encodings = draft.encodings()
+    chosen = (harmless,) if isinstance(harmless, str) else tuple(harmless or ())
+    if chosen and limits is not None:
+        raise InvalidError(
+            "is for the default limits", place="harmless", remedy="give `values` to the limits, or leave `limits` out"
+        )
+    proposal = _proposal(people, draft, chosen, control=control is not None and attacks is None)
     document: dict[str, Any] = {
         "leafgate": 1,
         "name": name or _kind_of(model, file_name),
@@ -183,8 +196,8 @@ def audit(
         },
         "publish": _publish(publish, read, release),
         **({"seed": seed} if seed else {}),
-        "attacks": _attacks(attacks, plugins),
-        "metrics": _limits(limits, draft.specs[people.target].get("values", ()), plugins),
+        "attacks": _attacks(attacks, proposal, plugins),
+        "metrics": _limits(limits, proposal, plugins),
     }
     written = AuditFiles(
         policy=policy_text(document, search_remedies=search_remedies),
@@ -205,11 +218,13 @@ def run_files(files: AuditFiles) -> Audit:
         given = () if files.search_remedies else (NO_REMEDIES,)
         session = replace(session, source=replace(session.source, folder="", given=given))
         audited = session.audit(search_remedies=files.search_remedies)
-    return with_files(audited, files, _warnings(session.policy))
+    return with_files(audited, files, _warnings(session))
 
 
-def _warnings(policy: Policy) -> tuple[str, ...]:
-    return tuple(str(problem) for problem in (*small_limits(policy), *decimal_commas(policy)))
+def _warnings(session: Session) -> tuple[str, ...]:
+    policy = session.policy
+    against = limits_against_table(policy, session.plugins, session.table) if session.large is None else ()
+    return tuple(str(problem) for problem in (*small_limits(policy), *decimal_commas(policy), *against))
 
 
 def _audit_by_policy(policy: Policy, X: Any, y: Any, test: Any, search_remedies: bool) -> Audit:  # noqa: N803
@@ -231,7 +246,7 @@ def _audit_by_policy(policy: Policy, X: Any, y: Any, test: Any, search_remedies:
         except DataError as error:
             raise _in_arguments(error) from None
         audited = session.audit(search_remedies=search_remedies)
-    return with_files(audited, None, _warnings(session.policy))
+    return with_files(audited, None, _warnings(session))
 
 
 def _written(path: Path, policy: Policy, X: Any, y: Any, place: str) -> Path | None:  # noqa: N803
@@ -399,9 +414,29 @@ def _people_like(people: People, other: Any, place: str) -> People:
     return People(tuple(columns[column.name] for column in people.columns), people.target)
 
 
-def _attacks(attacks: Sequence[str | Mapping[str, Any]] | None, plugins: Plugins) -> list[dict[str, Any]]:
+def _proposal(people: People, draft: TableDraft, harmless: Sequence[str], *, control: bool) -> Proposal:
+    """The attacks and limits that leafgate proposes for the class of these people."""
+    label = next(column for column in people.columns if column.name == people.target)
+    spec = draft.specs[people.target]
+    if "bins" in spec:
+        shares = SecretShares.of_numbers(label.name, column_numbers(label), spec)
+    else:
+        aliases: Mapping[str, str] = spec.get("aliases", {})
+        counts = dict.fromkeys(map(str, spec.get("values", ())), 0)
+        for text, number in zip(
+            label.texts, np.bincount(label.codes, minlength=len(label.texts)).tolist(), strict=True
+        ):
+            value = aliases.get(text, text)
+            counts[value] = counts.get(value, 0) + number
+        shares = SecretShares.of_values(label.name, counts)
+    return propose(shares, of_model=True, harmless=harmless, has_control=control)
+
+
+def _attacks(
+    attacks: Sequence[str | Mapping[str, Any]] | None, proposal: Proposal, plugins: Plugins
+) -> list[dict[str, Any]]:
     if attacks is None:
-        return [dict(attack) for attack in MODEL_ATTACKS]
+        return [dict(attack) for attack in proposal.attacks]
     listed = [attacks] if isinstance(attacks, str | Mapping) else attacks
     found = [{"use": each} if isinstance(each, str) else dict(each) for each in listed]
     for attack in found:
@@ -410,11 +445,11 @@ def _attacks(attacks: Sequence[str | Mapping[str, Any]] | None, plugins: Plugins
 
 
 def _limits(
-    limits: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None, classes: Sequence[str], plugins: Plugins
+    limits: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None, proposal: Proposal, plugins: Plugins
 ) -> list[dict[str, Any]]:
     """The metrics of the policy: limits by the names of metrics, or metrics as a policy has them."""
     if limits is None:
-        return limits_of_model(classes)
+        return [dict(limit) for limit in proposal.metrics]
     if isinstance(limits, str):
         remedy = f"give its bound, such as {{{limits!r}: 0.95}}"
         raise InvalidError("is the name of a metric without a bound", place="limits", remedy=remedy)

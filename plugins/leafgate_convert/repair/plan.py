@@ -16,6 +16,7 @@ from leafgate.app import (
     check_original,
     load_release,
     read_model,
+    unkeepable_limits,
     write_file,
 )
 from leafgate_convert.repair.exact import NodeLimits, PersonLimits, Solution, person_limits
@@ -84,6 +85,10 @@ def repair_file(session: Session, path: Path, name: str) -> RepairResult:
     refuse_other_builders(session.policy)
     whole = opened_model(path, session)
     with Workbench.opened(session, name, path.read_bytes()) as bench:
+        if impossible := unkeepable_limits(session.policy.metrics, session.plugins, session.table):
+            given, _ = bench.audit_whole(path)
+            why = tuple(f"{limit.metric.called}: {limit.message}; {limit.hint}" for limit in impossible)
+            return RepairResult(report=given, passes_already=given.verdict == "pass", lines=why)
         outcome = repaired(bench, whole, path)
         if outcome.given.verdict == "pass":
             return RepairResult(report=outcome.given, passes_already=True)

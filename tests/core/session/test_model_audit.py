@@ -218,7 +218,7 @@ def test_a_regressor_has_intervals_of_round_numbers(tmp_path: Path) -> None:
     table, _ = people()
     model = DecisionTreeRegressor(max_depth=2).fit(table[["age"]], table["pay"])
     audit = leafgate.audit(model, table[["age"]], table["pay"], search_remedies=False)
-    assert "bins: [0, 1000, 2000, 3000, 4000, 5000" in audit.to_policy()
+    assert "bins: [0, 2000, 2200, 2600, 2800, 3000, 3400, 3600, 3800, 6000], scale: ratio}" in audit.to_policy()
     by_command(audit, tmp_path, "--no-remedies")
 
 

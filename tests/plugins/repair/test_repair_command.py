@@ -202,13 +202,16 @@ def test_a_failed_repair_points_at_no_values_where_none_are_printed(tmp_path: Pa
     fit_in(tmp_path, people(1, 100), DecisionTreeClassifier(random_state=0))
     policy_file(tmp_path, [*K10, {"use": "l_diversity", "at_least": 2.5}])
     lines = repaired(tmp_path).out.splitlines()
-    assert lines[-2].strip() == "l_diversity@linking#class is broken (wanted at least 2.5)"
-    assert lines[-1].strip().startswith("no pruning keeps a limit that a single leaf breaks: gather more people")
+    assert "no model below it was found to pass" in lines[0]
+    assert lines[1:] == [
+        "l_diversity: no release of this table can keep it: even one group of everybody scores 2 for 'class'; "
+        "choose a weaker limit"
+    ]
 
 
 def test_a_limit_that_even_a_single_leaf_breaks_is_named(tmp_path: Path) -> None:
     fit_in(tmp_path, people(1, 100), DecisionTreeClassifier(random_state=0))
-    policy_file(tmp_path, [*K10, {"use": "l_diversity", "at_least": 2.5}])
+    policy_file(tmp_path, [*K10, {"use": "l_diversity", "at_least": 2.5, "scored": "derived"}])
     ended = repaired(tmp_path)
     assert ended.code == 1
     assert "even a single leaf, which everybody shares, breaks: l_diversity@linking#class" in ended.out

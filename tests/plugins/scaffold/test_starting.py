@@ -36,7 +36,7 @@ def started(
     path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     policy = folder / "policy.yaml"
-    policy.write_text(first_policy(path, target, more.get("header")), encoding="utf-8")
+    policy.write_text(first_policy(path, target, more.get("header")).text, encoding="utf-8")
     return policy
 
 
@@ -59,7 +59,7 @@ def table(cells: list[str], *, head: str = "age,x,ill", sign: str = ",") -> str:
 )
 def test_a_public_table_gets_a_policy_that_audits_it(tmp_path: Path, name: str, target: str, people: int) -> None:
     policy = tmp_path / "policy.yaml"
-    policy.write_text(first_policy(DATA / name, target, None))
+    policy.write_text(first_policy(DATA / name, target, None).text)
     run = open_session(policy, data=DATA / name)
     assert (run.table.people, run.table.schema.target.name) == (people, target)
     assert run.audit().report.exit_code in {0, 1}
@@ -82,17 +82,19 @@ def test_a_first_policy_builds_what_it_demands(tmp_path: Path, people: int, ill:
     content = "age,x,ill\n" + "".join(f"{i},{i % 2},{'yes' if i < ill else 'no'}\n" for i in range(people))
     policy = started(tmp_path, content, target="ill")
     document = parse_yaml(policy.read_bytes(), "policy.yaml")
-    assert document["build"] == {"use": "kadet", "k": k, "require": [{"use": "confidence", "at_most": limit}]}
-    assert [metric.get("allow") for metric in document["metrics"]] == [None, None]
+    required = [{"use": "exposure", "insiders": 1}, {"use": "confidence", "at_most": limit}]
+    unbalanced = {"k": 40, "prune": False} if limit > 0.95 else {"k": k}
+    assert document["build"] == {"use": "kadet", "require": required, **unbalanced}
+    assert [metric.get("allow") for metric in document["metrics"]] == [None, None, None]
     ended = leafgate("audit", policy)
-    assert (ended.code, ended.err) == (0, "")
+    assert (ended.code, "Only the owner of the data can say" in ended.err) == (0, limit > 0.95)
 
 
 @pytest.mark.parametrize(
     ("builder", "metrics", "code"),
     [
-        ("c45", ["k_anonymity", "confidence"], 1),
-        ("id3", ["k_anonymity", "confidence"], 1),
+        ("c45", ["k_anonymity", "exposure", "confidence"], 1),
+        ("id3", ["k_anonymity", "exposure", "confidence"], 1),
         ("dp_laplace_trees", ["differential_privacy"], 0),
         ("dp_random_trees", ["differential_privacy"], None),  # its audit takes a minute
     ],
@@ -246,7 +248,7 @@ def test_parquet_gets_a_first_policy_too(tmp_path: Path) -> None:
     path = tmp_path / "people.parquet"
     parquet.write_table(pa.table(cells), path)
     policy = tmp_path / "policy.yaml"
-    policy.write_text(first_policy(path, None, None))
+    policy.write_text(first_policy(path, None, None).text)
     assert columns(policy)["x"] == {"role": "quasi_identifier", "values": ["false", "true"]}
     assert open_session(policy).audit().report.exit_code in {0, 1}
 

@@ -1,0 +1,204 @@
+"""The limits that leafgate proposes: one place for `leafgate init`, with a model, a builder or neither, and Python.
+
+Proposed limits let nobody be certain of anybody, not even a member of the group who knows her own value, and no value
+be too likely. Which values are harmless to be known of is the owner's decision, which is never made here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from leafgate.errors import InvalidError, nearest_name
+from leafgate.lazy_loading import lazy
+from leafgate.types.schema import Column, bin_names, bin_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from leafgate.algorithms import certainty
+    from leafgate.engine import keepable
+else:
+    np = lazy("numpy")
+    certainty, keepable = lazy("leafgate.algorithms.certainty"), lazy("leafgate.engine.keepable")
+
+SMALLEST_GROUPS = ((200, 10), (50, 5), (0, 3))
+"""From so many people on, so many must share every path; fewer people would be left with hardly a test."""
+
+MODEL_GROUP = 10
+"""So many people must share every path of a model that is audited, however many people there are."""
+
+CONFIDENCE = 0.95
+"""The largest share of one value in a group, where the table as a whole leaves room below it."""
+
+MEMBERSHIP_ATTACKS: Sequence[Mapping[str, Any]] = ({"use": "leaf_exclusion"}, {"use": "loss_threshold"})
+"""The attacks on membership of a first policy: those that train no model."""
+
+MEMBERSHIP_LIMITS: Sequence[Mapping[str, Any]] = (
+    {"use": "membership_auc", "at_most": 0.6},
+    {"use": "membership_excluded", "of": "leaf_exclusion", "at_most": 0.05},
+)
+"""The limits on membership where people who are not in the table are given."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SecretShares:
+    """How many people there are, and the shares of them with each value of the class.
+
+    Attributes:
+        name: the class.
+        people: how many.
+        shares: of each value of the class, or each interval of a number, in the order of the domain; they sum to 1.
+        window: of a number the largest share of people in one narrow window, else 0.
+    """
+
+    name: str
+    people: int
+    shares: Mapping[str, float]
+    window: float = 0.0
+
+    @classmethod
+    def of_values(cls, name: str, people: Mapping[str, int]) -> SecretShares:
+        """The shares of values, from the people who have each."""
+        total = max(sum(people.values()), 1)
+        return cls(name=name, people=sum(people.values()), shares={value: n / total for value, n in people.items()})
+
+    @classmethod
+    def of_numbers(cls, name: str, numbers: NDArray[np.float64], spec: Mapping[str, Any]) -> SecretShares:
+        """The shares of the bins that a policy declares in `spec`, from everybody's number."""
+        edges = tuple(float(edge) for edge in spec["bins"])
+        people = np.bincount(bin_of(numbers, edges), minlength=len(edges) - 1)
+        column = Column(name, frozenset({"class"}), values=bin_names(edges), edges=edges, scale=spec.get("scale"))
+        one, nobody = np.ones(len(numbers), dtype=np.int64), np.zeros(len(numbers), dtype=np.int64)
+        windows = certainty.Windows.of(numbers, one, nobody, certainty.Window.of(column))
+        window = float(windows.largest_share(np.ones(len(numbers), dtype=bool))[0])
+        shares = dict(zip(bin_names(edges), (people / max(len(numbers), 1)).tolist(), strict=True))
+        return cls(name=name, people=len(numbers), shares=shares, window=window)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposal:
+    """What a first policy tries and demands.
+
+    Attributes:
+        attacks: as a policy has them.
+        metrics: as a policy has them.
+        require: what kADET keeps of them by construction, as `build.require` has it.
+        k: how many people must share every path.
+        group: how many people kADET lets share every path: k, or so many that a group is of the frequent value by
+            chance less often than 1 %.
+        prune: does kADET prune by errors? Where nearly everybody has one value that takes back every test, for no test
+            changes what is predicted.
+        judged: the values of the class that limits are on; None for all.
+        question: what only the owner can decide, without any value; empty where there is nothing to decide.
+        choice: the values other than the one that the question is about, for a `values:` that the owner may choose.
+    """
+
+    attacks: tuple[Mapping[str, Any], ...]
+    metrics: tuple[Mapping[str, Any], ...]
+    require: tuple[Mapping[str, Any], ...]
+    k: int
+    group: int
+    prune: bool = True
+    judged: tuple[str, ...] | None = None
+    question: str = ""
+    choice: tuple[str, ...] = field(default=())
+
+
+def propose(
+    secret: SecretShares, *, of_model: bool, harmless: Sequence[str] = (), has_control: bool = False
+) -> Proposal:
+    """The attacks and the limits to start from.
+
+    Args:
+        secret: how many people there are, and how many of them have each value of the class.
+        of_model: is a model's file audited, and not built from the table?
+        harmless: values of the class of which the owner says that it harms nobody if they are known of somebody.
+        has_control: are people given who are not in the table?
+
+    Raises:
+        InvalidError: `harmless` names no value of the class, or all of them.
+    """
+    judged = _judged(secret, harmless)
+    values: dict[str, Any] = {} if judged is None else {"values": list(judged)}
+    largest = max((share for value, share in secret.shares.items() if judged is None or value in judged), default=0.0)
+    largest = max(largest, secret.window if judged is None else 0.0)
+    k = MODEL_GROUP if of_model else smallest_group(secret.people)
+    exposure = {"use": "exposure", "insiders": 1, **values}
+    confidence = {"use": "confidence", "at_most": confidence_limit(largest), **values}
+    metrics = [
+        {"use": "k_anonymity", "at_least": k},
+        {"use": "exposure", "at_most": 0, "insiders": 1, **values},
+        confidence,
+        *([{"use": "file_disclosure", "at_most": 0}] if of_model else []),
+        *(MEMBERSHIP_LIMITS if has_control else ()),
+    ]
+    attacks = ({"use": "linking"}, *(MEMBERSHIP_ATTACKS if has_control else ()))
+    frequent = _frequent_value(secret)
+    asks = judged is None and frequent is not None
+    return Proposal(
+        attacks=attacks,
+        metrics=tuple(metrics),
+        require=(exposure, confidence),
+        k=k,
+        group=k if frequent is None else max(k, min(_round_up(frequent.pure_by_chance), secret.people // 10)),
+        prune=frequent is None,
+        judged=judged,
+        question=frequent.question if asks and frequent is not None else "",
+        choice=frequent.others if asks and frequent is not None else (),
+    )
+
+
+def _judged(secret: SecretShares, harmless: Sequence[str]) -> tuple[str, ...] | None:
+    """The values that are not harmless; None where none is."""
+    for value in harmless:
+        if value not in secret.shares:
+            hint = nearest_name(value, secret.shares, f"name a value of {secret.name!r}")
+            raise InvalidError(f"{value!r} is no value of {secret.name!r}", place="harmless", remedy=hint)
+    if not harmless:
+        return None
+    judged = tuple(value for value in secret.shares if value not in harmless)
+    if not judged:
+        remedy = f"if nothing of {secret.name!r} is a secret, take the role `sensitive` from it"
+        raise InvalidError("are all values of the class, and no limit is left", place="harmless", remedy=remedy)
+    return judged
+
+
+def _frequent_value(secret: SecretShares) -> keepable.FrequentValue | None:
+    """The value that nearly everybody has; None where there is none."""
+    value, share = max(secret.shares.items(), key=lambda item: item[1])
+    if not keepable.FREQUENT < share < 1:
+        return None
+    others = tuple(other for other in secret.shares if other != value)
+    return keepable.FrequentValue(secret.name, value, others, share)
+
+
+def _round_up(people: int) -> int:
+    """The number with two digits and zeros that is not below: a k need not tell a share of the table."""
+    step = 10 ** max(len(str(people)) - 2, 0)
+    return -(-people // step) * step
+
+
+def smallest_group(people: int) -> int:
+    """The k of a first policy for a table of so many people.
+
+    >>> [smallest_group(people) for people in (40, 60, 8000)]
+    [3, 5, 10]
+    """
+    return next(k for least, k in SMALLEST_GROUPS if people >= least)
+
+
+def confidence_limit(largest_share: float) -> float:
+    """The share of one value that no group may exceed: 0.95, or half way from the share among everybody to 1.
+
+    The second where more than 0.9 of all people have one value, since groups can hardly stay below what holds of
+    everybody. It is rounded, and never below that share.
+
+    >>> [confidence_limit(share) for share in (0.5, 0.9, 0.94, 0.985, 1)]
+    [0.95, 0.95, 0.97, 0.9925, 1.0]
+    """
+    if largest_share <= 2 * CONFIDENCE - 1:
+        return CONFIDENCE
+    return max(round((1 + largest_share) / 2, 2 if largest_share < 0.98 else 4), largest_share)
