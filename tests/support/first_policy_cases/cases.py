@@ -1,0 +1,274 @@
+"""One case: a seed decides the table, the model, the policy that leafgate proposes, and what the adversary finds."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import traceback
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import leafgate
+from first_policy_cases.adversary import Exposed, Outsider, secret_of
+from first_policy_cases.models import RECIPES, Fitted, Recipe, fit, published_file
+from first_policy_cases.people import TARGET, People, Rng, draw_people
+from first_policy_cases.published import Published, read_release
+from leafgate.errors import InconclusiveError, LeafgateError
+from leafgate.io.yaml import parse_yaml
+from leafgate.session.audit import POLICY_FILE
+from leafgate.session.run import Session, open_session
+from leafgate.types.report import Report
+from leafgate.types.schema import bin_names
+from leafgate_scaffold.policy import first_policy
+
+FILE_ALONE = "file alone"
+"""The verdict of a case that fails by `file_disclosure` alone: its other limits are judged like a pass's."""
+JUDGED = ("pass", FILE_ALONE)
+TABLE = "people.csv"
+NOTHING = Published(b"", lambda frame: np.zeros((len(frame), 1), dtype=np.int64))
+"""What is published where nothing could be built: everybody is in one group."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a case.
+
+    Attributes:
+        seed: of the case.
+        kind: of its model.
+        how: who wrote the policy: `init` or `audit`; with `, harmless` where a value was declared harmless, with
+            `, repaired` where the file is what a repair wrote.
+        verdict: pass, fail, inconclusive, invalid, `file alone`, or crash.
+        exposed: what the adversary found, where the verdict let it try.
+        words: of the error.
+        groups: how many groups of people the adversary can tell from each other, where it tried.
+    """
+
+    seed: int
+    kind: str
+    how: str
+    verdict: str
+    exposed: tuple[Exposed, ...] = ()
+    words: str = ""
+    groups: int = 0
+
+    @property
+    def exposes(self) -> bool:
+        """Did the adversary find what a limit should have?"""
+        return bool(self.exposed)
+
+    @property
+    def is_failure(self) -> bool:
+        """Did leafgate let a file pass that exposes somebody, or break down?"""
+        return self.verdict == "crash" or (self.verdict == "pass" and self.exposes)
+
+    @property
+    def is_oversight(self) -> bool:
+        """Would the file pass, though it exposes somebody, if it disclosed nothing else?"""
+        return self.verdict == FILE_ALONE and self.exposes
+
+    def __str__(self) -> str:
+        said = "; ".join(map(str, self.exposed)) or self.words
+        return f"seed {self.seed}, {self.kind}, {self.how}: {self.verdict}: {said}"
+
+
+@dataclass(frozen=True, eq=False)
+class Audited:
+    """An audit of a case, and what was published."""
+
+    report: Report
+    policy: Mapping[str, Any]
+    published: Published
+    session: Callable[[], Session] | None = None
+    audit: Any = None
+
+
+Limits = Mapping[str, Any]
+
+
+def run_case(seed: int, *, kind: str = "", repair: bool = False, limits: Limits | None = None) -> list[Outcome]:
+    """The outcome of a seed's case, and with `repair`, where it fails, that of the repaired model.
+
+    Args:
+        seed: decides everything.
+        kind: of the model; one of RECIPES, drawn if empty.
+        repair: is a model that fails repaired?
+        limits: in place of those that leafgate proposes, to try the harness itself; of fitted models alone.
+    """
+    rng = np.random.default_rng(seed)
+    names = list(RECIPES)
+    shares = np.array([RECIPES[name].share for name in names], dtype=float)
+    chosen = str(rng.choice(names, p=shares / shares.sum()))
+    kind = kind or chosen
+    recipe = RECIPES[kind]
+    by_init = not recipe.fit or (recipe.init and rng.random() < 0.4 and limits is None)
+    gaps = recipe.gaps and rng.random() < 0.45
+    people = draw_people(rng, numbers=recipe.numbers, gaps=gaps, owned=not by_init, only_numbers=recipe.only_numbers)
+    how = ("init" if by_init else "audit") + (", harmless" if people.harmless or people.edges else "")
+    with warnings.catch_warnings(), tempfile.TemporaryDirectory(prefix="first-policies-") as folder:
+        warnings.simplefilter("ignore")
+        try:
+            audited = _audited(rng, recipe, people, Path(folder), by_init=by_init, limits=limits)
+        except LeafgateError as error:
+            verdict = "inconclusive" if isinstance(error, InconclusiveError) else "invalid"
+            return [Outcome(seed, kind, how, verdict, words=_without_digits(error))]
+        except Exception as error:
+            return [Outcome(seed, kind, how, "crash", words=_where(error))]
+        outcomes = [_outcome(seed, kind, how, people, audited)]
+        if repair and outcomes[0].verdict in {"fail", FILE_ALONE} and recipe.fit is not None:
+            outcomes.append(_repaired(seed, kind, how, people, audited, Path(folder)))
+        return outcomes
+
+
+def _where(error: Exception) -> str:
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}: {error}"
+
+
+def _without_digits(error: Exception) -> str:
+    return re.sub(r"\s+", " ", f"{type(error).__name__}: {error}")
+
+
+def _outcome(seed: int, kind: str, how: str, people: People, audited: Audited) -> Outcome:
+    """The verdict, and what the adversary finds where it is a pass."""
+    verdict = verdict_of(audited.report)
+    if verdict not in JUDGED:
+        return Outcome(seed, kind, how, verdict)
+    outsider = outsider_of(people, audited)
+    found = tuple(each for each in outsider.exposed() if each.way != "text" or verdict == "pass")
+    return Outcome(seed, kind, how, verdict, found, groups=len(set(outsider.groups().tolist())))
+
+
+def verdict_of(report: Report) -> str:
+    """The verdict of a report; `file alone` where nothing but the disclosures of the file keeps it from passing."""
+    if report.verdict == "pass":
+        return "pass"
+    others = [each for each in report.findings if each.id != "file_disclosure"]
+    is_alone = all(each.passed for each in others) and report.verdict == "fail"
+    return FILE_ALONE if is_alone else str(report.verdict)
+
+
+def outsider_of(people: People, audited: Audited) -> Outsider:
+    """The adversary of an audit, who judges what the policy judges."""
+    data, limits = audited.policy["data"], audited.policy["metrics"]
+    specs: Mapping[str, Mapping[str, Any]] = data["columns"]
+    roles = {
+        name: {spec["role"]} if isinstance(spec["role"], str) else set(spec["role"]) for name, spec in specs.items()
+    }
+    frame, columns = people.frame, [str(name) for name in people.frame]
+    if data.get("on_missing") == "drop" and audited.policy["build"]["use"] != "published":  # models saw everybody
+        asked = [name for name in columns if "quasi_identifier" in roles[name]]
+        frame = frame[frame[asked].notna().all(axis=1)].reset_index(drop=True)
+    secrets = [TARGET] if "sensitive" in roles[TARGET] else []  # of other secrets the model says nothing
+    harmless = [0] if people.edges and any("values" in limit for limit in limits) else []
+    return Outsider(
+        audited.published,
+        frame,
+        [secret_of(name, specs[name], frame[name], people.harmless, people.step, harmless) for name in secrets],
+        private=[name for name in people.features if name in people.private],
+        names=[name for name in columns if "identifier" in roles[name] and frame[name].dtype == object],
+        k=max((each["at_least"] for each in limits if each["use"] == "k_anonymity"), default=1),
+        confidence=_confidence(limits),
+    )
+
+
+def _confidence(limits: Sequence[Mapping[str, Any]]) -> float:
+    """The limit that holds of everybody; 1 where some people are excepted."""
+    return min(
+        (each["at_most"] for each in limits if each["use"] == "confidence" and not each.get("allow")), default=1.0
+    )
+
+
+def _audited(
+    rng: Rng, recipe: Recipe, people: People, folder: Path, *, by_init: bool, limits: Limits | None
+) -> Audited:
+    if recipe.fit is None:
+        return _built(recipe.builder, people, folder)
+    fitted = fit(recipe, rng, people)
+    return _init_with(fitted, people, folder) if by_init else _audit_with(fitted, people, folder, limits)
+
+
+def _write_policy(people: People, folder: Path, model: Path | None, builder: str = "kadet") -> Path:
+    """The table as a file, and the policy that `leafgate init` writes for it."""
+    people.frame.to_csv(folder / TABLE, index=False)
+    chosen = list(people.harmless)
+    policy = first_policy(folder / TABLE, TARGET, True, model, folder, builder=builder, harmless=chosen)
+    (folder / POLICY_FILE).write_text(policy.text, encoding="utf-8")
+    return folder / POLICY_FILE
+
+
+def _built(builder: str, people: People, folder: Path) -> Audited:
+    path = _write_policy(people, folder, None, builder)
+    audit = open_session(path).audit(search_remedies=False)
+    published = NOTHING if audit.artifact is None else read_release(audit.artifact.content)
+    return Audited(audit.report, _document(path.read_bytes()), published)
+
+
+def _init_with(fitted: Fitted, people: People, folder: Path) -> Audited:
+    (folder / fitted.file).write_bytes(fitted.content)
+    path = _write_policy(people, folder, folder / fitted.file)
+    session = open_session(path)
+    audit = session.audit(search_remedies=False)
+    return Audited(audit.report, _document(path.read_bytes()), fitted.published, session=lambda: session)
+
+
+def _audit_with(fitted: Fitted, people: People, folder: Path, limits: Limits | None) -> Audited:
+    (folder / fitted.file).write_bytes(fitted.content)
+    model = fitted.estimator or folder / fitted.file
+    roles: dict[str, Any] = dict.fromkeys(people.private, "private") | dict.fromkeys(people.names, "identifier")
+    harmless = list(people.harmless)
+    if people.step or people.edges:
+        own: dict[str, Any] = {"step": people.step} if people.step else {}
+        own |= {"bins": list(people.edges), "scale": "ratio"} if people.edges else {}
+        roles[TARGET] = {"role": ["class", "sensitive"], **own}
+        harmless += bin_names(people.edges)[:1] if people.edges else ()
+    audit = leafgate.audit(
+        model,
+        people.frame,
+        TARGET,
+        roles=roles,
+        secret=people.secrets or None,
+        encoding=dict(fitted.encoding),
+        search_remedies=False,
+        limits=limits,
+        harmless=(harmless or None) if limits is None else None,
+    )
+    assert audit.files is not None
+    return Audited(audit.report, _document(audit.files.policy.encode()), fitted.published, audit=audit)
+
+
+def _document(content: bytes) -> Mapping[str, Any]:
+    return parse_yaml(content, POLICY_FILE)
+
+
+def _repaired(seed: int, kind: str, how: str, people: People, audited: Audited, folder: Path) -> Outcome:
+    """What a repair of the model comes to, and what the adversary finds in the new file."""
+    how = f"{how}, repaired"
+    try:
+        report, content = _repair(audited, folder)
+        if content is None:
+            return Outcome(seed, kind, how, "none found")
+        published = published_file(content, people, audited.published)
+        return _outcome(seed, kind, how, people, Audited(report, audited.policy, published))
+    except LeafgateError as error:
+        verdict = "inconclusive" if isinstance(error, InconclusiveError) else "invalid"
+        return Outcome(seed, kind, how, verdict, words=_without_digits(error))
+    except Exception as error:
+        return Outcome(seed, kind, how, "crash", words=_where(error))
+
+
+def _repair(audited: Audited, folder: Path) -> tuple[Report, bytes | None]:
+    if audited.audit is not None:
+        out = folder / "repaired.json" if audited.policy["build"]["path"].endswith(".onnx") else None
+        result = leafgate.repair(audited.audit, out=out)
+        return result.audit.report, result.content
+    assert audited.session is not None
+    session = audited.session()
+    model = folder / audited.policy["build"]["path"]
+    found = session.plugins.function("repair")(session, model, "repaired.json")
+    return found.report, found.content
