@@ -192,17 +192,16 @@ class Exposure(ValueMetric, AtMost):
         if "class" not in case.secret.roles:
             return
         people = case.table.persons
-        size = _size(case, numbers)
+        size, lowest = _sizes(case, numbers)
         for group in certainty.disclosed_totals(case.release, case.table, case.equivalence_class.to_numpy()):
             yield (
                 "people_whose_number_dominates_a_total",
-                judged & certainty.dominating(size, people, group, self.insiders),
+                judged & certainty.dominating(size, people, group, self.insiders, lowest),
             )
+        few = judged & certainty.cells_of_few(numbers, people, case.smallest_cell, case.secret.step)
         printed = certainty.published_numbers(case.release, case.table)
-        yield (
-            "people_whose_number_is_published",
-            judged & certainty.printed_cells(numbers, people, printed, case.smallest_cell, case.secret.step),
-        )
+        yield "people_whose_number_is_published", few & certainty.printed_cells(numbers, printed)
+        yield "people_whose_number_is_behind_a_leaf", few & certainty.numbers_behind_leaves(case.release, case.table)
 
 
 def _windows(case: ScoringContext) -> certainty.Windows | None:
@@ -218,9 +217,12 @@ def _windows(case: ScoringContext) -> certainty.Windows | None:
     return certainty.Windows.of(numbers, case.table.persons, group, certainty.Window.of(case.secret))
 
 
-def _size(case: ScoringContext, numbers: Floats) -> Floats:
-    """How large numbers are in totals; where they may be negative, how far from the rounded median of everybody."""
+def _sizes(case: ScoringContext, numbers: Floats) -> tuple[Floats, float]:
+    """How large numbers are in totals, and the lowest that they can be.
+
+    Where they may be negative it is how far they are from the rounded median of everybody, which may be 0.
+    """
     edges = case.secret.edges or case.secret.bins or (0.0,)
     if edges[0] >= 0:
-        return numbers
-    return np.asarray(np.abs(numbers - certainty.rounded_median(numbers, case.table.persons)))
+        return numbers, float(edges[0])
+    return np.asarray(np.abs(numbers - certainty.rounded_median(numbers, case.table.persons))), 0.0

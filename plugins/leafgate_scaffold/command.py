@@ -64,6 +64,12 @@ def init(
             "a fitted model needs no builder", place="--builder", remedy="leave out --builder or --model"
         )
     use = "kadet" if builder is None else builder.value
+    if use in PRIVATE and (harmless or control):
+        place = "--harmless" if harmless else "--control"
+        remedy = "leave it out: the promise of differential privacy is about every value and everybody"
+        raise InvalidError(f"is no part of a policy for {use}", place=place, remedy=remedy)
+    if control is not None and not control.is_file():
+        raise InvalidError("there is no such file", place="--control", remedy="name people who are not in the table")
     if out is not None and out.exists():
         raise InvalidError("is there already", place=str(out), remedy="name another file, or move that one away")
     folder = None if out is None else out.parent

@@ -47,7 +47,7 @@ def limits_of(builder: str, proposal: Proposal) -> Iterator[str]:
         chance = "; fewer are of one value by chance" if proposal.group > proposal.k else few
         yield f"  k: {proposal.group:<24} # CHECK: how many people must share every path{chance}"
         if not proposal.prune:
-            yield "  prune: false              # where nearly all people have one value, pruning would leave one leaf"
+            yield "  prune: false              # where most people have one value, pruning takes back tests of use"
         yield "  require:                    # what the limits below ask of every group"
         yield from (f"    - {yaml_flow(required)}" for required in proposal.require)
     else:

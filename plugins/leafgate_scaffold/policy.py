@@ -204,14 +204,15 @@ def _people_kept(
 
 
 def _fitted_with_gaps(hints: ModelHints, gaps: Collection[str], everybody: int, complete: int) -> bool:
-    """Was the model fitted on the people with missing cells too, which are in the columns `gaps`?
+    """May the model have been fitted on the people with missing cells too, which are in the columns `gaps`?
 
     The number of people at the roots of its trees says so; where that is neither `everybody` nor the `complete` ones,
-    whether the model has a category, a number or a mark for missing cells of any of the columns.
+    it has where its trees count others, if it has a category, a number or a mark for missing cells of any of the
+    columns, and where they count nobody, if it says where missing cells go.
     """
     if {everybody, complete} & hints.people and everybody != complete:
         return everybody in hints.people
-    return bool(hints.fills_missing & set(gaps))
+    return bool(hints.fills_missing & set(gaps)) or (hints.takes_missing and not hints.people)
 
 
 def _guess(name: str, cells: pd.Series, known: frozenset[str] = frozenset()) -> Guess:
@@ -321,6 +322,8 @@ def _class(guess: Guess, spec: Mapping[str, Any]) -> str:
     check = ""
     if "bins" in spec:
         check = _check("intervals the number is published in; `scale`, `step`: leafgate explain exposure")
+    elif guess.numeric and len(guess.values) > FEW:
+        check = _check("numbers taken as values: near ones are not judged together")
     elif "aliases" in spec:
         check = _check("a missing class is a value here; or leave those people out of the file")
     return f"{yaml_flow({'role': ['class', 'sensitive'], **spec})}{check}"

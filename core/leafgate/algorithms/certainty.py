@@ -7,7 +7,6 @@ a published number is the cell of few people.
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 
@@ -39,6 +38,12 @@ SINGLE_PRECISION = 2e-7
 
 DOUBLE_PRECISION = 1e-12
 """The same in double precision, after some sums."""
+
+RARELY = 0.01
+"""What happens by accident less often is none."""
+
+SMALL_REST = 1e-3
+"""Differences that are smaller than this part of the largest one have too few digits to compare factors by."""
 
 LEARNING_RATES = (0.3, 0.1, 0.05, 0.2, 0.01, 0.5, 1.0, 0.03, 0.02, 0.15)
 """The libraries' own first, then what people write."""
@@ -157,23 +162,26 @@ class Windows:
         return np.asarray(found & judged)
 
 
-def dominating(numbers: Floats, people: Ids, group: Ids, insiders: int = 0) -> Mask:
+def dominating(numbers: Floats, people: Ids, group: Ids, insiders: int = 0, lowest: float = 0.0) -> Mask:
     """Which records a group's total discloses to within 10 %: the p % rule. Records of the group -1 are in none.
 
     Whoever knows the total, and the `insiders` largest numbers but one, knows that the largest is at most what is left
-    of the total. This is within 10 % of it where all other numbers add up to less than that.
+    of the total when all others have the lowest number that there is. This is within 10 % of it where all others
+    together are beyond that by less.
 
     Args:
         numbers: shape (n_records,), from 0 up.
         people: shape (n_records,), the people who share each record.
         group: shape (n_records,), from 0 up.
         insiders: how many people pool their own numbers, from 0.
+        lowest: no number is below it; from 0.
 
     Returns:
         Shape (n_records,): the records with the largest number of such a group; none where all numbers are 0.
 
     Source: Hundepool and others, "Statistical Disclosure Control", Wiley, 2012, chapter 4 (p % rule).
-    Departure: any number of insiders; the rule has one, the person with the second largest number.
+    Departure: any number of insiders (the rule has one, the person with the second largest number), and a lowest
+    number that everybody knows.
 
     >>> dominating(np.array([4787.0, 0.0]), np.array([1, 9]), np.array([0, 0]), insiders=1).tolist()
     [True, False]
@@ -187,7 +195,7 @@ def dominating(numbers: Floats, people: Ids, group: Ids, insiders: int = 0) -> M
     first = np.zeros(groups)
     first[own[start]] = before[start]
     known = np.clip(insiders + 1 - (before - first[own]), 0, persons)
-    rest = np.bincount(own, weights=(persons - known) * number, minlength=groups)
+    rest = np.bincount(own, weights=(persons - known) * (number - lowest), minlength=groups)
     largest = np.zeros(groups)
     largest[own[start]] = number[start]
     exposed = (rest < DOMINANCE * largest) & (largest > 0)
@@ -196,13 +204,30 @@ def dominating(numbers: Floats, people: Ids, group: Ids, insiders: int = 0) -> M
     return found
 
 
-def printed_cells(numbers: Floats, people: Ids, printed: Floats, smallest_cell: int, step: float | None) -> Mask:
-    """Which records have a number that is published, is finer than is public, and is the cell of few people.
+def printed_cells(numbers: Floats, printed: Floats) -> Mask:
+    """Which records have a number that is published, to what the published numbers keep of it.
+
+    Args:
+        numbers: shape (n_records,), the cells.
+        printed: the published numbers, in any order.
+
+    Returns:
+        Shape (n_records,).
+    """
+    values, which = np.unique(numbers, return_inverse=True)
+    published = np.unique(printed)
+    near = np.abs(values) * precision(published)
+    low = np.searchsorted(published, values - near, side="left")
+    high = np.searchsorted(published, values + near, side="right")
+    return np.asarray((high > low)[which])
+
+
+def cells_of_few(numbers: Floats, people: Ids, smallest_cell: int, step: float | None) -> Mask:
+    """Which records have a number that fewer people than `smallest_cell` have, and that is finer than is public.
 
     Args:
         numbers: shape (n_records,), the cells.
         people: shape (n_records,), the people who share each record.
-        printed: the published numbers, in any order.
         smallest_cell: so many people share a cell that is nobody's.
         step: the public step of the column: its multiples are no more than everybody knows; None for no step.
 
@@ -213,13 +238,7 @@ def printed_cells(numbers: Floats, people: Ids, printed: Floats, smallest_cell: 
     few = np.bincount(which, weights=people, minlength=len(values)) < smallest_cell
     if step is not None:
         few &= ~is_multiple(values, step)
-    published = np.unique(printed)
-    near = np.abs(values) * precision(published)
-    low, high = (
-        np.searchsorted(published, values - near, side="left"),
-        np.searchsorted(published, values + near, "right"),
-    )
-    return np.asarray((few & (high > low))[which])
+    return np.asarray(few[which])
 
 
 def precision(numbers: Floats) -> float:
@@ -230,10 +249,7 @@ def precision(numbers: Floats) -> float:
 
 
 def published_numbers(release: Release, table: Table) -> Floats:
-    """The numbers that a release of regression trees has on its leaves, predicts, or shrinks by a learning rate.
-
-    The first tree of boosting has `rate * (number - start)` on its leaves: whoever guesses the rate has the number,
-    which is somebody's where it is a median or another quantile.
+    """The numbers that a release of regression trees has on its leaves or predicts for the people of a table.
 
     Returns:
         Each number once, in rising order; none where the release predicts classes.
@@ -243,36 +259,81 @@ def published_numbers(release: Release, table: Table) -> Floats:
     found = [tree_arrays(tree).values for tree in release.fitted_trees]
     if release.predicts_numbers:
         found.append(predicted_numbers(release, table))
-    if release.combine in {"sum", "boost"}:
-        found += _before_shrinkage(release, table)
     numbers = np.unique(np.concatenate(found))
     return np.asarray(numbers[np.isfinite(numbers)])
 
 
-def _before_shrinkage(release: Release, table: Table) -> list[Floats]:
-    """The cells that the leaves of the first tree of boosting stand for, by each learning rate that explains them.
+def numbers_behind_leaves(release: Release, table: Table) -> Mask:
+    """Which records have a number that follows from a leaf by one factor, such as a learning rate.
 
-    A rate explains them where more leaves are cells of the table than there would be by accident: one, if the file has
-    double precision, else a quarter. Where no tree of one leaf says what boosting starts from, it is worked into the
-    first tree, and is the mean or the median of everybody.
+    A tree of boosting has `rate * (number - prediction before)` on its leaves, one of several that are added up a part
+    of the number. Where that number is a median or another quantile, it is somebody's. Whoever has the file has the
+    predictions, and guesses the factor.
+
+    Returns:
+        Shape (n_records,): records whose own number is behind their leaf by a factor that is as good for other leaves
+        of the tree, or is a usual one; none where the release predicts no numbers.
     """
+    found = np.zeros(len(table), dtype=bool)
+    if not release.predicts_numbers:
+        return found
+    numbers = table.numbers(table.schema.target.name)
     values = [tree_arrays(tree).values for tree in release.trees]
-    grown = next((each for each in values if len(each) > 1), np.zeros(0))
-    if not len(grown):
-        return []
-    cells = np.unique(table.numbers(table.schema.target.name))
     off = precision(np.concatenate(values))
-    needed = 1 if off == DOUBLE_PRECISION else math.ceil(len(grown) / 4)
-    stated = [float(each[0]) for each in values if len(each) == 1]
-    numbers = np.repeat(table.numbers(table.schema.target.name), table.weight)
-    starts = [(sum(stated), 0.0)] if stated else [(each, each) for each in (numbers.mean(), np.quantile(numbers, 0.5))]
-    found = []
-    for rate, (start, worked_in) in itertools.product(LEARNING_RATES, starts):
-        undone = start + (grown - worked_in) / rate
-        above = np.searchsorted(cells, undone).clip(0, len(cells) - 1)
-        for position in (above, np.maximum(above - 1, 0)):
-            near = np.abs(cells[position] - undone) <= off * np.maximum(np.abs(undone), abs(start)) / rate
-            found += [cells[position[near]]] if near.sum() >= needed else []
+    usual = {*LEARNING_RATES, *(1 / part for part in range(2, len(values) + 1))}
+    before, is_first = np.zeros(len(table)), all(len(each) > 1 for each in values)
+    for tree, of_leaves in zip(release.trees, values, strict=True):
+        leaf = route(tree, table).leaf.astype(np.int64)
+        own = np.append(of_leaves, np.nan)[leaf]
+        starts: list[tuple[Floats | float, float]] = [(before, 0.0)]
+        if is_first and release.combine in {
+            "sum",
+            "boost",
+        }:  # what boosting starts from may be worked into its first tree
+            starts += [(start, start) for start in _averages(numbers, table.weight)]
+        for start, worked_in in starts:
+            found |= _shares_factor(numbers - start, own - worked_in, leaf, off, np.sort([*usual]))
+        before, is_first = (before + own if release.combine in {"sum", "boost"} else before), False
+    return found
+
+
+def _averages(numbers: Floats, weight: Ids) -> tuple[float, float]:
+    """The mean and the median of everybody."""
+    return float(np.average(numbers, weights=weight)), float(np.quantile(np.repeat(numbers, weight), 0.5))
+
+
+def _shares_factor(rest: Floats, own: Floats, leaf: Ids, off: float, usual: Floats) -> Mask:
+    """Which records' rest becomes the number of their leaf by a factor from 0 to 1 that is no accident.
+
+    Args:
+        rest: shape (n_records,), each record's number without what was predicted before.
+        own: shape (n_records,), the number of each record's leaf.
+        leaf: shape (n_records,), the leaf.
+        off: by how much numbers are off, relatively.
+        usual: factors that one leaf is enough for, where so near to one of them is seldom anybody by accident.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = own / rest
+    found = np.zeros(len(rest), dtype=bool)
+    rows = np.flatnonzero(
+        (factor > 0) & (factor <= 1 + off) & (np.abs(rest) > SMALL_REST * np.abs(rest).max(initial=0))
+    )
+    rows = rows[np.argsort(factor[rows], kind="stable")]
+    if not len(rows):
+        return found
+    sorted_factors, near = factor[rows], off / SMALL_REST if off == DOUBLE_PRECISION else off
+    cluster = np.cumsum(np.append(0, np.diff(sorted_factors) > near * sorted_factors[1:]))
+    pairs = np.unique(np.column_stack([cluster, leaf[rows]]), axis=0)
+    leaves = np.bincount(pairs[:, 0])
+    needed = max(2 if off == DOUBLE_PRECISION else 3, math.ceil(len(np.unique(leaf)) / 4))
+    no_accident = leaves >= needed
+    if len(rows) * len(usual) * near < RARELY:
+        place = np.searchsorted(usual, sorted_factors).clip(0, len(usual) - 1)
+        beside = np.minimum(
+            np.abs(usual[place] - sorted_factors), np.abs(usual[np.maximum(place - 1, 0)] - sorted_factors)
+        )
+        no_accident[cluster[beside <= near * sorted_factors]] = True
+    found[rows] = no_accident[cluster]
     return found
 
 

@@ -23,7 +23,7 @@ from pydantic import (
 
 from leafgate.api.components import DEFAULT_ORDER, Component
 from leafgate.api.options import FiniteFloat, ShareBelowOne
-from leafgate.errors import InconclusiveError, UnreadableError, nearest_name
+from leafgate.errors import InconclusiveError, nearest_name
 from leafgate.types.belief import Belief, CellBelief, GroupBelief, SecretBelief
 from leafgate.types.report import Direction, Limit, Remedy, Scored, Unit
 from leafgate.types.schema import bin_names
@@ -305,16 +305,20 @@ class ValueMetric(PersonMetric):
         domains = [spec.values or (bin_names(spec.bins) if spec.bins else ()) for spec in specs]
         known = {value for domain in domains for value in domain}
         strange = [value for value in self.values or () if value not in known]
-        if not strange or not all(domains):  # a domain may be left open
+        if not all(domains):  # a domain may be left open
             return super().missing_requirements(plan)
-        hint = nearest_name(strange[0], known, "name values of the secret")
-        return f"{strange[0]!r} of its `values` is no value of a secret ({hint})"
+        if strange:
+            hint = nearest_name(strange[0], known, "name values of the secret")
+            return f"{strange[0]!r} of its `values` is no value of a secret ({hint})"
+        if self.values is not None and not all(set(self.values) & set(domain) for domain in domains):
+            names = [name for name, each in plan.columns.items() if "sensitive" in each.roles]
+            return f"its `values` are not those of every secret; say which `secret` it judges ({', '.join(names)})"
+        return super().missing_requirements(plan)
 
     def judged_values(self, case: ScoringContext) -> Mask:
         """Which values of the secret's domain are judged, shape (n_values,).
 
-        Raises InconclusiveError where one of `values` is no value of any secret, and UnreadableError where all are
-        those of another one.
+        Raises InconclusiveError where one of `values` is no value of any secret, or none of this one.
         """
         import numpy as np
 
@@ -323,7 +327,7 @@ class ValueMetric(PersonMetric):
             raise InconclusiveError("some of `values` are no value of a secret")
         judged = np.array([self.values is None or value in self.values for value in case.secret.domain])
         if not judged.any():
-            raise UnreadableError("none of `values` is a value of this secret")
+            raise InconclusiveError("none of `values` is a value of this secret", remedy="say which `secret` it judges")
         return judged
 
 

@@ -90,7 +90,9 @@ def audit(
     if not wanted or artifact is None or isinstance(data, LargeTable):
         return audited
     private = artifact.release.claims_differential_privacy
-    if not private and (impossible := unkeepable_limits(plan.metrics, plugins, data)):
+    if not private and (
+        impossible := unkeepable_limits(plan.metrics, plugins, data, of_model=artifact.release.predicts_numbers)
+    ):
         return replace(audited, report=_with_impossible(audited.report, impossible))
 
     def run(changed: AuditPlan) -> Trial:

@@ -13,7 +13,7 @@ from leafgate.algorithms.certainty import Window, Windows
 from leafgate.api.context import ScoringContext
 from leafgate.api.metrics import Metric, PersonMetric, ValueMetric
 from leafgate.api.registry import Plugins
-from leafgate.engine.scores import counted_by, score_of, value_of
+from leafgate.engine.scores import score_of, value_of
 from leafgate.errors import LeafgateError
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.belief import SecretBelief
@@ -39,6 +39,7 @@ class UnkeepableLimit:
         secret: the secret; empty for a limit on the sizes of groups.
         score: what the metric says of everybody in one group.
         share: the largest share of everybody who have one judged value, or numbers in one narrow window.
+        in_window: is it of numbers in one narrow window?
     """
 
     number: int
@@ -46,6 +47,7 @@ class UnkeepableLimit:
     secret: str
     score: float
     share: float
+    in_window: bool = False
 
     @property
     def message(self) -> str:
@@ -54,7 +56,8 @@ class UnkeepableLimit:
             return f"{IMPOSSIBLE}: the table has too few people"
         if not isinstance(self.metric, ValueMetric):
             return f"{IMPOSSIBLE}: even one group of everybody scores {self.score:.4g} for {self.secret!r}"
-        return f"{IMPOSSIBLE}: {round_share(self.share)} of all people have one value of {self.secret!r}"
+        what = "numbers in one narrow window" if self.in_window else "one value"
+        return f"{IMPOSSIBLE}: {round_share(self.share)} of all people have {what} of {self.secret!r}"
 
     @property
     def hint(self) -> str:
@@ -64,6 +67,8 @@ class UnkeepableLimit:
         more = "choose a limit above that share" if self.metric.use == "confidence" else "choose a weaker limit"
         if not isinstance(self.metric, ValueMetric):
             return more
+        if self.in_window:
+            return f"{more}; or say narrower `bins`, which an outlier widens, or `scale: ratio`"
         return f"{more}; or, if it harms nobody that this value is known of them, name the others with `values`"
 
     @property
@@ -77,7 +82,9 @@ class UnkeepableLimit:
         return Remedy(action="advise", text=text, details=details)
 
 
-def unkeepable_limits(metrics: Sequence[Metric], plugins: Plugins, table: Table) -> list[UnkeepableLimit]:
+def unkeepable_limits(
+    metrics: Sequence[Metric], plugins: Plugins, table: Table, *, of_model: bool = False
+) -> list[UnkeepableLimit]:
     """The limits on the class that everybody in one group breaks.
 
     Of other secrets a release may say nothing. A group of everybody has the most people, and no value more often than
@@ -88,6 +95,7 @@ def unkeepable_limits(metrics: Sequence[Metric], plugins: Plugins, table: Table)
         metrics: the limits of a policy.
         plugins: that offer them.
         table: the people.
+        of_model: is the release a model's, which predicts the numbers of a class of numbers and not their intervals?
     """
     found = []
     for number, metric in enumerate(metrics):
@@ -97,59 +105,66 @@ def unkeepable_limits(metrics: Sequence[Metric], plugins: Plugins, table: Table)
         for secret in table.schema.having("class"):
             if "sensitive" not in secret.roles or metric.secret not in {None, secret.name}:
                 continue
-            score = _breaking_score(metric, plugins, table, secret)
+            score = _breaking_score(metric, plugins, table, secret, of_model=of_model)
             if score is not None:
                 name = "" if metric.groups_only else secret.name
-                found.append(UnkeepableLimit(number, metric, name, score, largest_share(metric, table, secret)))
+                share, window = largest_shares(metric, table, secret)
+                in_window = of_model and window > share
+                found.append(UnkeepableLimit(number, metric, name, score, max(share, window * in_window), in_window))
     return found
 
 
 def _is_asked(metric: Metric) -> bool:
-    """Is it a limit on every person that the composition of groups decides?"""
-    if not isinstance(metric, PersonMetric) or metric.average or SecretBelief not in metric.judges:
+    """Is it a limit on every person that the composition of groups decides?
+
+    Not one that forgives some people: a small group of these may be beyond it, and the others within.
+    """
+    if not isinstance(metric, PersonMetric) or SecretBelief not in metric.judges or metric.average or metric.allow:
         return False
     composition = metric.scored in {"worst", "composition"} and metric.can_score("composition")
     return metric.by_equivalence_class and (metric.groups_only or composition)
 
 
-def _breaking_score(metric: PersonMetric, plugins: Plugins, table: Table, secret: Column) -> float | None:
+def _breaking_score(
+    metric: PersonMetric, plugins: Plugins, table: Table, secret: Column, *, of_model: bool
+) -> float | None:
     """The worst score of everybody in one group, where it breaks the limit; else None."""
     shares = np.bincount(table.codes(secret.name), weights=table.weight, minlength=len(secret.domain)) / table.people
     public = table.public[0]
     posterior = pd.DataFrame(np.tile(shares, (len(public), 1)), columns=pd.Index(secret.domain, dtype=object))
     belief = SecretBelief(secret.name, posterior, equivalence_class=np.zeros(len(public), dtype=np.int64))
     known = AdversaryKnowledge(table.schema, public)
-    case = ScoringContext(table.defensive_copy(), None, _of_everybody(table), known, belief)
+    case = ScoringContext(table.defensive_copy(), None, _of_everybody(table, of_model=of_model), known, belief)
     case = case if metric.groups_only else case.with_own_record("composition")
     try:
         scores = score_of(metric, plugins, case).numbers
     except LeafgateError:  # such as a population that is not read here
         return None
-    past = np.array([not metric.holds(float(score)) for score in scores])
-    if all(int(each[past].sum()) / int(each.sum()) <= metric.allow for each in counted_by(table)):
-        return None
-    return value_of(metric, scores, case)
+    worst = value_of(metric, scores, case)
+    return None if metric.holds(worst) else worst
 
 
-def _of_everybody(table: Table) -> Release:
-    """A release that says of everybody the same."""
-    target = table.schema.having("class")
-    label = None if not target or target[0].values is None else target[0].values[0]
-    return Release({"use": "everybody"}, table.schema, (Leaf(label),) if label is not None else ())
+def _of_everybody(table: Table, *, of_model: bool) -> Release:
+    """A release that says of everybody the same: the mean of numbers, where it is a model's, else a class."""
+    target = table.schema.target
+    if of_model and target.edges is not None:
+        mean = float(np.average(table.numbers(target.name), weights=table.weight))
+        return Release({"use": "everybody"}, table.schema, (Leaf(value=mean),))
+    return Release({"use": "everybody"}, table.schema, (Leaf(None if target.values is None else target.values[0]),))
 
 
-def largest_share(metric: PersonMetric, table: Table, secret: Column) -> float:
-    """The largest share of everybody who have one judged value of a secret, or numbers in one narrow window."""
+def largest_shares(metric: PersonMetric, table: Table, secret: Column) -> tuple[float, float]:
+    """The largest share of everybody with one judged value of a secret, and with numbers in one narrow window."""
     chosen = metric.values if isinstance(metric, ValueMetric) else None
     judged = np.array([chosen is None or value in chosen for value in secret.domain])
     codes = table.codes(secret.name)
     people = np.bincount(codes, weights=table.persons, minlength=len(judged))
     share = float(people[judged].max(initial=0) / people.sum())
     if not secret.holds_numbers:
-        return share
+        return share, 0.0
     nobody = np.zeros(len(table), dtype=np.int64)
     windows = Windows.of(table.numbers(secret.name), table.persons, nobody, Window.of(secret))
-    return max(share, float(windows.largest_share(judged[codes])[0]))
+    return share, float(windows.largest_share(judged[codes])[0])
 
 
 @dataclass(frozen=True)

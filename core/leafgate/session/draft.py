@@ -67,8 +67,9 @@ class ModelHints:
         fills_missing: columns of whose missing cells it makes something that it makes of no unknown value: their
             encoder has a category for them, or they are filled or marked.
         people: how many people the roots of its trees count.
+        takes_missing: does the file say where missing cells go?
 
-    The last two are empty where the file does not say where missing cells go.
+    Without that, `fills_missing` and `people` are empty.
     """
 
     level: Level
@@ -81,6 +82,7 @@ class ModelHints:
     known: frozenset[str]
     fills_missing: frozenset[str]
     people: frozenset[int]
+    takes_missing: bool
 
 
 def model_hints(model: ModelIR, columns: Sequence[str], texts: Mapping[str, Sequence[str]]) -> ModelHints:
@@ -127,6 +129,7 @@ def model_hints(model: ModelIR, columns: Sequence[str], texts: Mapping[str, Sequ
         known=frozenset(words),
         fills_missing=frozenset(name if name in columns else plain.get(name, name) for name in filled if takes_missing),
         people=frozenset(_people_at_roots(model) if takes_missing else ()),
+        takes_missing=takes_missing,
     )
 
 
@@ -214,7 +217,7 @@ a model that predicts well does not fail for telling who is in the lower half.""
 
 
 def number_domain(numbers: NDArray[np.float64], everything: Sequence[float]) -> dict[str, Any]:
-    """What a first policy says of a secret of numbers: its `bins`, and where they fit, `scale: ratio` and `step`.
+    """What a first policy says of a secret of numbers: its `bins`, and `scale: ratio` where they begin at 0.
 
     A number that more than a quarter of the people have is a bin of its own. The other edges are quantiles of the rest,
     rounded to multiples of 1, 2 or 5 times a power of ten.
@@ -248,9 +251,7 @@ def number_domain(numbers: NDArray[np.float64], everything: Sequence[float]) -> 
     bins = bins if len(bins) > 2 else list(round_edges(low, high))
     if len(bins) < 3:
         return {}
-    whole = all(float(number).is_integer() for number in everything)
-    domain: dict[str, Any] = {"bins": bins} | ({"scale": "ratio"} if low == 0 else {})
-    return domain | ({"step": 1} if whole and high - low < len(numbers) else {})
+    return {"bins": bins} | ({"scale": "ratio"} if low == 0 else {})
 
 
 def _round_step(least: float) -> float:
@@ -504,8 +505,9 @@ def _sorted(texts: Sequence[str], kind: str) -> list[str]:
 
 
 def column_numbers(column: FrameColumn) -> NDArray[np.float64]:
-    """Everybody's number in a column of numbers, without missing cells."""
-    return np.array([float(text) for text in column.texts])[column.codes[column.codes >= 0]]
+    """Everybody's number in a column of numbers, without cells that are none."""
+    numbers = np.array([parse_number(text) for text in column.texts])[column.codes[column.codes >= 0]]
+    return np.asarray(numbers[np.isfinite(numbers)])
 
 
 def _secret_domain(column: FrameColumn, texts: Sequence[str], numbers: Sequence[float]) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def limits_against_table(policy: Policy, plugins: Plugins, table: Table) -> Iter
         return
     from leafgate.engine.keepable import frequent_values, unkeepable_limits  # loads pandas
 
-    impossible = unkeepable_limits(policy.metrics, plugins, table)
+    impossible = unkeepable_limits(policy.metrics, plugins, table, of_model=policy.build.use == "published")
     for limit in impossible:
         yield Problem(f"metrics[{limit.number}]", limit.message, limit.hint)
     if not impossible:

@@ -82,7 +82,7 @@ def audit(
     name: str | None = None,
     seed: int = 0,
     search_remedies: bool = True,
-    harmless: str | Sequence[str] | None = None,
+    harmless: Any = None,
 ) -> Audit:
     """Audit what a fitted model discloses about the people that it was fitted on, before its file is published.
 
@@ -113,8 +113,8 @@ def audit(
         name: what reports call the audit; the model's class by default.
         seed: of attacks.
         search_remedies: where a limit fails, audit again with other settings to say which would pass.
-        harmless: values of the class of which it harms nobody that they are known of somebody, such as `["no"]`: the
-            default limits are then on the other values alone. Only the owner of the data can say so.
+        harmless: a value of the class, or several, of which it harms nobody that they are known of somebody, such as
+            `["no"]`: the default limits are then on the other values alone. Only the owner of the data can say so.
 
     Returns:
         The audit.
@@ -172,7 +172,7 @@ def audit(
     incomplete = any(each.has_missing for rows in files.values() for each in rows.columns)
     says_missing = incomplete or release is None or any(column.missing for column in release.schema.columns)
     encodings = draft.encodings()
-    chosen = (harmless,) if isinstance(harmless, str) else tuple(harmless or ())
+    chosen = _as_texts(harmless)
     if chosen and limits is not None:
         raise InvalidError(
             "is for the default limits", place="harmless", remedy="give `values` to the limits, or leave `limits` out"
@@ -415,21 +415,43 @@ def _people_like(people: People, other: Any, place: str) -> People:
 
 
 def _proposal(people: People, draft: TableDraft, harmless: Sequence[str], *, control: bool) -> Proposal:
-    """The attacks and limits that leafgate proposes for the class of these people."""
-    label = next(column for column in people.columns if column.name == people.target)
-    spec = draft.specs[people.target]
+    """The attacks and limits that leafgate proposes for the class of these people, or for the first other secret."""
+    secrets = [name for name, each in draft.specs.items() if "sensitive" in _roles_in(each)]
+    if harmless and people.target not in secrets:
+        raise InvalidError("are values of the class, which is no secret", place="harmless", remedy="give `limits`")
+    name = people.target if people.target in secrets or not secrets else secrets[0]
+    label = next(column for column in people.columns if column.name == name)
+    spec = draft.specs[name]
     if "bins" in spec:
         shares = SecretShares.of_numbers(label.name, column_numbers(label), spec)
     else:
         aliases: Mapping[str, str] = spec.get("aliases", {})
         counts = dict.fromkeys(map(str, spec.get("values", ())), 0)
         for text, number in zip(
-            label.texts, np.bincount(label.codes, minlength=len(label.texts)).tolist(), strict=True
+            label.texts, np.bincount(label.codes[label.codes >= 0], minlength=len(label.texts)).tolist(), strict=True
         ):
             value = aliases.get(text, text)
             counts[value] = counts.get(value, 0) + number
         shares = SecretShares.of_values(label.name, counts)
-    return propose(shares, of_model=True, harmless=harmless, has_control=control)
+    others = [other for other in secrets if other != name]
+    return propose(shares, of_model=True, harmless=harmless, has_control=control, other_secrets=others)
+
+
+def _roles_in(spec: Mapping[str, Any]) -> Sequence[str]:
+    """The roles that a policy's words about a column give it."""
+    role = spec.get("role", ())
+    return (role,) if isinstance(role, str) else tuple(role)
+
+
+def _as_texts(harmless: Any) -> tuple[str, ...]:
+    """Values of the class as texts, spelled as its column is; InvalidError for what is no list of values."""
+    if harmless is None:
+        return ()
+    if isinstance(harmless, Mapping | bytes):
+        raise InvalidError("is no list of values", place="harmless", remedy='give values of y, such as ["no"]')
+    listed = [harmless] if isinstance(harmless, str) or not hasattr(harmless, "__iter__") else list(harmless)
+    column = single_column(listed, "harmless", "harmless")
+    return tuple(column.texts[code] for code in column.codes.tolist() if code >= 0)
 
 
 def _attacks(

@@ -6,6 +6,7 @@ be too likely. Which values are harmless to be known of is the owner's decision,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,12 @@ MODEL_GROUP = 10
 
 CONFIDENCE = 0.95
 """The largest share of one value in a group, where the table as a whole leaves room below it."""
+
+ROUNDING = 1e-9
+"""By so much a share may miss a round number."""
+
+UNPRUNED = 0.8
+"""Where a value has more than this share of the people, pruning by errors takes back tests that are of use."""
 
 MEMBERSHIP_ATTACKS: Sequence[Mapping[str, Any]] = ({"use": "leaf_exclusion"}, {"use": "loss_threshold"})
 """The attacks on membership of a first policy: those that train no model."""
@@ -89,8 +96,8 @@ class Proposal:
         k: how many people must share every path.
         group: how many people kADET lets share every path: k, or so many that a group is of the frequent value by
             chance less often than 1 %.
-        prune: does kADET prune by errors? Where nearly everybody has one value that takes back every test, for no test
-            changes what is predicted.
+        prune: does kADET prune by errors? Where most people have one value that takes back tests that are of use, for
+            few change what is predicted.
         judged: the values of the class that limits are on; None for all.
         question: what only the owner can decide, without any value; empty where there is nothing to decide.
         choice: the values other than the one that the question is about, for a `values:` that the owner may choose.
@@ -108,7 +115,12 @@ class Proposal:
 
 
 def propose(
-    secret: SecretShares, *, of_model: bool, harmless: Sequence[str] = (), has_control: bool = False
+    secret: SecretShares,
+    *,
+    of_model: bool,
+    harmless: Sequence[str] = (),
+    has_control: bool = False,
+    other_secrets: Sequence[str] = (),
 ) -> Proposal:
     """The attacks and the limits to start from.
 
@@ -117,12 +129,15 @@ def propose(
         of_model: is a model's file audited, and not built from the table?
         harmless: values of the class of which the owner says that it harms nobody if they are known of somebody.
         has_control: are people given who are not in the table?
+        other_secrets: the secrets beside the class, of which no value is harmless.
 
     Raises:
         InvalidError: `harmless` names no value of the class, or all of them.
     """
     judged = _judged(secret, harmless)
     values: dict[str, Any] = {} if judged is None else {"values": list(judged)}
+    if judged is not None and other_secrets:  # whose values are others, and no less secret
+        values["secret"] = secret.name
     largest = max((share for value, share in secret.shares.items() if judged is None or value in judged), default=0.0)
     largest = max(largest, secret.window if judged is None else 0.0)
     k = MODEL_GROUP if of_model else smallest_group(secret.people)
@@ -132,12 +147,13 @@ def propose(
         {"use": "k_anonymity", "at_least": k},
         {"use": "exposure", "at_most": 0, "insiders": 1, **values},
         confidence,
+        *(limit for name in (other_secrets if judged is not None else ()) for limit in _on_all_values(name)),
         *([{"use": "file_disclosure", "at_most": 0}] if of_model else []),
         *(MEMBERSHIP_LIMITS if has_control else ()),
     ]
     attacks = ({"use": "linking"}, *(MEMBERSHIP_ATTACKS if has_control else ()))
-    frequent = _frequent_value(secret)
-    asks = judged is None and frequent is not None
+    frequent = _frequent_value(secret, UNPRUNED)
+    asks = judged is None and frequent is not None and frequent.share > keepable.FREQUENT
     return Proposal(
         attacks=attacks,
         metrics=tuple(metrics),
@@ -149,6 +165,12 @@ def propose(
         question=frequent.question if asks and frequent is not None else "",
         choice=frequent.others if asks and frequent is not None else (),
     )
+
+
+def _on_all_values(name: str) -> tuple[dict[str, Any], ...]:
+    """The limits on a secret that is not the class."""
+    exposure = {"use": "exposure", "name": f"exposure of {name}", "secret": name, "at_most": 0, "insiders": 1}
+    return exposure, {"use": "confidence", "name": f"confidence of {name}", "secret": name, "at_most": CONFIDENCE}
 
 
 def _judged(secret: SecretShares, harmless: Sequence[str]) -> tuple[str, ...] | None:
@@ -166,10 +188,10 @@ def _judged(secret: SecretShares, harmless: Sequence[str]) -> tuple[str, ...] | 
     return judged
 
 
-def _frequent_value(secret: SecretShares) -> keepable.FrequentValue | None:
-    """The value that nearly everybody has; None where there is none."""
+def _frequent_value(secret: SecretShares, above: float) -> keepable.FrequentValue | None:
+    """The value of more than this share of the people; None where there is none, and where all have it."""
     value, share = max(secret.shares.items(), key=lambda item: item[1])
-    if not keepable.FREQUENT < share < 1:
+    if not above < share < 1:
         return None
     others = tuple(other for other in secret.shares if other != value)
     return keepable.FrequentValue(secret.name, value, others, share)
@@ -177,7 +199,7 @@ def _frequent_value(secret: SecretShares) -> keepable.FrequentValue | None:
 
 def _round_up(people: int) -> int:
     """The number with two digits and zeros that is not below: a k need not tell a share of the table."""
-    step = 10 ** max(len(str(people)) - 2, 0)
+    step = int(10 ** max(len(str(people)) - 2, 0))
     return -(-people // step) * step
 
 
@@ -194,11 +216,19 @@ def confidence_limit(largest_share: float) -> float:
     """The share of one value that no group may exceed: 0.95, or half way from the share among everybody to 1.
 
     The second where more than 0.9 of all people have one value, since groups can hardly stay below what holds of
-    everybody. It is rounded, and never below that share.
+    everybody. It is rounded up, from 0.99 on so that only 1, 2 or 5 is left to 1: a policy is public, and a number with
+    more digits would disclose how many people are few.
 
-    >>> [confidence_limit(share) for share in (0.5, 0.9, 0.94, 0.985, 1)]
-    [0.95, 0.95, 0.97, 0.9925, 1.0]
+    >>> [confidence_limit(share) for share in (0.5, 0.9, 0.94, 0.967, 0.985, 0.9987, 1)]
+    [0.95, 0.95, 0.97, 0.99, 0.995, 0.9995, 0.95]
     """
-    if largest_share <= 2 * CONFIDENCE - 1:
+    rest = (1 - largest_share) / 2
+    if rest >= 1 - CONFIDENCE:
         return CONFIDENCE
-    return max(round((1 + largest_share) / 2, 2 if largest_share < 0.98 else 4), largest_share)
+    if rest <= 0:  # nobody can keep it, and everybody should know
+        return CONFIDENCE
+    if rest >= 0.01:
+        return 1 - math.floor(100 * rest * (1 + ROUNDING)) / 100
+    power = 10.0 ** math.floor(math.log10(rest))
+    step = max(times for times in (1, 2, 5) if times * power <= rest * (1 + ROUNDING))
+    return float(f"{1 - step * power:.12g}")

@@ -85,7 +85,7 @@ def repair_file(session: Session, path: Path, name: str) -> RepairResult:
     refuse_other_builders(session.policy)
     whole = opened_model(path, session)
     with Workbench.opened(session, name, path.read_bytes()) as bench:
-        if impossible := unkeepable_limits(session.policy.metrics, session.plugins, session.table):
+        if impossible := unkeepable_limits(session.policy.metrics, session.plugins, session.table, of_model=True):
             given, _ = bench.audit_whole(path)
             why = tuple(f"{limit.metric.called}: {limit.message}; {limit.hint}" for limit in impossible)
             return RepairResult(report=given, passes_already=given.verdict == "pass", lines=why)

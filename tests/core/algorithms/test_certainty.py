@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from leafgate.algorithms.certainty import (
     Window,
     Windows,
+    cells_of_few,
     certain_values,
     dominating,
     printed_cells,
@@ -131,11 +132,17 @@ def test_records_in_no_group_dominate_none() -> None:
     assert dominating(np.array([9.0, 9.0]), np.array([1, 1]), np.array([-1, 0])).tolist() == [False, True]
 
 
-def test_a_published_number_is_a_cell_to_single_precision_unless_it_is_public_or_many_have_it() -> None:
-    numbers, people = np.array([23417.51, 100.25, 30.0, 7.77]), np.array([1, 10, 1, 1])
+def test_a_published_number_is_a_cell_to_single_precision() -> None:
+    numbers = np.array([23417.51, 100.25, 30.0, 7.77])
     printed = np.array([np.float32(23417.51), 100.25, 30.0], dtype=float)
-    assert printed_cells(numbers, people, printed, 10, 1.0).tolist() == [True, False, False, False]
-    assert printed_cells(numbers, people, printed, 10, None).tolist() == [True, False, True, False]
+    assert printed_cells(numbers, printed).tolist() == [True, True, True, False]
+    assert printed_cells(numbers, np.append(printed, 0.1)).tolist() == [False, True, True, False]  # double precision
+
+
+def test_a_cell_is_of_few_people_unless_it_is_public_or_many_have_it() -> None:
+    numbers, people = np.array([23417.51, 100.25, 30.0]), np.array([1, 10, 1])
+    assert cells_of_few(numbers, people, 10, 1.0).tolist() == [True, False, False]
+    assert cells_of_few(numbers, people, 10, None).tolist() == [True, False, True]
 
 
 def test_windows_are_a_share_of_ratios_and_of_the_bounds_of_other_numbers() -> None:

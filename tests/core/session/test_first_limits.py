@@ -68,7 +68,7 @@ def test_ten_people_of_whom_one_has_all_the_gains_expose_that_one() -> None:
     table = people(600)
     young = table["age"] < 23
     y = pd.Series(np.where(young, 0.0, np.random.default_rng(0).integers(2000, 9000, len(table))), name="gain")
-    y[int(np.flatnonzero(young)[0])] = 4787.0
+    y.iloc[np.flatnonzero(young)[:1]] = 4787.0
     audit = audited(regressor(min_samples_leaf=10, max_leaf_nodes=6), table, y)
     assert verdicts(audit)["exposure"] == "fail"
 
@@ -129,10 +129,10 @@ def limits_of(audit: leafgate.Audit) -> list[dict[str, Any]]:
 
 def test_the_healthy_member_of_a_group_knows_nine_diagnoses() -> None:
     table = people(1000)
-    y = pd.Series(np.where(np.random.default_rng(0).random(1000) < 0.5, "ill", "well"), name="state")
     old = np.flatnonzero(table["age"] >= 75)
-    y[old] = "ill"
-    y[old[0]] = "well"
+    states = np.where(np.random.default_rng(0).random(1000) < 0.5, "ill", "well")
+    states[old], states[old[0]] = "ill", "well"
+    y = pd.Series(states, name="state")
     model = classifier(min_samples_leaf=len(old), max_leaf_nodes=2).fit(table.iloc[:, :1] >= 75, y)
     assert len(old) > 10
     table = (table.iloc[:, :1] >= 75).astype(int)
@@ -164,6 +164,59 @@ def test_a_value_that_the_owner_calls_harmless_is_not_judged() -> None:
     assert (found["exposure"], found["confidence"]) == ("pass", "pass")
     strict = verdicts(audited(classifier(min_samples_leaf=100), table, y))
     assert strict["exposure"] == "fail"
+
+
+def test_a_harmless_value_of_the_class_leaves_other_secrets_as_they_are() -> None:
+    table, y = unbalanced()
+    audit = leafgate.audit(
+        classifier(min_samples_leaf=100).fit(table, y),
+        table,
+        y,
+        secret=["died", "age"],
+        harmless="no",
+        search_remedies=False,
+        roles={"age": {"role": "sensitive", "bins": [10, 30, 50, 70, 90]}},
+    )
+    limits = [(limit["use"], limit.get("secret"), limit.get("values")) for limit in limits_of(audit)]
+    assert ("exposure", "age", None) in limits
+    assert ("exposure", "died", ["yes"]) in limits
+
+
+def test_harmless_values_are_spelled_as_the_class_is() -> None:
+    table, y = unbalanced()
+    numbered = (y == "yes").astype(int)
+    audit = audited(classifier(min_samples_leaf=100), table, numbered, harmless=0)
+    assert [limit.get("values") for limit in limits_of(audit)] == [None, ["1"], ["1"], None]
+    with pytest.raises(InvalidError, match="no list of values"):
+        audited(classifier(), table, numbered, harmless={"no": 1})
+
+
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [
+        (
+            "GradientBoostingRegressor",
+            {"n_estimators": 3, "learning_rate": 0.1, "max_depth": 3, "min_samples_leaf": 21},
+        ),
+        (
+            "GradientBoostingRegressor",
+            {"n_estimators": 1, "learning_rate": 0.23, "max_depth": 3, "min_samples_leaf": 21},
+        ),
+        ("HistGradientBoostingRegressor", {"max_iter": 2, "max_depth": 3, "min_samples_leaf": 21}),
+    ],
+)
+def test_a_median_behind_a_learning_rate_is_exposure(model: str, options: dict[str, Any]) -> None:
+    from sklearn import ensemble
+
+    table = people(500)
+    y = pay_of(table)
+    median = getattr(ensemble, model)(loss="absolute_error", random_state=0, **options)
+    assert verdicts(audited(median, table, y))["exposure"] == "fail"
+    mean = getattr(ensemble, model)(random_state=0, **{**options, "max_depth": 2, "min_samples_leaf": 60})
+    assert (
+        verdicts(audited(mean, table, y, limits=[{"use": "exposure", "at_most": 0, "insiders": 1}]))["exposure"]
+        == "pass"
+    )
 
 
 @pytest.mark.parametrize(("harmless", "problem"), [(["maybe"], "no value"), (["no", "yes"], "no limit is left")])

@@ -153,6 +153,15 @@ def test_an_encoders_category_for_missing_cells_keeps_people_where_no_root_count
     assert "on_missing: keep" in text
 
 
+def test_people_with_missing_cells_are_kept_where_a_scrubbed_file_counts_nobody(tmp_path: Path) -> None:
+    rows, ill = with_gaps()
+    rows.assign(ill=ill).to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "m.skops").write_bytes(skops_bytes(DecisionTreeClassifier(max_depth=3).fit(rows[["age"]], ill)))
+    assert leafgate("scrub", tmp_path / "m.skops", tmp_path / "s.json", "--leaves", "labels").code == 0
+    text = first_policy(tmp_path / "people.csv", "ill", None, tmp_path / "s.json", tmp_path).text
+    assert "on_missing: keep" in text
+
+
 def test_a_policy_that_leaves_out_people_of_the_model_says_how_many_and_what_to_do(tmp_path: Path) -> None:
     rows, ill = with_gaps()
     rows.assign(ill=ill).to_csv(tmp_path / "people.csv", index=False)
