@@ -131,7 +131,9 @@ class Exposure(ValueMetric, AtMost):
     threat_model = "Whatever the attack it judges assumes; with `insiders` also members of the person's group."
     formula = (
         "1 if the truth is a judged value and at most `insiders` people of the group of x have another one (without "
-        "insiders: if P(secret = truth | x) = 1, to 1e-9), else 0; of numbers see docs/explanation/group-metrics.md"
+        "insiders: if P(secret = truth | x) = 1, to 1e-9), else 0; of a number also 1 if all others but the insiders "
+        "are within 10 % of it (`scale: ratio`) or 5 % of the bounds, if less than 10 % of it is left of a disclosed "
+        "total without it and the insiders' numbers, or if it is published and no multiple of `step`"
     )
     plain_failure = "it is certain what some people's {secret} is"
     scale = "0 or 1; on average the share of people"
@@ -223,6 +225,9 @@ def _sizes(case: ScoringContext, numbers: Floats) -> tuple[Floats, float]:
     Where they may be negative it is how far they are from the rounded median of everybody, which may be 0.
     """
     edges = case.secret.edges or case.secret.bins or (0.0,)
+    if case.table.weighted:  # each record is in a mean as often as its weight says
+        weights = case.table.weight / np.maximum(case.table.persons, 1)
+        return np.asarray(np.abs(numbers) * weights), 0.0
     if edges[0] >= 0:
         return numbers, float(edges[0])
     return np.asarray(np.abs(numbers - certainty.rounded_median(numbers, case.table.persons))), 0.0

@@ -44,10 +44,10 @@ def limits_of(builder: str, proposal: Proposal) -> Iterator[str]:
     if builder == "kadet":
         yield "build:"
         yield "  use: kadet"
-        chance = "; fewer are of one value by chance" if proposal.group > proposal.k else few
+        chance = "; smaller groups are often of one value by chance" if proposal.group > proposal.k else few
         yield f"  k: {proposal.group:<24} # CHECK: how many people must share every path{chance}"
         if not proposal.prune:
-            yield "  prune: false              # where most people have one value, pruning takes back tests of use"
+            yield "  prune: false              # most people have one value: pruning would leave hardly a test"
         yield "  require:                    # what the limits below ask of every group"
         yield from (f"    - {yaml_flow(required)}" for required in proposal.require)
     else:

@@ -7,7 +7,9 @@ a published number is the cell of few people.
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -279,21 +281,20 @@ def numbers_behind_leaves(release: Release, table: Table) -> Mask:
         return found
     numbers = table.numbers(table.schema.target.name)
     values = [tree_arrays(tree).values for tree in release.trees]
-    off = precision(np.concatenate(values))
-    usual = {*LEARNING_RATES, *(1 / part for part in range(2, len(values) + 1))}
+    added_up = release.combine in {"sum", "boost"}
+    precisions = sorted({precision(np.concatenate(values)), SINGLE_PRECISION})  # labels may be single, and sums double
+    usual = LEARNING_RATES if added_up else tuple(1 / part for part in range(2, len(values) + 1))
     before, is_first = np.zeros(len(table)), all(len(each) > 1 for each in values)
     for tree, of_leaves in zip(release.trees, values, strict=True):
         leaf = route(tree, table).leaf.astype(np.int64)
         own = np.append(of_leaves, np.nan)[leaf]
         starts: list[tuple[Floats | float, float]] = [(before, 0.0)]
-        if is_first and release.combine in {
-            "sum",
-            "boost",
-        }:  # what boosting starts from may be worked into its first tree
+        if is_first and added_up:  # what boosting starts from may be worked into its first tree
             starts += [(start, start) for start in _averages(numbers, table.weight)]
-        for start, worked_in in starts:
-            found |= _shares_factor(numbers - start, own - worked_in, leaf, off, np.sort([*usual]))
-        before, is_first = (before + own if release.combine in {"sum", "boost"} else before), False
+        for (start, worked_in), off in itertools.product(starts, precisions):
+            found |= _shares_factor(numbers - start, own - worked_in, leaf, off, usual, any_factor=added_up)
+        before, is_first = (before + own if added_up else before), False
+        usual = usual if len(of_leaves) == 1 or not added_up else ()  # of the first tree that is grown
     return found
 
 
@@ -302,7 +303,9 @@ def _averages(numbers: Floats, weight: Ids) -> tuple[float, float]:
     return float(np.average(numbers, weights=weight)), float(np.quantile(np.repeat(numbers, weight), 0.5))
 
 
-def _shares_factor(rest: Floats, own: Floats, leaf: Ids, off: float, usual: Floats) -> Mask:
+def _shares_factor(
+    rest: Floats, own: Floats, leaf: Ids, off: float, usual: Sequence[float], *, any_factor: bool
+) -> Mask:
     """Which records' rest becomes the number of their leaf by a factor from 0 to 1 that is no accident.
 
     Args:
@@ -310,7 +313,8 @@ def _shares_factor(rest: Floats, own: Floats, leaf: Ids, off: float, usual: Floa
         own: shape (n_records,), the number of each record's leaf.
         leaf: shape (n_records,), the leaf.
         off: by how much numbers are off, relatively.
-        usual: factors that one leaf is enough for, where so near to one of them is seldom anybody by accident.
+        usual: factors that one leaf is enough for, the likeliest first: as many as seldom fit anybody by accident.
+        any_factor: is another factor good enough that fits a quarter of the leaves, and two or three at least?
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = own / rest
@@ -321,19 +325,15 @@ def _shares_factor(rest: Floats, own: Floats, leaf: Ids, off: float, usual: Floa
     rows = rows[np.argsort(factor[rows], kind="stable")]
     if not len(rows):
         return found
-    sorted_factors, near = factor[rows], off / SMALL_REST if off == DOUBLE_PRECISION else off
-    cluster = np.cumsum(np.append(0, np.diff(sorted_factors) > near * sorted_factors[1:]))
-    pairs = np.unique(np.column_stack([cluster, leaf[rows]]), axis=0)
-    leaves = np.bincount(pairs[:, 0])
-    needed = max(2 if off == DOUBLE_PRECISION else 3, math.ceil(len(np.unique(leaf)) / 4))
-    no_accident = leaves >= needed
-    if len(rows) * len(usual) * near < RARELY:
-        place = np.searchsorted(usual, sorted_factors).clip(0, len(usual) - 1)
-        beside = np.minimum(
-            np.abs(usual[place] - sorted_factors), np.abs(usual[np.maximum(place - 1, 0)] - sorted_factors)
-        )
-        no_accident[cluster[beside <= near * sorted_factors]] = True
-    found[rows] = no_accident[cluster]
+    factors, near = factor[rows], off / SMALL_REST if off == DOUBLE_PRECISION else off
+    if any_factor:
+        cluster = np.cumsum(np.append(0, np.diff(factors) > near * factors[1:]))
+        leaves = np.bincount(np.unique(np.column_stack([cluster, leaf[rows]]), axis=0)[:, 0])
+        needed = max(2 if off == DOUBLE_PRECISION else 3, math.ceil(len(np.unique(leaf)) / 4))
+        found[rows] = (leaves >= needed)[cluster]
+    for rate in usual[: int(RARELY / (len(rows) * near))]:
+        first, last = np.searchsorted(factors, [rate * (1 - near), rate * (1 + near)])
+        found[rows[first:last]] = True
     return found
 
 
@@ -385,7 +385,8 @@ def _states_total(values: Floats, leaf: Ids, table: Table) -> Mask:
 def is_multiple(numbers: Floats, step: float) -> Mask:
     """Which numbers are multiples of a step, to what floating point keeps of them."""
     quotient = numbers / step
-    return np.asarray(np.abs(quotient - np.round(quotient)) <= ROUNDING * np.maximum(np.abs(quotient), 1))
+    error = np.maximum(ROUNDING, 4 * np.finfo(np.float64).eps * np.abs(quotient))
+    return np.asarray(np.abs(quotient - np.round(quotient)) <= error)
 
 
 def rounded_median(numbers: Floats, people: Ids) -> float:

@@ -68,16 +68,15 @@ class UnkeepableLimit:
         if not isinstance(self.metric, ValueMetric):
             return more
         if self.in_window:
-            return f"{more}; or say narrower `bins`, which an outlier widens, or `scale: ratio`"
+            return f"{more}; or top-code the outliers that widen its `bins`, and with them the windows"
         return f"{more}; or, if it harms nobody that this value is known of them, name the others with `values`"
 
     @property
     def remedy(self) -> Remedy:
         """The same as what to do about a finding, whose share is for auditors."""
-        why = (
-            "the table has too few people" if not self.secret else f"too many people have one value of {self.secret!r}"
-        )
-        details = f"{round_share(self.share)} of all people have the most frequent one." if self.secret else ""
+        what = "numbers in one narrow window" if self.in_window else "one value"
+        why = f"too many people have {what} of {self.secret!r}" if self.secret else "the table has too few people"
+        details = f"{round_share(self.share)} of all people do." if self.secret else ""
         text = f"No release of this table can keep this limit, because {why}: {self.hint}."
         return Remedy(action="advise", text=text, details=details)
 
@@ -193,8 +192,8 @@ class FrequentValue:
         """The owner's question, without the value."""
         return (
             f"{round_share(self.share)} of all people have one value of {self.secret!r}: groups of fewer than "
-            f"{self.pure_by_chance:,} people are all of this value by chance. Does it harm anybody that this value is "
-            "known of them? Only the owner of the data can say"
+            f"{round_up(self.pure_by_chance):,} people are all of this value by chance. Does it harm anybody that this "
+            "value is known of them? Only the owner of the data can say"
         )
 
     @property
@@ -220,6 +219,16 @@ def frequent_values(table: Table, metrics: Sequence[Metric]) -> Iterator[Frequen
             domain = [str(value) for value in secret.domain]
             others = tuple(value for i, value in enumerate(domain) if i != first)
             yield FrequentValue(secret.name, domain[first], others, float(shares[first]))
+
+
+def round_up(people: int) -> int:
+    """The number with two digits and zeros that is not below: it discloses little of a share of the table.
+
+    >>> [round_up(people) for people in (7, 138, 3452)]
+    [7, 140, 3500]
+    """
+    step = int(10 ** max(len(str(people)) - 2, 0))
+    return -(-people // step) * step
 
 
 def round_share(share: float) -> str:

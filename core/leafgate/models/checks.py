@@ -60,6 +60,9 @@ def _remedy(release: Release, claim: Level) -> Remedy:
     Where several trees decide a class together, a file with less on its leaves would mostly predict otherwise, so that
     `leafgate scrub` refuses to write it.
     """
+    if release.predicts_numbers:
+        text = "No file of this model discloses less, for its numbers are what it predicts: publish that, or no file."
+        return Remedy(action="advise", text=text)
     if release.decides_by_several_trees:
         then = f"and audit the new file. It has no more than {claim} on its leaves"
         text = f"Repair the model (`{' '.join(REPAIR)}`), {then}."

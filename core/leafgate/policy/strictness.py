@@ -203,6 +203,8 @@ ALLOW = (
     "or say data: {{unlisted: {{except: [{{columns: {name}, roles: [{roles}]}}]}}}}"
 )
 UNLISTED_PEOPLE = "is not listed by what it extends, which alone may count the people that rows stand for"
+UNLISTED_STEP = "is not listed by what it extends, which alone may say how finely its numbers are public"
+LIST_STEP = "leave `step` out; or list {name} under data.columns of the policy that is extended, with its step"
 LIST_PEOPLE = "leave `counts` out; or list {name} under data.columns of the policy that is extended, with its reason"
 
 
@@ -288,9 +290,7 @@ class _Comparing:
                     kind = "different" if kind == "tighter" else kind
                     change = replace(change, kind=kind, problem=UNLISTED.format(roles=listed), hint=hint)
                 yield change
-                if before is None and dict_or_empty(after).get(COUNTING) == "people":
-                    people = self._change("looser", (*path, COUNTING), None, "people")
-                    yield replace(people, problem=UNLISTED_PEOPLE, hint=LIST_PEOPLE.format(name=name))
+                yield from self._loosened_by_new_column(name, after) if before is None else ()
                 continue
             if roles != become:
                 kind = role_change(roles, become)
@@ -306,6 +306,16 @@ class _Comparing:
                 else:
                     yield from self._stated((*path, key), *stated, free=key not in DECIDING)
         yield from self._order(list(old), list(new))
+
+    def _loosened_by_new_column(self, name: str, column: Any) -> Iterator[PolicyChange]:
+        """What a column that the older policy does not list may not say of itself."""
+        path: DocumentPath = ("data", "columns", name)
+        if dict_or_empty(column).get(COUNTING) == "people":
+            people = self._change("looser", (*path, COUNTING), None, "people")
+            yield replace(people, problem=UNLISTED_PEOPLE, hint=LIST_PEOPLE.format(name=name))
+        if (step := dict_or_empty(column).get("step")) is not None:
+            public = self._change("looser", (*path, "step"), None, step)
+            yield replace(public, problem=UNLISTED_STEP, hint=LIST_STEP.format(name=name))
 
     def _barred(self, name: str, roles: set[str]) -> set[str]:
         """The roles that the older policy does not allow for a column it does not list.

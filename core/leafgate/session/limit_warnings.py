@@ -37,7 +37,9 @@ def limits_against_table(policy: Policy, plugins: Plugins, table: Table) -> Iter
 
     Nothing of a builder's that promises differential privacy: its limits are no business of the table.
     """
-    if policy.build.randomness == "system":
+    published = getattr(policy.build, "columns", None)  # of a builder that may leave the class out
+    target = next((name for name, spec in policy.data.columns.items() if "class" in spec.role), None)
+    if policy.build.randomness == "system" or (published is not None and target not in published):
         return
     from leafgate.engine.keepable import frequent_values, unkeepable_limits  # loads pandas
 

@@ -451,6 +451,8 @@ def _as_texts(harmless: Any) -> tuple[str, ...]:
         raise InvalidError("is no list of values", place="harmless", remedy='give values of y, such as ["no"]')
     listed = [harmless] if isinstance(harmless, str) or not hasattr(harmless, "__iter__") else list(harmless)
     column = single_column(listed, "harmless", "harmless")
+    if column.has_missing:
+        raise InvalidError("has a missing value", place="harmless", remedy="give values of y")
     return tuple(column.texts[code] for code in column.codes.tolist() if code >= 0)
 
 

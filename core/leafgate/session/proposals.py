@@ -159,7 +159,7 @@ def propose(
         metrics=tuple(metrics),
         require=(exposure, confidence),
         k=k,
-        group=k if frequent is None else max(k, min(_round_up(frequent.pure_by_chance), secret.people // 10)),
+        group=k if frequent is None else max(k, min(keepable.round_up(frequent.pure_by_chance), secret.people // 10)),
         prune=frequent is None,
         judged=judged,
         question=frequent.question if asks and frequent is not None else "",
@@ -195,12 +195,6 @@ def _frequent_value(secret: SecretShares, above: float) -> keepable.FrequentValu
         return None
     others = tuple(other for other in secret.shares if other != value)
     return keepable.FrequentValue(secret.name, value, others, share)
-
-
-def _round_up(people: int) -> int:
-    """The number with two digits and zeros that is not below: a k need not tell a share of the table."""
-    step = int(10 ** max(len(str(people)) - 2, 0))
-    return -(-people // step) * step
 
 
 def smallest_group(people: int) -> int:
