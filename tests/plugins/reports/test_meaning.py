@@ -27,7 +27,8 @@ def test_the_command_makes_the_same_report_again(tmp_path: Path, monkeypatch: py
     for folder, file in (("gov", "org.yaml"), ("data", "known.csv"), ("here", "mine.csv")):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / file).write_text(PEOPLE)
-    (tmp_path / "gov" / "org.yaml").write_text("leafgate: 1\nmetrics:\n  - {use: k_anonymity, at_least: 2}\n  - {use: confidence, at_most: 1}\n" + ALLOWED)
+    limits = "metrics: [{use: k_anonymity, at_least: 2}, {use: confidence, at_most: 1}]\n"
+    (tmp_path / "gov" / "org.yaml").write_text(f"leafgate: 1\n{limits}{ALLOWED}")
     survey(tmp_path / "here")
     monkeypatch.chdir(tmp_path)
     given = ["here/policy.yaml", "here/mine.csv", "--root", "data", "--org", "gov/org.yaml", "--test", "here/mine.csv"]
