@@ -265,6 +265,12 @@ def test_the_script_counts_what_came_of_the_cases(script: ModuleType, tmp_path: 
     assert "audits of 3 cases" in capsys.readouterr().out
 
 
+def test_the_page_has_what_the_results_have(script: ModuleType) -> None:
+    rows = sys.modules["writing"].read_rows(script.RESULTS, script.Row)
+    assert "\n".join(script.page_lines(rows)) in script.PAGE.read_text()
+    assert not sum(row.exposed + row.overlooked + row.crashed for row in rows)
+
+
 def test_a_failure_is_told_by_the_exit_code(
     script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

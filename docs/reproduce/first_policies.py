@@ -4,9 +4,9 @@
 
 Each case is a random table and a model of some producer, audited by the policy that `leafgate init` or `leafgate.audit`
 writes for it. Whatever passes is handed to an adversary that shares no code with leafgate. So many of the first cases
-are repaired as well where they fail. The table that is printed is written to docs/results/first-policies.csv; each
-failure is printed with its seed, by which `--first SEED --cases 1` repeats it. It needs scikit-learn, skops, XGBoost,
-LightGBM and skl2onnx.
+are repaired as well where they fail. The table that is printed is written to docs/results/first-policies.csv, and by
+kinds of models to docs/measurements/first-policies.md; each failure is printed with its seed, by which `--first SEED
+--cases 1` repeats it. It needs scikit-learn, skops, XGBoost, LightGBM and skl2onnx.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from writing import table, write_csv
+from writing import put, table, write_csv
 
 if TYPE_CHECKING:
     from first_policy_cases.cases import Outcome
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "first-policies.csv"
+PAGE = Path(__file__).resolve().parents[1] / "measurements" / "first-policies.md"
 HARNESS = Path(__file__).resolve().parents[2] / "tests" / "support"
 PROCESSES = 2
 SEEDS_A_TASK = 10
@@ -140,6 +141,27 @@ def lines_of(rows: Sequence[Row]) -> Iterator[str]:
     yield from table(head, [tuple(map(str, vars(row).values())) for row in rows], "llrrrrrrrrrrr")
 
 
+def page_lines(rows: Sequence[Row]) -> Iterator[str]:
+    """The table of the page: a line for each kind of model, then for all, and for all that were repaired."""
+    head = ["model", "cases", "pass", "one group", "file alone", "fail", "inconclusive", "invalid", "pass, exposed"]
+    written = [row for row in rows if row.model != "all" and not row.policy.endswith("repaired")]
+    lines = [
+        _in_page(kind, [row for row in written if row.model == kind])
+        for kind in dict.fromkeys(r.model for r in written)
+    ]
+    yield from table(head, [*lines, _in_page("all", written)], "lrrrrrrrr")
+    for row in rows:
+        if row.model == "all" and row.policy == "repaired":
+            yield f"\n{row.cases:,} of the first cases that fail were repaired: {row.passed:,} pass, {row.one_group:,} of them in "
+            yield f"one group, and for {row.none_found:,} no repair was found. {row.exposed:,} expose somebody."
+
+
+def _in_page(kind: str, rows: Sequence[Row]) -> tuple[str, ...]:
+    """One line of the page's table: rows of a kind added up."""
+    names = ("cases", "passed", "one_group", "file_alone", "failed", "inconclusive", "invalid", "exposed")
+    return (kind, *(f"{sum(getattr(row, name) for row in rows):,}" for name in names))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the cases, print the table and write it; 1 where anything passes that exposes somebody, or breaks down."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -159,6 +181,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("\n".join(lines_of(rows)))
     print(f"\n{failures:,} failures in {len(found):,} audits of {chosen.cases:,} cases")
     write_csv(chosen.out, rows)
+    if chosen.out == RESULTS:
+        put(PAGE, page_lines(rows))
     return 1 if failures else 0
 
 
