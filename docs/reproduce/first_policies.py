@@ -153,7 +153,8 @@ def page_lines(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
         if row.model == "all" and row.policy == "repaired":
             yield f"\n{row.cases:,} of the first cases that fail were repaired: {row.passed:,} pass,"
-            yield f"{row.one_group:,} of them in one group, and for {row.none_found:,} no repair was found. {row.exposed:,} expose somebody."
+            yield f"{row.one_group:,} of them in one group, and for {row.none_found:,} no repair was found."
+            yield f"{row.exposed:,} expose somebody."
 
 
 def _in_page(kind: str, rows: Sequence[Row]) -> tuple[str, ...]:
