@@ -29,8 +29,7 @@ def cells_of(document: Document, table: Table) -> Cells:
     cells: Cells = {}
     for name, spec in document["schema"].items():
         if "values" in spec:
-            codes = table.frame[name].cat.codes.to_numpy().astype(np.int64)
-            cells[name] = np.where(codes < 0, len(spec["values"]), codes)
+            cells[name] = table.codes(name)
         else:
             cells[name] = table.frame[name].to_numpy(dtype=np.float64)
     return cells

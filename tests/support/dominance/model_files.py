@@ -43,7 +43,7 @@ from installed_readers import read_foreign
 from leafgate import from_sklearn
 from leafgate.errors import LeafgateError
 from leafgate.policy.models import Data
-from leafgate.types.table import Table, make_table, typed_column
+from leafgate.types.table import Table, make_table
 from leafgate_convert.neutral import written
 from leafgate_convert.scrub import minimise
 from pmml_of import pmml_of
@@ -208,9 +208,7 @@ def fit_lightgbm(rng: Rng, people: People) -> Fitted:
 def fit_regression(rng: Rng, people: People) -> Fitted:
     """Trees that predict a number, whose files count the people of every node."""
     x = features_of(people.table)
-    edges = people.schema.target.edges or (0.0, 1.0)
-    bins = people.table.codes(people.schema.target.name)
-    y = np.repeat(np.array(edges)[bins], people.table.weight) + rng.integers(0, 9, len(x))
+    y = np.repeat(people.table.numbers(people.schema.target.name), people.table.weight)
     depth = int(rng.integers(1, 4))
     kind = str(rng.choice(["tree", "forest", "xgboost", "lightgbm"]))
     if kind in {"tree", "forest"}:
@@ -240,13 +238,13 @@ def fit_regression(rng: Rng, people: People) -> Fitted:
 
 
 def with_class_of_numbers(people: People) -> People:
-    """The same people, their classes intervals of a number."""
+    """The same people, their classes intervals of a number, which differs among them."""
     target, edges = people.schema.target, [0.0, 10.0, 20.0, 30.0][: len(people.schema.classes) + 1]
     columns = dict(people.data["columns"]) | {target.name: {"role": ["class", "sensitive"], "bins": edges}}
     data = dict(people.data) | {"columns": columns}
     schema = Data.model_validate_json(json.dumps(data)).meaning()
-    names = [schema.classes[code] for code in people.table.codes(target.name)]
-    frame = people.table.frame.assign(**{target.name: typed_column(schema.target, names)})
+    numbers = np.array(edges)[people.table.codes(target.name)] + np.arange(len(people.table)) * 7 % 9
+    frame = people.table.frame.assign(**{target.name: numbers})
     return People(data, make_table(schema, frame, people.table.weight))
 
 
