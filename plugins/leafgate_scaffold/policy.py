@@ -157,7 +157,8 @@ def first_policy(
         remedy = "leave out columns that are texts of their own, such as names and remarks"
         raise DataError("has too many different values for a policy to list", place=path.name, remedy=remedy)
     private = builder in PRIVATE and model is None
-    return FirstPolicy(text, () if private or not proposal.question else (proposal.question,))
+    said = (f"exposure: {proposal.impossible}" if proposal.impossible else "", proposal.question)
+    return FirstPolicy(text, () if private else tuple(filter(None, said)))
 
 
 def _shares(classes: pd.Series, target: str, spec: Mapping[str, Any]) -> SecretShares:

@@ -122,3 +122,13 @@ def test_init_takes_harmless_values_and_a_control(tmp_path: Path) -> None:
     for words in (("--harmless", "maybe"), ("--control", tmp_path / "nobody.csv")):
         assert leafgate("init", tmp_path / "people.csv", *words).code == 2
     assert leafgate("init", tmp_path / "people.csv", "--builder", "dp_random_trees", "--harmless", "no").code == 2
+
+
+def test_init_says_where_nobody_can_keep_what_it_proposes(tmp_path: Path) -> None:
+    rows = "".join(f"{i % 50},{'yes' if i == 3 else 'no'}\n" for i in range(300))
+    (tmp_path / "people.csv").write_text(f"age,ill\n{rows}")
+    made = leafgate("init", tmp_path / "people.csv", "--class", "ill")
+    assert made.code == 0
+    assert (
+        "note: exposure: no release of this table can keep it: all people, or all but one, have one value" in made.err
+    )

@@ -99,6 +99,7 @@ class Proposal:
         prune: does kADET prune by errors? Where most people have one value that takes back tests that are of use, for
             few change what is predicted.
         judged: the values of the class that limits are on; None for all.
+        impossible: which of these limits no release of the table can keep, and why; empty where all may be kept.
         question: what only the owner can decide, without any value; empty where there is nothing to decide.
         choice: the values other than the one that the question is about, for a `values:` that the owner may choose.
     """
@@ -110,6 +111,7 @@ class Proposal:
     group: int
     prune: bool = True
     judged: tuple[str, ...] | None = None
+    impossible: str = ""
     question: str = ""
     choice: tuple[str, ...] = field(default=())
 
@@ -162,6 +164,7 @@ def propose(
         group=k if frequent is None else max(k, min(keepable.round_up(frequent.pure_by_chance), secret.people // 10)),
         prune=frequent is None,
         judged=judged,
+        impossible=_impossible(secret, largest),
         question=frequent.question if asks and frequent is not None else "",
         choice=frequent.others if asks and frequent is not None else (),
     )
@@ -186,6 +189,14 @@ def _judged(secret: SecretShares, harmless: Sequence[str]) -> tuple[str, ...] | 
         remedy = f"if nothing of {secret.name!r} is a secret, take the role `sensitive` from it"
         raise InvalidError("are all values of the class, and no limit is left", place="harmless", remedy=remedy)
     return judged
+
+
+def _impossible(secret: SecretShares, largest: float) -> str:
+    """Why nobody can keep the limit on exposure: everybody, or all but one, have one value or are in one window."""
+    if round((1 - largest) * secret.people) > 1:
+        return ""
+    what = "numbers in one narrow window" if largest == secret.window else "one value"
+    return f"{keepable.IMPOSSIBLE}: all people, or all but one, have {what} of {secret.name!r}"
 
 
 def _frequent_value(secret: SecretShares, above: float) -> keepable.FrequentValue | None:
