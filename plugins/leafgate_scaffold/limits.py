@@ -75,7 +75,7 @@ def tried_and_demanded(proposal: Proposal, level: str) -> Iterator[str]:
         yield "  # If it harms nobody, add to `exposure` and `confidence`, here and in `build.require` if it is there:"
         yield f"  #   values: {values}"
     if level in {"counts", "shares"}:
-        yield "  # CHECK: must no leaf count 1 to 9 people of a class? Then add this limit; for the file of a model, see"
+        yield "  # CHECK: must no leaf count 1 to 9 people of a class? Then add this limit; for a model file, see"
         yield "  # `leafgate scrub MODEL NEW --leaves shares --step .05`, too:"
         yield f"  # - {{use: class_disclosure, form: few, k: {SMALLEST_CELL}, at_most: 0}}"
 
