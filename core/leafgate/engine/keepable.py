@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from leafgate.algorithms.certainty import Window, Windows
+from leafgate.algorithms.certainty import RARELY, Window, Windows
 from leafgate.api.context import ScoringContext
 from leafgate.api.metrics import Metric, PersonMetric, ValueMetric
 from leafgate.api.registry import Plugins
@@ -24,9 +24,6 @@ from leafgate.types.table import Table
 from leafgate.types.tree import Leaf
 
 IMPOSSIBLE = "no release of this table can keep it"
-
-RARELY = 0.01
-"""A group that is of one value by chance less often than this is no accident."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +53,12 @@ class UnkeepableLimit:
             return f"{IMPOSSIBLE}: the table has too few people"
         if not isinstance(self.metric, ValueMetric):
             return f"{IMPOSSIBLE}: even one group of everybody scores {self.score:.4g} for {self.secret!r}"
-        what = "numbers in one narrow window" if self.in_window else "one value"
-        return f"{IMPOSSIBLE}: {round_share(self.share)} of all people have {what} of {self.secret!r}"
+        return f"{IMPOSSIBLE}: {round_share(self.share)} of all people have {self._what} of {self.secret!r}"
+
+    @property
+    def _what(self) -> str:
+        """What too many people have."""
+        return "numbers in one narrow window" if self.in_window else "one value"
 
     @property
     def hint(self) -> str:
@@ -74,8 +75,7 @@ class UnkeepableLimit:
     @property
     def remedy(self) -> Remedy:
         """The same as what to do about a finding, whose share is for auditors."""
-        what = "numbers in one narrow window" if self.in_window else "one value"
-        why = f"too many people have {what} of {self.secret!r}" if self.secret else "the table has too few people"
+        why = f"too many people have {self._what} of {self.secret!r}" if self.secret else "the table has too few people"
         details = f"{round_share(self.share)} of all people do." if self.secret else ""
         text = f"No release of this table can keep this limit, because {why}: {self.hint}."
         return Remedy(action="advise", text=text, details=details)
@@ -144,11 +144,15 @@ def _breaking_score(
 
 
 def _of_everybody(table: Table, *, of_model: bool) -> Release:
-    """A release that says of everybody the same: the mean of numbers, where it is a model's, else a class."""
+    """A release that says of everybody the same: a class, or where it is a model's a number, which tells of nobody.
+
+    The number is above all of theirs. A mean would tell their total, and a median somebody's number: a limit that these
+    break other models may keep.
+    """
     target = table.schema.target
     if of_model and target.edges is not None:
-        mean = float(np.average(table.numbers(target.name), weights=table.weight))
-        return Release({"use": "everybody"}, table.schema, (Leaf(value=mean),))
+        above_all = 2 * float(np.abs(table.numbers(target.name)).max()) + 1
+        return Release({"use": "everybody"}, table.schema, (Leaf(value=above_all),))
     return Release({"use": "everybody"}, table.schema, (Leaf(None if target.values is None else target.values[0]),))
 
 

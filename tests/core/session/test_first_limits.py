@@ -244,6 +244,19 @@ def test_a_limit_that_no_release_can_keep_is_said_before_any_search() -> None:
     assert any("no release of this table can keep it" in sentence for sentence in repaired.sentences)
 
 
+def test_a_total_that_one_person_dominates_does_not_bind_every_release() -> None:
+    table = people(400)
+    pay = pay_of(table).round()
+    pay[7] = 5e7  # the mean of everybody tells it, a median does not
+    audit = audited(regressor(criterion="absolute_error"), table, pay)
+    assert verdicts(audit)["exposure"] == "fail"
+    assert audit.warnings == ()
+    means = audited(regressor(), table, pay)
+    dominated = next(each for each in means.report.findings if each.metric == "exposure")
+    assert "people_whose_number_dominates_a_total" in dominated.evidence
+    assert means.warnings == ()
+
+
 def test_membership_is_limited_where_a_control_is_given() -> None:
     table, y = unbalanced(400)
     uses = [limit["use"] for limit in limits_of(audited(classifier(), table, y, control=unbalanced(300)))]
