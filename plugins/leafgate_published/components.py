@@ -181,9 +181,7 @@ class FileDisclosure(ReleaseAtMost):
         left = SCRUBBED_SCORES if release.combine in {"sum", "boost"} else SCRUBBED_LEAVES
         betrayed = {"ratios", "scores_betray_counts", "scores_may_betray_counts"}
         high = {item.kind for item in items if item.severity == "high"}
-        if (
-            release.predicts_numbers and "ratios" in high
-        ):  # they are what the model predicts, and no scrubbing changes them
+        if release.predicts_numbers and "ratios" in high:  # the model's predictions, which no scrubbing changes
             left = {}
         for leaves, severities in left.items():
             kept = sum(order.index(severity) >= order.index(self.severity) for severity in severities)

@@ -525,10 +525,8 @@ def _secret_domain(column: FrameColumn, texts: Sequence[str], numbers: Sequence[
 def _domain_of(column: Column, texts: Sequence[str]) -> dict[str, Any]:
     """The domain that a release has for a column; of the table's `texts` other spellings of its numbers are aliases."""
     if column.edges is not None or column.bins is not None:
-        scale = {} if column.scale is None else {"scale": column.scale}
-        return (
-            {"bins": list(column.edges or column.bins or ())} | scale | ({"step": column.step} if column.step else {})
-        )
+        bins = {"bins": list(column.edges or column.bins or ()), "scale": column.scale, "step": column.step}
+        return {key: each for key, each in bins.items() if each is not None}
     if column.values is None:
         return {} if column.bounds is None else {"bounds": list(column.bounds)}
     domain: dict[str, Any] = {"values": list(column.values)} | ({"ordered": True} if column.ordered else {})
