@@ -149,6 +149,7 @@ if TYPE_CHECKING:
     from leafgate.session.draft import number_domain as number_domain
     from leafgate.session.draft import round_bounds as round_bounds
     from leafgate.session.expected_run import ExpectedRun as ExpectedRun
+    from leafgate.session.proposals import CONFIDENCE as CONFIDENCE
     from leafgate.session.proposals import Proposal as Proposal
     from leafgate.session.proposals import SecretShares as SecretShares
     from leafgate.session.proposals import propose as propose
@@ -228,7 +229,7 @@ __getattr__ = lazy_exports(
         "leafgate.progress": "progress_step",
         "leafgate.session.draft": "model_hints ModelHints number_domain round_bounds",
         "leafgate.session.expected_run": "ExpectedRun",
-        "leafgate.session.proposals": "Proposal propose SecretShares",
+        "leafgate.session.proposals": "CONFIDENCE Proposal propose SecretShares",
         "leafgate.session.repair": "RepairFunction RepairResult",
         "leafgate.session.report_formats": "chosen_formats result_files",
         "leafgate.session.results": "write_results",

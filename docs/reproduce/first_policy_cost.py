@@ -251,7 +251,9 @@ class People:
     def limits(self, judged: str, people: NDArray[np.int64]) -> tuple[Mapping[str, Any], ...]:
         """The limits that `leafgate.audit` proposes for a model of some people."""
         rare = int(self.is_rare[people].sum())
-        shares = SecretShares.of_values(self.target, dict(zip(self.values, (len(people) - rare, rare), strict=True)))
+        shares = SecretShares.of_values(
+            self.target, dict(zip(self.values, (len(people) - rare, rare), strict=True)), {}
+        )
         return propose(shares, of_model=True, harmless=self.harmless(judged)).metrics
 
     def keeps(self, group: NDArray[np.int64], people: NDArray[np.int64]) -> dict[str, dict[str, bool]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from textwrap import wrap
 
-from leafgate.app import Proposal, yaml_flow
+from leafgate.app import CONFIDENCE, Proposal, yaml_flow
 
 SMALLEST_CELL = 10
 """The k of a first policy for tables that are not small, and the smallest number that reports print."""
@@ -84,6 +84,6 @@ def _check(limit: Mapping[str, object], proposal: Proposal) -> str:
     """What the owner must check of a limit."""
     if limit["use"] == "exposure":
         return "   # nobody is certain of anybody, not even a member of the group"
-    if limit["use"] == "confidence" and limit["at_most"] != 0.95 and not proposal.judged:
-        return "   # CHECK: most people have one value, so it is high"
+    if limit["use"] == "confidence" and limit["at_most"] != CONFIDENCE and not proposal.judged:
+        return "   # CHECK: most people have one value, or numbers near each other, so it is high"
     return ""

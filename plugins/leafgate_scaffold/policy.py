@@ -165,11 +165,8 @@ def _shares(classes: pd.Series, target: str, spec: Mapping[str, Any]) -> SecretS
     """The shares of the class's values among the people who are kept."""
     if "bins" in spec:
         return SecretShares.of_numbers(target, classes.astype(str).to_numpy(dtype=np.float64), spec)
-    aliases = spec.get("aliases", {})
-    counts = dict.fromkeys(spec["values"], 0)
-    for text, people in classes.astype(str).value_counts().items():
-        counts[aliases.get(text, text)] += int(people)
-    return SecretShares.of_values(target, counts)
+    people = {str(text): int(number) for text, number in classes.astype(str).value_counts().items()}
+    return SecretShares.of_values(target, people, spec)
 
 
 def _limits_of_model(

@@ -51,7 +51,7 @@ def validate(
     if digest:
         say(_sha256(policies[0], root, org))
         return 0
-    if data is not None and (partial or digest or depending or len(policies) > 1):
+    if data is not None and (partial or depending or len(policies) > 1):
         raise InvalidError(
             "is the table of one whole policy", place="--data", remedy="name one, and leave out the rest"
         )

@@ -202,9 +202,7 @@ def finding_details(finding: JsonObject) -> Iterator[str]:
     if "judged_values" in evidence:
         values = ", ".join(map(str, evidence["judged_values"]))
         others = evidence.get("people_with_others")
-        yield f"judged is {values} alone" + (
-            "" if others is None else f"; {number_words(others)} people have other values"
-        )
+        yield f"values judged: {values}" + ("" if others is None else f"; {number_words(others)} people have others")
     yield from _distribution_lines(finding)
     yield from (f"the file tells ({item['severity']}): {item['says']}" for item in evidence.get("discloses", ()))
     advice = () if finding.get("remedies") else ("remedy",)  # reports of older versions have a text alone

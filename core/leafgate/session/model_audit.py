@@ -425,14 +425,8 @@ def _proposal(people: People, draft: TableDraft, harmless: Sequence[str], *, con
     if "bins" in spec:
         shares = SecretShares.of_numbers(label.name, column_numbers(label), spec)
     else:
-        aliases: Mapping[str, str] = spec.get("aliases", {})
-        counts = dict.fromkeys(map(str, spec.get("values", ())), 0)
-        for text, number in zip(
-            label.texts, np.bincount(label.codes[label.codes >= 0], minlength=len(label.texts)).tolist(), strict=True
-        ):
-            value = aliases.get(text, text)
-            counts[value] = counts.get(value, 0) + number
-        shares = SecretShares.of_values(label.name, counts)
+        people_with = np.bincount(label.codes[label.codes >= 0], minlength=len(label.texts)).tolist()
+        shares = SecretShares.of_values(label.name, dict(zip(label.texts, people_with, strict=True)), spec)
     others = [other for other in secrets if other != name]
     return propose(shares, of_model=True, harmless=harmless, has_control=control, other_secrets=others)
 

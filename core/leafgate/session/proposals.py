@@ -67,10 +67,15 @@ class SecretShares:
     window: float = 0.0
 
     @classmethod
-    def of_values(cls, name: str, people: Mapping[str, int]) -> SecretShares:
-        """The shares of values, from the people who have each."""
-        total = max(sum(people.values()), 1)
-        return cls(name=name, people=sum(people.values()), shares={value: n / total for value, n in people.items()})
+    def of_values(cls, name: str, people: Mapping[str, int], spec: Mapping[str, Any]) -> SecretShares:
+        """The shares of the values that a policy declares in `spec`, from the people who have each spelling of them."""
+        aliases: Mapping[str, str] = spec.get("aliases", {})
+        counts = {str(value): 0 for value in spec.get("values", ())}
+        for text, number in people.items():
+            value = aliases.get(text, text)
+            counts[value] = counts.get(value, 0) + number
+        total = max(sum(counts.values()), 1)
+        return cls(name=name, people=sum(counts.values()), shares={value: n / total for value, n in counts.items()})
 
     @classmethod
     def of_numbers(cls, name: str, numbers: NDArray[np.float64], spec: Mapping[str, Any]) -> SecretShares:
