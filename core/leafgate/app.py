@@ -107,10 +107,10 @@ if TYPE_CHECKING:
     from leafgate.io.yaml import yaml_text as yaml_text
     from leafgate.ir.features import known_by as known_by
     from leafgate.ir.model import topological_order as topological_order
-    from leafgate.models.exposure.categories import STAND_INS as STAND_INS
     from leafgate.models.exposure.categories import drop_unused_categories as drop_unused_categories
     from leafgate.models.exposure.implied import with_implied_disclosures as with_implied_disclosures
     from leafgate.models.load import load_release as load_release
+    from leafgate.models.lowering.content import STAND_INS as STAND_INS
     from leafgate.models.lowering.encoding import Encoding as Encoding
     from leafgate.models.lowering.encoding import plainly as plainly
     from leafgate.models.lowering.release import asked_features as asked_features
@@ -210,7 +210,8 @@ __getattr__ = lazy_exports(
         "leafgate.io.yaml": "MAX_YAML_BYTES parse_yaml yaml_flow yaml_number yaml_text",
         "leafgate.ir.features": "known_by",
         "leafgate.ir.model": "topological_order",
-        "leafgate.models.exposure.categories": "drop_unused_categories STAND_INS",
+        "leafgate.models.exposure.categories": "drop_unused_categories",
+        "leafgate.models.lowering.content": "STAND_INS",
         "leafgate.models.exposure.implied": "with_implied_disclosures",
         "leafgate.models.load": "load_release",
         "leafgate.models.lowering.encoding": "Encoding plainly",

@@ -201,7 +201,9 @@ def read(content: bytes, place: str, known: Vocabulary) -> ModelIR:
         settings=_settings(document.get("settings", {}), f"{place}.settings"),
         sampling=_sampling(document, f"{place}.sampling"),
     )
-    return replace(model, discloses=(*model.discloses, *_undeclared(model), *unread_content(document, model, known)))
+    unread = unread_content(document, model, known)
+    found = dict.fromkeys((*model.discloses, *_undeclared(model), *unread.disclosures()))
+    return replace(model, discloses=tuple(found), texts=unread.texts)
 
 
 def _undeclared(model: ModelIR) -> list[FileDisclosure]:

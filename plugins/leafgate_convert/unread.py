@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,6 @@ from leafgate.api import (
     CategoryCodes,
     ContentField,
     ContentKind,
-    FileDisclosure,
     ModelIR,
     Origin,
     TreeIR,
@@ -53,14 +52,15 @@ ORIGINS: Mapping[str, Mapping[str, ContentField]] = {
 """The entries of an origin by its kind; the reader refuses those that are of another form."""
 
 
-def unread_content(document: Mapping[str, Any], model: ModelIR, known: Vocabulary) -> tuple[FileDisclosure, ...]:
-    """What the file discloses besides the model that was read from it."""
-    tracker = UnreadTracker(known.words)
+def unread_content(document: Mapping[str, Any], model: ModelIR, known: Vocabulary) -> UnreadTracker:
+    """What the file holds besides the model that was read from it."""
+    tracker = UnreadTracker()
     _check_lengths(tracker, document, model)
-    tracker.check_words("`producer`", [model.producer], words=known.producers)
-    tracker.check_words("`from`", [model.format], words=known.producers)
-    tracker.check_words("`settings`", [value for value in model.settings.values() if isinstance(value, str)])
-    _check_origins(tracker, document, model, known)
+    for key, text in (("`producer`", model.producer), ("`from`", model.format)):
+        if not has_known_words(text, known.producers):
+            tracker.check_texts(key, [text])
+    tracker.check_texts("`settings`", [value for value in model.settings.values() if isinstance(value, str)])
+    _check_origins(tracker, document, model)
     items = document["discloses"]
     if _differ(items, "says", [item.says for item in model.discloses]) or _differ(
         items, "kind", [item.kind for item in model.discloses]
@@ -73,7 +73,7 @@ def unread_content(document: Mapping[str, Any], model: ModelIR, known: Vocabular
         tracker.add("`groups` that no feature is of", sum(map(len, idle)))
     if numbers := sum(map(_unused_numbers, model.trees)):
         tracker.add("numbers of nodes that nobody reads", numbers)
-    return tracker.disclosures()
+    return tracker
 
 
 def _check_lengths(tracker: UnreadTracker, document: Mapping[str, Any], model: ModelIR) -> None:
@@ -93,7 +93,7 @@ def _check_lengths(tracker: UnreadTracker, document: Mapping[str, Any], model: M
         )
 
 
-def _check_origins(tracker: UnreadTracker, document: Mapping[str, Any], model: ModelIR, known: Vocabulary) -> None:
+def _check_origins(tracker: UnreadTracker, document: Mapping[str, Any], model: ModelIR) -> None:
     """Check entries of origins, reasons that leafgate does not give, and names of features besides their columns."""
     for each in document.get("origins") or ():
         if each is not None:
@@ -106,13 +106,12 @@ def _check_origins(tracker: UnreadTracker, document: Mapping[str, Any], model: M
     columns = {name if one is None else one.column for name, one in zip(model.features, origins, strict=True)}
     if model.unspecified_missing_features - columns:
         tracker.add_text("columns of `untold_of` that no feature is of", *model.unspecified_missing_features)
-    stand_ins = [
-        one.fill_value for one in origins if isinstance(one, CategoryCodes) and _is_unknown_stand_in(one, known.words)
-    ]
-    if stand_ins:
-        tracker.add_text("`stand_in` that is no value", *stand_ins)
-    besides = {_besides(name, one) for name, one in zip(model.features, origins, strict=True) if one is not None}
-    tracker.check_words("names of features that are of no column", besides, words=known.words)
+    coded = [one for one in origins if isinstance(one, CategoryCodes)]
+    tracker.check_texts("`stand_in` that is no value", [one.fill_value for one in coded if _is_unknown_stand_in(one)])
+    besides = {
+        _besides(name, one).strip() for name, one in zip(model.features, origins, strict=True) if one is not None
+    }
+    tracker.check_texts("names of features that are of no column", besides)
 
 
 def _differ(items: Iterable[Any], key: str, read: Iterable[str]) -> bool:
@@ -148,9 +147,9 @@ def plainly_named(model: ModelIR) -> ModelIR:
         return model
     names, origins = list(model.features), list(model.origins)
     for place, one in enumerate(model.origins):
-        if one is not None and not has_known_words(_besides(names[place], one), model.words):
+        if one is not None and re.search(r"\w", _besides(names[place], one)):
             names[place] = one.column
-        if isinstance(one, CategoryCodes) and _is_unknown_stand_in(one, model.words):
+        if isinstance(one, CategoryCodes) and _is_unknown_stand_in(one):
             origins[place] = replace(one, fill_value="")
     return replace(model, features=distinct_names(names), origins=tuple(origins))
 
@@ -161,10 +160,10 @@ FRACTION = re.compile(r"_-?[0-9]{1,6}\.[0-9]{1,20}( \([0-9]{1,6}\))?$")
 NUMBER = re.compile(r"-?[0-9.]{1,24}(e-?[0-9]{1,3})?")
 
 
-def _is_unknown_stand_in(one: CategoryCodes, words: Collection[str]) -> bool:
+def _is_unknown_stand_in(one: CategoryCodes) -> bool:
     """Is it neither a value, nor a number as imputers make them, nor a word for gaps?"""
     known = one.fill_value in one.codes or one.fill_value in STAND_INS or NUMBER.fullmatch(one.fill_value)
-    return not (known or has_known_words(one.fill_value, words))
+    return not known
 
 
 def _unused_numbers(tree: TreeIR) -> int:

@@ -84,12 +84,14 @@ def read(content: bytes, place: str) -> ModelIR:
         for i, result in enumerate(file.trees)
     )
     sets = {int(tree.feature[node]) for tree in trees for node in tree.subsets}
+    unread = unread_content(content.decode(), features)
     coded = [origin_of(i, name, lists, by_set=i in sets) for i, name in enumerate(features)]
     return replace(
         boosted_model("lightgbm", features, classes, trees),
-        discloses=(*_disclosed(file, trees), *unread_content(content.decode(), features)),
+        discloses=(*_disclosed(file, trees), *unread.disclosures()),
         origins=tuple(coded) if any(coded) else None,
         category_lists=_category_lists(file, features, lists.lists),
+        texts=unread.texts,
         producer=f"LightGBM, file version {file.head['version'][:20]}",
         settings=_settings(file.settings, len(file.trees) // each),
         sampling=_sampling(file.settings, place),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from leafgate.api import ContentField, ContentKind, FileDisclosure, UnreadTracker
+from leafgate.api import ContentField, ContentKind, UnreadTracker
 
 NUMBER = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d{1,3})?|inf|nan)"
 NUMBERS = re.compile(rf"(?:{NUMBER}(?: {NUMBER})*)?")
@@ -69,16 +69,6 @@ SETTINGS = frozenset(WRITTEN.split())
 
 PLAIN = re.compile(r"[-+.\w]{0,30}(?:,[-+.\w]{1,30}){0,9}|[-.\d,\[\]]+")
 
-VALUES = """
-advanced all alpha auc bagging basic binary c cegb class cpu cross cross_entropy csv cuda custom dart data e entropy
-fair false feature file forest gamma gbdt gbrt goss gpu huber id inf intermediate l lambda lambdarank log logloss mae
-map mape mean model mse multi multiclass multiclassova name nan ndcg none null num num_class one ova p poisson predict
-quantile random rank rank_xendcg regression regression_l rf rmse serial sigmoid softmax split sqrt test train training
-true tsv tweedie txt valid validation voting vs xendcg
-"""
-WORDS = frozenset(word for text in VALUES.split() for word in text.split("_"))
-"""Words that LightGBM's settings are set to, and names that its examples give files of data."""
-
 PATHS = frozenset(
     {
         *("data", "valid", "machines", "machine_list_filename", "parser_config_file"),
@@ -88,9 +78,9 @@ PATHS = frozenset(
 """Settings that hold the path of a file, or names of machines."""
 
 
-def unread_content(text: str, features: Collection[str]) -> tuple[FileDisclosure, ...]:
-    """What the file discloses besides the trees and what the reader discloses of it."""
-    tracker = UnreadTracker(WORDS)
+def unread_content(text: str, features: Collection[str]) -> UnreadTracker:
+    """What the file holds besides the trees and what the reader discloses of it."""
+    tracker = UnreadTracker()
     trees, _, rest = text.replace("\r\n", "\n").partition("\nend of trees")
     head, *each = re.split(r"^(?=Tree=\d+$)", trees, flags=re.MULTILINE)
     limits = {"features": len(features), "trees": len(each)}
@@ -104,7 +94,7 @@ def unread_content(text: str, features: Collection[str]) -> tuple[FileDisclosure
         for line in lines:
             tracker.check_line("a line among a tree's", line, TREE, limits)
     _check_rest(tracker, rest, features)
-    return tracker.disclosures()
+    return tracker
 
 
 def _limits(lines: Sequence[str]) -> dict[str, int]:
@@ -131,7 +121,8 @@ def _check_rest(tracker: UnreadTracker, rest: str, features: Collection[str]) ->
         elif begin < i < end and line and not _is_setting(line, len(features)):
             tracker.add_text("a line among the settings", line)
         elif begin < i < end:
-            tracker.check_words("texts among the settings", [line.partition(": ")[2].removesuffix("]")], names)
+            value = line.partition(": ")[2].removesuffix("]")
+            tracker.check_texts("texts among the settings", value.split(","), names)
         elif i > max(begin, end) and line and not categories:
             tracker.add_text("a line after the settings", line)
 

@@ -35,9 +35,9 @@ def read(content: bytes, place: str) -> ModelIR:
 def texts() -> ReaderTexts:
     """Words of programs that write ONNX, and why it is not known where missing cells go."""
     from leafgate_onnx.reader import UNTOLD
-    from leafgate_onnx.unread import DISCLOSURES, WORDS
+    from leafgate_onnx.unread import DISCLOSURES, PROGRAMS
 
-    return ReaderTexts(producers=WORDS | {"by", "onnx"}, reasons=(UNTOLD,), disclosures=DISCLOSURES)
+    return ReaderTexts(producers=PROGRAMS, reasons=(UNTOLD,), disclosures=DISCLOSURES)
 
 
 def write(model: ModelIR, original: bytes) -> bytes:

@@ -27,10 +27,11 @@ def read(content: bytes, place: str) -> ModelIR:
     asked = features_of(graph, found[0], width, place)
     _check_precision(found[0], asked, place)
     model = _of_columns(model, asked)
-    disclosures = (*model.discloses, *unread_content(content, graph, found[0], place, model.classes))
+    disclosed, texts = unread_content(content, graph, found[0], place, model.classes)
     return replace(
         model,
-        discloses=disclosures,
+        discloses=(*model.discloses, *disclosed),
+        texts=texts,
         producer=f"ONNX by {graph.producer}".strip(),
         category_lists=category_lists(graph, found[0]),
         other_names=tuple(graph.given),

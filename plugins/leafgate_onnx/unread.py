@@ -15,7 +15,6 @@ from leafgate.api import (
     CategoryList,
     FileDisclosure,
     UnreadTracker,
-    has_known_words,
     text_size,
 )
 from leafgate_onnx.ensemble_v5 import MEMBER, lists_of
@@ -142,23 +141,12 @@ MODEL = Message(
 )
 """The messages of an ONNX file."""
 
-WRITTEN = """
-ad add addcst ai ali anonymous arg argmax array arrayfeatureextractor average axis base best bi binarizer boosting
-branch c ca cast cl class classes classid classifier classlabels clip clipcst co coded column columns com common conc
-concat concatenated const constant container convert converter converters cst decision default depth di div divcst
-double encoder ensemble entropy eq equal exp ext extra extracted extractor extratrees false feature features fl flatten
-float forest from g gather ge gradient graph gt gte hist histgradientboosting hot hummingbird i id identity if imputed
-imputer in index indices input inputs int is isnan keep kind l label labels leaf leafgate lelabel leq less lgbm
-lightgbm linear loc logistic lt lte main map max member merged microsoft min missing ml mode model mu mul mulcst multi
-n name nan neg neq node none normalized normalizer not number o one onehot onehotencoder onnx onnxconverter onnxml
-onnxmltools op operator opset or ordinal org out output outputs p pipeline pred predicted prediction proba
-probabilities probability product pytorch random raw re red reduce reduced reducesum regressor reshape reshaped result
-robust root s scale scaled scaler score scores select sequence shape sk skl sklearn softmax split squeeze standard str
-string su sub subcst sum sy t target tensor the to top torch tr transformed transpose tree treeensemble trees true type
-union unsqueeze unused value values var variable variables vectorizer w where x xgb xgboost y z zero zip zipmap
+WRITERS = """
+anonymous by catboost hummingbird leafgate lightgbm microsoft ml onnx onnxconverter onnxmltools pytorch skl2onnx sklearn
+xgboost
 """
-WORDS = frozenset(WRITTEN.split())
-"""Words of which skl2onnx, onnxmltools and onnx make names of what a graph has."""
+PROGRAMS = frozenset(WRITERS.split())
+"""Words of the names of programs that write ONNX files, which reports may print."""
 
 RANDOM_NAME = re.compile(r"[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}|[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
 """The name that skl2onnx gives a graph without one: a random UUID."""
@@ -166,17 +154,17 @@ RANDOM_NAME = re.compile(r"[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}|[0-9a-f]{8
 
 def unread_content(
     content: bytes, graph: Graph, ensemble: Operator, place: str, classes: Collection[str]
-) -> tuple[FileDisclosure, ...]:
-    """What the file discloses besides the graph that was read and the `classes` it predicts."""
+) -> tuple[tuple[FileDisclosure, ...], frozenset[str]]:
+    """What the file discloses besides the graph that was read and the `classes` it predicts, and its short texts."""
     rates = numbers(ensemble, "nodes_hitrates", place)
     hit = (HIT,) if rates is not None and not np.isin(rates, (0, 1)).all() else ()
-    tracker = UnreadTracker(WORDS)
+    tracker = UnreadTracker()
     _check_messages(tracker, content, graph, place)
     _check_repeated(tracker, content, place)
     _check_tensors(tracker, graph)
     _check_attributes(tracker, graph, ensemble, place, classes)
     _check_leaves(tracker, ensemble, place)
-    return (*hit, *disclosures(graph, ensemble), *tracker.disclosures())
+    return (*hit, *disclosures(graph, ensemble), *tracker.disclosures()), tracker.texts
 
 
 def _check_messages(tracker: UnreadTracker, content: bytes, graph: Graph, place: str) -> None:
@@ -198,7 +186,7 @@ def _check_messages(tracker: UnreadTracker, content: bytes, graph: Graph, place:
                 tracker.add(f"{message.name}'s {message.unread.get(number, f'field {number}')}", size)
     for location, found in texts.items():
         unknown = {text for text in found if location != "the graph's name" or not RANDOM_NAME.fullmatch(text)}
-        tracker.check_words(location, unknown, graph.given)
+        tracker.check_texts(location, unknown, graph.given)
 
 
 ONCE = frozenset({1, 2, 3, 4, 5, 7})
@@ -241,14 +229,15 @@ def _check_attributes(
     for operator in (each for each in graph.operators if id(each) not in before):
         for name, value in operator.attributes.items():
             if name.removesuffix("_as_tensor") not in KNOWN:
-                numeric = isinstance(value, int | float | np.ndarray) and has_known_words(name, WORDS)
+                numeric = isinstance(value, int | float | np.ndarray)
+                tracker.check_texts("names of attributes", [name])
                 tracker.add("an attribute that its operator does not have", np.size(value) if numeric else MANY_NUMBERS)
     names = {value for each in category_lists(graph, ensemble) for value in each.values} | set(classes)
     values = [value for operator in graph.operators for value in operator.attributes.values()]
     values += [tensor_of(each, place) for each in graph.constants.values() if (2, VARINT, TEXT) in fields(each, place)]
     lists = [value.values if isinstance(value, Tensor) and value.kind == TEXT else value for value in values]
     texts = [[value] if isinstance(value, str) else value for value in lists if isinstance(value, str | list)]
-    tracker.check_words("texts of attributes", {_decoded(text) for each in texts for text in each}, names)
+    tracker.check_texts("texts of attributes", {_decoded(text) for each in texts for text in each}, names)
     unread = [text for operator in graph.operators for text in operator.unread_texts]
     if unread:
         tracker.add_text("texts beside what a field says", *unread)

@@ -33,9 +33,9 @@ def read(content: bytes, place: str) -> ModelIR:
 def texts() -> ReaderTexts:
     """Words of programs that write PMML, and why it is not known where missing cells go."""
     from leafgate_pmml.reader import REASONS
-    from leafgate_pmml.unread import DISCLOSURES, TEXT_WORDS
+    from leafgate_pmml.unread import DISCLOSURES, PROGRAMS
 
-    return ReaderTexts(producers=TEXT_WORDS, reasons=REASONS, disclosures=DISCLOSURES)
+    return ReaderTexts(producers=PROGRAMS, reasons=REASONS, disclosures=DISCLOSURES)
 
 
 PMML = ModelReader(name="pmml", sniff=sniff, read=read, texts=texts)

@@ -77,6 +77,7 @@ def read(content: bytes, place: str) -> ModelIR:
     says, trees = _leaf_values(walks, classes, combine, here)
     disclosed = _disclosed(roots, trees)
     has_counts = any(item.level == "counts" for item in disclosed)
+    unread, texts = unread_content(root, content, has_counts, {*names, target})
     return ModelIR(
         format="pmml",
         features=names,
@@ -85,10 +86,8 @@ def read(content: bytes, place: str) -> ModelIR:
         values=says,
         combine=combine,  # type: ignore[arg-type]
         counted="exact" if len(trees) == 1 and _has_whole_counts(trees[0]) else "unknown",
-        discloses=(
-            *disclosed,
-            *unread_content(root, content, has_counts, {*names, target}),
-        ),
+        discloses=(*disclosed, *unread),
+        texts=texts,
         producer=_producer(root),
         category_lists=_category_lists(root),
         other_names=tuple(fields),

@@ -96,30 +96,16 @@ Regression TableLocator Targets Taxonomy TextIndex UnivariateStats VariableWeigh
 STANDARD = frozenset(NOT_READ.split())
 """Elements of the standard that no reader of trees needs; a report calls no others by name."""
 
-WRITTEN = """
-absent active aggregate algorithm all allow am analytics and apache apr april array as asis association aug august
-augustus auto average bagging binary boolean boosting by c cart categorical cest cet chaid child class classification
-classifier code com compound confidence continuous converter count cpp current data date dec december decision default
-defaultchild defaults dev dmg double e edt ensemble entity equal error est estimator exception extension extreme false
-feature feb february field final float forest frame fri friday from function functions gb gbm generator gini gmt
-gradient gradientboosting greater greaterorequal greaterthan hist http https ibm id in input int integer interval
-invalid invalids is isin ismissing isnotin isnotmissing isolation j jan january java jpmml jul july jun june k kind
-knime last lastprediction leaf learn learner less lessorequal lessthan lgbm library lightgbm linear log logistic
-majority majorityvote map mar march max may mean median micro microstrategy min mine miner mining missing model
-modelchain modeler mon monday multi n name no node none not notequal nov november null nullprediction number numeric
-nyoka object oct october of one operator or ordinal org original out outlier outliers output outputs p package party
-pdt pipeline pm pmml post pred predict predicted prediction predictions predictor prob proba probabilities probability
-property pst py pypmml python quantile r random randomforest rank rapid rapidminer rattle raw rc real reason reg
-regression regressor regular residual result return returninvalid returnlastprediction returnnullprediction rf root
-rpart rule s sas sat saturday schema sci scikit scorable score segment select selectall selectfirst sep september
-server simple single sk skl sklearn snapshot software softwareag spark sparkml split splits spss statistica statistics
-status string studio sum sun sunday supplementary surrogate t target test than the threshold thu thursday tibco time
-to transformed tree treemodel trees true tue tuesday type tz uci unknown user utc v valid value values version vote w
-waikato warning wed wednesday weighted weightedaverage weightedconfidence weightedmajorityvote weka www x xgb xgboost
-xml xmlschema xor xsd xsi y z zementis
+DATE = re.compile(r"[\d:T.+Z/ -]{4,40}|[A-Za-z]{3,9},? [A-Za-z]{3,9} [\d: ]{5,20}([A-Z]{2,5} )?\d{4}")
+"""A time in digits, or as Java and C write it."""
+
+WRITERS = """
+angoss apache augustus by cart com converter dmg entity ibm jpmml knime learn library lightgbm micro microstrategy miner
+modeler model node nyoka org package pmml pypmml python r random randomforest rapid rapidminer rattle regression rpart
+sas scikit server skl sklearn sklearn2pmml softwareag spark sparkml spss statistica tibco weka xgboost zementis
 """
-TEXT_WORDS = frozenset(WRITTEN.split())
-"""Words of the standard, of dates, of programs that write PMML, and of what these call models and outputs."""
+PROGRAMS = frozenset(WRITERS.split())
+"""Words of the names of programs that write PMML, which reports may print."""
 
 FORM_WORDS = """
 {} probability({}) probability_{} Probability_{} confidence({}) Confidence_{} P({}) P_{} p_{} y_{}
@@ -150,22 +136,25 @@ LONG_OUTPUT = 150
 """Signs of all attributes of the longest OutputField."""
 
 
-def unread_content(root: Element, content: bytes, counted: bool, asked: Collection[str] = ()) -> list[FileDisclosure]:
-    """What the document discloses besides the model; `counted` where the counts of its nodes are disclosed already.
+def unread_content(
+    root: Element, content: bytes, counted: bool, asked: Collection[str] = ()
+) -> tuple[list[FileDisclosure], frozenset[str]]:
+    """What the document discloses besides the model, and its short texts.
 
-    `asked` are the fields that tests ask about, and the one that is predicted.
+    `counted` where the counts of its nodes are disclosed already; `asked` are the fields that tests ask about, and the
+    one that is predicted.
     """
     found = [] if counted or not _has_sizes(root) else [SIZES]
     found += [EXTREMES] if any(name_of(each) == "Interval" for each in root.iter()) else []
     idle = _unused_fields(root, asked)
     says = f"the names of {idle} field(s) that the model does not use (DataField)"
     found += [FileDisclosure("column_names", "medium", says)] if idle else []
-    tracker = UnreadTracker(TEXT_WORDS)
+    tracker = UnreadTracker()
     _check_elements(tracker, root)
     _check_bytes(tracker, content)
     _check_fields(tracker, root, asked)
     _check_ids(tracker, root)
-    return [*found, *tracker.disclosures()]
+    return [*found, *tracker.disclosures()], tracker.texts
 
 
 def _check_elements(tracker: UnreadTracker, root: Element) -> None:
@@ -182,8 +171,8 @@ def _check_elements(tracker: UnreadTracker, root: Element) -> None:
         for text in (here.text if name not in TEXTS else None, *(child.tail for child in here)):
             if text and text.strip():
                 tracker.add_text(f"text in {name}", text)
-        if name == "Timestamp":
-            tracker.check_words(name, [(here.text or "").strip()], names)
+        if name == "Timestamp" and not DATE.fullmatch((here.text or "").strip()):
+            tracker.check_texts(name, [(here.text or "").strip()], names)
         if name == "OutputField" and sum(map(len, here.attrib.values())) > LONG_OUTPUT:
             tracker.add_text("a long OutputField", *here.attrib.values())
         if name == "SimplePredicate" and here.get("operator") in {"isMissing", "isNotMissing"} and here.get("value"):

@@ -50,9 +50,9 @@ def texts() -> ReaderTexts:
     """Words of scikit-learn's texts, and why a feature is not known."""
     from leafgate_sklearn.disclosures import DISCLOSURES
     from leafgate_sklearn.pipeline import FUNCTION
-    from leafgate_sklearn.unread import PREFIXES, PRODUCERS, WORDS
+    from leafgate_sklearn.unread import PRODUCERS, WORDS
 
-    return ReaderTexts(words=WORDS | PREFIXES, producers=PRODUCERS, reasons=(FUNCTION,), disclosures=DISCLOSURES)
+    return ReaderTexts(producers=PRODUCERS | WORDS, reasons=(FUNCTION,), disclosures=DISCLOSURES)
 
 
 def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.float64]:

@@ -51,6 +51,7 @@ def model_of(thing: Any, format: str, version: str, place: str) -> ModelIR:
     if read.add_features is not None:
         outputs = read.add_features(estimator, outputs)
     named = distinct_names([one.name for one in outputs])
+    unread, texts = unread_content(thing, outputs)
     result = any(one.origin != Numeric(one.name) for one in outputs)
     return ModelIR(
         format=format,
@@ -61,13 +62,12 @@ def model_of(thing: Any, format: str, version: str, place: str) -> ModelIR:
         combine=read.combine,
         base=read.base,
         counted=read.counted,
-        discloses=tuple(
-            dict.fromkeys((*disclosures(thing, estimator, read.trees, read.counted), *unread_content(thing, outputs)))
-        ),
+        discloses=tuple(dict.fromkeys((*disclosures(thing, estimator, read.trees, read.counted), *unread))),
         origins=tuple(one.origin for one in outputs) if result else None,
         producer=f"scikit-learn {version}, {estimator.kind}".replace("  ", " "),
         settings=settings_of(estimator),
         category_lists=category_lists(thing),
+        texts=texts,
         other_names=names_in(thing),
         sampling=read.sampling,
         learner=learner_of(estimator),

@@ -49,7 +49,9 @@ def read(content: bytes, place: str) -> ModelIR:
     model = model_of(file.value(top), "skops", "", place)
     values = (value for each in model.category_lists for value in each.values)
     names = {*model.features, *model.other_names, *model.classes, *values}
-    return replace(model, discloses=(*model.discloses, *unread_skops_content(parts, content, top, SCHEMA, names)))
+    unread = unread_skops_content(parts, content, top, SCHEMA, names)
+    discloses = tuple(dict.fromkeys((*model.discloses, *unread.disclosures())))
+    return replace(model, discloses=discloses, texts=model.texts | unread.texts)
 
 
 @dataclass

@@ -21,7 +21,6 @@ from leafgate.api import (
     UnreadTracker,
     ZipParts,
     content_size,
-    has_known_words,
     stray_bytes,
 )
 from leafgate_sklearn.feature import PipelineFeature, is_missing, text_of
@@ -131,12 +130,7 @@ transformed transformedtargetregressor tuple two type types ufunc uint uinteger 
 votingclassifier votingregressor warn ways weighted yeo zero
 """
 WORDS = frozenset(re.findall("[a-z]+", f"{' '.join(ATTRIBUTES)} {WRITTEN}".lower()))
-"""Words in texts of scikit-learn's files: classes, modules, settings, names that people give steps of a pipeline."""
-
-PREFIXES = frozenset(
-    ["cats", "code", "dummy", "eq", "gt", "if", "in", "is", "le", "lt", "nan", "onehot", "text", "value"]
-)
-"""Words that encoders add to names of features."""
+"""Words of the names of scikit-learn's classes and of their attributes: reports print no others."""
 
 PRODUCERS = frozenset({"in", "learn", "memory", "scikit", "skops"})
 """Words of what models read from skops files, or from memory, are called."""
@@ -149,10 +143,15 @@ MAX_STEPS_NAMED = 50
 GENERATORS = {"RandomState", "Generator"}
 
 
-def unread_content(root: ObjectView, features: Sequence[PipelineFeature]) -> tuple[FileDisclosure, ...]:
-    """What the model does not need: attributes that a user set, the generator's state, names of dropped columns."""
+def unread_content(
+    root: ObjectView, features: Sequence[PipelineFeature]
+) -> tuple[tuple[FileDisclosure, ...], frozenset[str]]:
+    """What the model does not need, and its short texts.
+
+    These are attributes that a user set, the generator's state, names of dropped columns.
+    """
     own = {one.name for one in features} | {one.origin.column for one in features}
-    tracker, names, random = UnreadTracker(WORDS), set[str](), False
+    tracker, names, random = UnreadTracker(), set[str](), False
     for each in _objects(root):
         random |= each.kind in GENERATORS
         if each.kind not in GENERATORS:
@@ -162,7 +161,7 @@ def unread_content(root: ObjectView, features: Sequence[PipelineFeature]) -> tup
     says = f"the names of {len(unknown_names)} column(s) that the model does not use (feature_names_in_)"
     found = [FileDisclosure("column_names", "medium", says)] if unknown_names else []
     found += [SEED] if random else []
-    return (*found, *tracker.disclosures())
+    return (*found, *tracker.disclosures()), tracker.texts
 
 
 def _check_object(tracker: UnreadTracker, each: ObjectView) -> None:
@@ -170,8 +169,8 @@ def _check_object(tracker: UnreadTracker, each: ObjectView) -> None:
     values = {name: each.get(name) for name in sorted(each.names)}
     for name in values.keys() - ATTRIBUTES.keys():
         if (value := values.pop(name)) is not None:  # a later scikit-learn may have attributes of known words
-            least = 0 if has_known_words(name, WORDS) else MANY_NUMBERS
-            tracker.add("an attribute that scikit-learn does not have", max(content_size(value), least))
+            tracker.check_texts("names of attributes", [name])
+            tracker.add("an attribute that scikit-learn does not have", content_size(value))
     tracker.check_table(values, ATTRIBUTES, _limits(each.kind, values), "attributes")
     for name in sorted(STEPS_OF & values.keys()):
         _check_names_of_steps(tracker, values[name])
@@ -194,12 +193,13 @@ def _limits(kind: str, values: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _check_names_of_steps(tracker: UnreadTracker, steps: Any) -> None:
-    """Record names of steps that are not short words, or of more steps than a pipeline has."""
+    """Keep names of steps, and record those of more steps than a pipeline has."""
     named = [step[0] for step in steps if isinstance(step, tuple) and step] if isinstance(steps, tuple) else []
     texts = [name for name in named if isinstance(name, str)]
-    unknown = [name for name in texts if not SETTING.fullmatch(name)] if len(texts) <= MAX_STEPS_NAMED else texts
-    if unknown:
-        tracker.add_text("names of steps of an object", *unknown)
+    if len(texts) > MAX_STEPS_NAMED:
+        tracker.add_text("names of steps of an object", *texts)
+    else:
+        tracker.check_texts("names of steps of an object", texts)
 
 
 def _check_nodes(tracker: UnreadTracker, nodes: np.ndarray, known: Collection[str]) -> None:
@@ -306,20 +306,20 @@ MAX_PROTOCOL = 100
 
 def unread_skops_content(
     parts: ZipParts, content: bytes, top: Mapping[str, Any], schema: str, names: Collection[str]
-) -> tuple[FileDisclosure, ...]:
+) -> UnreadTracker:
     """What the file holds besides the model; `names` are those of columns, values and classes that it discloses."""
-    tracker = UnreadTracker(WORDS)
+    tracker = UnreadTracker()
     _check_zip(tracker, parts, content)
     referred = _check_schema(tracker, parts, top)
     for name, size in parts.sizes.items():
         if name != schema and name not in referred:
             tracker.add("an entry that nothing refers to", size // BYTES)
     _check_texts(tracker, parts, top, schema, names)
-    return tracker.disclosures()
+    return tracker
 
 
 def _check_texts(tracker: UnreadTracker, parts: ZipParts, top: Any, schema: str, names: Collection[str]) -> None:
-    """Record texts of the schema and of arrays that neither scikit-learn nor skops writes."""
+    """Keep the short texts of the schema and of arrays, and record the others."""
     classes, modules, plain, unusual = set[str](), set[str](), set[str](), 0
     waiting: list[Any] = [top]
     while waiting:
@@ -336,16 +336,16 @@ def _check_texts(tracker: UnreadTracker, parts: ZipParts, top: Any, schema: str,
         modules |= {str(fields["__module__"])} if "__module__" in fields else set()
         unusual += not _numbers_fit(fields)
         waiting.extend(here[key] for key in here.keys() - fields.keys())
-    tracker.check_words("names of classes", classes)
-    tracker.check_words("names of modules", modules)
+    tracker.check_texts("names of classes", classes)
+    tracker.check_texts("names of modules", modules)
     if unusual:
         tracker.add("numbers and versions that skops does not write", max(MANY_NUMBERS, unusual))
-    tracker.check_words("texts of the schema", plain, names)
+    tracker.check_texts("texts of the schema", plain, names)
     for name in parts.sizes:
         if name != schema:
             if not FILE.fullmatch(name):
                 tracker.add_text("an entry's name", name)
-            tracker.check_words("texts of arrays", _texts_of(parts.array(name)), names)
+            tracker.check_texts("texts of arrays", _texts_of(parts.array(name)), names)
 
 
 def _plain(content: str) -> str:

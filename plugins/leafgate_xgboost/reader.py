@@ -74,14 +74,15 @@ def read(content: bytes, place: str) -> ModelIR:
         for i, (tree, group, weight) in enumerate(zip(trees, groups, _weights(drop, len(trees), at), strict=True))
     )
     rounds = integers_at(booster, "iteration_indptr", at) if "iteration_indptr" in booster else None
-    positive = _positive_weight(learner)
+    positive, unread = _positive_weight(learner), unread_content(document)
     sized, disclosed = sizes(built, base, objective, rounds, weighted=positive != 1.0)
     return replace(
         boosted_model("xgboost", features, classes, sized),
         base=base,
-        discloses=(*disclosed, *_other_disclosures([*names, *numbers], trees), *unread_content(document)),
+        discloses=(*disclosed, *_other_disclosures([*names, *numbers], trees), *unread.disclosures()),
         origins=tuple(numbers.get(i) for i in range(len(features))) if numbers else None,
         category_lists=tuple(CategoryList(features[i], frozenset(texts)) for i, texts in names.items()),
+        texts=unread.texts,
         producer="XGBoost " + ".".join(str(part) for part in _version(document)),
         hessians=_hessians(objective, base, positive, _rounds(groups, rounds, parallel), dart=drop is not None),
         learner=learner_of(

@@ -11,7 +11,6 @@ import numpy as np
 from leafgate.api import (
     ContentField,
     ContentKind,
-    FileDisclosure,
     UnreadTracker,
     content_size,
     number_array,
@@ -20,16 +19,6 @@ from leafgate.api import (
 
 ROOT = 2**31 - 1
 """The parent that XGBoost writes for a root."""
-
-WRITTEN = """
-absoluteerror at auc base best binary booster categorical classes classifier dart e encoder error estimator exact f
-false forest gain gamma gbtree hinge hist huber i inf iteration label limit linear log logistic logitraw lossguide
-mape ml mlogloss multi n name nan none normalized ntree null objective param poisson prob pseudohubererror quantile
-quantileerror ranker reg regressor rf rmse score softmax softprob squarederror squaredlogerror tree true tweedie type
-uniform use weighted xgb
-"""
-WORDS = frozenset(WRITTEN.split())
-"""Words that XGBoost and its scikit-learn classes write as values of parameters and attributes."""
 
 NUMBERS, TABLE, NAME = (
     ContentField(ContentKind.NUMBERS),
@@ -123,9 +112,9 @@ FILE: Mapping[str, ContentField] = {
 """Everything that XGBoost writes; names of features and texts of categories are disclosed as such by the reader."""
 
 
-def unread_content(document: Mapping[str, Any]) -> tuple[FileDisclosure, ...]:
-    """What the file discloses besides the model."""
-    tracker = UnreadTracker(WORDS)
+def unread_content(document: Mapping[str, Any]) -> UnreadTracker:
+    """What the file holds besides the model."""
+    tracker = UnreadTracker()
     learner = document["learner"]
     booster = learner["gradient_booster"]
     model = booster.get("gbtree", booster)["model"]
@@ -141,7 +130,7 @@ def unread_content(document: Mapping[str, Any]) -> tuple[FileDisclosure, ...]:
     _check_categories(tracker, model.get("cats"), features)
     for number, tree in enumerate(trees):
         _check_tree(tracker, tree, number, limits)
-    return tracker.disclosures()
+    return tracker
 
 
 def _are_equal_rounds(starts: np.ndarray, trees: int) -> bool:

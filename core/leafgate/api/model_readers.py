@@ -32,24 +32,21 @@ PRODUCERS = "a by format hand in is known memory not program that unknown versio
 class ReaderTexts:
     """What the texts of a reader's models consist of; of anything else reports say that it is not known.
 
-    A text of a model file may name a person. So what has other words than these is not printed, and counts as content
-    that nobody needs where a neutral file (`leafgate convert`) has it.
+    A text of a model file may name a person. So what has other words than these is not printed.
 
     Attributes:
-        words: Words of settings and of names that the library gives features and steps, whatever their case.
-        producers: Further words of the names of programs that write such files, and of `ModelIR.format`.
+        producers: Words of the names of programs that write such files, of classes, and of `ModelIR.format`.
         reasons: The sentences in which the reader says why it cannot tell something (`ModelIR.unspecified_missing`,
             `Unresolved.why`), without the names of columns.
         disclosures: What the reader's disclosures say, with `#` in place of each number.
     """
 
-    words: frozenset[str] = frozenset()
     producers: frozenset[str] = frozenset()
     reasons: tuple[str, ...] = ()
     disclosures: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("words", "producers", "reasons", "disclosures"):
+        for name in ("producers", "reasons", "disclosures"):
             texts = getattr(self, name)
             if isinstance(texts, str) or not all(isinstance(each, str) for each in texts):
                 raise TypeError(f"`{name}` of ReaderTexts is no collection of texts")
@@ -114,16 +111,14 @@ class ModelReader:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What texts of model files may consist of, beside names of columns, values and classes.
+    """What texts of models that reports print may consist of, beside names of columns, values and classes.
 
     Attributes:
-        words: words, in small letters, of settings and of names of steps and features.
-        producers: words of what readers call the program that wrote a file.
+        producers: words, in small letters, of what readers call the program that wrote a file.
         reasons: words of what readers say where missing cells, or a feature, cannot be read.
         disclosures: what disclosures of plugins' readers say, with `#` for each number.
     """
 
-    words: frozenset[str] = frozenset()
     producers: frozenset[str] = frozenset(PRODUCERS.split())
     reasons: frozenset[str] = frozenset()
     disclosures: frozenset[str] = frozenset()
@@ -134,11 +129,10 @@ class Vocabulary:
         from leafgate.ir.unread import words_in
 
         texts = list(map(_texts_of, readers))
-        words = frozenset[str]().union(*(_spelled(each.words) for each in texts))
         reasons = words_in(" ".join(reason for each in texts for reason in each.reasons))
-        producers = words.union(PRODUCERS.split(), *(_spelled(each.producers) for each in texts))
+        producers = frozenset(PRODUCERS.split()).union(*(_spelled(each.producers) for each in texts))
         disclosures = frozenset[str]().union(*(each.disclosures for each in texts))
-        return cls(words, producers, words.union(reasons), disclosures)
+        return cls(producers, producers | reasons, disclosures)
 
 
 def _spelled(words: Collection[str]) -> frozenset[str]:

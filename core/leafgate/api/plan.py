@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from leafgate.api.components import AttackModel, DataSource, TreeBuilder
     from leafgate.api.metrics import Metric
     from leafgate.api.registry import Plugins
+    from leafgate.ir.content import FileContent
     from leafgate.types.adversary import Fact
-    from leafgate.types.release import Publish, Release
+    from leafgate.types.large_table import LargeTable
+    from leafgate.types.release import FileDisclosure, Publish, Release
     from leafgate.types.report import Finding
     from leafgate.types.schema import Role
     from leafgate.types.table import Table
@@ -222,7 +224,10 @@ class ReleaseFileChecks:
     Attributes:
         refuse_unaudited: raises ReleaseError for content that no attack takes into account.
         findings: what the file discloses, compared with what the plan publishes.
+        cells_disclosed: the cells of a few people of the table that a model's file holds; the number is the smallest
+            cell that is nobody's.
     """
 
     refuse_unaudited: Callable[[Release, Plugins], None]
     findings: Callable[[AuditPlan, Plugins, Release], Iterable[Finding]]
+    cells_disclosed: Callable[[FileContent, Table | LargeTable, int], tuple[FileDisclosure, ...]]

@@ -16,7 +16,7 @@ from leafgate.errors import InconclusiveError, PolicyError, ReleaseError
 from leafgate.io.release_codec import LoadedRelease, ReleaseArtifact, serialize
 from leafgate.types.evidence import is_json_encodable
 from leafgate.types.large_table import LargeTable
-from leafgate.types.release import BuildResult, Publish, Release
+from leafgate.types.release import BuildResult, FileDisclosure, Publish, Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 
@@ -40,7 +40,7 @@ def build(
     with isolate_plugin_errors(builder, plugins):
         extras = _extras(builder, plugins, test)
         if isinstance(table, LargeTable):
-            built = builder.build_large(table, rng, **extras)
+            built = builder.build_large(replace(table, cell_counts={}), rng, **extras)
         else:
             built = builder.build(table.without_key.defensive_copy(), rng, **extras)
         if not isinstance(built, Release | BuildResult):
@@ -48,11 +48,20 @@ def build(
         result = BuildResult.of(built)
         _check_origins(result, 0 if isinstance(table, LargeTable) else len(table.without_key), origin)
         _check_trail(result, origin)
+    if isinstance(result, LoadedRelease) and result.model_content is not None:
+        cells = file_checks.cells_disclosed(result.model_content, table, plan.smallest_cell)
+        result = replace(result, release=_with_disclosures(result.release, cells))
     if _content(result) is None:
         return publish(plan, plugins, result)
     file_checks.refuse_unaudited(result.release, plugins)
     artifact = publish(plan, plugins, result)
     return replace(artifact, release=with_policy_columns(artifact.release, table.schema))
+
+
+def _with_disclosures(release: Release, found: tuple[FileDisclosure, ...]) -> Release:
+    """The release of a model's file, which discloses this, too."""
+    file = release.file
+    return release if file is None else replace(release, file=replace(file, discloses=(*file.discloses, *found)))
 
 
 def _content(result: BuildResult) -> bytes | None:

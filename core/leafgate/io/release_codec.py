@@ -55,6 +55,7 @@ from leafgate.types.tree_arrays import tree_arrays
 
 if TYPE_CHECKING:
     from leafgate.algorithms.node_counts import FileNumbers
+    from leafgate.ir.content import FileContent
 
 
 def read_model_file(document: Any, place: str) -> ModelFile | None:
@@ -88,8 +89,8 @@ FOREIGN_WORDS = "something that its file describes in words that leafgate does n
 """What reports say of such an item: its own words may name people."""
 
 KIND_WORDS = """
-    bootstrap_rows categories class_shares column_names counts extremes gains impurity moments not_stated numbers
-    other_content paths people_listed ranges rare_values ratios scores scores_betray_counts
+    bootstrap_rows categories class_shares column_names counts extremes gains impurity moments names not_stated
+    numbers other_content paths people_listed ranges rare_numbers rare_values ratios scores scores_betray_counts
     scores_may_betray_counts seed settings shares sizes training_loss training_rows values
 """
 KINDS = frozenset(KIND_WORDS.split()) | {"inner values", "second derivatives"}
@@ -97,14 +98,13 @@ KINDS = frozenset(KIND_WORDS.split()) | {"inner values", "second derivatives"}
 
 OWN_TEXTS = frozenset(
     """
-    # list(s) of categories with more than a third as many values as the table has people
-    # name(s) of features that end in a value of a column that the policy drops, or does not declare
-    # value(s) in # list(s) of categories that are not among the `values` the policy declares: they may name people
+    every value that the policy declares of a column with `domain: public`, values of a few people among them
     each leaf's number, without which nobody could predict: often the mean of its people's
     each leaf's score, without which nobody could predict
     how many people are at the leaves
     how many people of each class are at the leaves
     means to the last digit, from which people at small leaves and their sum follow
+    numbers that fewer than # people of the table have, finer than `step` makes public
     other content, which nobody needs to predict: # part(s)
     scores of the first trees, from which the people of each class at small leaves follow, to the last one
     scores of the first trees: whoever knows how the learner was set and what its scores start from may work \
@@ -112,10 +112,14 @@ out the people of each class at small leaves; whether so could not be told
     shares of classes, rounded to # digit(s)
     shares to the last digit, from which the people of each class at small leaves follow
     shares to the last digit: of small leaves they betray how many people are in them
+    short texts: names of steps, functions and settings
     something that its file describes in words that leafgate does not write
     the names of # column(s) that the policy drops or does not know, which no tree asks about
     the names of # features that the policy does not know, more than columns are: they may name people
+    texts that fewer than # people of the table have: they may name them
+    texts that were not compared with a column, which has too many different ones
     the names of # value(s) that tests part from others
+    values that neither the policy declares nor the table has: they may name people
     what else it tells is not stated by the reader of its format
     """.replace("\n    ", "\n")
     .strip()
@@ -237,12 +241,14 @@ class LoadedRelease(BuildResult):
         node_numbers: what the file of somebody else's model counts on its nodes.
         learner: the estimator that was fitted to make somebody else's model, where that is known.
         audited_file: the file that was read, for reports. The release does not depend on its name.
+        model_content: the texts and numbers that the file of somebody else's model holds.
     """
 
     content: bytes | None = field(default=None, repr=False)
     node_numbers: FileNumbers | None = field(default=None, repr=False)
     learner: Learner | None = field(default=None, repr=False)
     audited_file: AuditedFile | None = field(default=None, repr=False)
+    model_content: FileContent | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, repr=False)
@@ -285,7 +291,7 @@ def serialize(built: Release | BuildResult) -> ReleaseArtifact:
     content = release_bytes(result.release) if loaded.content is None else loaded.content
     release = read_release(content, "release").release
     if loaded.content is None and result.release.file is not None:  # in the words of its reader, which is installed
-        release = replace(release, file=result.release.file.as_written())
+        release = replace(release, file=result.release.file)
     return ReleaseArtifact(
         release,
         content,

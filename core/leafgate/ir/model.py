@@ -110,11 +110,11 @@ class ModelIR:
     `unspecified_missing` says why the file does not state where missing cells go, of the columns
     `unspecified_missing_features` (none: of
     any); it is empty where it does. `category_lists` are values that the file lists beside those of `origins`, whether
-    tests need them or not; `other_names` are names of columns beside those of features and origins. A leaf of labels
-    that says nothing of any class predicts nothing. `settings` are the learner's, where the file has them, by
+    tests need them or not; `other_names` are names of columns beside those of features and origins, `texts` the short
+    texts that are of no column: names of steps, settings and functions. A leaf of labels that says nothing of any class
+    predicts nothing. `settings` are the learner's, where the file has them, by
     scikit-learn's names. `sampling` is how the rows of each tree were drawn, and `hessians` how sums of second
-    derivatives follow from scores. `words` are those of which known programs compose the texts of their files; the core
-    sets them, from the readers that are installed. `learner` is the estimator that was fitted, where the file names it.
+    derivatives follow from scores. `learner` is the estimator that was fitted, where the file names it.
     """
 
     format: str
@@ -133,10 +133,10 @@ class ModelIR:
     settings: Mapping[str, LearnerSetting] = field(default_factory=dict)
     category_lists: tuple[CategoryList, ...] = ()
     other_names: tuple[str, ...] = ()
+    texts: frozenset[str] = frozenset()
     sampling: Sampling = NO_SAMPLING
     hessians: Hessians | None = None
     learner: Learner | None = None
-    words: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
 
     @property
     def level(self) -> Level:

@@ -33,6 +33,17 @@ MAX_NUMBER = 9
 
 DIGITS = frozenset("0123456789")
 TOKEN = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^A-Za-z0-9]")
+SHORT_TEXT = re.compile(r"""[\w.,:<>()/+*\-\[\]{}"'|~!%$?@]{1,60}( [\w.,:<>()/+*\-\[\]{}"'|~!%$?@]{1,60}){0,2}""")
+"""A name of a step, a feature or a function, or a setting: up to three words."""
+
+MAX_LETTERS = 60
+"""Letters of the longest of these."""
+
+MAX_TEXTS = 300
+"""No model has more of these; more could be a table."""
+
+SHORT_TEXTS = FileDisclosure("names", "low", "short texts: names of steps, functions and settings")
+
 BETWEEN_WORDS = frozenset(" \t\n_-.:,;()[]{}<>/|'\"=+*!$~%")
 
 
@@ -65,7 +76,7 @@ class ContentField:
         max_values: the largest number of values in a list, of words in a text, or of plain values in anything else.
         below: numbers are whole, at least 0 and less than this.
         booleans: in a list of numbers, true and false are numbers, too.
-        words: the text is made of words that the program writes.
+        words: the text, or each of a list, is the program's or a short one of the user's; it is kept.
         fields: what the table, or each table of a list, holds in turn; None where the caller checks that.
     """
 
@@ -153,10 +164,14 @@ class UnreadTracker:
     asks whether a key exists, has not accounted for everything under that key.
     """
 
-    def __init__(self, words: Collection[str] = frozenset()) -> None:
-        """`words` are those, in small letters, of which the program that writes the format composes its texts."""
-        self._words = words
+    def __init__(self) -> None:
         self._parts: list[tuple[str, int]] = []
+        self._texts = set[str]()
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """The short texts that are of no column; an audit compares them with the cells of the table."""
+        return frozenset(self._texts)
 
     def add(self, location: str, size: int) -> None:
         """Record a part that holds about `size` numbers; `location` holds no text of the file."""
@@ -166,22 +181,13 @@ class UnreadTracker:
         """Record texts that nobody needs."""
         self.add(location, text_size(*texts))
 
-    def check_words(
-        self,
-        location: str,
-        texts: Iterable[str],
-        names: Collection[str] = frozenset(),
-        words: Collection[str] | None = None,
-    ) -> None:
-        """Record as one part the texts that are none of `names`, which readers account for, nor of known words.
-
-        A text may also be one of the names with known words behind it, as in `age_cast1`. The words are the
-        program's, where no others are given.
-        """
-        known = self._words if words is None else words
-        unknown = {text for text in set(texts) - {""} if text not in names and not _is_derived(text, known, names)}
-        if unknown:
-            self.add_text(location, *unknown)
+    def check_texts(self, location: str, texts: Iterable[str], names: Collection[str] = frozenset()) -> None:
+        """Keep short texts, and record long ones as one part; `names` are those that readers account for."""
+        unknown = {text for text in set(texts) - {""} if text not in names}
+        short = {text for text in unknown if len(text) <= MAX_LETTERS and SHORT_TEXT.fullmatch(text)}
+        self._texts |= short
+        if unknown - short:
+            self.add_text(location, *(unknown - short))
 
     def check_line(
         self,
@@ -197,7 +203,7 @@ class UnreadTracker:
         if field is None or (field.kind is ContentKind.FLAG) == bool(sign) or not field.accepts(value, limits):
             self.add_text(location, line)
         elif field.words:
-            self.check_words(location, [value])
+            self.check_texts(location, [value])
 
     def check_table(
         self,
@@ -209,7 +215,7 @@ class UnreadTracker:
     ) -> None:
         """Record entries of a table, and of tables within it, that are unknown or not what their fields accept.
 
-        `names` are texts that the reader accounts for, besides the program's words.
+        `names` are texts that the reader accounts for.
         """
         for key, value in document.items():
             field, inner = fields.get(key), f"{location}.{key}".removeprefix(".")
@@ -221,17 +227,19 @@ class UnreadTracker:
                 for each in value if isinstance(value, list) else [value]:
                     self.check_table(each, field.fields, limits, inner, names)
             elif field.words:
-                self.check_words(inner, value if isinstance(value, list) else [value], names)
+                self.check_texts(inner, value if isinstance(value, list) else [value], names)
 
     def disclosures(self) -> tuple[FileDisclosure, ...]:
-        """What the recorded parts disclose: `high` where they could hold the cells of people; nothing without parts."""
-        if not self._parts:
-            return ()
-        locations = list(dict.fromkeys(location for location, _ in self._parts))
+        """What parts and short texts disclose: parts are `high` where they could hold the cells of people."""
+        names = (SHORT_TEXTS,) if self._texts else ()
+        parts = [*self._parts, *([("many short texts", MANY_NUMBERS)] if len(self._texts) > MAX_TEXTS else [])]
+        if not parts:
+            return names
+        locations = list(dict.fromkeys(location for location, _ in parts))
         listed = ", ".join(locations[:8]) + (f" and {len(locations) - 8} more" if len(locations) > 8 else "")
-        many = sum(size for _, size in self._parts) >= MANY_NUMBERS
-        says = f"{OTHER_CONTENT}: {len(self._parts)} part(s) ({listed})"
-        return (FileDisclosure("other_content", "high" if many else "medium", says),)
+        many = sum(size for _, size in parts) >= MANY_NUMBERS
+        says = f"{OTHER_CONTENT}: {len(parts)} part(s) ({listed})"
+        return (FileDisclosure("other_content", "high" if many else "medium", says), *names)
 
 
 def content_size(document: Any) -> int:
@@ -289,11 +297,3 @@ def has_known_words(text: str, words: Collection[str]) -> bool:
 def words_in(text: str) -> frozenset[str]:
     """The words of a text, in small letters, as `has_known_words` takes it apart."""
     return frozenset(token.lower() for token in TOKEN.findall(text) if token.isalpha())
-
-
-def _is_derived(text: str, words: Collection[str], names: Collection[str]) -> bool:
-    """Whether a text consists of known words, or of a name with known words behind it."""
-    if has_known_words(text, words):
-        return True
-    ends = range(min(len(text), 2 * MAX_TEXT) - 1, 0, -1)
-    return any(text[:end] in names and has_known_words(text[end:], words) for end in ends)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from leafgate.api.plan import AuditPlan, ReleaseFileChecks
 from leafgate.api.registry import Plugins
+from leafgate.models.exposure.cells import cells_disclosed
 from leafgate.types.release import LEVELS, NOT_STATED, FileDisclosure, Level, Release, discloses_more
 from leafgate.types.report import REPAIR, Finding, Remedy
 
@@ -85,5 +86,7 @@ def refuse_unaudited(release: Release, plugins: Plugins) -> None:
     check_options(release, plugins)
 
 
-FILE_CHECKS = ReleaseFileChecks(refuse_unaudited=refuse_unaudited, findings=file_disclosure_check)
+FILE_CHECKS = ReleaseFileChecks(
+    refuse_unaudited=refuse_unaudited, findings=file_disclosure_check, cells_disclosed=cells_disclosed
+)
 """What every audit checks about a release that was read from a file."""

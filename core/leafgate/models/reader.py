@@ -19,6 +19,9 @@ from leafgate.ir.validate import check_model
 from leafgate.models.exposure.implied import with_implied_disclosures
 from leafgate.types.release import NOT_STATED
 
+SETTING_WORDS = frozenset({"sqrt", "log2", "auto", "best", "random", "balanced", "balanced_subsample"})
+"""What scikit-learn's settings of learners may be, of those that reports print."""
+
 PICKLE = "is a pickle, which runs whatever it says when it is opened"
 INSTEAD_OF_PICKLE = (
     "where the model was trained, run `skops.io.dump(model, 'model.skops')` and name that file; "
@@ -74,12 +77,10 @@ def _without_unknown_texts(model: ModelIR, known: Vocabulary) -> ModelIR:
         model.producer if has_known_words(model.producer, known.producers) else "a program that is not known here"
     )
     settings = {
-        key: value
-        for key, value in model.settings.items()
-        if not isinstance(value, str) or has_known_words(value, known.words)
+        key: value for key, value in model.settings.items() if not isinstance(value, str) or value in SETTING_WORDS
     }
     kind = model.format if has_known_words(model.format, known.producers) else "unknown"
-    return replace(model, format=kind, producer=producer, settings=settings, words=known.words)
+    return replace(model, format=kind, producer=producer, settings=settings)
 
 
 def read_model(

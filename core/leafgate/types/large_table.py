@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from leafgate.errors import InconclusiveError
 from leafgate.lazy_loading import lazy
 from leafgate.types.schema import Schema, bin_of
-from leafgate.types.table import Table
+from leafgate.types.table import CellCounts, Table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -116,7 +116,7 @@ class LargeTable:
             missing cell.
         people: how many there are.
         distinct: how many distinct records; None where different records of the blocks may be equal.
-        dropped, repeated_identifiers, sha256, commented: as in Table.
+        dropped, repeated_identifiers, sha256, commented, cell_counts: as in Table.
         folder: the folder with the blocks.
         most_records: so many records may be loaded into memory together.
     """
@@ -132,6 +132,7 @@ class LargeTable:
     commented: int = 0
     folder: ScratchFolder | None = field(default=None, repr=False, compare=False)
     most_records: int = sys.maxsize
+    cell_counts: CellCounts = field(default_factory=dict, repr=False, compare=False)
 
     def tables(self) -> Iterator[Table]:
         """Each block that has records as a Table, in which they are not sorted."""

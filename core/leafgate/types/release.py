@@ -32,6 +32,10 @@ Severity = Literal["low", "medium", "high"]
 """low: of the algorithm; medium: of all people together; high: of small groups, or of single people."""
 
 
+LOCATED = frozenset({"other_content", "people_listed", "rare_numbers"})
+"""The kinds of disclosures whose description ends in where it is, in brackets."""
+
+
 @dataclass(frozen=True)
 class FileDisclosure:
     """One thing that a file discloses: its `kind`, how severe that is, and a description without any cell.
@@ -50,8 +54,8 @@ class FileDisclosure:
         return fields if self.level is None else fields | {"level": self.level}
 
     def written(self) -> dict[str, Any]:
-        """The JSON of leafgate's own files; of other content without its location, which no reader could check."""
-        says = self.says.partition(" (")[0] if self.kind == "other_content" else self.says
+        """The JSON of leafgate's own files; without the location of it, which no reader could check."""
+        says = self.says.partition(" (")[0] if self.kind in LOCATED else self.says
         return replace(self, says=says).described()
 
 
@@ -118,10 +122,6 @@ class ModelFile:
     format: str
     sha256: str
     discloses: tuple[FileDisclosure, ...] = ()
-
-    def as_written(self) -> Self:
-        """The same, each disclosure in the words that a release file has."""
-        return replace(self, discloses=tuple(FileDisclosure(**item.written()) for item in self.discloses))
 
     def described(self) -> dict[str, Any]:
         """As a release file has it."""

@@ -66,6 +66,10 @@ class ReachedLeaves(WeakKeyDictionary["TreeArrays", "NDArray[np.integer[Any]]"])
         return ReachedLeaves, ()
 
 
+CellCounts = Mapping[str, "pd.Series | None"]
+"""By the name of a column how many people have each text of it, indexed by the text; None where it was not counted."""
+
+
 @dataclass(frozen=True)
 class Table:
     """A multiset of people: distinct records, and for each the number of people who share it.
@@ -86,6 +90,8 @@ class Table:
             a row stands for; None where every row is one person.
         counts_people: whether `weight` counts people who are all in the table. Where it does not (survey weights),
             limits count `persons`, which are the rows then.
+        cell_counts: for the auditor alone, by the name of a column the people with each of its texts, dropped columns
+            and people among them; None where a column has too many texts. Empty where nobody counted.
     """
 
     schema: Schema
@@ -98,6 +104,7 @@ class Table:
     protected: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict, compare=False)
     rows: NDArray[np.int64] | None = field(default=None, compare=False, kw_only=True)
     counts_people: bool = field(default=True, compare=False, kw_only=True)
+    cell_counts: CellCounts = field(default_factory=dict, repr=False, compare=False, kw_only=True)
     _codes: dict[str, NDArray[np.int64]] = field(default_factory=dict, repr=False, compare=False)
     _numbers: dict[str, NDArray[np.float64]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _singles: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -114,6 +121,7 @@ class Table:
         """The same table for a plugin: what that writes into it reaches nobody else."""
         twin = copy.copy(self)
         object.__setattr__(twin, "frame", self.frame.copy(deep=False))
+        object.__setattr__(twin, "cell_counts", {})
         for name in ("_numbers", "_singles", "reached"):
             kept = self.__dict__[name]
             object.__setattr__(twin, name, type(kept)(kept))

@@ -25,7 +25,7 @@ from leafgate.io.tables.cells import (
     refuse_wide,
 )
 from leafgate.io.tables.csv import COMMENTED, read_cells, read_csv
-from leafgate.io.tables.engines import EngineError, EngineTable, blocks_of, open_engine_table
+from leafgate.io.tables.engines import EngineError, EngineTable, TooManyRecordsError, blocks_of, open_engine_table
 from leafgate.io.tables.plain_csv import is_plain
 from leafgate.io.tables.raw_records import RawRecords
 from leafgate.io.tables.stored_records import StoredRecords
@@ -41,7 +41,7 @@ from leafgate.io.tables.typed_cells import (
 )
 from leafgate.types.large_table import LargeTable
 from leafgate.types.schema import Column, Schema
-from leafgate.types.table import Table, distinct_rows, make_table, text_column
+from leafgate.types.table import CellCounts, Table, distinct_rows, make_table, text_column
 
 T = TypeVar("T")
 
@@ -127,6 +127,36 @@ def read_columns_there(
     if not there:
         raise DataError("has no column of the policy", place=path.name, remedy="name a file with some of its columns")
     return read_columns(data, Schema(there, dropped=schema.dropped), path, key, engine)
+
+
+def count_cells(data: TableSource, path: Path | None, engine: DataEngine | None = None) -> CellCounts:
+    """How many people of the table have each text of each column, of dropped columns and people, too.
+
+    Missing cells are left out; people are counted as limits count them. A column that an engine finds too many texts in
+    is None. Raises DataError as `read_table` does.
+    """
+    reading, names = _Reading(data, path, "data.path", engine), list(data.columns)
+    weights = [] if data.weight is None else [data.weight[0]]
+
+    def counted(records: RawRecords, name: str) -> pd.Series:
+        weight, counts_people = people_of_rows(records, data, reading.place)
+        people = records.rows if counts_people is False else weight
+        cells = records.cells[name].cat
+        sums = np.bincount(cells.codes, weights=people, minlength=len(cells.categories))
+        counts = pd.Series(sums, index=cells.categories)
+        return counts[(counts > 0) & ~counts.index.isin(missing_texts(records.cells[name], name, data))]
+
+    def counted_by(table: EngineTable, name: str) -> pd.Series | None:
+        try:
+            return counted(table.count_records(names, list(dict.fromkeys([name, *weights]))), name)
+        except TooManyRecordsError:
+            return None
+
+    found = reading._by_engine(lambda table: {name: counted_by(table, name) for name in names})
+    if found is not None:
+        return found
+    records = RawRecords(_cells(reading.content, data, names, Path(reading.place)))
+    return {name: counted(records, name) for name in names}
 
 
 ENGINE_BYTES = 2**23

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from leafgate.io.json import parse_number
-from leafgate.ir.features import CategoryCodes, OneHot, known_by
-from leafgate.ir.model import CategoryList, ModelIR, TreeIR
-from leafgate.models.lowering.encoding import BETWEEN, MISSING_WORDS, TRUTH, plainly
+from leafgate.ir.features import CategoryCodes, OneHot
+from leafgate.ir.model import ModelIR, TreeIR
+from leafgate.models.lowering.encoding import BETWEEN
 from leafgate.models.lowering.tests import Split
 from leafgate.types.release import FileDisclosure
-from leafgate.types.schema import Column, Schema
+from leafgate.types.schema import Schema
 
 SEPARATORS = frozenset(BETWEEN) - {"__"}
 """Signs that stand between column and value in names of dummy features."""
@@ -63,117 +60,31 @@ def without_declared(model: ModelIR, schema: Schema) -> ModelIR:
     return replace(model, discloses=tuple(item for item in model.discloses if item not in own))
 
 
-UNDECLARED = (
-    "{n} value(s) in {lists} list(s) of categories that are not among the `values` the policy declares: "
-    "they may name people"
-)
-LONG = "{lists} list(s) of categories with more than a third as many values as the table has people"
-DUMMIES = "{n} name(s) of features that end in a value of a column that the policy drops, or does not declare"
 MANY_NAMES = "the names of {n} features that the policy does not know, more than columns are: they may name people"
 
-MIN_LONG_LIST = 10
-"""Shorter lists of a column whose domain was taken from the data are never long."""
-
-PEOPLE_PER_VALUE = 3
-"""A list of more values than the table has people for each of so many has values that only one or two people have."""
+MANY_VALUES = 10
+PEOPLE_PER_NAME = 3
+"""So many unknown names, more than the table has people for each of so many, may name these."""
 
 MAX_SHARED_PREFIX = 10
 MAX_UNKNOWN_NAMES = 30
 """So many unknown names of features, with one prefix or in all, may be columns that the model does not use."""
 
-POSITION = re.compile(r"[0-9]{1,9}")
-STAND_INS = MISSING_WORDS | {"missing_value", "unknown", "Unknown", "infrequent", "infrequent_sklearn", "<NA>"}
-"""What encoders know of cells that hold no value."""
 
+def many_unknown_names(names: Collection[str], schema: Schema, people: int | None = None) -> tuple[FileDisclosure, ...]:
+    """That the file names more features which the policy does not know than columns are; nothing for fewer.
 
-def lists_of_people(
-    model: ModelIR, schema: Schema, columns: Mapping[str, str], people: int | None
-) -> tuple[FileDisclosure, ...]:
-    """Lists of values in the file, used by tests or not, that tell of single people: each an item of severity `high`.
-
-    A list is public where one column of the policy declares all its values; a list of a column whose domain was taken
-    from the data tells of everybody, and of single people where it is long beside the table of `people`. Any other list
-    is of a column that is dropped, or holds values that are not declared. `columns` says which column of the policy a
-    name in the file stands for.
+    They may be values of a column that the table does not have. `names` are those that are no column and no value of
+    one; of a table of so many `people` fewer are many.
     """
-    coded = [one for one in model.origins or () if isinstance(one, CategoryCodes)]
-    fills = frozenset(one.fill_value for one in coded) | STAND_INS
-    shared = {(one.column, id(one.codes.groups if isinstance(one.codes, OneHot) else one.codes)): one for one in coded}
-    lists = {CategoryList(one.column, known_by(one)) for one in shared.values()} | set(model.category_lists)
-    undeclared, long = list[frozenset[str]](), 0
-    for each in lists:
-        values = each.values - fills
-        if not values or _are_positions(values):
-            continue
-        home = _home(CategoryList(columns.get(each.column, each.column), values), schema)
-        if home is None:
-            undeclared.append(values)
-        elif people is not None and _is_long(values, home, people):
-            long += 1
-    n = len(frozenset[str]().union(*undeclared))
-    found = (
-        [FileDisclosure("people_listed", "high", UNDECLARED.format(n=n, lists=len(undeclared)))] if undeclared else []
-    )
-    return (*found, *([FileDisclosure("people_listed", "high", LONG.format(lists=long))] if long else []))
-
-
-def _are_positions(values: frozenset[str]) -> bool:
-    """Are they 0, 1, 2, ...: positions in another list, -1 for what is in none, and no values?"""
-    numbers = [int(value) for value in values - {"-1"} if POSITION.fullmatch(value)]
-    return len(numbers) == len(values - {"-1"}) and max(numbers, default=0) < 2 * len(values)
-
-
-def _home(listed: CategoryList, schema: Schema) -> Column | None:
-    """The policy's column whose values these are, one that declares all of them first; None where there is none."""
-    named = [one for one in schema.columns if listed.column in {one.name, plainly(one.name)}]
-    declared = [one for one in schema.columns if one.declared and one.values is not None]
-    unnamed = [] if listed.column else [one for one in schema.columns if not one.declared or one.numeric]
-    columns = [*declared, *named, *unnamed]
-    return next((one for one in columns if "key" not in one.roles and _are_in(listed.values, one)), None)
-
-
-def _are_in(values: frozenset[str], column: Column) -> bool:
-    """Are all of them values of the column, or numbers within its bounds?"""
-    if column.values is None:
-        low, high = column.bounds or (-math.inf, math.inf)
-        return all(low <= parse_number(value) <= high for value in values)
-    numbers = {parse_number(value) for value in column.values} - {math.nan}
-    known = {value.lower() for value in column.values if value.lower() in TRUTH} and set(TRUTH)
-    return all(value in column.values or parse_number(value) in numbers or value.lower() in known for value in values)
-
-
-def _is_long(values: frozenset[str], column: Column, people: int) -> bool:
-    public = column.declared and column.values is not None
-    return not public and _are_many(len(values), people)
-
-
-def _are_many(values: int, people: int) -> bool:
-    """Whether so many values, in a table of so many people, have some that only one or two people have."""
-    return values >= MIN_LONG_LIST and PEOPLE_PER_VALUE * values > people
-
-
-def names_of_people(
-    names: Collection[str], known: Collection[str], schema: Schema, people: int | None = None
-) -> tuple[FileDisclosure, ...]:
-    """Unknown names of features that hold values: dummies of columns that are dropped, or of values not declared.
-
-    Fewer than `MAX_UNKNOWN_NAMES` unknown names are no columns either where they are as many as a long list of a table
-    of so many `people`: nearly each of them may name one.
-    """
-    kept = [one.name for one in schema.columns if one.values is not None]
-    columns = [*schema.dropped, *kept]
-    begins = tuple({spelled + sign for one in columns for spelled in (one, plainly(one)) for sign in SEPARATORS})
-    unknown = [name for name in names if name not in known and not {name, _bare(name)} & set(schema.dropped)]
-    dummies = [name for name in unknown if name.startswith(begins) or _bare(name).startswith(begins)]
+    unknown = [name for name in names if not {name, _bare(name)} & set(schema.dropped)]
     prefixes = Counter(name[: i + 1] for name in unknown for i, sign in enumerate(name[:-1]) if sign in SEPARATORS)
     many = (
         max(prefixes.values(), default=0) >= MAX_SHARED_PREFIX
         or len(unknown) >= MAX_UNKNOWN_NAMES
-        or (people is not None and _are_many(len(unknown), people))
+        or (people is not None and len(unknown) >= MANY_VALUES and PEOPLE_PER_NAME * len(unknown) > people)
     )
-    found = [FileDisclosure("people_listed", "high", DUMMIES.format(n=len(dummies)))] if dummies else []
-    result = many and len(unknown) > len(dummies)
-    return (*found, *([FileDisclosure("people_listed", "high", MANY_NAMES.format(n=len(unknown)))] if result else []))
+    return (FileDisclosure("people_listed", "high", MANY_NAMES.format(n=len(unknown))),) if many else ()
 
 
 def _bare(name: str) -> str:

@@ -262,7 +262,7 @@ def _to_schema(feature: Feature, origin: Origin, column: Column) -> Origin:
     if isinstance(origin, Numeric) and feature.sets:
         return Unresolved(name, "is asked for single values; the column needs `values` in the policy")
     if isinstance(origin, Numeric) and not column.numeric:
-        numbers = {value: _as_number(value) for value in column.values or ()}
+        numbers = {value: as_number(value) for value in column.values or ()}
         if not all(map(math.isfinite, numbers.values())):
             return Unresolved(name, "is a number, and the column's values are none: which stands for which?")
         absent = math.nan if origin.fill is None else origin.fill
@@ -275,7 +275,7 @@ def _to_schema(feature: Feature, origin: Origin, column: Column) -> Origin:
     return origin
 
 
-def _as_number(value: str) -> float:
+def as_number(value: str) -> float:
     """The number a model has for a value: what it is spelled as, of a truth value 0 or 1."""
     return TRUTH.get(value.lower(), parse_number(value))
 
@@ -304,13 +304,13 @@ def class_values(classes: Sequence[str], encoding: Encoding | None, target: Colu
     """
     if encoding is not None and encoding.codes is not None:
         by_number = {number: value for value, number in encoding.codes.items()}
-        named = [by_number.get(_as_number(name)) for name in classes]
+        named = [by_number.get(as_number(name)) for name in classes]
     else:
         spelled = {value: value for value in target.values or ()} | dict(target.aliases)
         numbers: dict[float, set[str]] = {}
         for text, value in spelled.items():
-            numbers.setdefault(_as_number(text), set()).add(value)
-        named = [spelled.get(name) or _only(numbers.get(_as_number(name), ())) for name in classes]
+            numbers.setdefault(as_number(text), set()).add(value)
+        named = [spelled.get(name) or _only(numbers.get(as_number(name), ())) for name in classes]
     if any(name is None or name not in (target.values or ()) for name in named) or len(set(named)) != len(named):
         raise ReleaseError(
             f"its classes are not those of {target.name!r}", place=place, remedy=_class_remedy(classes, target.name)
@@ -329,7 +329,7 @@ MAX_CODES_NAMED = 6
 
 def _class_remedy(classes: Sequence[str], target: str) -> str:
     """The lines of a policy that map a model's classes; numbers and truth values are written, other texts are not."""
-    numbers = [_as_number(name) for name in classes]
+    numbers = [as_number(name) for name in classes]
     if not all(map(math.isfinite, numbers)):
         return f"map them with `aliases: {{CLASS OF THE MODEL: VALUE, ...}}` under `data: columns: {target}:`"
     if not all(number.is_integer() and abs(number) <= MAX_CODES_NAMED for number in numbers):
@@ -384,7 +384,7 @@ def _kind_of(column: Column, origins: Sequence[Origin]) -> FeatureEncoding:
     if column.numeric:
         return "number"
     coded = [origin for origin in origins if isinstance(origin, CategoryCodes)]
-    numbers = {value: _as_number(value) for value in column.values or ()}
+    numbers = {value: as_number(value) for value in column.values or ()}
     if not coded:
         return "number" if all(map(math.isfinite, numbers.values())) else "one_hot"
     if len(origins) == 1 and len(column.domain) == 2:

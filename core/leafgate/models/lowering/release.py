@@ -15,8 +15,9 @@ from leafgate.garbage_collection import paused_garbage_collection
 from leafgate.io.release_codec import LoadedRelease
 from leafgate.ir.features import Feature, Origin
 from leafgate.ir.model import LEAF, ModelIR, TreeIR, topological_order
-from leafgate.models.exposure.categories import lists_of_people, names_of_people
-from leafgate.models.lowering.encoding import Encoding, class_values, column_encodings, names_of, origins_of, plainly
+from leafgate.models.exposure.categories import many_unknown_names
+from leafgate.models.lowering.content import content_of, unknown_names
+from leafgate.models.lowering.encoding import Encoding, class_values, column_encodings, origins_of, plainly
 from leafgate.models.lowering.tests import Sides, Split, lower_split
 from leafgate.types.release import FileDisclosure, ModelFile, Publish, Release
 from leafgate.types.schema import Column, Schema
@@ -72,9 +73,7 @@ def lower_model(
     sides: Sides = {}
     whole: WholeCounts = {}
     translated = [_tree(model, tree, origins, values, schema, sides, whole) for tree in model.trees]
-    columns = _policy_columns(model, origins, encodings)
-    listed = lists_of_people(_with_codes(model, encodings), schema, columns, people)
-    items = (*model.disclosures, *_unused_columns(model, schema, people), *listed)
+    items = (*model.disclosures, *_unused_columns(model, schema, people))
     file = ModelFile(model.format, hashlib.sha256(content).hexdigest(), items)
     release = Release(
         _builder(model),
@@ -90,7 +89,8 @@ def lower_model(
     if learner is not None and not learner.encoding:
         categories = learner.categories | {feature.name for feature in features.values() if feature.sets}
         learner = replace(learner, encoding=column_encodings(model, origins, categories, schema))
-    return LoadedRelease(release, node_numbers=numbers, learner=learner)
+    content_found = content_of(model, origins, encodings, schema)
+    return LoadedRelease(release, node_numbers=numbers, learner=learner, model_content=content_found)
 
 
 def _check_numbers(model: ModelIR, target: Column, place: str) -> None:
@@ -135,32 +135,12 @@ def _check_spelling(model: ModelIR, origins: Mapping[int, Origin], schema: Schem
         raise ReleaseError.listing(Problem(place, f"{name!r} may be another column of it", remedy) for name in twice)
 
 
-def _policy_columns(model: ModelIR, origins: Mapping[int, Origin], declared: Mapping[str, Encoding]) -> dict[str, str]:
-    """The policy's column for what the file calls a column, of those that tests ask about."""
-    result = model.origins or (None,) * len(model.features)
-    asked = {i: model.features[i] if result[i] is None else result[i].column for i in origins}  # type: ignore[union-attr]
-    return {name: origins[i].column for i, name in asked.items()}
-
-
-def _with_codes(model: ModelIR, declared: Mapping[str, Encoding]) -> ModelIR:
-    """The model without lists of the numbers that the policy itself gives as a feature's codes."""
-    codes = {
-        name: {f"{code:g}" for code in one.codes.values()} for name, one in declared.items() if one.codes is not None
-    }
-    kept = tuple(one for one in model.category_lists if not one.values <= codes.get(one.column, set()))
-    return replace(model, category_lists=kept)
-
-
-def _unused_columns(model: ModelIR, schema: Schema, people: int | None) -> list[FileDisclosure]:
-    """That the file names columns which the policy drops, if no tree asks about them; dummies of them name people."""
-    origins = model.origins or (None,) * len(model.features)
-    names = {name if one is None else one.column for name, one in zip(model.features, origins, strict=True)}
-    known = names_of(schema)
-    if listed := names_of_people(names | set(model.other_names), known, schema, people):
-        return list(listed)
-    unused = [name for name in names if not {name, name.partition("__")[2]} & known]
+def _unused_columns(model: ModelIR, schema: Schema, people: int | None) -> tuple[FileDisclosure, ...]:
+    """That the file names columns which the policy drops or does not know, if no tree asks about them."""
+    unused = unknown_names(model, schema)
     says = f"the names of {len(unused)} column(s) that the policy drops or does not know, which no tree asks about"
-    return [FileDisclosure("column_names", "medium", says)] if unused else []
+    named = (FileDisclosure("column_names", "medium", says),) if unused else ()
+    return many_unknown_names(unused, schema, people) or named
 
 
 def _base(model: ModelIR, values: Sequence[str], schema: Schema) -> list[Node]:

@@ -26,20 +26,22 @@ MARK = "Jane Smith=ill"
 Change = Callable[[Any], None]
 N = 400
 AGES = np.tile(np.arange(20, 60), N // 40)
+NAMES = ["Jane", "Jane_smith", "Jane Smith", *(f"P{i}" for i in range(3, N))]
 STATES = np.where((AGES > 40) ^ (np.arange(N) % 5 == 0), "ill", "well")
 
 
 def audited(folder: Path, content: bytes, **encoding: Any) -> tuple[int, str]:
     """How an audit of what the file tells ends, and everything it wrote."""
     (folder / "model").write_bytes(content)
-    rows = [f"{age},{state}" for age, state in zip(AGES, STATES, strict=True)]
-    (folder / "people.csv").write_text("\n".join(["age,state", *rows]))
+    rows = [f"{name},{age},{state}" for name, age, state in zip(NAMES, AGES, STATES, strict=True)]
+    (folder / "people.csv").write_text("\n".join(["name,age,state", *rows]))
     policy = {
         "leafgate": 1,
         "name": "texts",
         "data": {
             "path": "people.csv",
             "columns": {
+                "name": {"role": "identifier"},
                 "age": {"role": "quasi_identifier", "bounds": [0, 120]},
                 "state": {"role": ["class", "sensitive"], "values": ["ill", "well"]},
             },
@@ -69,9 +71,8 @@ def others(content: bytes) -> list[str]:
 
 
 def assert_told(folder: Path, content: bytes, leaves: str = "labels", **encoding: Any) -> None:
-    """The file with the text fails, its text is nowhere, and is gone when scrubbed."""
+    """The file with the text fails, its text is nowhere, and is gone when scrubbed: a short one is somebody's name."""
     assert b"Jane" in content or zipfile.is_zipfile(io.BytesIO(content))
-    assert "high" in others(content)
     code, result = audited(folder, content, **encoding)
     assert (code, "Jane" in result) == (1, False)
     less = scrubbed(folder, content, leaves)

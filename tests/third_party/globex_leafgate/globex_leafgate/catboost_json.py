@@ -64,7 +64,7 @@ def read(content: bytes, place: str) -> ModelIR:
     unread = UnreadTracker()
     account(document, outputs, len(names), unread)
     shown = [each.get("feature_name", "") for each in (*numeric, *categorical)]
-    unread.check_words("features_info.feature_name", [text for text in shown if text], names=names)
+    unread.check_texts("features_info.feature_name", shown, names=names)
     weights = [weight for tree in trees for weight in tree.get("leaf_weights", ())]
     kind: NumberKind = "weight" if is_weighted(document["model_info"], weights) else "rows"
     texts_of = {each["hash"]: each["value"] for each in info.get("cat_features_hash") or ()}
@@ -91,6 +91,7 @@ def read(content: bytes, place: str) -> ModelIR:
         base=tuple(map(float, base)),
         discloses=(*discloses, *unread.disclosures()),
         producer="catboost",
+        texts=unread.texts,
         unspecified_missing=WHY if categorical else "",
         unspecified_missing_features=frozenset(names[len(numeric) :]),
         category_lists=(CategoryList("", frozenset(texts_of.values())),) if texts_of else (),

@@ -1,0 +1,37 @@
+"""What a model's file holds of a table's cells: texts and numbers, by the column that each comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.ir.features import ArithmeticStep
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnNumbers:
+    """Numbers that a file compares with a column's own after `steps`: thresholds, and what replaces missing cells."""
+
+    column: str
+    steps: tuple[ArithmeticStep, ...]
+    numbers: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FileContent:
+    """Texts and numbers of a model's file, by the column of the data that each comes from.
+
+    Attributes:
+        values: by the name of a column, kept or dropped, the values that the file lists of it; numbers as texts.
+        unplaced: lists of values that name no column.
+        numbers: the numbers that tests compare with those of a column.
+        names: names of features that are no column, and short texts of steps, settings and functions.
+    """
+
+    values: Mapping[str, frozenset[str]]
+    unplaced: tuple[frozenset[str], ...] = ()
+    numbers: tuple[ColumnNumbers, ...] = ()
+    names: frozenset[str] = frozenset()

@@ -1,0 +1,240 @@
+"""Texts and numbers of a model's file that are the cells of a few people of the table."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leafgate.algorithms.certainty import is_multiple
+from leafgate.io.json import parse_number
+from leafgate.ir.content import FileContent
+from leafgate.ir.features import ArithmeticStep
+from leafgate.models.lowering.encoding import as_number
+from leafgate.models.lowering.tests import apply_steps
+from leafgate.types.large_table import LargeTable
+from leafgate.types.release import NOT_STATED, FileDisclosure, Severity
+from leafgate.types.schema import Column
+from leafgate.types.table import CellCounts, Table
+
+Floats = NDArray[np.float64]
+Key = TypeVar("Key", str, float)
+
+TEXTS = "texts that fewer than {few} people of the table have: they may name them"
+NUMBERS = "numbers that fewer than {few} people of the table have, finer than `step` makes public"
+STRANGE = "values that neither the policy declares nor the table has: they may name people"
+WHOLE_LIST = "every value that the policy declares of a column with `domain: public`, values of a few people among them"
+UNCOUNTED = "texts that were not compared with a column, which has too many different ones"
+
+SEPARATORS = re.compile(r"[\W_]+")
+"""What stands between a column and a value in the name of a feature."""
+
+LEAST_LETTERS = 2
+"""Shorter texts of no column are nobody's."""
+
+LEAST_DIGITS = 5
+"""A number of fewer digits that belongs to no column is a count, a position or a setting."""
+
+
+def cells_disclosed(content: FileContent, table: Table | LargeTable, smallest_cell: int) -> tuple[FileDisclosure, ...]:
+    """What the file tells of the cells of a few people: an item of severity `high` for their texts, and for numbers.
+
+    Args:
+        content: the texts and numbers of the file, by the column that each comes from.
+        table: the people. Where nobody has counted the cells of its file, those of the columns that it keeps count.
+        smallest_cell: a cell that so many people share is nobody's.
+
+    Values of a column with `domain: public` are an item of severity `medium` where the file holds all of them; numbers
+    count where they are no multiple of the column's `step`. A value that neither the policy declares nor the table has
+    was compared with nothing, and is an item of severity `high`, too.
+    """
+    judged = _Judgement(table, smallest_cell)
+    for name, values in sorted(content.values.items()):
+        judged.values_of(name, values)
+    for values in content.unplaced:
+        judged.values_of_some_column(values)
+    for numbers in content.numbers:
+        judged.numbers_of(numbers.column, numbers.numbers, numbers.steps)
+    judged.names(content.names)
+    return tuple(judged.found())
+
+
+def spelled(text: str) -> str:
+    """A text as libraries may write it into names: small letters, with `_` for each sign that is no letter."""
+    return re.sub(r"\W", "_", text).lower()
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The cells of one column, by text and by number, with the people who have each."""
+
+    counts: pd.Series
+    few: int
+    step: float | None = None
+
+    @cached_property
+    def by_spelling(self) -> Mapping[str, float]:
+        """The people with each text, as libraries may write it."""
+        return _sums(self.counts, [spelled(str(text)) for text in self.counts.index])
+
+    @cached_property
+    def by_number(self) -> Mapping[float, float]:
+        """The people with each number, in rising order."""
+        numbers = [as_number(str(text)) for text in self.counts.index]
+        found = _sums(self.counts, numbers)
+        return {number: found[number] for number in sorted(filter(math.isfinite, found))}
+
+    @cached_property
+    def rare_numbers(self) -> Floats:
+        """The numbers that few people have, finer than is public."""
+        rare = np.array([number for number, people in self.by_number.items() if people < self.few])
+        return rare if self.step is None else rare[~is_multiple(rare, self.step)]
+
+    def people(self, text: str) -> float:
+        """How many have the text, or the number that it is; 0 where nobody does."""
+        return self.by_spelling.get(spelled(text), 0.0) or self.by_number.get(as_number(text), 0.0)
+
+    def has_few(self, text: str) -> bool:
+        return 0 < self.people(text) < self.few
+
+    def has_rare_number(self, numbers: Floats, steps: tuple[ArithmeticStep, ...] = ()) -> bool:
+        """Is one of these a number that few people have, after the steps, as it is or in single precision?"""
+        cells = apply_steps(self.rare_numbers, steps)
+        with np.errstate(over="ignore"):
+            single = cells.astype(np.float32).astype(np.float64)
+        return bool(np.isin(numbers, cells).any() or np.isin(numbers, single).any())
+
+
+def _sums(counts: pd.Series, keys: Iterable[Key]) -> dict[Key, float]:
+    """The people with each key."""
+    sums: dict[Key, float] = {}
+    for key, people in zip(keys, counts.to_numpy().tolist(), strict=True):
+        sums[key] = sums.get(key, 0.0) + people
+    return sums
+
+
+class _Judgement:
+    """The columns of which something was found so far, by what it is."""
+
+    def __init__(self, table: Table | LargeTable, few: int) -> None:
+        self.columns = {column.name: column for column in table.schema.columns}
+        self.few = few
+        counts = table.cell_counts or _counts_of_kept(table)
+        steps = {name: column.step for name, column in self.columns.items()}
+        self.cells = {name: _Cells(each, few, steps.get(name)) for name, each in counts.items() if each is not None}
+        self.uncounted = frozenset(name for name, each in counts.items() if each is None)
+        self.texts, self.numbers, self.strange, self.whole = set[str](), set[str](), set[str](), set[str]()
+        self.skipped = False
+
+    def values_of(self, name: str, values: Collection[str]) -> None:
+        """Judge values that the file lists of a column."""
+        column, cells = self.columns.get(name), self.cells.get(name)
+        if column is not None and column.numeric:
+            numbers = {value: as_number(value) for value in values}
+            self.numbers_of(name, np.array([number for number in numbers.values() if math.isfinite(number)]))
+            values = [value for value, number in numbers.items() if not math.isfinite(number)]
+        self.skipped |= bool(values) and name in self.uncounted
+        if cells is not None and any(map(cells.has_few, values)):
+            (self.whole if self._is_whole_public_list(column, values) else self.texts).add(name)
+        if any(not self._is_known(name, value) for value in values):
+            self.strange.add(name)
+
+    def values_of_some_column(self, values: Collection[str]) -> None:
+        """Judge a list that names no column: as one of the column that knows all of it, and has least few of it."""
+        homes = [name for name in self.cells if all(self._is_known(name, value) for value in values)]
+        if homes:
+            self.values_of(min(homes, key=lambda name: sum(map(self.cells[name].has_few, values))), values)
+            return
+        numbers = np.array([as_number(value) for value in values])
+        if np.isfinite(numbers).all():
+            for column in self.columns.values():
+                if column.numeric:
+                    self.numbers_of(column.name, numbers)
+            return
+        self.texts |= {name for name, cells in self.cells.items() if any(map(cells.has_few, values))}
+        self.strange.add("")
+
+    def numbers_of(self, name: str, numbers: Floats, steps: tuple[ArithmeticStep, ...] = ()) -> None:
+        """Judge numbers that tests compare with those of a column."""
+        self.skipped |= len(numbers) > 0 and name in self.uncounted
+        if len(numbers) and name in self.cells and self.cells[name].has_rare_number(numbers, steps):
+            self.numbers.add(name)
+
+    def names(self, names: Iterable[str]) -> None:
+        """Judge texts of no column: whole, and what stands behind each sign between column and value."""
+        common = {spelled(name) for name in self.cells}
+        common |= {spelled(value) for column in self.columns.values() for value in self._common(column)}
+        ends = {end for name in names for end in _ends(name) if _may_be_a_cell(end) and spelled(end) not in common}
+        if not ends:
+            return
+        self.skipped |= bool(self.uncounted)
+        for name, cells in self.cells.items():
+            if not (name in self.columns and self.columns[name].numeric) and any(map(cells.has_few, ends)):
+                self.texts.add(name)
+
+    def found(self) -> Iterator[FileDisclosure]:
+        """An item for each kind of which there is something."""
+        items: list[tuple[str, Severity, str, set[str]]] = [
+            ("people_listed", "high", TEXTS, self.texts),
+            ("rare_numbers", "high", NUMBERS, self.numbers),
+            ("people_listed", "high", STRANGE, self.strange),
+            ("people_listed", "medium", WHOLE_LIST, self.whole),
+        ]
+        for kind, severity, says, columns in items:
+            if columns:
+                where = ", ".join(repr(name) for name in sorted(columns) if name)
+                yield FileDisclosure(kind, severity, says.format(few=self.few) + (f" ({where})" if where else ""))
+        if self.skipped:
+            yield FileDisclosure(NOT_STATED.kind, "high", UNCOUNTED)
+
+    def _is_known(self, name: str, value: str) -> bool:
+        """Does the policy declare the value, or has somebody it? All are known of a column that nobody counted."""
+        column = self.columns.get(name)
+        if name in self.uncounted or (column is not None and value in {*(column.values or ()), *column.aliases}):
+            return True
+        return name in self.cells and self.cells[name].people(value) > 0
+
+    @staticmethod
+    def _is_whole_public_list(column: Column | None, values: Collection[str]) -> bool:
+        if column is None or not column.public_domain:
+            return False
+        return {spelled(value) for value in column.values or ()} <= {spelled(value) for value in values}
+
+    def _common(self, column: Column) -> Iterator[str]:
+        """Values of a column that are nobody's."""
+        cells = self.cells.get(column.name)
+        return (value for value in column.values or () if cells is None or not cells.has_few(value))
+
+
+def _ends(name: str) -> Iterator[str]:
+    """The text, and what stands behind each of its signs."""
+    yield name
+    for sign in SEPARATORS.finditer(name):
+        yield name[sign.end() :]
+
+
+def _may_be_a_cell(text: str) -> bool:
+    digits = sum(sign.isdigit() for sign in text)
+    return digits >= LEAST_DIGITS if math.isfinite(parse_number(text)) else len(text) >= LEAST_LETTERS
+
+
+def _counts_of_kept(table: Table | LargeTable) -> CellCounts:
+    """The people with each cell of the columns that the table keeps; None for each column of a large one."""
+    if isinstance(table, LargeTable):
+        return dict.fromkeys((column.name for column in table.schema.columns), None)
+    people = pd.Series(table.persons)
+    texts = {column.name: table.frame[column.name].astype(object).map(_as_text) for column in table.schema.columns}
+    return {name: people.groupby(each.to_numpy()).sum() for name, each in texts.items()}
+
+
+def _as_text(cell: object) -> str | None:
+    if cell is None or cell != cell:
+        return None
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)

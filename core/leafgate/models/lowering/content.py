@@ -1,0 +1,115 @@
+"""The texts and numbers of a model's file, by the columns of the data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from leafgate.ir.content import ColumnNumbers, FileContent
+from leafgate.ir.features import CategoryCodes, Numeric, OneHot, Origin, known_by
+from leafgate.ir.model import CategoryList, Flags, ModelIR, TreeIR
+from leafgate.models.lowering.encoding import BETWEEN, MISSING_WORDS, Encoding, names_of, spellings
+from leafgate.types.schema import Schema
+
+POSITION = re.compile(r"[0-9]{1,9}")
+STAND_INS = MISSING_WORDS | {"missing_value", "unknown", "Unknown", "infrequent", "infrequent_sklearn", "<NA>"}
+"""What encoders know of cells that hold no value."""
+
+
+def content_of(
+    model: ModelIR, origins: Mapping[int, Origin], encodings: Mapping[str, Encoding], schema: Schema
+) -> FileContent:
+    """What the model holds of cells: lists of values, numbers of tests, and names that are no column.
+
+    Args:
+        model: the model as its file gives it.
+        origins: the resolved origins of the features that some tree asks about, by their numbers.
+        encodings: what the policy says of the features.
+        schema: the columns of the data, those that are dropped by their names.
+    """
+    values, unplaced = _lists(model, origins, encodings, schema)
+    dummies = {
+        f"{column.name}{sign}{value}": (column.name, value)
+        for column in schema.columns
+        for value in column.values or ()
+        for sign in BETWEEN
+    }
+    for name in {*model.features, *model.other_names}:
+        for full in {name, name.partition("__")[2]} & dummies.keys():
+            column, value = dummies[full]
+            values.setdefault(column, set()).add(value)
+    for tree in model.trees:
+        for node, chosen in tree.subsets.items():
+            column = origins[int(tree.feature[node])].column
+            values.setdefault(column, set()).update(text for text in chosen if isinstance(text, str))
+    return FileContent(
+        {name: frozenset(each) for name, each in values.items()},
+        tuple(unplaced),
+        tuple(_numbers(model, origins)),
+        unknown_names(model, schema) | model.texts,
+    )
+
+
+def unknown_names(model: ModelIR, schema: Schema) -> frozenset[str]:
+    """The names in the file that are no column which the policy keeps, and no value of one: of features and columns."""
+    origins = model.origins or (None,) * len(model.features)
+    names = {name if one is None else one.column for name, one in zip(model.features, origins, strict=True)}
+    known = names_of(schema)
+    return frozenset(name for name in names | set(model.other_names) if not {name, name.partition("__")[2]} & known)
+
+
+def _lists(
+    model: ModelIR, origins: Mapping[int, Origin], encodings: Mapping[str, Encoding], schema: Schema
+) -> tuple[dict[str, set[str]], list[frozenset[str]]]:
+    """The values that the file lists, by their column, and lists of no column; words for gaps and positions left out.
+
+    Lists of the numbers that the policy itself gives as a feature's codes are none of a column's values.
+    """
+    coded = [one for one in model.origins or () if isinstance(one, CategoryCodes)]
+    fills = STAND_INS.union(one.fill_value for one in coded)
+    shared = {(one.column, id(one.codes.groups if isinstance(one.codes, OneHot) else one.codes)): one for one in coded}
+    lists = {CategoryList(one.column, known_by(one)) for one in shared.values()} | set(model.category_lists)
+    own = {name: {f"{code:g}" for code in one.codes.values()} for name, one in encodings.items() if one.codes}
+    columns = {spelling: one.name for one in schema.columns for spelling in spellings(one.name)}
+    columns |= {spelling: name for name in schema.dropped for spelling in (name, *spellings(name))}
+    columns |= {one.name: one.name for one in schema.columns}
+    declared = model.origins or (None,) * len(model.features)
+    for i, origin in origins.items():
+        named = declared[i]
+        columns[model.features[i] if named is None else named.column] = origin.column
+    values: dict[str, set[str]] = {}
+    unplaced = []
+    for each in lists:
+        result = each.values - fills
+        if not result or _are_positions(result) or each.values <= own.get(each.column, set()):
+            continue
+        if (name := columns.get(each.column)) is None:
+            unplaced.append(result)
+        else:
+            values.setdefault(name, set()).update(result)
+    return values, sorted(unplaced, key=sorted)
+
+
+def _are_positions(values: frozenset[str]) -> bool:
+    """Are they 0, 1, 2, ...: positions in another list, -1 for what is in none, and no values?"""
+    numbers = [int(value) for value in values - {"-1"} if POSITION.fullmatch(value)]
+    return len(numbers) == len(values - {"-1"}) and max(numbers, default=0) < 2 * len(values)
+
+
+def _numbers(model: ModelIR, origins: Mapping[int, Origin]) -> Iterator[ColumnNumbers]:
+    """The thresholds of tests of numbers, and what replaces missing ones, as they are compared with a column's."""
+    for i, origin in sorted(origins.items()):
+        if isinstance(origin, Numeric):
+            found = [tree.threshold[_asks_number(tree, i)] for tree in model.trees]
+            fills = [] if origin.fill is None else [np.array([origin.fill])]
+            numbers = np.unique(np.concatenate([*found, *fills]))
+            yield ColumnNumbers(origin.column, origin.steps, numbers[np.isfinite(numbers)])
+
+
+def _asks_number(tree: TreeIR, feature: int) -> Flags:
+    """The nodes that compare the number of a feature with a threshold."""
+    asks = np.asarray(tree.feature == feature)
+    asks[list(tree.subsets)] = False
+    return asks
