@@ -203,7 +203,7 @@ def read(content: bytes, place: str, known: Vocabulary) -> ModelIR:
     )
     unread = unread_content(document, model, known)
     found = dict.fromkeys((*model.discloses, *_undeclared(model), *unread.disclosures()))
-    return replace(model, discloses=tuple(found), texts=unread.texts)
+    return replace(model, discloses=tuple(found), texts=unread.texts | {model.producer, model.format})
 
 
 def _undeclared(model: ModelIR) -> list[FileDisclosure]:

@@ -152,7 +152,7 @@ def unread_content(
     tracker = UnreadTracker()
     _check_elements(tracker, root)
     _check_bytes(tracker, content)
-    _check_fields(tracker, root, asked)
+    _check_fields(tracker, root)
     _check_ids(tracker, root)
     return [*found, *tracker.disclosures()], tracker.texts
 
@@ -171,8 +171,12 @@ def _check_elements(tracker: UnreadTracker, root: Element) -> None:
         for text in (here.text if name not in TEXTS else None, *(child.tail for child in here)):
             if text and text.strip():
                 tracker.add_text(f"text in {name}", text)
-        if name == "Timestamp" and not DATE.fullmatch((here.text or "").strip()):
-            tracker.check_texts(name, [(here.text or "").strip()], names)
+        if name == "Timestamp":
+            text = (here.text or "").strip()
+            if DATE.fullmatch(text):
+                tracker.keep(text)
+            else:
+                tracker.check_texts(name, [text], names)
         if name == "OutputField" and sum(map(len, here.attrib.values())) > LONG_OUTPUT:
             tracker.add_text("a long OutputField", *here.attrib.values())
         if name == "SimplePredicate" and here.get("operator") in {"isMissing", "isNotMissing"} and here.get("value"):
@@ -208,17 +212,15 @@ def _unused_fields(root: Element, asked: Collection[str]) -> int:
     return len({name for name in items if name and name not in asked})
 
 
-def _check_fields(tracker: UnreadTracker, root: Element, asked: Collection[str]) -> None:
-    """Check values of fields that are not asked about, or that no valid cell has, and names of undeclared fields."""
+def _check_fields(tracker: UnreadTracker, root: Element) -> None:
+    """Check values that no valid cell has, and names of undeclared fields."""
     declared = set[str]()
     for dictionary in named(root, "DataDictionary"):
         for field in named(dictionary, "DataField"):
             declared.add(field.get("name", ""))
-            idle = field.get("name") not in asked
-            values = [v for v in named(field, "Value") if idle or v.get("property", "valid") != "valid"]
-            if values:
-                texts = (value.get("value", "") for value in values)
-                tracker.add_text("values of a field that no test asks about", *texts)
+            invalid = [v.get("value", "") for v in named(field, "Value") if v.get("property", "valid") != "valid"]
+            if invalid:
+                tracker.add_text("values that no cell may have", *invalid)
     for each in root.iter():
         if name_of(each) == "MiningField" and each.get("name", "") not in declared:
             tracker.add_text("a field that is not declared", each.get("name", ""))

@@ -199,7 +199,7 @@ def _check_names_of_steps(tracker: UnreadTracker, steps: Any) -> None:
     if len(texts) > MAX_STEPS_NAMED:
         tracker.add_text("names of steps of an object", *texts)
     else:
-        tracker.check_texts("names of steps of an object", texts)
+        tracker.check_names("names of steps of an object", texts)
 
 
 def _check_nodes(tracker: UnreadTracker, nodes: np.ndarray, known: Collection[str]) -> None:

@@ -104,6 +104,7 @@ OWN_TEXTS = frozenset(
     how many people are at the leaves
     how many people of each class are at the leaves
     means to the last digit, from which people at small leaves and their sum follow
+    names that somebody gave the steps of a pipeline
     numbers that fewer than # people of the table have, finer than `step` makes public
     other content, which nobody needs to predict: # part(s)
     scores of the first trees, from which the people of each class at small leaves follow, to the last one
@@ -112,7 +113,6 @@ out the people of each class at small leaves; whether so could not be told
     shares of classes, rounded to # digit(s)
     shares to the last digit, from which the people of each class at small leaves follow
     shares to the last digit: of small leaves they betray how many people are in them
-    short texts: names of steps, functions and settings
     something that its file describes in words that leafgate does not write
     the names of # column(s) that the policy drops or does not know, which no tree asks about
     the names of # features that the policy does not know, more than columns are: they may name people

@@ -33,7 +33,7 @@ MAX_NUMBER = 9
 
 DIGITS = frozenset("0123456789")
 TOKEN = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^A-Za-z0-9]")
-SHORT_TEXT = re.compile(r"""[\w.,:<>()/+*\-\[\]{}"'|~!%$?@]{1,60}( [\w.,:<>()/+*\-\[\]{}"'|~!%$?@]{1,60}){0,2}""")
+SHORT_TEXT = re.compile(r"""[\w.:<>()/+*\-\[\]{}"'|~!%$?@]{1,60}( [\w.:<>()/+*\-\[\]{}"'|~!%$?@]{1,60}){0,2}""")
 """A name of a step, a feature or a function, or a setting: up to three words."""
 
 MAX_LETTERS = 60
@@ -42,7 +42,7 @@ MAX_LETTERS = 60
 MAX_TEXTS = 300
 """No model has more of these; more could be a table."""
 
-SHORT_TEXTS = FileDisclosure("names", "low", "short texts: names of steps, functions and settings")
+STEP_NAMES = FileDisclosure("names", "low", "names that somebody gave the steps of a pipeline")
 
 BETWEEN_WORDS = frozenset(" \t\n_-.:,;()[]{}<>/|'\"=+*!$~%")
 
@@ -166,7 +166,7 @@ class UnreadTracker:
 
     def __init__(self) -> None:
         self._parts: list[tuple[str, int]] = []
-        self._texts = set[str]()
+        self._texts, self._has_names = set[str](), False
 
     @property
     def texts(self) -> frozenset[str]:
@@ -181,13 +181,22 @@ class UnreadTracker:
         """Record texts that nobody needs."""
         self.add(location, text_size(*texts))
 
+    def keep(self, *texts: str) -> None:
+        """Keep texts that are compared with the cells of the table, such as a date."""
+        self._texts |= set(texts) - {""}
+
     def check_texts(self, location: str, texts: Iterable[str], names: Collection[str] = frozenset()) -> None:
         """Keep short texts, and record long ones as one part; `names` are those that readers account for."""
         unknown = {text for text in set(texts) - {""} if text not in names}
         short = {text for text in unknown if len(text) <= MAX_LETTERS and SHORT_TEXT.fullmatch(text)}
-        self._texts |= short
+        self.keep(*short)
         if unknown - short:
             self.add_text(location, *(unknown - short))
+
+    def check_names(self, location: str, texts: Collection[str]) -> None:
+        """Check names that somebody gave parts of the model, which is disclosed as such."""
+        self._has_names |= bool(texts)
+        self.check_texts(location, texts)
 
     def check_line(
         self,
@@ -230,8 +239,8 @@ class UnreadTracker:
                 self.check_texts(inner, value if isinstance(value, list) else [value], names)
 
     def disclosures(self) -> tuple[FileDisclosure, ...]:
-        """What parts and short texts disclose: parts are `high` where they could hold the cells of people."""
-        names = (SHORT_TEXTS,) if self._texts else ()
+        """What parts and names disclose: parts are `high` where they could hold the cells of people."""
+        names = (STEP_NAMES,) if self._has_names else ()
         parts = [*self._parts, *([("many short texts", MANY_NUMBERS)] if len(self._texts) > MAX_TEXTS else [])]
         if not parts:
             return names

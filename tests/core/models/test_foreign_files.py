@@ -40,6 +40,7 @@ build: {use: published, path: model.json}
 publish: {leaves: LEVEL}
 attacks: [{use: linking}]
 metrics: [{use: k_anonymity, at_least: 2}]
+report: {smallest_cell: 1}  # eight people
 """
 PEOPLE = "age,school,income\n" + "20,none,low\n30,basic,low\n" * 2 + "37.5,high,low\n25,high,high\n"
 PEOPLE += "40,none,high\n?,?,high\n50,high,high\n60,basic,low\n"

@@ -318,7 +318,11 @@ def test_nothing_of_the_people_is_left_in_a_file_of_labels() -> None:
         assert set(np.unique(parts["values"])) <= {0.0, 1.0}
     assert between_fields(new) == {0}
     kinds = {item.kind for item in read_foreign(new, "new").discloses}
-    assert kinds == {"moments", "categories"}  # of the scaler and the encoder, which predictions need
+    assert kinds == {
+        "moments",
+        "categories",
+        "names",
+    }  # of the scaler, the encoder and the steps, which predictions need
 
 
 def test_a_fitted_tree_of_pure_leaves_is_no_model_of_labels() -> None:

@@ -31,6 +31,8 @@ EDGE = 1e-9
 """So much of a limit is left to either side: floating point may decide it."""
 MEAN_TOLERANCE = 1e-5
 """How well a published number times people agrees with the total that it is, in single precision."""
+CODES = ("utf-8", "utf-32-le")
+"""How files write texts: the second is NumPy's."""
 MANY_CANDIDATES = 60
 """The adversary tries no more values of private columns than this."""
 
@@ -98,6 +100,7 @@ class Outsider:
         private: columns that it does not know.
         secrets: what it may not find out, and the model predicts; of other columns the model says nothing.
         names: columns whose texts may not be in the file.
+        texts: columns whose texts may not be there where few people have one.
         k: so many people must be in each group.
         confidence: the largest share of a group's people, or of the others, that one value or window may have; 1 for
             no limit.
@@ -108,6 +111,7 @@ class Outsider:
     secrets: Sequence[Secret]
     private: Sequence[str] = ()
     names: Sequence[str] = ()
+    texts: Sequence[str] = ()
     k: int = 1
     confidence: float = 1.0
 
@@ -151,14 +155,16 @@ class Outsider:
             yield self.frame.assign(**changed)
 
     def _texts(self) -> list[Exposed]:
-        """Texts of columns that no release may have."""
+        """Texts of columns that no release may have, and those of others that few people have."""
         parts = list(_parts(self.published.content))
         found = []
-        for name in self.names:
-            texts = [str(text).encode() for text in self.frame[name]]
-            there = sum(any(text in part for part in parts) for text in texts)
+        for name in (*self.names, *self.texts):
+            counts = self.frame[name].value_counts()
+            texts = [str(text) for text, people in counts.items() if name in self.names or people < FEW]
+            there = {text for text in texts for code in CODES if any(text.encode(code) in part for part in parts)}
             if there:
-                found.append(Exposed("text", there, name, "whose names are in the file"))
+                people = int(counts[[text in there for text in counts.index.astype(str)]].sum())
+                found.append(Exposed("text", people, name, "whose names are in the file"))
         return found
 
     def _totals(self, secret: Secret) -> list[Exposed]:

@@ -172,6 +172,7 @@ def outsider_of(people: People, audited: Audited) -> Outsider:
         [secret_of(name, specs[name], frame[name], people.harmless, people.step, harmless) for name in secrets],
         private=[name for name in people.features if name in people.private],
         names=[name for name in columns if "identifier" in roles[name] and frame[name].dtype == object],
+        texts=people.texts if audited.policy["build"]["use"] == "published" else [],
         k=max((each["at_least"] for each in limits if each["use"] == "k_anonymity"), default=1),
         confidence=_confidence(limits),
     )

@@ -175,8 +175,11 @@ class _Judgement:
         if not ends:
             return
         self.skipped |= bool(self.uncounted)
+        numbers = np.array([number for number in map(parse_number, ends) if math.isfinite(number)])
         for name, cells in self.cells.items():
-            if not (name in self.columns and self.columns[name].numeric) and any(map(cells.has_few, ends)):
+            if name in self.columns and self.columns[name].numeric:
+                self.numbers_of(name, numbers)
+            elif any(map(cells.has_few, ends)):
                 self.texts.add(name)
 
     def found(self) -> Iterator[FileDisclosure]:

@@ -24,7 +24,7 @@ from leafgate.errors import DataError, InconclusiveError, LeafgateError, PolicyE
 from leafgate.io.tables import reader
 from leafgate.io.tables.csv import read_csv
 from leafgate.io.tables.digest import digest_records
-from leafgate.io.tables.reader import read_population, read_table
+from leafgate.io.tables.reader import count_cells, read_population, read_table
 from leafgate.policy.load import load_policy
 from leafgate.policy.models import CsvOptions, Data
 from leafgate_engines.duckdb import DuckDb
@@ -49,6 +49,32 @@ def outcome(data: Data, path: Path | None) -> tuple[Any, ...] | str:
     except LeafgateError as error:
         return f"{type(error).__name__}: {error}"
     return described(table)
+
+
+@pytest.mark.parametrize("engine", ENGINES[:2])
+@pytest.mark.parametrize("counts", ["people", "rows"])
+@given(files())
+def test_an_engine_counts_the_cells_of_every_column_as_the_core_does(
+    engine: DataEngine, counts: str, file: str
+) -> None:
+    """Of dropped columns and people, too, and never missing cells; by hand the people of each text are added up."""
+    times = COLUMNS["times"] | {"counts": counts, "reason": COLUMNS["times"]["reason"] if counts == "people" else None}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "people.csv"
+        path.write_text(file)
+        data = [section(source, columns=COLUMNS | {"times": times}) for source in (None, engine)]
+        try:
+            found = [count_cells(each, path) for each in data]
+        except DataError:
+            return  # a count of people that is none
+        raw = pd.read_csv(path, dtype=str, keep_default_na=False)
+    people = raw["times"].astype(int) if counts == "people" else pd.Series(1, index=raw.index)
+    for name in COLUMNS:
+        expected: dict[str, int] = {}
+        for text, number in zip(raw[name], people, strict=True):
+            if text != "?":
+                expected[text] = expected.get(text, 0) + int(number)
+        assert [each[name].to_dict() for each in found] == [expected, expected]  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("engine", ENGINES[:2])

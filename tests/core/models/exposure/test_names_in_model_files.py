@@ -1,6 +1,7 @@
 """Lists of values in model files that name people: an audit with `file_disclosure` never passes them."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.compose import make_column_transformer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
+from sklearn.compose import ColumnTransformer, make_column_transformer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from command_line import Ended, leafgate
@@ -50,14 +51,22 @@ def people(jobs: int = 5) -> pd.DataFrame:
     )
 
 
-def audited(folder: Path, file: str, table: pd.DataFrame, *, declared: bool = False, **encoding: Any) -> Ended:
+def audited(
+    folder: Path,
+    file: str,
+    table: pd.DataFrame,
+    *,
+    declared: bool = False,
+    bounds: Sequence[float] = (0, 120),
+    **encoding: Any,
+) -> Ended:
     """An audit that asks nothing but what the file tells of single people."""
     table.to_csv(folder / "people.csv", index=False)
     jobs = {"job": COLUMNS["job"] | {"values": sorted(set(table["job"]))}} if declared else {}
     policy = {
         "leafgate": 1,
         "name": "names",
-        "data": {"path": "people.csv", "columns": COLUMNS | jobs},
+        "data": {"path": "people.csv", "columns": COLUMNS | jobs | {"age": COLUMNS["age"] | {"bounds": list(bounds)}}},
         "build": {"use": "published", "path": file, "encoding": encoding},
         "attacks": [{"use": "linking"}],
         "metrics": [{"use": "file_disclosure", "at_most": 0}],
@@ -128,9 +137,7 @@ def test_a_list_of_values_of_a_few_people_lists_them_declared_or_not(
 
 @pytest.mark.parametrize("encoder", ENCODERS)
 @pytest.mark.parametrize(("column", "listed"), [("name", True), ("region", False), ("town", False)])
-def test_a_skops_encoder_of_names_lists_people(
-    tmp_path: Path, encoder: Any, column: str, listed: bool
-) -> None:
+def test_a_skops_encoder_of_names_lists_people(tmp_path: Path, encoder: Any, column: str, listed: bool) -> None:
     skops = pytest.importorskip("skops.io")
     table = people()
     skops.dump(fitted([column], encoder, table), tmp_path / "model.skops")
@@ -154,6 +161,36 @@ def test_names_of_steps_and_settings_are_looked_at(tmp_path: Path) -> None:
     model.steps[0][1].transformers += [(name, "drop", []) for name in NAMES]
     skops.dump(model, tmp_path / "model.skops")
     assert "other_content" in high_disclosures(audited(tmp_path, "model.skops", table))
+
+
+@pytest.mark.parametrize("digits", [2, -4])
+def test_an_encoder_of_exact_incomes_lists_the_numbers_of_people(tmp_path: Path, digits: int) -> None:
+    """Incomes to the cent belong to one person each, those rounded to ten thousand to many."""
+    skops = pytest.importorskip("skops.io")
+    incomes = np.round(np.random.default_rng(1).lognormal(10, 0.3, N), digits)
+    rest = np.isin(incomes, [value for value, n in Counter(incomes.tolist()).items() if n >= 10])
+    table = people().assign(age=incomes if digits > 0 else np.where(rest, incomes, 20_000))
+    skops.dump(fitted(["town"], OneHotEncoder(), table), tmp_path / "model.skops")
+    model = skops.load(tmp_path / "model.skops", trusted=skops.get_untrusted_types(file=tmp_path / "model.skops"))
+    encoder = OrdinalEncoder().fit(table[["age"]])
+    model.steps[0][1].transformers_.append(("ages", encoder, ["age"]))
+    skops.dump(model, tmp_path / "model.skops")
+    ended = audited(tmp_path, "model.skops", table, bounds=[0, 1e6])
+    assert ("rare_numbers" in high_disclosures(ended)) is (digits > 0)
+
+
+@pytest.mark.parametrize("names", [("imp", "sc", "oh"), ("my step", "rf-2", "Ages"), ("Jane Smith 7", "sc", "oh")])
+def test_short_names_of_steps_are_no_content_of_people_unless_they_name_one(
+    tmp_path: Path, names: Sequence[str]
+) -> None:
+    skops = pytest.importorskip("skops.io")
+    table = people()
+    prepare = ColumnTransformer([(names[0], OneHotEncoder(), ["town"]), (names[1], StandardScaler(), ["age"])])
+    model = Pipeline([("prepare", prepare), (names[2], DecisionTreeClassifier(max_depth=1))])
+    skops.dump(model.fit(table[["town", "age"]], table["state"]), tmp_path / "model.skops")
+    found = high_disclosures(audited(tmp_path, "model.skops", table))
+    assert "other_content" not in found
+    assert ("people_listed" in found) is ("Jane Smith 7" in names)
 
 
 DUMMIES = [f"name_{name}".replace(" ", "_") for name in NAMES]
