@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 import traceback
@@ -42,7 +43,8 @@ class Outcome:
         seed: of the case.
         kind: of its model.
         how: who wrote the policy: `init` or `audit`; with `, harmless` where a value was declared harmless, with
-            `, repaired` where the file is what a repair wrote.
+            `, drop` where people with missing cells are left out, with `, child` where the limits are an organisation's
+            and the policy has its table read otherwise, with `, repaired` where the file is what a repair wrote.
         verdict: pass, fail, inconclusive, invalid, `file alone`, or crash.
         exposed: what the adversary found, where the verdict let it try.
         words: of the error.
@@ -109,11 +111,15 @@ def run_case(seed: int, *, kind: str = "", repair: bool = False, limits: Limits 
     by_init = not recipe.fit or (recipe.init and rng.random() < 0.4 and limits is None)
     gaps = recipe.gaps and rng.random() < 0.45
     people = draw_people(rng, numbers=recipe.numbers, gaps=gaps, owned=not by_init, only_numbers=recipe.only_numbers)
+    other = rng.spawn(1)[0]  # so that what it decides leaves all else as it is
+    changed = by_init and recipe.fit is not None and other.random() < 0.4
+    reading = str(other.choice(READINGS)) if changed else ""
     how = ("init" if by_init else "audit") + (", harmless" if people.harmless or people.edges else "")
+    how += f", {reading}" if reading else ""
     with warnings.catch_warnings(), tempfile.TemporaryDirectory(prefix="first-policies-") as folder:
         warnings.simplefilter("ignore")
         try:
-            audited = _audited(rng, recipe, people, Path(folder), by_init=by_init, limits=limits)
+            audited = _audited(rng, recipe, people, Path(folder), by_init=by_init, reading=reading, limits=limits)
         except LeafgateError as error:
             verdict = "inconclusive" if isinstance(error, InconclusiveError) else "invalid"
             return [Outcome(seed, kind, how, verdict, words=_without_digits(error))]
@@ -186,12 +192,19 @@ def _confidence(limits: Sequence[Mapping[str, Any]]) -> float:
 
 
 def _audited(
-    rng: Rng, recipe: Recipe, people: People, folder: Path, *, by_init: bool, limits: Limits | None
+    rng: Rng,
+    recipe: Recipe,
+    people: People,
+    folder: Path,
+    *,
+    by_init: bool,
+    reading: str,
+    limits: Limits | None,
 ) -> Audited:
     if recipe.fit is None:
         return _built(recipe.builder, people, folder)
     fitted = fit(recipe, rng, people)
-    return _init_with(fitted, people, folder) if by_init else _audit_with(fitted, people, folder, limits)
+    return _init_with(fitted, people, folder, reading) if by_init else _audit_with(fitted, people, folder, limits)
 
 
 def _write_policy(people: People, folder: Path, model: Path | None, builder: str = "kadet") -> Path:
@@ -203,6 +216,39 @@ def _write_policy(people: People, folder: Path, model: Path | None, builder: str
     return folder / POLICY_FILE
 
 
+READINGS = ("drop", "child, drop", "child, missing", "child, comment", "child, alias")
+"""Ways in which a policy may have fewer people read, or two values as one, than its table has."""
+
+
+def _read_otherwise(path: Path, people: People, reading: str) -> Path | None:
+    """Rewrite the policy so that its table is read in another way; the organisation's policy, where there is one."""
+    document: Any = dict(_document(path.read_bytes()))
+    data: dict[str, Any] = dict(document["data"])
+    name = next(iter(people.texts), "")
+    values = people.frame[name].dropna().value_counts().index.tolist() if name else []
+    if reading.endswith("drop") and data.get("on_missing"):
+        data["on_missing"] = "drop"
+    elif reading.endswith("missing") and values:
+        data |= {"missing": ["", values[-1]], "on_missing": "drop"}
+    elif reading.endswith("comment") and people.frame.iloc[:, 0].notna().all():
+        data["csv"] = {**data.get("csv", {}), "comment": str(people.frame.iloc[0, 0])[:1]}
+    elif reading.endswith("alias") and len(values) > 1:
+        column = {**data["columns"][name], "aliases": {values[-1]: values[0]}}
+        column["values"] = [value for value in column["values"] if value != values[-1]]
+        data["columns"] = {**data["columns"], name: column}
+    document["data"] = data
+    if not reading.startswith("child"):
+        path.write_text(json.dumps(document))
+        return None
+    limits = {key: document.pop(key) for key in ("attacks", "metrics")}
+    path.write_text(json.dumps(document))
+    own = {"leafgate": 1, "name": "organisation", **limits}
+    roles = [{"columns": name, "roles": "identifier"} for name in people.names]
+    own |= {"data": {"unlisted": {"except": roles}}} if roles else {}
+    (path.parent / "organisation.yaml").write_text(json.dumps(own))
+    return path.parent / "organisation.yaml"
+
+
 def _built(builder: str, people: People, folder: Path) -> Audited:
     path = _write_policy(people, folder, None, builder)
     audit = open_session(path).audit(search_remedies=False)
@@ -210,12 +256,18 @@ def _built(builder: str, people: People, folder: Path) -> Audited:
     return Audited(audit.report, _document(path.read_bytes()), published)
 
 
-def _init_with(fitted: Fitted, people: People, folder: Path) -> Audited:
+def _init_with(fitted: Fitted, people: People, folder: Path, reading: str) -> Audited:
     (folder / fitted.file).write_bytes(fitted.content)
     path = _write_policy(people, folder, folder / fitted.file)
-    session = open_session(path)
+    proposed = dict(_document(path.read_bytes()))
+    session = open_session(path) if not reading else open_session(path, org=_read_otherwise(path, people, reading))
     audit = session.audit(search_remedies=False)
-    return Audited(audit.report, _document(path.read_bytes()), fitted.published, session=lambda: session)
+    return Audited(
+        audit.report,
+        proposed | {"data": _document(path.read_bytes())["data"]},
+        fitted.published,
+        session=lambda: session,
+    )
 
 
 def _audit_with(fitted: Fitted, people: People, folder: Path, limits: Limits | None) -> Audited:
