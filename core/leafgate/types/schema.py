@@ -150,6 +150,7 @@ class Column:
             numbers.
         scale: `ratio` where numbers, from 0 up, are near to each other by their ratio, not by their difference.
         step: numbers are public to a multiple of this; None where no number is.
+        public_domain: the policy says that `values` are a code list which exists without this table.
         aliases: other spellings, each with the value that it means; no part of a release or of a comparison.
     """
 
@@ -165,6 +166,7 @@ class Column:
     edges: tuple[float, ...] | None = None
     scale: Literal["ratio"] | None = field(default=None, compare=False)
     step: float | None = field(default=None, compare=False)
+    public_domain: bool = field(default=False, compare=False)
     aliases: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
