@@ -210,18 +210,23 @@ class TableDraft:
 
     @cached_property
     def specs(self) -> dict[str, dict[str, Any]]:
-        """What the policy says of each column; InvalidError where only the caller can say what it may hold."""
+        """What the policy says of each column."""
         return {column.name: self._spec(column) for column in self.columns}
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What the caller must know of columns that were left out, a sentence each."""
-        return tuple(
-            f"X, column {column.name!r}: taken for an identifier and left out: it has {_LONG}. "
-            f"roles={{{column.name!r}: 'quasi_identifier'}} keeps it."
-            for column in self.columns
-            if self._names_people(column)
-        )
+        """What the caller must know of columns with many rare values, a sentence each."""
+        return tuple(note for column in self.columns if (note := self._note(column)))
+
+    def _note(self, column: FrameColumn) -> str:
+        start = f"X, column {column.name!r}: {{}} many values that fewer than {MODEL_GROUP} people have each"
+        if self._names_people(column):
+            start = start.format("taken for an identifier and left out, for it has")
+            return f"{start}; roles={{{column.name!r}: 'quasi_identifier'}} keeps it"
+        if self._lists_rare_values(column):
+            start = start.format("the policy lists")
+            return f"{start}, because `test` or `control` has more; give coarser values, or keep the policy to yourself"
+        return ""
 
     @cached_property
     def asked(self) -> frozenset[str]:
@@ -385,16 +390,18 @@ class TableDraft:
         )
 
     def _list_domain(self, column: FrameColumn, texts: Sequence[str]) -> dict[str, Any]:
-        domain = list_domain(_sorted(texts, column.kind), _people_of(column), MODEL_GROUP)
-        strange = len({*self._texts_of_others(column.name)} - {*column.occurring})
-        if not domain and strange:
-            remedy = (
-                f"say what it may hold: roles={{{column.name!r}: {{'role': 'quasi_identifier', 'values': [...]}}}}; or "
-                "make its values coarser, for the model too"
-            )
-            why = f"has {_LONG}, and {strange} other value(s) in `test` or `control`"
-            raise InvalidError(why, place=f"X, column {column.name!r}", remedy=remedy)
-        return domain
+        """What the policy says of a column of values; all of them where others have more than the table to take."""
+        listed = _sorted(texts, column.kind)
+        domain = list_domain(listed, _people_of(column), MODEL_GROUP)
+        others_have_more = not {*self._texts_of_others(column.name)} <= {*column.occurring}
+        return domain if domain or not others_have_more else {"values": listed}
+
+    def _lists_rare_values(self, column: FrameColumn) -> bool:
+        """Does the policy name the rare values of the table, which the caller did not list?"""
+        if column.name == self.target or "values" in self._declared(column.name):
+            return False
+        listed = self.specs[column.name].get("values") == _sorted(self._texts_of(column), column.kind)
+        return listed and is_long_list(_people_of(column), MODEL_GROUP)
 
     def _texts_of(self, column: FrameColumn) -> list[str]:
         """Every text that a column may have: its categories, what occurs, and what test and control people have."""
@@ -424,9 +431,6 @@ class TableDraft:
 
 def _sorted(texts: Sequence[str], kind: str) -> list[str]:
     return sorted(texts, key=float) if kind == "number" else sorted(texts)
-
-
-_LONG = f"many values that fewer than {MODEL_GROUP} people have each"
 
 
 def _people_of(column: FrameColumn) -> list[int]:

@@ -166,8 +166,8 @@ def test_a_column_of_rare_texts_that_no_test_asks_about_is_left_out_with_a_warni
     columns = parse_yaml(audit.to_policy().encode(), "policy.yaml")["data"]["columns"]
     assert columns["town"] == {"role": "identifier"}
     assert [warning for warning in audit.warnings if "taken for an identifier" in warning] == [
-        "X, column 'town': taken for an identifier and left out: it has many values that fewer than 10 people have "
-        "each. roles={'town': 'quasi_identifier'} keeps it."
+        "X, column 'town': taken for an identifier and left out, for it has many values that fewer than 10 people have "
+        "each; roles={'town': 'quasi_identifier'} keeps it"
     ]
     kept = audited_with_towns(model, FOURS, roles={"town": "quasi_identifier"})
     assert not any("taken for an identifier" in warning for warning in kept.warnings)
@@ -198,17 +198,21 @@ def test_a_model_that_asks_about_a_dropped_column_ends_in_one_error_without_a_ce
     assert str(refused.value).count("town") == 1
 
 
-def test_other_people_with_texts_that_the_table_lacks_need_a_declared_list() -> None:
+@pytest.mark.parametrize("which", ["test", "control"])
+def test_other_people_with_texts_that_the_table_lacks_are_read_and_the_caller_is_warned(which: str) -> None:
     people = table(town=FOURS)
     other = people[["age", "town"]].assign(town="elsewhere"), people["ill"]
-    with pytest.raises(leafgate.LeafgateError) as refused:
-        audited_with_towns(tree_of_towns(), FOURS, test=other)
-    assert "X, column 'town': has many values that fewer than 10 people have each, and 1 other value(s)" in str(
-        refused.value
-    )
-    assert "roles={'town': {'role': 'quasi_identifier', 'values': [...]}}" in str(refused.value)
-    spec = {"role": "quasi_identifier", "values": [*sorted(set(FOURS)), "elsewhere"], "domain": "public"}
-    assert audited_with_towns(tree_of_towns(), FOURS, test=other, roles={"town": spec}).verdict == "fail"
+    audit = audited_with_towns(tree_of_towns(), FOURS, **{which: other})
+    assert audit.verdict == "fail"
+    columns = parse_yaml(audit.to_policy().encode(), "policy.yaml")["data"]["columns"]
+    assert columns["town"]["values"] == sorted({*FOURS, "elsewhere"})
+    assert [warning for warning in audit.warnings if "town" in warning] == [
+        "X, column 'town': the policy lists many values that fewer than 10 people have each, because `test` or "
+        "`control` has more; give coarser values, or keep the policy to yourself"
+    ]
+    spec = {"role": "quasi_identifier", "values": columns["town"]["values"], "domain": "public"}
+    declared = audited_with_towns(tree_of_towns(), FOURS, roles={"town": spec}, **{which: other})
+    assert not [warning for warning in declared.warnings if "town" in warning]
 
 
 def test_categories_that_nobody_has_are_no_obstacle_to_a_list_that_is_left_to_the_owner() -> None:
