@@ -144,15 +144,21 @@ if TYPE_CHECKING:
     from leafgate.policy.strictness import compare_policies as compare_policies
     from leafgate.policy.strictness import line_of_value as line_of_value
     from leafgate.progress import progress_step as progress_step
+    from leafgate.session.domains import bounds_domain as bounds_domain
+    from leafgate.session.domains import is_long_list as is_long_list
+    from leafgate.session.domains import list_domain as list_domain
+    from leafgate.session.domains import number_domain as number_domain
+    from leafgate.session.domains import rare_values as rare_values
+    from leafgate.session.domains import round_bounds as round_bounds
     from leafgate.session.draft import ModelHints as ModelHints
     from leafgate.session.draft import model_hints as model_hints
-    from leafgate.session.draft import number_domain as number_domain
-    from leafgate.session.draft import round_bounds as round_bounds
     from leafgate.session.expected_run import ExpectedRun as ExpectedRun
     from leafgate.session.proposals import CONFIDENCE as CONFIDENCE
+    from leafgate.session.proposals import MODEL_GROUP as MODEL_GROUP
     from leafgate.session.proposals import Proposal as Proposal
     from leafgate.session.proposals import SecretShares as SecretShares
     from leafgate.session.proposals import propose as propose
+    from leafgate.session.proposals import smallest_group as smallest_group
     from leafgate.session.repair import RepairFunction as RepairFunction
     from leafgate.session.repair import RepairResult as RepairResult
     from leafgate.session.report_formats import chosen_formats as chosen_formats
@@ -228,9 +234,10 @@ __getattr__ = lazy_exports(
         "leafgate.policy.sources": "component_name display_path PolicyDocument read_policy_lines",
         "leafgate.policy.strictness": "compare_policies line_of_value PolicyChange",
         "leafgate.progress": "progress_step",
-        "leafgate.session.draft": "model_hints ModelHints number_domain round_bounds",
+        "leafgate.session.domains": "bounds_domain is_long_list list_domain number_domain rare_values round_bounds",
+        "leafgate.session.draft": "model_hints ModelHints",
         "leafgate.session.expected_run": "ExpectedRun",
-        "leafgate.session.proposals": "CONFIDENCE Proposal propose SecretShares",
+        "leafgate.session.proposals": "CONFIDENCE MODEL_GROUP Proposal propose SecretShares smallest_group",
         "leafgate.session.repair": "RepairFunction RepairResult",
         "leafgate.session.report_formats": "chosen_formats result_files",
         "leafgate.session.results": "write_results",

@@ -17,19 +17,23 @@ from leafgate.api import DataError, DataSource, PolicyError, nearest_name
 from leafgate.app import (
     DECIMAL_POINTS,
     MAX_YAML_BYTES,
+    MODEL_GROUP,
     CsvOptions,
     ModelHints,
     Proposal,
     SecretShares,
     are_decimal_commas,
+    bounds_domain,
     is_code,
+    is_long_list,
+    list_domain,
     load_plugins,
     number_domain,
     propose,
+    rare_values,
     read_undeclared_table,
-    round_bounds,
+    smallest_group,
     yaml_flow,
-    yaml_number,
     yaml_text,
 )
 from leafgate_scaffold.limits import PRIVATE, limits_of
@@ -56,13 +60,33 @@ LAST_COLUMN = "the last column is taken for what is predicted; name another one:
 
 @dataclass(frozen=True)
 class Guess:
-    """What one column seems to be; `people` have a cell that is not missing."""
+    """What one column seems to be: how many people have each of its values, and fewer than `smallest_cell` are few."""
 
     name: str
-    values: tuple[str, ...]
+    people_with: Mapping[str, int]
     numeric: bool
-    people: int
     missing: frozenset[str]
+    smallest_cell: int
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """What occurs, in the order of texts."""
+        return tuple(self.people_with)
+
+    @property
+    def people(self) -> int:
+        """How many have a cell that is not missing."""
+        return sum(self.people_with.values())
+
+    @property
+    def rare(self) -> int:
+        """How many of its values few people have."""
+        return rare_values(self.people_with.values(), self.smallest_cell)
+
+    @property
+    def is_long(self) -> bool:
+        """Are its values too many that few people have, for a list that a policy could have?"""
+        return is_long_list(self.people_with.values(), self.smallest_cell)
 
     @property
     def unique(self) -> bool:
@@ -110,11 +134,12 @@ def first_policy(
 ) -> FirstPolicy:
     """YAML text: every column with a role and the domain that occurs, and one audit to start from.
 
-    The class is `target`, else the last column. Texts and whole numbers that are different for (nearly) everybody are
-    taken for identifiers, which are dropped as the file is read: nothing of them gets into a release. Everything else
-    is taken to be known to outsiders, the careful assumption. Bounds are round numbers around what occurs, so that
-    they are nobody's. Every such guess says CHECK. With `model`, a fitted
-    model's file, the audit is of that; `folder` is the folder the policy will stand in.
+    The class is `target`, else the last column. Long lists of texts for few people each, and whole numbers that are
+    different for everybody, are taken for identifiers, which are dropped as the file is read: nothing of them gets
+    into a release. Everything else is taken to be known to outsiders, the careful assumption. Bounds are round numbers
+    around what occurs, so that they are nobody's. Every such guess says CHECK. With `model`, a fitted
+    model's file, the audit is of that; a long list that it asks about is left to the owner. `folder` is the folder the
+    policy will stand in.
     Without a model, `builder` is what makes the release: kadet, id3, c45 or one of `limits.PRIVATE`.
     `encoding` is that of a CSV file, UTF-8 if None. `harmless` are values of the class that may be known of anybody,
     `control` a file of people who are not in the table.
@@ -128,13 +153,14 @@ def first_policy(
     if target is not None and target not in names:
         remedy = nearest_name(target, names, "is the first line names? say --header or --no-header")
         raise PolicyError(f"there is no column {target!r}", place="--class", remedy=remedy)
-    guesses = [_guess(name, cells[name]) for name in names]
+    few = smallest_group(len(cells)) if model is None else MODEL_GROUP
+    guesses = [_guess(name, cells[name], few) for name in names]
     hints = None
     if model is not None:
         texts = {guess.name: guess.values for guess in guesses if not guess.numeric}
         hints = hints_of(model, names, texts)
         gaps = frozenset(word for guess in guesses if guess.numeric for word in guess.missing)
-        guesses = [_guess(name, cells[name], hints.known - gaps) for name in names]
+        guesses = [_guess(name, cells[name], few, hints.known - gaps) for name in names]
         target = target or class_column(hints, {guess.name: guess.values for guess in guesses}, names)
     predicted = target or names[-1]
     kept, classes = _people_kept(cells, guesses, predicted, hints)
@@ -213,13 +239,13 @@ def _fitted_with_gaps(hints: ModelHints, gaps: Collection[str], everybody: int, 
     return bool(hints.fills_missing & set(gaps)) or (hints.takes_missing and not hints.people)
 
 
-def _guess(name: str, cells: pd.Series, known: frozenset[str] = frozenset()) -> Guess:
+def _guess(name: str, cells: pd.Series, smallest_cell: int, known: frozenset[str] = frozenset()) -> Guess:
     """What a column seems to be; a word for missing cells that a model `known` as a value is one."""
-    texts = [str(text) for text in cells.cat.remove_unused_categories().cat.categories]
-    missing = frozenset(text for text in texts if text in MISSING and text not in known)
-    values = tuple(sorted(set(texts) - missing))
-    numeric = bool(values) and not any(map(is_code, values))
-    return Guess(name, values, numeric, int((~cells.isin(missing)).sum()), missing)
+    counts = {str(text): int(number) for text, number in cells.value_counts().items() if number}
+    missing = frozenset(text for text in counts if text in MISSING and text not in known)
+    people_with = {text: counts[text] for text in sorted(counts.keys() - missing)}
+    numeric = bool(people_with) and not any(map(is_code, people_with))
+    return Guess(name, people_with, numeric, missing, smallest_cell)
 
 
 def _lines(
@@ -269,31 +295,43 @@ def _column(guess: Guess, hints: ModelHints | None) -> str:
         return f"{{role: identifier}}{_check(_why_identifier(guess))}"
     many = len(guess.values) > FEW or any("." in text for text in guess.values)
     if guess.numeric and not as_values and (many or as_number):
-        low, high = round_bounds([float(text) for text in guess.values])
+        domain = bounds_domain([float(text) for text in guess.values], guess.people)
         check = "round bounds; are they what could occur?"
         if guess.nearly_unique:
             check = f"nearly every number is different: round them, or {{role: identifier}}; {check}"
-        return f"{{role: quasi_identifier, bounds: [{yaml_number(low)}, {yaml_number(high)}]}}{_check(check)}"
-    values = sorted(guess.values, key=float) if guess.numeric else guess.values
-    listed = ", ".join(map(yaml_text, values))
-    return f"{{role: quasi_identifier, values: [{listed}]}}{_check(_why_values(guess, as_values))}"
+        return f"{yaml_flow({'role': 'quasi_identifier', **domain})}{_check(check)}"
+    texts = sorted(guess.values, key=float) if guess.numeric else guess.values
+    values = list_domain(texts, list(guess.people_with.values()), guess.smallest_cell).get("values", [])
+    listed = f", values: [{', '.join(map(yaml_text, values))}]" if values else ""
+    return f"{{role: quasi_identifier{listed}}}{_check(_why_values(guess, values, as_values))}"
 
 
-def _why_values(guess: Guess, as_values: bool) -> str:
-    """What to check of a column taken as values; `as_values` where the model takes it so."""
+def _why_values(guess: Guess, values: Sequence[str], as_values: bool) -> str:
+    """What to check of a column that has `values`, or no domain; `as_values` where the model takes it as values."""
+    if not values:
+        return f"{_many_rare(guess)}: {COARSER}"
     if are_decimal_commas(guess.values):
         return f"numbers with decimal commas are categories here: {DECIMAL_POINTS}"
     if guess.dates:
         return "dates: years or months single out fewer people"
-    if len(guess.values) > MANY:
-        return f"{len(guess.values)} values: coarser ones single out fewer people"
-    return "numbers taken as categories" if guess.numeric and not as_values else ""
+    if len(values) > MANY:
+        return f"{len(values)} values: coarser ones single out fewer people"
+    numbers = "numbers taken as categories" if guess.numeric and not as_values else ""
+    rare = f"some belong to fewer than {guess.smallest_cell} people; a public code list? then add `domain: public`"
+    return "; ".join(filter(None, (numbers, rare if guess.rare else "")))
+
+
+COARSER = "declare coarser `values`, or a whole public code list and `domain: public`"
+
+
+def _many_rare(guess: Guess) -> str:
+    return f"{len(guess.values)} values, many of fewer than {guess.smallest_cell} people"
 
 
 def _left_out(guess: Guess, hints: ModelHints | None) -> bool:
     """Is it of no use: all missing, or a name or number of people that no model asks about?"""
     asked = hints is not None and guess.name in hints.values | hints.numbers
-    names_people = guess.numbers_rows or (guess.nearly_unique and not guess.numeric)
+    names_people = guess.numbers_rows or (guess.is_long and not guess.numeric)
     return not guess.values or (names_people and not asked)
 
 
@@ -333,14 +371,14 @@ def _check(what: str) -> str:
 
 def _why_identifier(guess: Guess) -> str:
     """What makes a column look like an identifier, and what else it may be."""
-    every = "every cell is different" if guess.unique else "nearly every cell is different"
+    every = "every cell is different" if guess.unique else _many_rare(guess)
     if are_decimal_commas(guess.values):
         return f"{every}; numbers with decimal commas? {DECIMAL_POINTS}, and run init again"
     if guess.numeric:
         return f"{every}; a measure? then round it, as a quasi_identifier; or `key`, if rows are called by it"
     if guess.dates:
         return f"{every}; dates? as years or months they may be a quasi_identifier"
-    return every
+    return every if guess.unique else f"{every}; as a quasi_identifier, {COARSER}"
 
 
 def _numbers_to_predict(guess: Guess, classes: pd.Series) -> dict[str, Any]:

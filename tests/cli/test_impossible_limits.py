@@ -94,6 +94,8 @@ def test_a_child_may_not_say_how_finely_numbers_of_its_own_column_are_public(tmp
     (tmp_path / "org.yaml").write_text("leafgate: 1\nmetrics: [{use: exposure, at_most: 0}]\n")
     ended = leafgate("validate", path, "--org", tmp_path / "org.yaml")
     assert (ended.code, "which alone may say how finely its numbers are public" in ended.err) == (2, True)
+    (tmp_path / "org.yaml").write_text("leafgate: 1\nmetrics: []\ndata: {unlisted: {step: 1}}\n")
+    assert leafgate("validate", path, "--org", tmp_path / "org.yaml").code == 0
 
 
 @pytest.mark.parametrize(
@@ -102,9 +104,12 @@ def test_a_child_may_not_say_how_finely_numbers_of_its_own_column_are_public(tmp
         ("age: {role: quasi_identifier, bounds: [-1, 100], scale: ratio}", "`scale: ratio` is for numbers from 0 up"),
         ('age: {role: quasi_identifier, values: ["1"], step: 1}', "are for numbers, not for `values`"),
         ("age: {role: quasi_identifier, bounds: [0, 100], step: 0}", "greater than 0"),
+        ("age: {role: quasi_identifier, bounds: [0, 100], domain: public}", "`domain: public` needs `values`"),
+        ("age: {role: quasi_identifier, domain: public}", "every value of the code list, as it is published"),
+        ('age: {role: quasi_identifier, values: ["1"], domain: private}', "data.columns.age.domain"),
     ],
 )
-def test_scale_and_step_are_refused_where_they_mean_nothing(tmp_path: Path, column: str, problem: str) -> None:
+def test_scale_step_and_domain_are_refused_where_they_mean_nothing(tmp_path: Path, column: str, problem: str) -> None:
     path = policy(tmp_path, "[{use: exposure, at_most: 0}]")
     path.write_text(path.read_text().replace("age: {role: quasi_identifier, bounds: [0, 100]}", column))
     ended = leafgate("validate", path)

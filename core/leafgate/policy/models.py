@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import math
+from collections.abc import Collection
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import pairwise
@@ -25,7 +27,7 @@ from leafgate.api.metrics import Metric
 from leafgate.api.options import UNREAD, DataFile, FiniteFloat, PeopleFile, PositiveFloat
 from leafgate.api.plan import IN_MEMORY, MOST_DAYS, PolicyOrigin
 from leafgate.errors import DataError
-from leafgate.io.json import canonical
+from leafgate.io.json import canonical, is_number
 from leafgate.policy.protection import Protect
 from leafgate.policy.waivers import MAX_DAYS, Approvals, Waiver
 from leafgate.types.release import Level
@@ -50,6 +52,11 @@ class ColumnSpec(Strict):
         description="Who knows it and what it is for; one role or a list."
     )
     values: tuple[str, ...] | None = Field(None, description="Every value a categorical column may have, as texts.")
+    domain: Literal["public"] | None = Field(
+        None,
+        description="For `values` that are a code list which exists without this table, such as all countries: a file "
+        "that holds the whole list does not disclose who is in the table.",
+    )
     bounds: tuple[FiniteFloat, FiniteFloat] | None = Field(
         None, description="Lowest and highest number of a numeric column."
     )
@@ -64,7 +71,9 @@ class ColumnSpec(Strict):
         "their difference (5 % of the bounds or bins).",
     )
     step: PositiveFloat | None = Field(
-        None, description="Of a number: how finely it is public, such as 1 for whole numbers; multiples are nobody's."
+        None,
+        description="Of a number: how finely it is public, such as 1 for whole numbers; multiples are nobody's, on "
+        "leaves and in a model's file (thresholds, fills, edges of bins).",
     )
     ordered: bool = Field(False, description="Are the `values` in a meaningful order?")
     aliases: dict[str, str] = Field(
@@ -106,6 +115,8 @@ class ColumnSpec(Strict):
             raise ValueError("`values` (categorical) or `bounds` (numeric), not both")
         if self.values is not None and (len(set(self.values)) != len(self.values) or not self.values):
             raise ValueError("`values` must list each value once")
+        if self.domain is not None and self.values is None:
+            raise ValueError("`domain: public` needs `values`: every value of the code list, as it is published")
         if self.bounds is not None and self.bounds[0] > self.bounds[1]:
             raise ValueError("`bounds` are [lowest, highest]")
         if self.values is None and (self.hierarchy is not None or self.ordered):
@@ -171,6 +182,11 @@ class Unlisted(Strict):
     exemptions: tuple[Exemption, ...] = Field(
         (), alias="except", description="Columns, by name or pattern, that may have other roles."
     )
+    step: PositiveFloat | None = Field(
+        None,
+        description="The smallest `step` that they may have, or a multiple of it; none when left out. Secrets and the "
+        "class may have none.",
+    )
 
     def allowed(self, name: str) -> frozenset[str]:
         """The roles that a policy which extends this one may give to the column `name`."""
@@ -192,9 +208,17 @@ class Unlisted(Strict):
         exempted = {allowed for pattern, allowed in self.exempted if fnmatchcase(column, pattern)}
         return role in {*self.role, *exempted}
 
+    def allows_step(self, step: Any, roles: Collection[str]) -> bool:
+        """May a column with these roles have this step: a multiple of the one that is allowed, and it is no secret?"""
+        if self.step is None or not is_number(step) or not {*roles}.isdisjoint({"sensitive", "class"}):
+            return False
+        times = step / self.step
+        return math.isfinite(times) and round(times) >= 1 and math.isclose(times, round(times), rel_tol=1e-9)
+
     def within(self, outer: Unlisted) -> bool:
         """Does this one allow nothing that the other does not?"""
-        return set(self.role) <= {*outer.role, "quasi_identifier", "class"} and self.exempted <= outer.exempted
+        roles = set(self.role) <= {*outer.role, "quasi_identifier", "class"} and self.exempted <= outer.exempted
+        return roles and (self.step is None or outer.allows_step(self.step, ()))
 
 
 AS_ROLES = BeforeValidator(_as_roles, json_schema_input_type=Role | tuple[Role, ...] | Unlisted)
@@ -215,6 +239,7 @@ def column_of(name: str, spec: ColumnSpec, on_missing: str | None) -> Column:
         edges=edges,
         scale=spec.scale,
         step=spec.step,
+        public_domain=spec.domain == "public",
         aliases=spec.aliases,
     )
     if spec.hierarchy is None:
@@ -415,7 +440,7 @@ class Policy(Strict):
         if document["data"]["control"] is None:  # digests of policies without these stay what they were
             del document["data"]["control"]
         for column in document["data"]["columns"].values():
-            for key in ("counts", "reason", "scale", "step"):
+            for key in ("counts", "reason", "scale", "step", "domain"):
                 if column[key] is None:
                     del column[key]
         if document["data"]["source"] is None:

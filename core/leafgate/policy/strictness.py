@@ -132,8 +132,8 @@ def _values_judged(old: Any, new: Any) -> Kind:
     return "tighter" if before <= after else "looser" if after < before else "different"
 
 
-def step_change(old: Any, new: Any) -> Kind:
-    """No public step is tighter than any; of two steps neither need be a multiple of the other."""
+def public_change(old: Any, new: Any) -> Kind:
+    """Saying less of what is public is tighter; of two steps neither need be a multiple of the other."""
     return "tighter" if new is None else "looser"
 
 
@@ -195,7 +195,11 @@ DECIDING = frozenset({"aliases", "scale"})
 """Options of a column that change its cells, and with them who is in an equivalence class, or when numbers are near."""
 COUNTING = "counts"
 """The option of a weight that decides whether each row is one person."""
-OF_COLUMNS: dict[str, Callable[[Any, Any], Kind]] = {COUNTING: counts_change, "step": step_change}
+OF_COLUMNS: dict[str, Callable[[Any, Any], Kind]] = {
+    COUNTING: counts_change,
+    "step": public_change,
+    "domain": public_change,
+}
 """Options of a column that have an order of their own."""
 UNLISTED = "is not listed by what it extends, which does not allow the role {roles} for it"
 ALLOW = (
@@ -204,7 +208,12 @@ ALLOW = (
 )
 UNLISTED_PEOPLE = "is not listed by what it extends, which alone may count the people that rows stand for"
 UNLISTED_STEP = "is not listed by what it extends, which alone may say how finely its numbers are public"
-LIST_STEP = "leave `step` out; or list {name} under data.columns of the policy that is extended, with its step"
+ALLOW_STEP = (
+    "leave `step` out; or, in the policy that is extended, list {name} under data.columns with its step, or say "
+    "data: {{unlisted: {{step: {step}}}}}, which is for all columns that are neither secrets nor the class"
+)
+UNLISTED_DOMAIN = "is not listed by what it extends, which alone may say that its values are a public code list"
+LIST_DOMAIN = "leave `domain` out; or list {name} under data.columns of the policy that is extended, with its values"
 LIST_PEOPLE = "leave `counts` out; or list {name} under data.columns of the policy that is extended, with its reason"
 
 
@@ -296,6 +305,8 @@ class _Comparing:
                 kind = role_change(roles, become)
                 if kind == "tighter" and "quasi_identifier" in become and self._limits_inputs():
                     kind = "different"  # the adversary knows more, and the column is no secret input any more
+                if dict_or_empty(after).get("step") is not None and {"sensitive", "class"} & (become - roles):
+                    kind = "different"  # the step was allowed for what was no secret
                 yield self._change(kind, (*path, "role"), sorted(roles), sorted(become))
             for key in sorted((set(dict_or_empty(before)) | set(dict_or_empty(after))) - {"role"}):
                 stated = dict_or_empty(before).get(key), dict_or_empty(after).get(key)
@@ -304,7 +315,8 @@ class _Comparing:
                 elif key == "reason" and stated[0] != stated[1]:
                     yield self._change("different", (*path, key), *stated, free=True)
                 else:
-                    yield from self._stated((*path, key), *stated, free=key not in DECIDING)
+                    is_public = key == "values" and dict_or_empty(before).get("domain") is not None
+                    yield from self._stated((*path, key), *stated, free=key not in DECIDING and not is_public)
         yield from self._order(list(old), list(new))
 
     def _loosened_by_new_column(self, name: str, column: Any) -> Iterator[PolicyChange]:
@@ -313,9 +325,14 @@ class _Comparing:
         if dict_or_empty(column).get(COUNTING) == "people":
             people = self._change("looser", (*path, COUNTING), None, "people")
             yield replace(people, problem=UNLISTED_PEOPLE, hint=LIST_PEOPLE.format(name=name))
-        if (step := dict_or_empty(column).get("step")) is not None:
+        step, domain = (dict_or_empty(column).get(key) for key in ("step", "domain"))
+        unlisted = unlisted_of(locate(self.older.document, ("data", "unlisted")))
+        if step is not None and not unlisted.allows_step(step, _roles(column)):
             public = self._change("looser", (*path, "step"), None, step)
-            yield replace(public, problem=UNLISTED_STEP, hint=LIST_STEP.format(name=name))
+            yield replace(public, problem=UNLISTED_STEP, hint=ALLOW_STEP.format(name=name, step=step))
+        if domain is not None:
+            public = self._change("looser", (*path, "domain"), None, domain)
+            yield replace(public, problem=UNLISTED_DOMAIN, hint=LIST_DOMAIN.format(name=name))
 
     def _barred(self, name: str, roles: set[str]) -> set[str]:
         """The roles that the older policy does not allow for a column it does not list.

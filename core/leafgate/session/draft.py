@@ -1,7 +1,7 @@
 """What a first policy says of a model and of columns: `leafgate init` writes one of files, `leafgate.audit` of tables.
 
-Domains are round, so that they are nobody's. What a model's file says of columns is found by the names of features; of
-a table in memory the types of its columns say what a file of text leaves open.
+What a model's file says of columns is found by the names of features; of a table in memory the types of its columns
+say what a file of text leaves open.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -22,6 +21,8 @@ from leafgate.io.json import parse_number
 from leafgate.ir.features import CategoryCodes, MissingIndicator, Numeric, Origin, Unresolved, known_by
 from leafgate.models.lowering.encoding import Encoding, class_values, spellings
 from leafgate.models.lowering.release import asked_features
+from leafgate.session.domains import bounds_domain, is_long_list, list_domain, number_domain
+from leafgate.session.proposals import MODEL_GROUP
 from leafgate.types.schema import Column, Role
 
 if TYPE_CHECKING:
@@ -31,12 +32,6 @@ if TYPE_CHECKING:
 
 BETWEEN = "_=-.: "
 """What stands between column and value in names of dummy features."""
-
-FLOAT_DIGITS = 14
-"""Digits after the first that every float keeps."""
-
-SMALLEST_STEP = -300
-"""The smallest power of ten between a bound and the numbers within it; floats end soon after."""
 
 UNTYPED_ROLES = frozenset({"identifier", "ignored", "weight", "key"})
 """Roles of columns that need no domain."""
@@ -162,120 +157,6 @@ def _dummy_of(feature: str, columns: Sequence[str]) -> str | None:
     return max(found, key=len) if found else None
 
 
-def round_bounds(numbers: Sequence[float]) -> tuple[float, float]:
-    """Multiples of a power of ten below the least and above the largest number; the power is no larger than their span.
-
-    They are not the two numbers themselves, which are somebody's, because a release publishes its bounds. A bound of
-    0 stays, as many quantities start there; and so do the bounds 0 and 1 together, those of truth values and shares.
-
-    >>> round_bounds([18, 90])
-    (10.0, 100.0)
-    >>> round_bounds([0, 1])
-    (0.0, 1.0)
-    >>> round_bounds([0, 1, 2])
-    (0.0, 3.0)
-    """
-    least, largest = Decimal(repr(min(numbers))), Decimal(repr(max(numbers)))
-    span = largest - least or abs(largest) or Decimal(1)
-    digits = max(abs(least), abs(largest)).adjusted() - FLOAT_DIGITS  # smaller steps are lost in the bounds
-    step = Decimal(10) ** max(span.adjusted(), digits, SMALLEST_STEP)
-    below, above = (
-        (least / step).to_integral_value(ROUND_FLOOR) * step,
-        (largest / step).to_integral_value(ROUND_CEILING) * step,
-    )
-    below -= step if below == least != 0 else 0
-    ends = {Decimal(0), Decimal(1)} if least == 0 else {Decimal(0)}
-    above += step if above == largest not in ends or above == below else 0
-    low, high = float(below), float(above)
-    if not (math.isfinite(low) and math.isfinite(high)):  # at the end of what a float can hold
-        return float(least), float(largest)
-    return min(low, float(least)), max(high, float(largest))
-
-
-def round_edges(low: float, high: float) -> tuple[float, ...]:
-    """Edges of four to ten intervals of one round width (1, 2 or 5 times a power of ten) that hold both numbers.
-
-    Empty where the numbers are too large, or too near each other, for such edges to be numbers apart.
-
-    >>> round_edges(3, 97)
-    (0.0, 20.0, 40.0, 60.0, 80.0, 100.0)
-    """
-    if not 1e-200 < high - low < 1e200 or max(abs(low), abs(high)) > 1e9 * (high - low):
-        return ()
-    power = 10.0 ** math.floor(math.log10((high - low) / 5))
-    width = next(power * times for times in (1, 2, 5, 10) if high - low <= 5 * power * times)
-    first, last = math.floor(low / width), math.ceil(high / width)
-    return tuple(float(f"{place * width:.12g}") for place in range(first, last + 1))
-
-
-OWN_BIN = 0.25
-"""A number that more than this share of the people have is an interval of its own."""
-
-INNER_QUANTILES = tuple(tenth / 10 for tenth in range(1, 10))
-"""The other edges are near these quantiles of the other people's numbers: few of many people are in one bin then, and
-a model that predicts well does not fail for telling who is in the lower half."""
-
-
-def number_domain(numbers: NDArray[np.float64], everything: Sequence[float]) -> dict[str, Any]:
-    """What a first policy says of a secret of numbers: its `bins`, and `scale: ratio` where they begin at 0.
-
-    A number that more than a quarter of the people have is a bin of its own. The other edges are quantiles of the rest,
-    rounded to multiples of 1, 2 or 5 times a power of ten.
-
-    Args:
-        numbers: everybody's number, whose quantiles are taken.
-        everything: all numbers that must lie within the bins; those of other people among them.
-
-    Returns:
-        As a policy has it; empty where the numbers are too large, or too near each other, for round edges.
-
-    >>> number_domain(np.array([0.0] * 60 + [100.0 + 7 * i for i in range(40)]), [0, 373])["bins"]
-    [0.0, 100.0, 150.0, 200.0, 250.0, 300.0, 350.0, 400.0]
-    """
-    low, high = round_bounds(everything)
-    if not 1e-200 < high - low < 1e200 or max(abs(low), abs(high)) > 1e9 * (high - low):
-        return {}
-    values, counts = np.unique(numbers, return_counts=True)
-    edges, taken = {low, high}, list[tuple[float, float]]()
-    for value in values[counts > OWN_BIN * len(numbers)].tolist():
-        above = values[values > value]
-        end = _roundest(value, float(above[0])) if len(above) else high
-        taken.append((value, end))
-        edges |= {value, end}
-    rest = numbers[~np.isin(numbers, [start for start, _ in taken])]
-    if len(rest):
-        step = _round_step(float(np.quantile(rest, 0.9) - np.quantile(rest, 0.1)) / 10 or (high - low) / 10)
-        inner = (_round_to(float(quantile), step) for quantile in np.quantile(rest, INNER_QUANTILES))
-        edges |= {edge for edge in inner if not any(start <= edge <= end for start, end in taken)}
-    bins = sorted(edge for edge in edges if low <= edge <= high)
-    bins = bins if len(bins) > 2 else list(round_edges(low, high))
-    if len(bins) < 3:
-        return {}
-    return {"bins": bins} | ({"scale": "ratio"} if low == 0 else {})
-
-
-def _round_step(least: float) -> float:
-    """The smallest of 1, 2 and 5 times a power of ten that is not below a positive number."""
-    power = 10.0 ** math.floor(math.log10(least))
-    return next(float(f"{times * power:.12g}") for times in (1, 2, 5, 10) if least <= times * power * (1 + 1e-9))
-
-
-def _round_to(number: float, step: float) -> float:
-    return float(f"{round(number / step) * step:.12g}")
-
-
-def _roundest(above: float, most: float) -> float:
-    """The roundest number above one and up to another: a multiple of the largest 1, 2 or 5 times a power of ten."""
-    power = math.floor(math.log10(max(abs(above), abs(most), most - above))) + 1
-    while True:
-        for times in (5, 2, 1):
-            step = times * 10.0**power
-            candidate = float(f"{math.floor(most / step) * step:.12g}")
-            if above < candidate <= most:
-                return candidate
-        power -= 1
-
-
 RoleWords = Role | Sequence[Role] | Mapping[str, Any]
 """A role, several, or everything that a policy may say of a column."""
 
@@ -331,6 +212,29 @@ class TableDraft:
     def specs(self) -> dict[str, dict[str, Any]]:
         """What the policy says of each column."""
         return {column.name: self._spec(column) for column in self.columns}
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What the caller must know of columns with many rare values, a sentence each."""
+        return tuple(note for column in self.columns if (note := self._note(column)))
+
+    def _note(self, column: FrameColumn) -> str:
+        start = f"X, column {column.name!r}: {{}} many values that fewer than {MODEL_GROUP} people have each"
+        if self._names_people(column):
+            start = start.format("taken for an identifier and left out, for it has")
+            return f"{start}; roles={{{column.name!r}: 'quasi_identifier'}} keeps it"
+        if self._lists_rare_values(column):
+            start = start.format("the policy lists")
+            return f"{start}, because `test` or `control` has more; give coarser values, or keep the policy to yourself"
+        return ""
+
+    @cached_property
+    def asked(self) -> frozenset[str]:
+        """The columns that some tree of the model asks about."""
+        if self.hints is None:
+            return frozenset()
+        said = {**self._positional(), **self.encoding}
+        return self.hints.numbers | self.hints.values | {str(each.get("column", name)) for name, each in said.items()}
 
     def encodings(self) -> dict[str, dict[str, Any]]:
         """What the features of the model are, where the table proves it and the file does not say.
@@ -443,6 +347,8 @@ class TableDraft:
         return {**spec, "role": roles} if roles else spec
 
     def _roles_of(self, column: FrameColumn) -> list[str]:
+        if self._names_people(column):
+            return ["identifier"]
         declared = self._declared(column.name).get("role")
         if declared is not None:
             also = column.name in self.secrets and "sensitive" not in declared
@@ -469,20 +375,43 @@ class TableDraft:
             return spec | self._class_domain(column, texts) | rest
         as_values = self.hints is not None and column.name in self.hints.values
         if column.kind != "number" or as_values:
-            return spec | {"values": _sorted(texts, column.kind)} | rest
+            return spec | self._list_domain(column, texts) | rest
         numbers = [float(text) for text in texts]
         if "sensitive" in roles:
             return spec | _secret_domain(column, texts, numbers) | rest
-        return spec | {"bounds": list(round_bounds(numbers))} | rest
+        return spec | bounds_domain(numbers, int((column.codes >= 0).sum())) | rest
+
+    def _names_people(self, column: FrameColumn) -> bool:
+        """Is it a column of texts for few people each, of which neither the caller says anything nor the model asks?"""
+        said = column.name in {*self.roles, *self.secrets, *self.asked, self.target}
+        known = self.release is not None and column.name in self.release.schema
+        return (
+            not said and not known and column.kind in {"text", "time"} and is_long_list(_people_of(column), MODEL_GROUP)
+        )
+
+    def _list_domain(self, column: FrameColumn, texts: Sequence[str]) -> dict[str, Any]:
+        """What the policy says of a column of values; all of them where others have more than the table to take."""
+        listed = _sorted(texts, column.kind)
+        domain = list_domain(listed, _people_of(column), MODEL_GROUP)
+        others_have_more = not {*self._texts_of_others(column.name)} <= {*column.occurring}
+        return domain if domain or not others_have_more else {"values": listed}
+
+    def _lists_rare_values(self, column: FrameColumn) -> bool:
+        """Does the policy name the rare values of the table, which the caller did not list?"""
+        if column.name == self.target or "values" in self._declared(column.name):
+            return False
+        listed = self.specs[column.name].get("values") == _sorted(self._texts_of(column), column.kind)
+        return listed and is_long_list(_people_of(column), MODEL_GROUP)
 
     def _texts_of(self, column: FrameColumn) -> list[str]:
         """Every text that a column may have: its categories, what occurs, and what test and control people have."""
-        texts = dict.fromkeys(column.texts if column.is_categorical else column.occurring)
-        for others in self.others:
-            texts |= dict.fromkeys(next(each.occurring for each in others if each.name == column.name))
-        if column.kind == "truth":
-            texts |= dict.fromkeys(("False", "True"))
-        return list(texts)
+        own = column.texts if column.is_categorical else column.occurring
+        truth = ("False", "True") if column.kind == "truth" else ()
+        return list(dict.fromkeys((*own, *self._texts_of_others(column.name), *truth)))
+
+    def _texts_of_others(self, name: str) -> list[str]:
+        """What test and control people have in a column."""
+        return [text for others in self.others for each in others if each.name == name for text in each.occurring]
 
     def _class_domain(self, column: FrameColumn, texts: Sequence[str]) -> dict[str, Any]:
         if self.model is not None and not self.model.classes:
@@ -502,6 +431,11 @@ class TableDraft:
 
 def _sorted(texts: Sequence[str], kind: str) -> list[str]:
     return sorted(texts, key=float) if kind == "number" else sorted(texts)
+
+
+def _people_of(column: FrameColumn) -> list[int]:
+    """How many people have each value that occurs."""
+    return [int(people) for people in np.unique(column.codes[column.codes >= 0], return_counts=True)[1]]
 
 
 def column_numbers(column: FrameColumn) -> NDArray[np.float64]:

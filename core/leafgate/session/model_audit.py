@@ -206,7 +206,8 @@ def audit(
         search_remedies=search_remedies,
     )
     try:
-        return run_files(written)
+        audited = run_files(written)
+        return replace(audited, warnings=(*draft.notes, *audited.warnings))
     except InvalidError as error:
         raise _in_arguments(error) from None
 

@@ -136,6 +136,12 @@ def test_a_child_may_name_a_secret_where_the_parent_limits_what_is_learned(tmp_p
             True,
         ),
         ({"except": [{"columns": "x", "roles": "key"}]}, {"except": [{"columns": "*", "roles": "key"}]}, False),
+        (None, {"step": 1}, False),
+        ({"step": 1}, {"step": 1, "role": "quasi_identifier"}, True),
+        ({"step": 1}, {"step": 5}, True),
+        ({"step": 1}, {}, True),
+        ({"step": 1}, {"step": 0.5}, False),
+        ({"step": 2}, {"step": 3}, False),
     ],
 )
 def test_what_is_allowed_of_unlisted_columns_only_becomes_less(tmp_path: Path, old: Any, new: Any, fine: bool) -> None:
@@ -182,6 +188,58 @@ def test_only_the_parent_says_that_weights_count_people(tmp_path: Path) -> None:
     organisation(tmp_path, {"data": {"columns": {"smoker": COUNTED}}})
     assert load_policy(path, org=org)
     assert load_policy(child(tmp_path, {"smoker": {**COUNTED, "counts": "rows"}}), org=org)
+
+
+PUBLIC = {**OPEN["sex"], "domain": "public"}
+
+
+def test_only_the_parent_says_that_a_list_is_public(tmp_path: Path) -> None:
+    path, org = child(tmp_path, {"sex": PUBLIC}), organisation(tmp_path)
+    (problem,) = refusal(path, org).problems
+    assert problem.location == "data.columns.sex.domain"
+    assert "which alone may say that its values are a public code list" in problem.message
+    assert "list sex under data.columns" in problem.hint
+    organisation(tmp_path, {"data": {"columns": {"sex": OPEN["sex"]}}})
+    assert [each.location for each in refusal(path, org).problems] == ["data.columns.sex.domain"]
+    organisation(tmp_path, {"data": {"columns": {"sex": PUBLIC}}})
+    assert load_policy(path, org=org).policy.data.meaning()["sex"].public_domain
+    less = child(tmp_path, {"sex": {**PUBLIC, "domain": None}})
+    assert not load_policy(less, org=org).policy.data.meaning()["sex"].public_domain
+
+
+def test_a_list_that_the_parent_calls_public_is_the_parents(tmp_path: Path) -> None:
+    org = organisation(tmp_path, {"data": {"columns": {"sex": {"role": "quasi_identifier", "domain": "public"}}}})
+    assert "data.columns.sex.values" in [each.location for each in refusal(child(tmp_path, {}), org).problems]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "step", "fine"),
+    [(None, 1, False), (1, 1, True), (1, 5, True), (0.1, 0.3, True), (1, 0.5, False), (2, 3, False), (2, 1, False)],
+)
+def test_a_step_of_an_unlisted_column_is_a_multiple_of_the_one_that_the_parent_allows(
+    tmp_path: Path, allowed: float | None, step: float, fine: bool
+) -> None:
+    org = organisation(tmp_path, {} if allowed is None else {"data": {"unlisted": {"step": allowed}}})
+    path = child(tmp_path, {"age": {**OPEN["age"], "step": step}})
+    if fine:
+        assert load_policy(path, org=org)
+    else:
+        (problem,) = refusal(path, org).problems
+        assert (problem.location, f"unlisted: {{step: {step}}}" in problem.hint) == ("data.columns.age.step", True)
+
+
+def test_the_step_that_a_parent_allows_is_for_no_secret(tmp_path: Path) -> None:
+    """Neither at once nor by a policy in between, for which the column is no secret yet."""
+    organisation(tmp_path, {"metrics": [CONFIDENCE], "data": {"unlisted": {"role": "private", "step": 1}}})
+    numbers = {"bins": [0, 40, 120], "step": 1}
+    secret, private = ({"role": role, **numbers} for role in ("sensitive", "private"))
+    path = child(tmp_path, {"age": secret}, {"extends": "org.yaml"})
+    assert [each.location for each in refusal(path).problems] == ["data.columns.age.step"]
+    team = {"leafgate": 1, "extends": "org.yaml", "data": {"columns": {"age": private}}}
+    (tmp_path / "team.yaml").write_text(json.dumps(team))
+    path = child(tmp_path, {"age": secret}, {"extends": "team.yaml"})
+    assert [each.location for each in refusal(path).problems] == ["data.columns.age.role"]
+    assert load_policy(child(tmp_path, {"age": {**secret, "step": None}}, {"extends": "team.yaml"}))
 
 
 def test_every_organisations_policy_applies(tmp_path: Path) -> None:

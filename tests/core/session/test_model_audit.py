@@ -445,7 +445,7 @@ MISTAKES: list[tuple[str, Callable[[Any, pd.DataFrame, pd.Series], Any]]] = [
     ("test: has no column 'age'", lambda m, x, y: leafgate.audit(m, x, y, test=(x.drop(columns="age"), y))),
     (
         "different texts, too many",
-        lambda m, x, y: leafgate.audit(m, x.assign(name=[f"{i}-" * 900 for i in range(200)]), y),
+        lambda m, x, y: leafgate.audit(m, x.assign(name=[f"{i // 10}-" * 9000 for i in range(200)]), y),
     ),
     ("call its `collect", lambda m, x, y: leafgate.audit(m, pl.from_pandas(x).lazy(), y)),
     ("is for models, and a policy", lambda m, x, y: leafgate.audit("policies/ward.yaml", roles={"age": "key"})),

@@ -13,7 +13,7 @@ from data_files import DATA
 from leafgate.errors import DataError, InvalidError
 from leafgate.io.yaml import parse_yaml
 from leafgate.policy.load import load_policy
-from leafgate.session.draft import round_bounds
+from leafgate.session.domains import round_bounds
 from leafgate.session.run import open_session
 from leafgate_scaffold.policy import MISSING, first_policy
 
@@ -168,7 +168,8 @@ def test_spaces_and_signs_in_a_header_mislead_nobody(tmp_path: Path, head: str) 
         (["0.5", "1"] * 10, {"role": "quasi_identifier", "bounds": [0.4, 1.1]}),
         ([f"person {i}" for i in range(20)], {"role": "identifier"}),
         ([f"{i:03d}" for i in range(10)] * 2, {"role": "quasi_identifier", "values": [f"{i:03d}" for i in range(10)]}),
-        ([f"{i:05d}" for i in range(20)] * 2, {"role": "quasi_identifier", "values": [f"{i:05d}" for i in range(20)]}),
+        ([f"{i:05d}" for i in range(20)] * 6, {"role": "quasi_identifier", "values": [f"{i:05d}" for i in range(20)]}),
+        ([f"{i:05d}" for i in range(20)] * 2, {"role": "identifier"}),
         (["nan" if i == 3 else str(i) for i in range(20)] * 2, None),
         (["inf" if i == 3 else str(i) for i in range(20)] * 2, None),
         ([f"1_{i}" for i in range(20)] * 2, None),
@@ -256,7 +257,7 @@ def test_parquet_gets_a_first_policy_too(tmp_path: Path) -> None:
 def test_a_policy_too_long_to_be_read_again_is_not_written(tmp_path: Path) -> None:
     texts = [f"free text number {i}, which goes on and on" for i in range(8000)]
     with pytest.raises(InvalidError) as refused:
-        started(tmp_path, table([quoted(text) for text in texts + texts]))
+        started(tmp_path, table([quoted(text) for text in 10 * texts]))
     assert refused.value.exit_code == 2
     assert "free text" not in str(refused.value)
 
@@ -291,7 +292,7 @@ def test_a_column_that_is_different_for_everybody_is_an_identifier_to_check(
         ([str(1000 + i * i) for i in range(40)], "nearly every number is different"),  # few people: may be a measure
         ([str(20 + i % 30) for i in range(90)], "round bounds"),
         ([f"2001-0{1 + i % 9}-17" for i in range(90)], "dates: years or months"),
-        ([f"village {i % 60}" for i in range(180)], "60 values: coarser ones"),
+        ([f"village {i % 60}" for i in range(600)], "60 values: coarser ones"),
     ],
 )
 def test_what_singles_people_out_is_known_to_outsiders_and_to_be_checked(

@@ -157,6 +157,8 @@ def _origin(feature: Feature, declared: Encoding | None, schema: Schema) -> Orig
         return origin
     if declared is None and origin.column not in schema:
         origin = _spelled_plainly(origin, schema)
+    if origin.column in schema.dropped:
+        return _dropped(origin.column)
     if origin.column not in schema:
         return Unresolved(name, "asks about a column that the policy does not have, or drops")
     column = schema[origin.column]
@@ -232,11 +234,18 @@ def _from_name(name: str, schema: Schema) -> Origin:
             column, value = found.pop()
             return CategoryCodes(column, {value: 1.0}, 0.0, 0.0)
     plain = _spelled_plainly(Numeric(name), schema)
-    return (
-        plain
-        if plain.column in schema
-        else Unresolved(name, "is neither a column of the policy nor a column and one of its values")
-    )
+    if plain.column in schema:
+        return plain
+    dropped = [column for column in schema.dropped for sign in BETWEEN if full.startswith(f"{column}{sign}")]
+    if dropped or full in schema.dropped:
+        return _dropped(max(dropped, key=len, default=full))
+    return Unresolved(name, "is neither a column of the policy nor a column and one of its values")
+
+
+def _dropped(column: str) -> Unresolved:
+    """One error for all features of the column, whose names may end in its cells."""
+    remedy = "give it a role that is kept, such as quasi_identifier, or fit the model without it"
+    return Unresolved(column, "the model asks about this column, which the policy drops", remedy)
 
 
 def names_of(schema: Schema) -> frozenset[str]:
@@ -269,7 +278,7 @@ def _to_schema(feature: Feature, origin: Origin, column: Column) -> Origin:
         codes = {value: after_steps(number, origin.steps) for value, number in numbers.items()}
         return CategoryCodes(column.name, codes, None, absent)
     if isinstance(origin, CategoryCodes) and column.numeric:
-        return Unresolved(name, "gives each value a number of its own; the column needs `values` in the policy")
+        return Unresolved(column.name, "the model takes it as values; the column needs `values` in the policy")
     if isinstance(origin, CategoryCodes):
         return CategoryCodes(column.name, _in_domain(origin, column), origin.otherwise, origin.missing)
     return origin
