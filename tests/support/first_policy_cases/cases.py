@@ -112,7 +112,7 @@ def run_case(seed: int, *, kind: str = "", repair: bool = False, limits: Limits 
     gaps = recipe.gaps and rng.random() < 0.45
     people = draw_people(rng, numbers=recipe.numbers, gaps=gaps, owned=not by_init, only_numbers=recipe.only_numbers)
     other = rng.spawn(1)[0]  # so that what it decides leaves all else as it is
-    changed = by_init and recipe.fit is not None and other.random() < 0.4
+    changed = by_init and recipe.fit is not None and other.random() < 0.7
     reading = str(other.choice(READINGS)) if changed else ""
     how = ("init" if by_init else "audit") + (", harmless" if people.harmless or people.edges else "")
     how += f", {reading}" if reading else ""
