@@ -89,7 +89,7 @@ def families(draw: st.DrawFn) -> Family:
         role = draw(st.sampled_from([*roles_allowed(unlisted, name), "quasi_identifier", *TAKEN]))
         role = "weight" if name == "w" and draw(st.booleans()) else role
         how, role = ("not", fixed[name]) if fixed else (how, role)
-        described[name] = draw(specs(name, role))
+        described[name] = undeclared(draw(specs(name, role)), reading)
         if how != "not":
             listed[name] = draw(specs(name)) if how == "otherwise" else dict(described[name])
     target = draw(st.sampled_from([["class"], ["class", "sensitive"], ["class", "quasi_identifier"]]))
@@ -100,6 +100,7 @@ def families(draw: st.DrawFn) -> Family:
     metrics += draw(st.sampled_from([[], [{"use": "confidence", "at_most": 1}]]))
     data: Document = (draw(st.sampled_from([{}, reading])) if not listed else reading) | {"unlisted": unlisted}
     data |= {"columns": listed} if listed else {}
+    data |= draw(st.sampled_from([{}, {"reading": "child"}]))
     if draw(st.integers(0, 5)) == 0:
         data = {key: result for key, result in data.items() if key not in {"missing", "on_missing"}}
     parent = {"leafgate": 1, "attacks": [{"use": "linking"}], "metrics": metrics, "data": data}
@@ -114,6 +115,14 @@ def families(draw: st.DrawFn) -> Family:
         "data": {"path": "people.csv", "columns": described, **reading},
     }
     return Family(rows, parent, child)
+
+
+def undeclared(spec: Document, reading: Document) -> Document:
+    """The column without the values that mean a missing cell, which no policy may declare."""
+    if "values" not in spec:
+        return spec
+    values = [value for value in spec["values"] if value not in reading.get("missing", [])]
+    return spec | {"values": values, "aliases": {k: v for k, v in spec["aliases"].items() if v in values}}
 
 
 def roles_allowed(unlisted: Any, name: str) -> list[str]:
@@ -152,7 +161,8 @@ def judged_by_parent(family: Family, tree: Node) -> bool:
     """
     data, described = family.parent["data"], family.child["data"]
     listed = data.get("columns", {})
-    reading = data if listed else {**described, **data}
+    leaves_it = not listed or data.get("reading") == "child"
+    reading = {**(described if leaves_it else {}), **data}
     columns = {name: listed.get(name, described["columns"][name]) for name in [*NAMES, "ill"]}
     missing, drops = reading.get("missing", [""]), reading.get("on_missing") == "drop"
     people: list[tuple[dict[str, Any], int]] = []

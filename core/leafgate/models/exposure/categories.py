@@ -13,10 +13,10 @@ import numpy as np
 from leafgate.io.json import parse_number
 from leafgate.ir.features import CategoryCodes, OneHot, known_by
 from leafgate.ir.model import CategoryList, ModelIR, TreeIR
-from leafgate.models.lowering.encoding import BETWEEN, MISSING_WORDS, TRUTH, plainly
+from leafgate.models.lowering.encoding import BETWEEN, TRUTH, plainly
 from leafgate.models.lowering.tests import Split
 from leafgate.types.release import FileDisclosure
-from leafgate.types.schema import Column, Schema
+from leafgate.types.schema import MISSING_WORDS, Column, Schema
 
 SEPARATORS = frozenset(BETWEEN) - {"__"}
 """Signs that stand between column and value in names of dummy features."""
