@@ -35,6 +35,7 @@ class DuckDb(DataEngine):
     memory: PositiveFloat = Field(2.0, description="Gigabytes of main memory that DuckDB may use.")
     threads: int | None = Field(None, ge=1, description="Threads; as many as there are processors if left out.")
 
+    keeps_rows = DataEngine.keeps_rows | {"database", "table", "memory", "threads"}
     modules = ("duckdb",)
     numbers_rows = True
     writes_files = True

@@ -47,6 +47,7 @@ class Spark(DataEngine):
     table: str | None = Field(None, description="The table or view of the catalogue; `data.path` is read if left out.")
     master: str | None = Field(None, description="Where a new session runs, such as `local[2]` or `spark://host:7077`.")
 
+    keeps_rows = DataEngine.keeps_rows | {"table", "master"}
     modules = ("pyspark",)
     writes_files = True
 

@@ -186,7 +186,7 @@ NO_FRAME = SOURCE.replace("return text_frame(", "return (")
 
 @pytest.mark.parametrize(
     ("module", "text"),
-    [(RAISES, "raised RuntimeError in read, line 31"), (NO_FRAME, "returned tuple, and no DataFrame")],
+    [(RAISES, "raised RuntimeError in read, line 32"), (NO_FRAME, "returned tuple, and no DataFrame")],
     ids=["raises", "returns nonsense"],
 )
 def test_a_source_that_fails_leaves_the_audit_inconclusive(

@@ -274,10 +274,12 @@ class DataSource(Component):
 
     Its fields are its options in the policy. `suffixes` are the endings, in small letters, of the files that it reads;
     the core reads all other files of the policy itself, as CSV or Parquet. The core also reads the bytes, computes
-    their digest, and checks the columns and cells against the policy.
+    their digest, and checks the columns and cells against the policy. `keeps_rows` names the options with which every
+    row of a table is read, such as the name of the table: a policy that extends another may state these, and no others.
     """
 
     suffixes: ClassVar[frozenset[str]] = frozenset()
+    keeps_rows: ClassVar[frozenset[str]] = frozenset()
 
     def read(self, file: SourceFile) -> pd.DataFrame:
         """The cells of every row and every column, as text; `text_frame` makes the result.
@@ -336,6 +338,8 @@ class DataEngine(DataSource):
         description="Distinct records that are loaded into memory at most; where there are more, only what can be "
         "computed from blocks of them is.",
     )
+
+    keeps_rows = frozenset({"most_records"})
 
     modules: ClassVar[tuple[str, ...]] = ()
     """The modules that it needs besides narwhals and pyarrow; the extra that installs them is named as the engine."""

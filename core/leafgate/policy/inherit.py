@@ -14,6 +14,7 @@ from leafgate.api.registry import Plugins, load_plugins
 from leafgate.errors import InvalidError, PolicyError, Problem
 from leafgate.io.text import printable, shorten
 from leafgate.lazy_loading import lazy
+from leafgate.policy.reader_options import file_checks
 from leafgate.policy.sources import Chain, PolicyDocument, component_name
 from leafgate.types.paths import DocumentPath, parse_path, paths_of
 
@@ -177,19 +178,23 @@ def inherited(chain: Chain) -> tuple[PolicyDocument, list[Problem]]:
     for base in bases:
         _refuse_untrusted(base, whole)
     loosened = [problem for base in bases for problem in _loosened(base, whole)]
+    checks = frozenset[DocumentPath]().union(*(file_checks(base.document, whole.document) for base in bases))
     for policies in (*chain.organisations, [together, *chain.own]):
-        loosened += _held_in_turn(policies)[1]
-    return whole, list(dict.fromkeys(loosened))
+        result, problems = _held_in_turn(policies)
+        loosened += problems
+        checks |= result.file_checks
+    return replace(whole, file_checks=checks), list(dict.fromkeys(loosened))
 
 
 def _held_in_turn(policies: Sequence[PolicyDocument]) -> tuple[PolicyDocument, list[Problem]]:
     """Merge policies, the most general first; a problem for each value that loosens the result of those before."""
-    whole, loosened = policies[0], list[Problem]()
+    whole, loosened, checks = policies[0], list[Problem](), frozenset[DocumentPath]()
     for child in policies[1:]:
         parent, whole = whole, merged(whole, child)
         _refuse_untrusted(parent, whole)
         loosened += _loosened(parent, whole)
-    return whole, loosened
+        checks |= file_checks(parent.document, whole.document)
+    return replace(whole, file_checks=checks), loosened
 
 
 def _loosened(parent: PolicyDocument, whole: PolicyDocument) -> list[Problem]:

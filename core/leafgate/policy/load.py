@@ -84,6 +84,8 @@ def load_policy(
         loaded = policy_of(written.document, path.parent, root, homes_of(written, root), check_only=check_only)
     if loosened:
         raise PolicyError.listing(loosened)
+    data = loaded.policy.data.with_file_checks(written.file_checks)
+    loaded = replace(loaded, policy=loaded.policy.model_copy(update={"data": data}))
     root_folder = root_of(path)
     elsewhere = {name: display_folder(home.folder, root_folder) for name, home in written.homes.items() if home.held}
     folder = display_folder(path.parent, root_folder)

@@ -30,6 +30,7 @@ from leafgate.errors import DataError
 from leafgate.io.json import canonical, is_number
 from leafgate.policy.protection import Protect
 from leafgate.policy.waivers import MAX_DAYS, Approvals, Waiver
+from leafgate.types.paths import DocumentPath
 from leafgate.types.release import Level
 from leafgate.types.schema import DROPPED_ROLES, Column, Hierarchy, Role, Schema, bin_names, parse_hierarchy
 
@@ -320,6 +321,12 @@ class Data(Strict):
         Unlisted(),
         description="The roles that a policy which extends this one may give to columns that are not listed here.",
     )
+    reading: Literal["parent", "child"] = Field(
+        "parent",
+        description="Who says which rows with missing cells are left out: `child` lets a policy that extends this one "
+        "state `missing` freely, and `on_missing: drop`.",
+    )
+    _file_checks: frozenset[DocumentPath] = PrivateAttr(frozenset())
     columns: dict[str, ColumnSpec] = Field(description="Every column, in file order when there is no header.")
 
     @field_validator("columns")
@@ -334,6 +341,17 @@ class Data(Strict):
             if count(role) > 1:
                 raise ValueError(f"at most one column has the role `{role}`")
         return columns
+
+    @property
+    def file_checks(self) -> frozenset[DocumentPath]:
+        """How a policy has its files read beyond what it extends: each file must show that this removes nobody."""
+        return self._file_checks
+
+    def with_file_checks(self, paths: frozenset[DocumentPath]) -> Self:
+        """The section, with these paths as its `file_checks`."""
+        copy = self.model_copy()
+        copy._file_checks = paths
+        return copy
 
     @property
     def weight(self) -> tuple[str, ColumnSpec] | None:
@@ -434,7 +452,8 @@ class Policy(Strict):
 
     def digested(self, context: Any = None) -> dict[str, Any]:
         """What the digest is of; columns by their names. With the context UNREAD, files need not be there."""
-        data = {"path", "unlisted"}  # what others may say that extend this policy changes nothing that it asks for
+        # what others may say that extend this policy changes nothing that it asks for
+        data = {"path", "unlisted", "reading"}
         exclude: Any = {"data": data, "report": {"digest_key"}, "waivers": True, "extends": True}
         document = self.model_dump(mode="json", exclude=exclude, context=context)
         if document["data"]["control"] is None:  # digests of policies without these stay what they were

@@ -132,6 +132,7 @@ class PolicyDocument:
     """A policy as plain mappings and lists, with the name of its file and the line of each value.
 
     `extends` names the policies it was merged with, the nearest first; `homes` are their folders, and its own.
+    `file_checks` are the options beyond what it extends that each data file must bear out.
     """
 
     document: dict[str, Any]
@@ -139,6 +140,7 @@ class PolicyDocument:
     lines: Lines
     extends: tuple[str, ...] = ()
     homes: Mapping[str, Home] = field(default_factory=dict, compare=False)
+    file_checks: frozenset[DocumentPath] = frozenset()
 
 
 def read_policy(path: Path, name: str = "") -> PolicyDocument:

@@ -19,6 +19,7 @@ from leafgate.api.plan import SourceLine
 from leafgate.api.registry import Plugins
 from leafgate.io.json import is_number
 from leafgate.policy.models import AS_ROLES, Unlisted
+from leafgate.policy.reader_options import READ, Refusal, is_left_to_child, refused_alias, refused_option, roles_of
 from leafgate.policy.sources import PolicyDocument, component_name, dict_or_empty
 from leafgate.policy.waivers import MAX_DAYS, addresses_of
 from leafgate.types.adversary import ACCESS_LEVELS
@@ -137,6 +138,11 @@ def public_change(old: Any, new: Any) -> Kind:
     return "tighter" if new is None else "looser"
 
 
+def _reading(old: Any, new: Any) -> Kind:
+    """Leaving less of the reading of files to policies that extend this one is tighter."""
+    return "looser" if new == "child" else "tighter" if old == "child" else "different"
+
+
 def _columns_known(old: Any, new: Any) -> Kind:
     """Knowing more columns of people is tighter; None is all of them."""
     before, after = ({*map(str, result)} if isinstance(result, list) else None for result in (old, new))
@@ -168,6 +174,7 @@ ORDERED: list[tuple[DocumentPath, Any, Callable[[Any, Any], Kind]]] = [
     (("max_waiver_days",), MAX_DAYS, _less),
     (("approvals", "reviewers"), None, _fewer_reviewers),
     (("data", "unlisted"), None, _unlisted),
+    (("data", "reading"), "parent", _reading),
 ]
 """Paths, the default where the policy has nothing there, and the function that compares two values."""
 
@@ -184,13 +191,6 @@ def removed_or_added(lost: set[str], won: set[str]) -> Kind:
     return "looser" if lost else "tighter" if won else "different"
 
 
-READ: tuple[DocumentPath, ...] = (
-    ("data", "missing"),
-    ("data", "on_missing"),
-    ("data", "csv"),
-    ("data", "source"),
-)
-"""Options that decide which rows of a file are people."""
 DECIDING = frozenset({"aliases", "scale"})
 """Options of a column that change its cells, and with them who is in an equivalence class, or when numbers are near."""
 COUNTING = "counts"
@@ -288,7 +288,7 @@ class _Comparing:
         old, new = (dict_or_empty(result) for result in self._both(("data", "columns")))
         for name in [*old, *(name for name in new if name not in old)]:
             before, after, path = old.get(name), new.get(name), ("data", "columns", name)
-            roles, become = _roles(before), _roles(after)
+            roles, become = roles_of(before), roles_of(after)
             if before is None or after is None:
                 kind = removed_or_added(roles & KNOWLEDGE_ROLES, become & KNOWLEDGE_ROLES)
                 barred = self._barred(name, become) if before is None else set()
@@ -327,12 +327,26 @@ class _Comparing:
             yield replace(people, problem=UNLISTED_PEOPLE, hint=LIST_PEOPLE.format(name=name))
         step, domain = (dict_or_empty(column).get(key) for key in ("step", "domain"))
         unlisted = unlisted_of(locate(self.older.document, ("data", "unlisted")))
-        if step is not None and not unlisted.allows_step(step, _roles(column)):
+        if step is not None and not unlisted.allows_step(step, roles_of(column)):
             public = self._change("looser", (*path, "step"), None, step)
             yield replace(public, problem=UNLISTED_STEP, hint=ALLOW_STEP.format(name=name, step=step))
         if domain is not None:
             public = self._change("looser", (*path, "domain"), None, domain)
             yield replace(public, problem=UNLISTED_DOMAIN, hint=LIST_DOMAIN.format(name=name))
+        yield from self._refused_aliases(dict_or_empty(column), (*path, "aliases"))
+
+    def _refused_aliases(self, column: dict[str, Any], path: DocumentPath) -> Iterator[PolicyChange]:
+        """The first alias of such a column that may rename somebody."""
+        aliases = dict_or_empty(column.get("aliases"))
+        listed = locate(self.newer.document, ("data", "missing"))
+        missing = frozenset(map(str, listed)) if isinstance(listed, list) else frozenset({""})
+        left = is_left_to_child(self.older.document)
+        refusals = (
+            refused_alias(str(text), str(value), column, missing, left_to_child=left) for text, value in aliases.items()
+        )
+        for refusal in filter(None, refusals):
+            yield self._refused(self._change("different", path, None, aliases), refusal)
+            return
 
     def _barred(self, name: str, roles: set[str]) -> set[str]:
         """The roles that the older policy does not allow for a column it does not list.
@@ -460,17 +474,25 @@ class _Comparing:
 
     def rest(self) -> Iterator[PolicyChange]:
         """Values without an order: the policy's name, its files and how they are read, its seed."""
-        has_columns = bool(locate(self.older.document, ("data", "columns")))
         granted: list[DocumentPath] = [("knows", "people"), ("data", "control")]
         stated: list[DocumentPath] = [*granted, ("data", "population"), ("report", "digest_key")]
         for path in stated:
             yield from self._stated(path, *self._both(path), grants=path in granted)
-        described: list[DocumentPath] = [("name",), ("data", "path"), ("data", "test"), ("seed",), *READ]
+        described: list[DocumentPath] = [("name",), ("data", "path"), ("data", "test"), ("seed",)]
         for path in described:
             old, new = self._both(path)
-            if old != new:  # the policy that describes the columns also decides which rows are people
-                free = path not in READ or (old is None and not has_columns)
-                yield self._change("different", path, old, new, free=free)
+            if old != new:
+                yield self._change("different", path, old, new, free=True)
+        for path in READ:  # the policy that describes the columns also decides which rows are people
+            old, new = self._both(path)
+            if old != new:
+                refusal = refused_option(self.older.document, self.newer.document, path, self.plugins)
+                change = self._change("different", path, old, new, free=refusal is None)
+                yield change if refusal is None else self._refused(change, refusal)
+
+    def _refused(self, change: PolicyChange, refusal: Refusal) -> PolicyChange:
+        problem = f"{refusal.problem}, which what it extends does not allow" if refusal.problem else ""
+        return replace(change, problem=problem, hint=refusal.hint)
 
     def _options(
         self, old: dict[str, Any], new: dict[str, Any], path: DocumentPath, now: DocumentPath, name: str = ""
@@ -536,11 +558,6 @@ def _option(kind: type[Component] | None, document: dict[str, Any], key: str) ->
     field = None if kind is None else kind.model_fields.get(key)
     default = None if field is None or field.is_required() else field.get_default(call_default_factory=True)
     return document.get(key, to_jsonable_python(default, fallback=str))
-
-
-def _roles(document: Any) -> set[str]:
-    role = dict_or_empty(document).get("role")
-    return {role} if isinstance(role, str) else {str(each) for each in role} if isinstance(role, list) else set()
 
 
 def _items(document: Any, *, anything: bool = False) -> list[tuple[int, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -15,8 +15,9 @@ from leafgate.api.metrics import Metric
 from leafgate.api.options import models_of
 from leafgate.api.registry import Plugins, use_of
 from leafgate.errors import Problem, nearest_name, plain
+from leafgate.io.json import parse_number
 from leafgate.policy.knowledge import fact_problems, place_of
-from leafgate.policy.models import ColumnSpec, Policy, column_of
+from leafgate.policy.models import EXCLUSIVE_ROLES, ColumnSpec, Policy, column_of
 from leafgate.policy.protection import place_of as place_of_rule
 from leafgate.policy.protection import protect_problems
 from leafgate.policy.sources import component_name, dict_or_empty
@@ -108,6 +109,29 @@ def _knowledge(document: dict[str, Any], secrets: list[str]) -> Iterator[Problem
             yield from fact_problems(fact, columns, place_of(i, section))
     for i, rule in _dicts(data.get("protect")):
         yield from protect_problems(rule, columns, place_of_rule(i))
+    yield from _missing_values(data.get("missing", [""]), columns)
+
+
+def _missing_values(marks: Any, columns: Mapping[str, Column | None]) -> Iterator[Problem]:
+    """Yield each column that declares a value which means a missing cell as well."""
+    for i, mark in enumerate(marks if isinstance(marks, list) else []):
+        declaring = [name for name, column in columns.items() if column is not None and _declares(column, str(mark))]
+        if declaring:
+            problem = f"means a missing cell, and is a declared value of {', '.join(map(repr, declaring))}"
+            yield Problem(f"data.missing[{i}]", problem, "take it out here, or out of what the column declares")
+
+
+def _declares(column: Column, text: str) -> bool:
+    """Is a cell with this text one of the column's declared values, or within its bounds?
+
+    Not asked of the class and of secrets, of which no cell may be missing, nor of columns without missing cells.
+    """
+    if column.roles & (EXCLUSIVE_ROLES | {"class", "sensitive"}):
+        return False
+    if column.values is not None and column.edges is None:
+        return text in column.values
+    ends = column.edges or column.bounds
+    return ends is not None and ends[0] <= parse_number(text) <= ends[-1]
 
 
 def _column(name: str, document: dict[str, Any], on_missing: Any) -> Column | None:

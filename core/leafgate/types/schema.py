@@ -128,6 +128,8 @@ def bins_between(edges: Sequence[float], low: float, high: float, *, open_low: b
 Role = Literal["quasi_identifier", "sensitive", "private", "class", "key", "weight", "identifier", "ignored"]
 DROPPED_ROLES: frozenset[Role] = frozenset({"weight", "identifier", "ignored"})
 """Roles of columns that are left out of the table when the file is read."""
+MISSING_WORDS = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "None", "null", "missing"})
+"""Cells that mean "unknown" in most tables, and what a model may have been given in their place."""
 Value = str | None
 """A categorical cell; None is a missing one, where the policy keeps those."""
 

@@ -85,7 +85,10 @@ TIGHTER: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"data": {"protect": [{"column": "smoker", "where": {"age": {"to": 30}}}]}}, {}),
     ({"seed": 3}, {"seed": 4}),
     ({"data": {"path": "elsewhere.csv"}}, {"data.csv": {"delimiter": ","}}),
-    ({"report": {"smallest_cell": 5}}, {"data.missing": ["?"], "data.on_missing": "drop"}),  # it says nothing of data
+    ({"report": {"smallest_cell": 5}}, {"data.missing": ["?"], "data.on_missing": "keep"}),  # it says nothing of data
+    ({"data": {"reading": "child"}}, {"data.missing": ["?", "n/k"], "data.on_missing": "drop"}),
+    ({"data": {"reading": "child", "columns": {"sex": SEX}}}, {"data.missing": ["?"], "data.on_missing": "drop"}),
+    ({"data": {"reading": "child"}}, {"data.reading": "parent"}),
 ]
 LOOSER: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"metrics": [{"use": "k_anonymity", "at_least": 4}]}, {}, "metrics[0].at_least"),
@@ -134,7 +137,7 @@ LOOSER: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"data": {"columns": {"age": {"role": "quasi_identifier", "bounds": [0, 99]}}}}, {}, "data.columns.age.bounds"),
     ({"data": {"on_missing": "keep"}}, {"data.on_missing": "drop"}, "data.on_missing"),
     ({"data": {"csv": {"delimiter": ";"}}}, {"data.csv": {"delimiter": ","}}, "data.csv"),
-    ({"data": {"columns": {"sex": {"role": "quasi_identifier"}}}}, {"data.missing": ["f"]}, "data.missing"),
+    ({"data": {"columns": {"sex": {"role": "quasi_identifier"}}}}, {"data.missing": ["n/k"]}, "data.missing"),
     ({"data": {"columns": {"sex": {"role": "quasi_identifier"}}}}, {"data.on_missing": "drop"}, "data.on_missing"),
     ({"data": {"columns": {"sex": {"role": "quasi_identifier"}}}}, {"data.csv": {"comment": "f"}}, "data.csv"),
     ({"data": {"columns": {"sex": {"role": "private"}}}}, {"data.columns.w": {"role": "weight"}}, "data.columns.w"),

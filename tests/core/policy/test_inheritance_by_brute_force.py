@@ -33,8 +33,9 @@ KNOWN = "quasi_identifier"
 FIXED: dict[str, dict[str, str]] = {
     "private": {"unlisted": KNOWN, "a": "private", "b": "private", "n": KNOWN, "w": KNOWN},
     "weighted": {"unlisted": "weight", "a": KNOWN, "b": KNOWN, "n": KNOWN, "w": "weight"},
+    "reading": {"unlisted": KNOWN, "a": KNOWN, "b": KNOWN, "n": KNOWN, "w": KNOWN},
 }
-"""Families of a parent that lists no column: a child that knows little, and one with heavy rows."""
+"""Families of a parent that lists no column: a child that knows little, one with heavy rows, one with missing cells."""
 NOWHERE = ("nowhere",)
 
 Document = dict[str, Any]
@@ -72,16 +73,19 @@ def specs(draw: st.DrawFn, name: str, role: Any = None) -> Document:
 def families(draw: st.DrawFn) -> Family:
     """Some that the parent must refuse, and some that it may accept: the others show nothing."""
     people = draw(st.integers(8, 16))
-    kind = draw(st.sampled_from(["private", "weighted", "any", "any"]))
+    kind = draw(st.sampled_from(["private", "weighted", "reading", "any", "any"]))
     fixed = FIXED.get(kind, {})
-    gaps = not fixed and draw(st.booleans())
+    gaps = kind == "reading" or (not fixed and draw(st.booleans()))
     cells = {"a": ["x", "x", "y"], "b": ["x", "q", "y"], "n": ["0", "1", "3"], "w": ["1", "1", "2", "5"]}
-    drawn = {name: st.sampled_from(some + [MISSING] * (gaps and name != "w")) for name, some in cells.items()}
+    drawn = {
+        name: st.sampled_from(some + [MISSING] * (gaps and not fixed and name != "w")) for name, some in cells.items()
+    }
     rows = [{name: draw(cell) for name, cell in drawn.items()} for _ in range(people)]
+    rows[0] |= {"a": MISSING} if kind == "reading" else {}
     rows = [row | ({"w": "5"} if fixed else {}) | {"ill": draw(st.sampled_from(["no", "yes"]))} for row in rows]
     reading: Document = {"missing": [MISSING], "on_missing": draw(st.sampled_from(["drop", "keep"]))} if gaps else {}
     hiding = {"missing": [MISSING, "y"], "on_missing": "drop"}  # whoever has this value is nobody
-    reading = reading if fixed else draw(st.sampled_from([reading, reading, reading, hiding]))
+    reading = reading if fixed and not gaps else draw(st.sampled_from([reading, reading, reading, hiding]))
     unlisted = fixed["unlisted"] if fixed else draw(allowances())
     listed, described = dict[str, Document](), dict[str, Document]()
     for name in NAMES:
@@ -89,7 +93,7 @@ def families(draw: st.DrawFn) -> Family:
         role = draw(st.sampled_from([*roles_allowed(unlisted, name), "quasi_identifier", *TAKEN]))
         role = "weight" if name == "w" and draw(st.booleans()) else role
         how, role = ("not", fixed[name]) if fixed else (how, role)
-        described[name] = draw(specs(name, role))
+        described[name] = undeclared(draw(specs(name, role)), reading)
         if how != "not":
             listed[name] = draw(specs(name)) if how == "otherwise" else dict(described[name])
     target = draw(st.sampled_from([["class"], ["class", "sensitive"], ["class", "quasi_identifier"]]))
@@ -100,11 +104,12 @@ def families(draw: st.DrawFn) -> Family:
     metrics += draw(st.sampled_from([[], [{"use": "confidence", "at_most": 1}]]))
     data: Document = (draw(st.sampled_from([{}, reading])) if not listed else reading) | {"unlisted": unlisted}
     data |= {"columns": listed} if listed else {}
+    data |= draw(st.sampled_from([{}, {"reading": "child"}]))
     if draw(st.integers(0, 5)) == 0:
         data = {key: result for key, result in data.items() if key not in {"missing", "on_missing"}}
     parent = {"leafgate": 1, "attacks": [{"use": "linking"}], "metrics": metrics, "data": data}
     own = {"use": "k_anonymity", "at_least": limit + draw(st.sampled_from([0, 1, -1]))}
-    least = draw(st.sampled_from([1, 1, 3]))
+    least = 3 if kind == "reading" else draw(st.sampled_from([1, 1, 3]))
     child = {
         "leafgate": 1,
         "name": "child",
@@ -114,6 +119,14 @@ def families(draw: st.DrawFn) -> Family:
         "data": {"path": "people.csv", "columns": described, **reading},
     }
     return Family(rows, parent, child)
+
+
+def undeclared(spec: Document, reading: Document) -> Document:
+    """The column without the values that mean a missing cell, which no policy may declare."""
+    if "values" not in spec:
+        return spec
+    values = [value for value in spec["values"] if value not in reading.get("missing", [])]
+    return spec | {"values": values, "aliases": {k: v for k, v in spec["aliases"].items() if v in values}}
 
 
 def roles_allowed(unlisted: Any, name: str) -> list[str]:
@@ -149,10 +162,12 @@ def judged_by_parent(family: Family, tree: Node) -> bool:
 
     What the parent says counts; where it says nothing, the child only describes the table: columns that the parent does
     not list are known to the adversary, unless it allows the child's role, or it limits what is learned of a secret.
+    Nobody is left out for missing cells unless the parent says so, or leaves it to the child.
     """
     data, described = family.parent["data"], family.child["data"]
     listed = data.get("columns", {})
-    reading = data if listed else {**described, **data}
+    own = {"missing", "on_missing"} if data.get("reading") == "child" else set() if listed else {"missing"}
+    reading = {**{key: described[key] for key in own if key in described}, **data}
     columns = {name: listed.get(name, described["columns"][name]) for name in [*NAMES, "ill"]}
     missing, drops = reading.get("missing", [""]), reading.get("on_missing") == "drop"
     people: list[tuple[dict[str, Any], int]] = []

@@ -203,5 +203,6 @@ def test_a_way_to_read_csv_that_cannot_work_is_refused(tmp_path: Path, key: str,
 
 def test_a_value_may_look_like_anything_in_quotes(tmp_path: Path) -> None:
     values = ["no", "1e3", ".nan", "~", "", "a: b", "012", "<<"]
-    assert load(tmp_path, {"data.columns.sex.values": values}).data.columns["sex"].values == tuple(values)
+    changes = {"data.missing": [], "data.columns.sex.values": values}
+    assert load(tmp_path, changes).data.columns["sex"].values == tuple(values)
     assert load(tmp_path).data.columns["ill"].values == tuple(YES_NO)

@@ -255,8 +255,15 @@ class _Reading:
         if counted is not None:
             return counted.expanded() if schema.having("key") else counted
         cells = _cells(self.content, self.data, names, Path(self.place))
-        sha256 = hashlib.sha256(self.content).hexdigest()
-        return RawRecords(cells, sha256=sha256, commented=cells.attrs.get(COMMENTED, 0))
+        sha256, commented = hashlib.sha256(self.content).hexdigest(), cells.attrs.get(COMMENTED, 0)
+        if commented and ("data", "csv", "comment") in self.data.file_checks:
+            raise DataError(
+                "`data.csv.comment` skips lines with as many cells as the table, which what the policy extends does "
+                "not allow",
+                place=self.place,
+                remedy="leave them out of the file, or state `csv` in the policy that is extended",
+            )
+        return RawRecords(cells, sha256=sha256, commented=commented)
 
     @property
     def most_in_memory(self) -> int:

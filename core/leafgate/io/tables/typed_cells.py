@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from leafgate.api.components import DataSource
 from leafgate.errors import DataError, Problem
-from leafgate.io.json import parse_number
+from leafgate.io.json import parse_number, spelled
 from leafgate.io.tables.cells import DECIMAL_POINTS, Cells, are_decimal_commas, is_code
 from leafgate.io.tables.csv import CsvOptions
 from leafgate.io.tables.raw_records import RawRecords
-from leafgate.types.schema import Column, Role, Schema
+from leafgate.types.paths import DocumentPath
+from leafgate.types.schema import MISSING_WORDS, Column, Role, Schema
 
 
 class SourceColumn(Protocol):
@@ -46,6 +47,8 @@ class TableSource(Protocol):
     def weight(self) -> tuple[str, SourceColumn] | None: ...
     @property
     def source(self) -> DataSource | None: ...
+    @property
+    def file_checks(self) -> frozenset[DocumentPath]: ...
 
 
 def missing_among(texts: Iterable[str], name: str, data: TableSource) -> list[str]:
@@ -102,6 +105,8 @@ def typed_column(
         return column, cells.astype(object)
     spec = data.columns[column.name]
     texts = [spec.aliases.get(text, text) for text in cells.cat.categories]
+    if ("data", "columns", column.name, "aliases") in data.file_checks:
+        _refuse_merged(cells.cat.categories, texts, place)
     missing = np.array([text in data.missing for text in texts])
     if missing.all():
         raise DataError("every cell is missing", place=place, remedy="give it the role `ignored`")
@@ -124,6 +129,20 @@ def typed_column(
     _refuse_rows(records, (row_codes == -2) & ~dropped, "outside the `values` the policy declares", place)
     row_codes = np.maximum(row_codes, -1)
     return column, pd.Series(pd.Categorical.from_codes(row_codes, categories=pd.Index(column.values)))
+
+
+def _refuse_merged(spellings: Iterable[str], texts: Iterable[str], place: str) -> None:
+    """DataError where aliases make one value of cells that are more than spellings of it, or than missing ones."""
+    found: dict[str, set[str | float]] = {}
+    for spelling, text in zip(spellings, texts, strict=True):
+        found.setdefault(text, set()).add("" if spelling.strip() in MISSING_WORDS else spelled(spelling))
+    merged = sum(len(different) > 1 for different in found.values())
+    if merged:
+        raise DataError(
+            f"the `aliases` make {merged} value(s) of several that occur, which what the policy extends does not allow",
+            place=place,
+            remedy="declare each as a value; or list the column with its `aliases` in the policy that is extended",
+        )
 
 
 def _numbers(

@@ -66,7 +66,7 @@ def cells_disclosed(content: FileContent, table: Table | LargeTable, smallest_ce
     return tuple(judged.found())
 
 
-def spelled(text: str) -> str:
+def as_in_names(text: str) -> str:
     """A text as libraries may write it into names: small letters, with `_` for each sign that is no letter."""
     return re.sub(r"\W", "_", text).lower()
 
@@ -82,7 +82,7 @@ class _Cells:
     @cached_property
     def by_spelling(self) -> Mapping[str, float]:
         """The people with each text, as libraries may write it."""
-        return _sums(self.counts, [spelled(str(text)) for text in self.counts.index])
+        return _sums(self.counts, [as_in_names(str(text)) for text in self.counts.index])
 
     @cached_property
     def by_number(self) -> Mapping[float, float]:
@@ -99,7 +99,7 @@ class _Cells:
 
     def people(self, text: str) -> float:
         """How many have the text, or the number that it is; 0 where nobody does."""
-        return self.by_spelling.get(spelled(text), 0.0) or self.by_number.get(as_number(text), 0.0)
+        return self.by_spelling.get(as_in_names(text), 0.0) or self.by_number.get(as_number(text), 0.0)
 
     def has_few(self, text: str) -> bool:
         return 0 < self.people(text) < self.few
@@ -169,9 +169,9 @@ class _Judgement:
 
     def names(self, names: Iterable[str]) -> None:
         """Judge texts of no column: whole, and what stands behind each sign between column and value."""
-        common = {spelled(name) for name in self.cells}
-        common |= {spelled(value) for column in self.columns.values() for value in self._common(column)}
-        ends = {end for name in names for end in _ends(name) if _may_be_a_cell(end) and spelled(end) not in common}
+        common = {as_in_names(name) for name in self.cells}
+        common |= {as_in_names(value) for column in self.columns.values() for value in self._common(column)}
+        ends = {end for name in names for end in _ends(name) if _may_be_a_cell(end) and as_in_names(end) not in common}
         if not ends:
             return
         self.skipped |= bool(self.uncounted)
@@ -208,7 +208,7 @@ class _Judgement:
     def _is_whole_public_list(column: Column | None, values: Collection[str]) -> bool:
         if column is None or not column.public_domain:
             return False
-        return {spelled(value) for value in column.values or ()} <= {spelled(value) for value in values}
+        return {as_in_names(value) for value in column.values or ()} <= {as_in_names(value) for value in values}
 
     def _common(self, column: Column) -> Iterator[str]:
         """Values of a column that are nobody's."""

@@ -27,16 +27,13 @@ from leafgate.ir.features import (
     known_by,
 )
 from leafgate.types.release import FeatureEncoding
-from leafgate.types.schema import Column, Schema
+from leafgate.types.schema import MISSING_WORDS, Column, Schema
 
 if TYPE_CHECKING:
     from leafgate.ir.model import ModelIR
 
 See = Callable[[float], float]
 """A number as a model sees it: in single precision, without its fraction."""
-
-MISSING_WORDS = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "None", "null", "missing"})
-"""What a model may have been given where a policy sees nothing."""
 
 
 def misread(feature: Feature, origin: Origin, column: Column, *, explicit: bool) -> Unresolved | None:
@@ -80,6 +77,10 @@ def _misspelt(known: frozenset[str], column: Column, see: See, *, whole: bool) -
     if gone and column.missing:
         why = "the model knows a value that stands for missing cells, and missing cells besides"
         return Unresolved(column.name, why, "take it from `data.missing`, so that it is a value in the policy too")
+    merged = sum(column.aliases.get(value) in known for value in strange)
+    if merged:
+        why = f"the model knows {merged} value(s) that `aliases` make another value of, so its tests for them are lost"
+        return Unresolved(column.name, why, "declare them as `values`, without `aliases`")
     others = len(strange - gone)
     if not others or (whole and all(value in known or see(parse_number(value)) in alike for value in values)):
         return None
