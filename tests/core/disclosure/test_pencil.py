@@ -108,7 +108,7 @@ def test_a_limit_that_the_shown_numbers_decide_is_not_declared() -> None:
 def of_share(kind: str, count: int, people: int, bound: float, *, private: bool) -> Finding:
     """A limit on the share of people: `count` of `people` are alone, say."""
     ones, weight = np.array([0.0, 1.0]), np.array([people - count, count])
-    share, fields = count / people, {"people": people, "private": private}
+    share, fields = count / people, dict[str, Any](people=people, private=private)
     if kind == "allow":
         value, scored = float(count > 0), ScoredPeople(ones, weight, np.array([False, True]), everyone=True)
         limit = people_limit(at_most=0.5, allow=bound)
