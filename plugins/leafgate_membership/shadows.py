@@ -134,9 +134,7 @@ def train_shadows(options: ShadowOptions, known: AdversaryKnowledge) -> ShadowMo
 
 
 def forecast_shadows(options: ShadowOptions, known: AdversaryKnowledge) -> str:
-    """How many models are going to be trained on how many people, and about how long that takes.
-
-    Two of them are trained to find out, and kept.
+    """How many models are going to be trained on how many people; no clock is read.
 
     Raises:
         InconclusiveError: as `train_shadows`.
@@ -145,25 +143,12 @@ def forecast_shadows(options: ShadowOptions, known: AdversaryKnowledge) -> str:
     with _ONE_AT_A_TIME:
         answers = _ANSWERS.of(training)
         training.load(options, answers)
-        missing = [model for model in range(options.models) if model not in answers]
-        seconds = 0.0
-        for model in missing[:2]:  # libraries are imported with the first one
-            started = time.monotonic()
-            answers[model] = training.scores(model)
-            seconds = time.monotonic() - started
-            if seconds > LONG_SECONDS:
-                break
+        known_before = all(model in answers for model in range(options.models))
     number = (
         f"{options.models:,} shadow models, each trained on {training.size:,} of {len(training.people):,} candidates"
     )
-    if not missing:
-        return f"{number}, are known from an earlier attack or run"
-    left = sum(model not in answers for model in range(options.models))
-    return f"{number}, take about {max(1, round(left * seconds / training.jobs(options)))} s"
+    return f"{number}, are known from an earlier attack or run" if known_before else number
 
-
-LONG_SECONDS = 5.0
-"""A model that takes as long is no measure of how long imports take."""
 
 ROUNDING = 1e-6
 """So much may a score exceed 1."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import time
 from pathlib import Path
@@ -255,6 +256,20 @@ def test_only_a_terminal_of_a_person_shows_progress(
             time.sleep(0.002)
     assert bool(stream.getvalue()) == shown
     assert screen(stream.getvalue()) == [""]
+
+
+def test_without_a_terminal_an_audit_prints_the_same_however_long_it_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A limit fails, so other settings are tried, which takes minutes on large tables."""
+    policy = survey(tmp_path, {"metrics.0.at_least": 24})
+    quick, clock = leafgate("audit", policy), itertools.count(step=1000.0)
+    for name in ("monotonic", "perf_counter", "process_time", "time"):
+        monkeypatch.setattr(time, name, lambda: next(clock))
+    slow = leafgate("audit", policy)
+    assert next(clock) > 5000
+    assert slow == quick
+    assert (slow.code, slow.err) == (1, "")
 
 
 @pytest.mark.thorough

@@ -249,7 +249,11 @@ class AttackModel(Component):
         return self if self.knows is None else self.model_copy(update={"knows": None})
 
     def forecast(self, release: Release, known: AdversaryKnowledge) -> str:
-        """What it is going to do and about how long it will take, printed before it begins; empty where it is quick."""
+        """What it is going to do, printed before it begins; empty where it is quick.
+
+        It may say about how long that will take, by the amount of work and not by a clock: the same audit prints the
+        same on every machine.
+        """
         return ""
 
     def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:

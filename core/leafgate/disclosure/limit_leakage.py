@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from leafgate.disclosure.intervals import range_of, share_range
+from leafgate.disclosure.intervals import Range, range_of, share_range
 from leafgate.disclosure.limit_query import NARROW, SMALL, TEST, LimitQuery
-from leafgate.disclosure.schema import FewerThan, FindingDocument, MaskedScore, MoreThan
-from leafgate.types.report import Finding, Limit, Report
+from leafgate.disclosure.schema import Count, FewerThan, FindingDocument, FromTo, MaskedScore, MoreThan
+from leafgate.types.report import Finding, Limit, Report, Unit
 
 
 def leakage_notes(report: Report, published: Sequence[FindingDocument]) -> list[str]:
@@ -43,24 +43,52 @@ def _note(query: LimitQuery, public: FindingDocument, cell: int) -> str:
         return query.describe(TEST, cell)
     if query.small(cell) and (public.value is None or _is_below_cell(public.value)):
         return query.describe(SMALL, cell)
-    return query.describe(NARROW, cell) if _narrows(query, public) else ""
+    return query.describe(NARROW, cell) if _narrows(query, public, cell) else ""
 
 
-def _narrows(query: LimitQuery, public: FindingDocument) -> bool:
-    """Does the verdict narrow a number of few people, which its masked value leaves open?
+def _narrows(query: LimitQuery, public: FindingDocument, cell: int) -> bool:
+    """Does the verdict narrow a number of few people, which the published numbers leave open?
 
-    A number from the smallest cell up may be narrowed: it might be published.
+    A number from the smallest cell up may be narrowed: it might be published. A suppressed number may be any.
     """
-    if not query.limit.average and _is_below_cell(public.value) and query.people != 1:
-        result = range_of(public.value)
-        if result is not None and isinstance(public.value, FewerThan):  # a masked count is positive
-            whole = isinstance(public.value.fewer_than, int)
-            result = replace(result, low=1 if whole else 0, above=not whole)
-        if result is not None and result.holds(query.limit.direction, query.limit.bound) is None:
+    limit, value, people = query.limit, public.value, range_of(public.people)
+    if limit.allow:
+        allowed = Limit("at_most", limit.allow)
+        if _splits_few(allowed, public.beyond, share_range(public.beyond, public.people), people, cell):
             return True
-    allowed = query.limit.allow
-    beyond = share_range(public.beyond, public.people) if allowed and _is_below_cell(public.beyond) else None
-    return beyond is not None and beyond.holds("at_most", allowed) is None
+    if query.unit == Unit.SHARE and (limit.average or limit.scored is None):
+        return _splits_few(limit, value, range_of(value), people, cell)
+    if value is None and limit.average and query.unit == Unit.PEOPLE:
+        value = FewerThan(fewer_than=cell)
+    result = range_of(value) if _is_below_cell(value) and query.people != 1 else None
+    if result is not None and isinstance(value, FewerThan):  # a group has at least one person
+        result = replace(result, low=1)
+    return result is not None and result.holds(limit.direction, limit.bound) is None
+
+
+def _splits_few(
+    limit: Limit, part: Count | MaskedScore | None, share: Range | None, people: Range | None, cell: int
+) -> bool:
+    """Do some numbers of few people keep a limit on their share of all people, and others not?
+
+    Few people are 1 to `cell` - 1, or all people but so many: the number of the others is masked as well.
+
+    Args:
+        limit: on the share.
+        part: the number of people, or their share, as published; None where it is suppressed.
+        share: the range of their share.
+        people: the range of the number of all people; None where it is suppressed, so that no share is a number.
+        cell: the smallest cell.
+    """
+    if people is None:
+        return False
+    least, most = 1 / people.high, (cell - 1) / max(people.low, 1)
+    few = [(least, most)] if part is None or isinstance(part, FewerThan) else []
+    if part is None:
+        few.append((1 - most, 1 - least))
+    elif isinstance(part, FromTo) and share is not None and share.high >= 1:
+        few.append((max(1 - most, round(share.low * people.high) / people.high), 1 - least))
+    return any(low < high and limit.is_kept(low) != limit.is_kept(high) for low, high in few)
 
 
 def _is_below_cell(value: MaskedScore | None) -> bool:

@@ -36,9 +36,6 @@ from leafgate.types.release import Release
 from leafgate.types.report import Finding, Report
 from leafgate.types.table import Table
 
-SECONDS_TO_ANNOUNCE = 5.0
-"""An audit that takes longer says that it goes on to try other settings. Nothing else depends on a clock."""
-
 
 @dataclass(frozen=True, repr=False)
 class Audit:
@@ -100,8 +97,6 @@ def audit(
         return Trial(tried.report, tried.artifact)
 
     seconds = dict(audited.seconds)
-    if sum(seconds.values()) > SECONDS_TO_ANNOUNCE:
-        announce("a limit fails, so other settings are tried, with an audit each")
     with _timed(seconds, "remedies"):
         report = with_searched_remedies(plan, plugins, data, audited.report, artifact, run)
     return replace(audited, report=report, seconds=seconds)

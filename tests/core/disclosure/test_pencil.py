@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from example_counts import seeds
 from leafgate.disclosure.document import document
 from leafgate.types.evidence import PeopleCount
-from leafgate.types.report import Finding, Report, ScoredPeople, Unit
+from leafgate.types.report import Finding, Limit, Report, ScoredPeople, Unit
 from planted import of_planted
 from reports import FILES, view
 from standins import people_limit
@@ -100,6 +103,103 @@ def test_a_limit_that_the_shown_numbers_decide_is_not_declared() -> None:
         finding = Finding("m@a", "m", size >= limit, "a", value=size, limit=people_limit(at_least=limit), people=100,
                           violations=0 if size >= limit else size, unit=Unit.PEOPLE)  # fmt: skip
         assert not document(Report(POLICY, {"people": PeopleCount(100)}, RELEASE, [finding], {}, 10), "public")["notes"]
+
+
+def of_share(kind: str, count: int, people: int, bound: float, *, private: bool) -> Finding:
+    """A limit on the share of people: `count` of `people` are alone, say."""
+    ones, weight = np.array([0.0, 1.0]), np.array([people - count, count])
+    share, fields = count / people, dict[str, Any](people=people, private=private)
+    if kind == "allow":
+        value, scored = float(count > 0), ScoredPeople(ones, weight, np.array([False, True]), everyone=True)
+        limit = people_limit(at_most=0.5, allow=bound)
+        return Finding(
+            "m@a", "m", share <= bound, "a", value=value, limit=limit, violations=count, scored=scored, **fields
+        )
+    fields |= {"value": share, "unit": Unit.SHARE}
+    if kind == "release":
+        limit = Limit("at_most", bound)
+        return Finding("m", "m", limit.is_kept(share), limit=limit, **fields)
+    limit = people_limit(average=True, **{kind: bound})
+    scored = ScoredPeople(ones, weight, np.zeros(2, dtype=bool), everyone=True)
+    return Finding("m@a", "m", limit.is_kept(share), "a", limit=limit, scored=scored, score_range=1.0, **fields)
+
+
+def public_of(finding: Finding, people: int, smallest: int) -> tuple[bool, str]:
+    """Has the public report a note, and what does it disclose besides verdicts, notes and histograms?"""
+    report = Report(POLICY, {"people": PeopleCount(people)}, RELEASE, [finding], {}, smallest)
+    fields = document(report, "public")
+    notes, numbers = fields.pop("notes"), dict(fields.pop("findings")[0])
+    assert numbers.pop("passed") == finding.passed
+    del fields["verdict"], numbers["distribution"]
+    return bool(notes), json.dumps([fields, numbers], sort_keys=True)
+
+
+@pytest.mark.parametrize("private", [False, True], ids=["published", "suppressed"])
+@pytest.mark.parametrize("kind", ["at_most", "at_least", "release", "allow"])
+@pytest.mark.parametrize(("people", "smallest"), [(18, 5), (17, 3), (12, 10), (6, 10), (12, 1)])
+def test_a_verdict_on_a_share_is_declared_where_it_distinguishes_few_people(
+    kind: str, people: int, smallest: int, private: bool
+) -> None:
+    """By brute force: of few people, or all but few, some with the same public numbers keep the limit, others not."""
+    few = range(1, smallest)
+    for bound in [count / 2 / people for count in range(1, 2 * people)]:
+        findings = [of_share(kind, count, people, bound, private=private) for count in range(people + 1)]
+        public = [public_of(finding, people, smallest) for finding in findings]
+        verdicts: dict[str, list[set[bool | None]]] = {numbers: [set(), set()] for _, numbers in public}
+        for finding, (count, (_, numbers)) in zip(findings, enumerate(public), strict=True):
+            for some, verdict in zip((count, people - count), verdicts[numbers], strict=True):
+                verdict |= {finding.passed} if some in few else set()
+        for count, (noted, numbers) in enumerate(public):
+            assert noted == any(len(verdict) > 1 for verdict in verdicts[numbers]), (count, bound)
+
+
+def partitions(people: int, largest: int) -> Iterator[list[int]]:
+    """All sizes that the groups of so many people can have, from large to small."""
+    if not people:
+        yield []
+    for size in range(min(people, largest), 0, -1):
+        yield from ([size, *others] for others in partitions(people - size, size))
+
+
+def of_mean(sizes: NDArray[np.int64], bound: float, *, private: bool) -> Finding:
+    """A limit on the mean over people of how many share their group."""
+    people, nobody = int(sizes.sum()), np.zeros(len(sizes), dtype=bool)
+    mean, limit = float(sizes @ sizes / people), people_limit(at_least=bound, average=True)
+    scored = ScoredPeople(sizes.astype(float), sizes, nobody, everyone=True)
+    return Finding(
+        "m@a", "m", limit.is_kept(mean), "a", value=mean, limit=limit, people=people, unit=Unit.PEOPLE, private=private,
+        scored=scored, score_range=float(np.ptp(sizes)),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("private", [False, True], ids=["published", "suppressed"])
+def test_a_verdict_on_the_mean_size_of_groups_is_declared_where_it_distinguishes_small_means(private: bool) -> None:
+    """By brute force over all ways to divide ten people, with every limit that a mean can equal."""
+    people, smallest = 10, 5
+    divided = [np.array(sizes) for sizes in partitions(people, people)]
+    for bound in {float(sizes @ sizes / people) for sizes in divided} | {0.5, 5.0, 6.5}:
+        findings = [of_mean(sizes, bound, private=private) for sizes in divided]
+        public = [public_of(finding, people, smallest) for finding in findings]
+        verdicts: dict[str, set[bool | None]] = {numbers: set() for _, numbers in public}
+        for finding, (_, numbers) in zip(findings, public, strict=True):
+            if finding.value is not None and finding.value < smallest:
+                verdicts[numbers].add(finding.passed)
+        for noted, numbers in public:
+            assert noted == (len(verdicts[numbers]) > 1), bound
+
+
+@pytest.mark.parametrize("count", [4, 7, 12])
+def test_two_verdicts_that_pin_a_few_people_are_both_declared(count: int) -> None:
+    """Of 1,000 people exactly 4 are alone, or exactly 7 exposed; 12 may be published."""
+    findings = [of_share("at_most", count, 1000, bound / 1000, private=False) for bound in (count - 1, count)]
+    report = Report(POLICY, {"people": PeopleCount(1000)}, RELEASE, findings, {}, 10)
+    assert [finding.passed for finding in findings] == [False, True]
+    notes = document(report, "public")["notes"]
+    bounds = [f"0.0{count - 1:02}", f"0.0{count:02}"] if count < 10 else []
+    assert [note.partition(" discloses ")[0] for note in notes] == [
+        f"Whether m is at most {bound} on average" for bound in bounds
+    ]
+    assert not document(report, "auditor")["notes"]
 
 
 def test_a_waivers_weaker_limit_below_the_smallest_cell_is_declared() -> None:
