@@ -116,7 +116,7 @@ class LargeTable:
             missing cell.
         people: how many there are.
         distinct: how many distinct records; None where different records of the blocks may be equal.
-        dropped, repeated_identifiers, sha256, commented: as in Table.
+        dropped, repeated_identifiers, sha256, commented, incomplete: as in Table.
         folder: the folder with the blocks.
         most_records: so many records may be loaded into memory together.
     """
@@ -132,6 +132,7 @@ class LargeTable:
     commented: int = 0
     folder: ScratchFolder | None = field(default=None, repr=False, compare=False)
     most_records: int = sys.maxsize
+    incomplete: Table | None = field(default=None, repr=False, compare=False, kw_only=True)
 
     def tables(self) -> Iterator[Table]:
         """Each block that has records as a Table, in which they are not sorted."""

@@ -86,6 +86,8 @@ class Table:
             a row stands for; None where every row is one person.
         counts_people: whether `weight` counts people who are all in the table. Where it does not (survey weights),
             limits count `persons`, which are the rows then.
+        incomplete: the people who were left out for missing cells and whose class and secrets are known; their columns
+            may have missing cells. It is for the engine alone: no plugin gets them.
     """
 
     schema: Schema
@@ -98,6 +100,7 @@ class Table:
     protected: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict, compare=False)
     rows: NDArray[np.int64] | None = field(default=None, compare=False, kw_only=True)
     counts_people: bool = field(default=True, compare=False, kw_only=True)
+    incomplete: Table | None = field(default=None, repr=False, compare=False, kw_only=True)
     _codes: dict[str, NDArray[np.int64]] = field(default_factory=dict, repr=False, compare=False)
     _numbers: dict[str, NDArray[np.float64]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _singles: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -114,6 +117,7 @@ class Table:
         """The same table for a plugin: what that writes into it reaches nobody else."""
         twin = copy.copy(self)
         object.__setattr__(twin, "frame", self.frame.copy(deep=False))
+        object.__setattr__(twin, "incomplete", None)
         for name in ("_numbers", "_singles", "reached"):
             kept = self.__dict__[name]
             object.__setattr__(twin, name, type(kept)(kept))
@@ -240,6 +244,7 @@ def make_table(
     sha256: str = "",
     counts_people: bool | None = None,
     rows: NDArray[np.int64] | None = None,
+    incomplete: Table | None = None,
 ) -> Table:
     """A Table from typed rows: equal records become one, with the sum of their weights.
 
@@ -262,6 +267,7 @@ def make_table(
         else _summed(np.ones_like(weight) if rows is None else rows, inverse, len(first)),
         counts_people=counts_people is not False,
         repeated_identifiers=repeated_identifiers,
+        incomplete=incomplete,
     )
 
 
