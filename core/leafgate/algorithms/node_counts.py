@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.ir.node_numbers import NO_SAMPLING, Hessians, NodeNumbers, Sampling
+from leafgate.ir.node_numbers import NO_SAMPLING, OF_PEOPLE, Hessians, NodeNumbers, Sampling
 from leafgate.types.arrays import Floats, Ids
 
 if TYPE_CHECKING:
@@ -116,6 +116,19 @@ def first_contradiction(numbers: FileNumbers, release: Release, table: Table) ->
     """
     check = _Check(numbers, release, table)
     return next(check.contradictions(), None)
+
+
+def counts_exactly(numbers: FileNumbers, people: int) -> bool:
+    """Do the roots of all trees of a file count so many people, who then are all that it was trained on?
+
+    Rows, rows in part, and draws count people; so do weights, unless the policy says that people had some.
+    """
+
+    def counts(one: NodeNumbers) -> bool:
+        of_people = one.kind in OF_PEOPLE or (one.kind == "weight" and not numbers.weighted)
+        return of_people and abs(_root(one.values) - people) <= WHOLE_TOLERANCE
+
+    return bool(numbers.trees) and all(any(map(counts, tree.numbers)) for tree in numbers.trees)
 
 
 class _Check:
