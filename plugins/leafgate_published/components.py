@@ -48,6 +48,11 @@ class TrainedBy(Strict):
     weighted: bool = Field(
         False, description="People had weights that the file does not tell: only numbers of people are compared."
     )
+    complete_rows: bool = Field(
+        False,
+        description="Nobody with a missing cell was in the training: limits are judged without the people whom "
+        "`on_missing: drop` leaves out.",
+    )
     estimator: str | None = Field(
         None,
         description="The class that was fitted, such as sklearn.ensemble.RandomForestClassifier: attacks that train "
@@ -79,7 +84,9 @@ class Published(TreeBuilder):
     )
 
     trained_by: TrainedBy | None = Field(
-        None, description="Of a fitted model: how its rows were drawn or weighted, where its file does not record it."
+        None,
+        description="Of a fitted model: how its rows were drawn or weighted, where its file does not record it; of any "
+        "file: whether people with missing cells were in the training.",
     )
 
     policy_example = "path: release.json"
@@ -120,6 +127,8 @@ class Published(TreeBuilder):
 
     def _trained(self, loaded: LoadedRelease, how: TrainedBy) -> LoadedRelease:
         """The release, its file's numbers to be held against a part of the table, or against weights."""
+        if how == TrainedBy(complete_rows=True):  # which can be said of any release
+            return replace(loaded, complete_rows=True)
         if loaded.node_numbers is None:
             raise ReleaseError(
                 "is no file of a fitted model, so nothing is to be said of its training",
@@ -127,7 +136,8 @@ class Published(TreeBuilder):
                 remedy="remove `build: {trained_by: ...}`",
             )
         numbers = replace(loaded.node_numbers, subsample=how.subsample, weighted=how.weighted)
-        return replace(loaded, node_numbers=numbers, learner=_learner(loaded.learner, how))
+        learner = _learner(loaded.learner, how)
+        return replace(loaded, node_numbers=numbers, learner=learner, complete_rows=how.complete_rows)
 
 
 def _learner(of_file: Learner | None, how: TrainedBy) -> Learner | None:

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 from leafgate.algorithms.node_counts import Contradiction, FileNumbers, first_contradiction
 from leafgate.algorithms.publication import at_level
-from leafgate.algorithms.routing import NOWHERE, route
+from leafgate.algorithms.routing import route
 from leafgate.types.arrays import Floats, Ids, Mask
 from leafgate.types.noise import Noise
 from leafgate.types.release import FileDisclosure, Records, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table, typed_column
-from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, columns_asked, leaves
+from leafgate.types.tree import Leaf, Node, columns_asked, leaves
 from leafgate.types.tree_arrays import TreeArrays, tree_arrays
 
 MAX_DECIMAL_PLACES = 3
@@ -493,47 +493,6 @@ def _has_only(leaf: Leaf, counts: dict[str, int]) -> bool:
     return (
         most > 0 and plain and leaf.label is not None and counts[leaf.label] == most and _fits(leaf, counts, TOLERANCE)
     )
-
-
-def counts_missing_cells(release: Release, table: Table) -> bool:
-    """Return whether a leaf with numbers that nobody in the table reaches takes people with a missing cell.
-
-    If people were dropped from the table for missing cells, such numbers may be theirs.
-    """
-    for tree in (*release.trees, *release.alternatives.values()):
-        if not all(name in table.schema for name in columns_asked(tree)):
-            continue
-        routed = route(tree, table)
-        reached = np.zeros(len(routed.leaves), dtype=bool)
-        reached[routed.leaf[routed.leaf != NOWHERE]] = True
-        takers = zip(routed.leaves, _take_missing(tree), reached.tolist(), strict=True)
-        if any(missing and not people and _has_numbers(leaf, release) for leaf, missing, people in takers):
-            return True
-    return False
-
-
-def _has_numbers(leaf: Leaf, release: Release) -> bool:
-    statistics = (leaf.counts, leaf.shares, leaf.error_rate, leaf.value, leaf.scores)
-    return not release.is_empty(leaf) and any(each is not None for each in statistics)
-
-
-def _take_missing(tree: Node) -> list[bool]:
-    """For each leaf from left to right: does a missing cell take one of the branches that lead there?"""
-    takes_missing: list[bool] = []
-    waiting: list[tuple[Node, bool]] = [(tree, False)]
-    while waiting:
-        node, missing = waiting.pop()
-        match node:
-            case Leaf():
-                takes_missing.append(missing)
-            case NumericSplit():
-                low = node.missing == "low"
-                waiting += [(node.high, missing or not low), (node.low, missing or low)]
-            case CategoricalSplit():
-                children = [(branch.node, missing or None in branch.values) for branch in node.branches]
-                children += [] if node.default is None else [(node.default, True)]
-                waiting += reversed(children)
-    return takes_missing
 
 
 def _counts(table: Table, target: str, leaf: NDArray[np.int64], n_leaves: int) -> NDArray[np.int64]:

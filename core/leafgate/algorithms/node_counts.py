@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.ir.node_numbers import NO_SAMPLING, Hessians, NodeNumbers, Sampling
+from leafgate.ir.node_numbers import NO_SAMPLING, OF_PEOPLE, Hessians, NodeNumbers, Sampling
 from leafgate.types.arrays import Floats, Ids
 
 if TYPE_CHECKING:
@@ -116,6 +116,19 @@ def first_contradiction(numbers: FileNumbers, release: Release, table: Table) ->
     """
     check = _Check(numbers, release, table)
     return next(check.contradictions(), None)
+
+
+def counts_exactly(numbers: FileNumbers, people: int) -> bool:
+    """Do the roots of all trees of a file count so many people, who then are all that it was trained on?
+
+    Rows, rows in part, and draws count people; so do weights, unless the policy says that people had some.
+    """
+
+    def counts(one: NodeNumbers) -> bool:
+        of_people = one.kind in OF_PEOPLE or (one.kind == "weight" and not numbers.weighted)
+        return of_people and abs(_root(one.values) - people) <= WHOLE_TOLERANCE
+
+    return bool(numbers.trees) and all(any(map(counts, tree.numbers)) for tree in numbers.trees)
 
 
 class _Check:
@@ -237,8 +250,8 @@ class _Check:
             share = np.where(expected > 0, values / np.maximum(expected, 1), 0.0)
         bound = self.log_alarm + depth * self.log_tests
         low, high = (np.where(depth == 0, root, one) for root, one in zip(self.by_root, self.by_person, strict=True))
-        fewer = (share < low) & (expected * _divergence(share, low) > bound)
-        more = (share > high) & (expected * _divergence(share, high) > bound)
+        fewer = (share < low) & (_log_improbability(expected, share, low) > bound)
+        more = (share > high) & (_log_improbability(expected, share, high) > bound)
         return np.asarray(fewer | more)
 
     def _unlikely_draws(self, values: Floats, expected: Floats, depth: Positions) -> Flags:
@@ -246,7 +259,7 @@ class _Check:
         draws = self.draws or 1.0
         bound = self.log_alarm + depth * self.log_tests
         share = np.clip(values / draws, 0, 1)
-        wrong = draws * _divergence(share, expected / self.people) > bound
+        wrong = _log_improbability(draws, share, expected / self.people) > bound
         if values.ndim == 1:
             wrong |= (depth == 0) & (abs(values - draws) > WHOLE_TOLERANCE)
         return np.asarray(wrong)
@@ -271,8 +284,8 @@ class _Check:
         depth = _depth_of(tree, numbers)
         bound = self.log_alarm + depth * self.log_tests
         low, high = (np.where(depth == 0, root, one) for root, one in zip(self.by_root, self.by_person, strict=True))
-        fewer = (share < low * mean) & (people * _divergence(share, low * mean) > bound)
-        more = (share > high * mean) & (people * _divergence(share, high * mean) > bound)
+        fewer = (share < low * mean) & (_log_improbability(people, share, low * mean) > bound)
+        more = (share > high * mean) & (_log_improbability(people, share, high * mean) > bound)
         return np.asarray((values > expected + allowed) | fewer | more)
 
 
@@ -404,12 +417,17 @@ def _depth_of(tree: TreeNumbers, numbers: NodeNumbers) -> Positions:
     return depth
 
 
-def _divergence(share: Floats, rate: Floats) -> Floats:
-    """Kullback-Leibler divergence of Bernoulli laws in nats; infinite where the rate excludes the share."""
+def _log_improbability(people: Floats | float, share: Floats, rate: Floats) -> Floats:
+    """The negative logarithm of the Chernoff bound on a share of so many people, each drawn at the rate.
+
+    It is the number of people times the Kullback-Leibler divergence of the two Bernoulli laws in nats: infinite where
+    the rate excludes the share, and 0 where there is nobody to be drawn.
+    """
     with np.errstate(all="ignore"):
         taken = np.where(share > 0, share * np.log(share / rate), 0.0)
         left = np.where(share < 1, (1 - share) * np.log((1 - share) / (1 - rate)), 0.0)
-    return np.asarray(np.nan_to_num(taken + left, nan=np.inf, posinf=np.inf))
+        divergence = np.nan_to_num(taken + left, nan=np.inf, posinf=np.inf)
+        return np.asarray(np.where(np.asarray(people) > 0, people * divergence, 0.0))
 
 
 def _log_tests(release: Release, table: Table) -> float:

@@ -285,7 +285,7 @@ class EvidenceDocument(BaseModel):
     remedy: str = ""
     """What to do about the problem."""
     dropped: Count | None = None
-    """How many people were left out for missing cells, whom the numbers of a file may count (`counted`)."""
+    """How many people were left out for missing cells, where the release may be about them too."""
     says: JsonValue = Field(None)
     """What the metric or the attack measured, in words; or the same as JSON."""
     roc: RocDocument | None = None

@@ -17,6 +17,7 @@ from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult, announce_attack, run_attack
 from leafgate.engine.build import build
 from leafgate.engine.checks import check_claims, plugin_checks, soundness_checks, verified
+from leafgate.engine.dropped_people import DroppedPeople
 from leafgate.engine.figures import guesses, tree_view
 from leafgate.engine.keepable import UnkeepableLimit, unkeepable_limits
 from leafgate.engine.knowledge import Adversaries, secret_inputs
@@ -80,8 +81,13 @@ def audit(
     Raises InvalidError for what the policy or data get wrong and InconclusiveError when the builder
     itself fails; a failing attack or metric is a finding and takes nothing else down.
     """
+    incomplete = data.incomplete
+    if incomplete is not None:
+        data = replace(data, incomplete=None)
     tables = (test, population, people, own_people or {}, control)
-    audited = _audited(plan, plugins, data, *tables, file_checks=file_checks, today=today, announce=announce)
+    audited = _audited(
+        plan, plugins, data, incomplete, *tables, file_checks=file_checks, today=today, announce=announce
+    )
     artifact = audited.artifact
     wanted = search_remedies and audited.report.verdict == "fail"
     if not wanted or artifact is None or isinstance(data, LargeTable):
@@ -93,7 +99,7 @@ def audit(
         return replace(audited, report=_with_impossible(audited.report, impossible))
 
     def run(changed: AuditPlan) -> Trial:
-        tried = _audited(changed, plugins, data, *tables, file_checks=file_checks, today=today)
+        tried = _audited(changed, plugins, data, incomplete, *tables, file_checks=file_checks, today=today)
         return Trial(tried.report, tried.artifact)
 
     seconds = dict(audited.seconds)
@@ -116,6 +122,7 @@ def _audited(
     plan: AuditPlan,
     plugins: Plugins,
     data: Table | LargeTable,
+    incomplete: Table | None,
     test: Table | None,
     population: Table | None,
     people: Table | None,
@@ -150,26 +157,41 @@ def _audited(
             results.append(_attacked(attack, adversaries, plugins, announce))
 
     with _timed(seconds, "judge"):
-        state = AuditState(
-            table,
-            test,
-            artifact.release,
-            adversaries.default,
-            results,
-            plugins,
-            Consistency(table, artifact.release, artifact.node_numbers),
-            artifact.origins,
-            built=artifact.built,
-            smallest_cell=plan.smallest_cell,
-            comparisons=comparisons(plan, len(secret_inputs(artifact.release, table.schema))),
-        )
+        state = _state(adversaries, results, plugins)
         state, judged, waivers = _judged(plan, state, adversaries, locations, file_checks, today)
+    if incomplete is not None and not artifact.built and not artifact.release.claims_differential_privacy:
+        dropped = DroppedPeople(adversaries, incomplete, data.dropped, plugins, file_checks, locations)
+
+        def judge_others(others: Adversaries) -> list[Finding]:
+            results = [_attacked(attack, others, plugins, lambda line: None) for attack in plan.attacks]
+            return _judged(plan, _state(others, results, plugins), others, locations, file_checks, today)[1]
+
+        with _timed(seconds, "people left out"):
+            judged = dropped.completed(judged, judge_others)
     findings = with_static_remedies(judged, plan, plugins, artifact.release)
     with _timed(seconds, "draw"):
         tree, accuracies = tree_view(state, findings, artifact.starting_trees), guesses(state)
     report = report_of(plan, plugins, data, files, artifact, findings, waivers)
     report = replace(report, tree=tree, guesses=accuracies)
     return Audit(report, artifact, seconds)
+
+
+def _state(adversaries: Adversaries, results: Sequence[AttackResult], plugins: Plugins) -> AuditState:
+    """Everything that findings are computed from, once the attacks have run."""
+    plan, table, artifact = adversaries.plan, adversaries.table, adversaries.artifact
+    return AuditState(
+        table,
+        adversaries.test,
+        artifact.release,
+        adversaries.default,
+        results,
+        plugins,
+        Consistency(table, artifact.release, artifact.node_numbers),
+        artifact.origins,
+        built=artifact.built,
+        smallest_cell=plan.smallest_cell,
+        comparisons=comparisons(plan, len(secret_inputs(artifact.release, table.schema))),
+    )
 
 
 def _judged(

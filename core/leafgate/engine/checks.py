@@ -11,7 +11,7 @@ from io import StringIO
 from itertools import islice
 from typing import Any
 
-from leafgate.algorithms.consistency import counts_missing_cells, follows_from_records, is_exact_despite_label
+from leafgate.algorithms.consistency import follows_from_records, is_exact_despite_label
 from leafgate.algorithms.node_counts import REMEDY
 from leafgate.api.checks import AuditCheck, CheckContext, CheckedData, CheckFinding
 from leafgate.api.components import AttackModel
@@ -19,6 +19,7 @@ from leafgate.api.metrics import Metric, PersonMetric
 from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins, use_of
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
+from leafgate.engine.dropped_people import KEEP
 from leafgate.engine.remedies.static import as_sentence, from_error
 from leafgate.engine.score import AuditState, inconclusive, score_beliefs, score_one
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
@@ -197,10 +198,8 @@ def _remedies(name: str, problem: str, plan: AuditPlan, plugins: Plugins, *, dro
         text = "Take `build.rehearsal` out, audit once more, and publish what that audit writes and nothing else."
         return (Remedy(action="set", text=text, place="build.rehearsal", value=False),)
     if name == "counted":
-        text = "Audit the people with missing cells too, if the model was fitted on them: `data.on_missing: keep`."
-        keep = Remedy(action="set", text=text, place="data.on_missing", value="keep")
         advice = Remedy(action="advise", text=as_sentence(REMEDY))
-        return (keep,) if problem == DROPPED_PEOPLE else (keep, advice) if dropped else (advice,)
+        return (KEEP, advice) if dropped else (advice,)
     if name in {"unread#records", "unread#alternatives"}:
         part = name.partition("#")[2]
         tried = {each.use for each in plan.attacks}
@@ -239,24 +238,6 @@ def _miscounted(state: AuditState) -> Iterator[SoundnessProblem]:
         label = state.release.count_semantics
         problem = f"the numbers are this table's own, and the release calls them {label}: `counted` must say exact"
         yield "counted", None, problem
-    elif _may_count_dropped_people(state):
-        yield "counted", None, DROPPED_PEOPLE
-
-
-DROPPED_PEOPLE = (
-    "a leaf where nobody of the table ends has numbers, and people with missing cells, whom `on_missing: drop` left "
-    "out, may be the ones it counts: audit them too (`on_missing: keep`)"
-)
-
-
-def _may_count_dropped_people(state: AuditState) -> bool:
-    """May a leaf's numbers be those of people whom the table has left out?
-
-    Not where the release was built from the table in this audit, or where a claim of differential privacy is checked.
-    """
-    release, table = state.release, state.table
-    known = state.built or release.claims_differential_privacy
-    return table.dropped > 0 and not known and counts_missing_cells(release, table)
 
 
 def _unread_parts(state: AuditState) -> Iterator[SoundnessProblem]:
@@ -291,8 +272,8 @@ def _evidence(state: AuditState) -> dict[str, dict[str, Any]]:
 
 def _dropped(problem: str, state: AuditState) -> dict[str, PeopleCount]:
     """How many people the table has left out for missing cells, where the file may count them."""
-    may_count_them = problem in {state.inconsistency, DROPPED_PEOPLE}
-    return {"dropped": PeopleCount(state.table.dropped)} if state.table.dropped and may_count_them else {}
+    may_count_them = state.table.dropped and problem == state.inconsistency
+    return {"dropped": PeopleCount(state.table.dropped)} if may_count_them else {}
 
 
 def _unattacked(state: AuditState) -> Iterator[SoundnessProblem]:

@@ -242,6 +242,9 @@ class LoadedRelease(BuildResult):
         learner: the estimator that was fitted to make somebody else's model, where that is known.
         audited_file: the file that was read, for reports. The release does not depend on its name.
         model_content: the texts and numbers that the file of somebody else's model holds.
+        unspecified_missing: the columns of which the file of somebody else's model does not state where missing cells
+            go, of those that its trees ask about.
+        complete_rows: whether its owner states that nobody with a missing cell was in the training.
     """
 
     content: bytes | None = field(default=None, repr=False)
@@ -249,6 +252,8 @@ class LoadedRelease(BuildResult):
     learner: Learner | None = field(default=None, repr=False)
     audited_file: AuditedFile | None = field(default=None, repr=False)
     model_content: FileContent | None = field(default=None, repr=False)
+    unspecified_missing: frozenset[str] = field(default=frozenset(), repr=False)
+    complete_rows: bool = field(default=False, repr=False)
 
 
 @dataclass(frozen=True, repr=False)
@@ -258,7 +263,8 @@ class ReleaseArtifact:
     The other fields are for the auditor and are not in these bytes. `origins` say for each published record which row
     of the table it was made from; `trail` says how it was made; `audited_file` is the file it was read from, None where
     it was built; `built` says that a builder made it in this process, so that it was read from nobody's file or object.
-    `node_numbers` are those of the model's file it was read from, and `learner` the estimator that made that model.
+    `node_numbers` are those of the model's file it was read from, and `learner` the estimator that made that model;
+    `unspecified_missing` and `complete_rows` are as in LoadedRelease.
     """
 
     release: Release
@@ -269,6 +275,8 @@ class ReleaseArtifact:
     built: bool = False
     node_numbers: FileNumbers | None = None
     learner: Learner | None = None
+    unspecified_missing: frozenset[str] = frozenset()
+    complete_rows: bool = False
 
     def __repr__(self) -> str:
         return f"ReleaseArtifact(sha256={self.sha256!r})"
@@ -301,6 +309,8 @@ def serialize(built: Release | BuildResult) -> ReleaseArtifact:
         built=not isinstance(result, LoadedRelease) and result.release.file is None,
         node_numbers=loaded.node_numbers,
         learner=loaded.learner,
+        unspecified_missing=loaded.unspecified_missing,
+        complete_rows=loaded.complete_rows,
     )
 
 

@@ -52,14 +52,22 @@ def protected(protect: Sequence[Protect], table: Table) -> Table:
     problems = [problem for i, rule in enumerate(items) for problem in protect_problems(rule, columns, place_of(i))]
     if problems:
         raise PolicyError.listing(problems)
-    marks: dict[str, NDArray[Any]] = {}
     for i, spec in enumerate(protect):
-        rows = _rows(spec, table)
-        problems += _nobody(spec, rows, table, place_of(i))
-        marks[spec.column] = marks.get(spec.column, False) | rows
+        problems += _nobody(spec, _rows(spec, table), table, place_of(i))
     if problems:
         raise DataError.listing(problems)
-    return replace(table, protected=marks)
+    incomplete = table.incomplete
+    if incomplete is not None:
+        incomplete = replace(incomplete, protected=_marks(protect, incomplete))
+    return replace(table, protected=_marks(protect, table), incomplete=incomplete)
+
+
+def _marks(protect: Sequence[Protect], table: Table) -> dict[str, NDArray[Any]]:
+    """For each column which rows' cells are protected."""
+    marks: dict[str, NDArray[Any]] = {}
+    for spec in protect:
+        marks[spec.column] = marks.get(spec.column, False) | _rows(spec, table)
+    return marks
 
 
 def place_of(number: int) -> str:

@@ -116,7 +116,7 @@ class LargeTable:
             missing cell.
         people: how many there are.
         distinct: how many distinct records; None where different records of the blocks may be equal.
-        dropped, repeated_identifiers, sha256, commented, cell_counts: as in Table.
+        dropped, repeated_identifiers, sha256, commented, incomplete, cell_counts: as in Table.
         folder: the folder with the blocks.
         most_records: so many records may be loaded into memory together.
     """
@@ -133,6 +133,7 @@ class LargeTable:
     folder: ScratchFolder | None = field(default=None, repr=False, compare=False)
     most_records: int = sys.maxsize
     cell_counts: CellCounts = field(default_factory=dict, repr=False, compare=False)
+    incomplete: Table | None = field(default=None, repr=False, compare=False, kw_only=True)
 
     def tables(self) -> Iterator[Table]:
         """Each block that has records as a Table, in which they are not sorted."""

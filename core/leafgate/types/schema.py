@@ -21,6 +21,10 @@ MAX_LINES = 500_000
 600 bytes of memory."""
 
 
+MISSING_GROUP = "\0missing"
+"""The group of a missing cell on every level of a hierarchy."""
+
+
 @dataclass(frozen=True)
 class Hierarchy:
     """For every value its group's name on each level; level 0 is the value itself.
@@ -54,7 +58,7 @@ class Hierarchy:
             value: tuple(names[h] for h in levels) for value, names in kept.items()
         }
         if None in domain:
-            groups[None] = ("\0missing",) * len(levels)
+            groups[None] = (MISSING_GROUP,) * len(levels)
         return Hierarchy(groups)
 
 
@@ -199,6 +203,16 @@ class Column:
             raise PolicyError("a numeric column has bounds, not values", place=self.name)
         return (*self.values, None) if self.missing else self.values
 
+    @property
+    def with_missing_cells(self) -> Column:
+        """The column as `on_missing: keep` has it: cells may be missing, but for those of secrets, classes and keys."""
+        if self.roles & {"class", "sensitive", "key"}:
+            return self
+        hierarchy = self.hierarchy
+        if hierarchy is not None:
+            hierarchy = Hierarchy({**hierarchy.groups, None: (MISSING_GROUP,) * hierarchy.depth})
+        return replace(self, missing=True, hierarchy=hierarchy)
+
     @cached_property
     def domain_set(self) -> frozenset[Value]:
         """The values of `domain`, to look one up in constant time: a domain may have a hundred thousand."""
@@ -236,6 +250,11 @@ class Schema:
 
     def __contains__(self, name: object) -> bool:
         return name in self._by_name
+
+    @property
+    def with_missing_cells(self) -> Schema:
+        """The same columns, whose cells may be missing as `on_missing: keep` has it."""
+        return Schema(tuple(column.with_missing_cells for column in self.columns), dropped=self.dropped)
 
     def having(self, role: Role) -> tuple[Column, ...]:
         """The columns that carry `role`."""

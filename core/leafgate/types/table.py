@@ -92,6 +92,8 @@ class Table:
             limits count `persons`, which are the rows then.
         cell_counts: for the auditor alone, by the name of a column the people with each of its texts, dropped columns
             and people among them; None where a column has too many texts. Empty where nobody counted.
+        incomplete: the people who were left out for missing cells and whose class and secrets are known; their columns
+            may have missing cells. It is for the engine alone: no plugin gets them.
     """
 
     schema: Schema
@@ -105,6 +107,7 @@ class Table:
     rows: NDArray[np.int64] | None = field(default=None, compare=False, kw_only=True)
     counts_people: bool = field(default=True, compare=False, kw_only=True)
     cell_counts: CellCounts = field(default_factory=dict, repr=False, compare=False, kw_only=True)
+    incomplete: Table | None = field(default=None, repr=False, compare=False, kw_only=True)
     _codes: dict[str, NDArray[np.int64]] = field(default_factory=dict, repr=False, compare=False)
     _numbers: dict[str, NDArray[np.float64]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _singles: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -122,6 +125,7 @@ class Table:
         twin = copy.copy(self)
         object.__setattr__(twin, "frame", self.frame.copy(deep=False))
         object.__setattr__(twin, "cell_counts", {})
+        object.__setattr__(twin, "incomplete", None)
         for name in ("_numbers", "_singles", "reached"):
             kept = self.__dict__[name]
             object.__setattr__(twin, name, type(kept)(kept))
@@ -248,6 +252,7 @@ def make_table(
     sha256: str = "",
     counts_people: bool | None = None,
     rows: NDArray[np.int64] | None = None,
+    incomplete: Table | None = None,
 ) -> Table:
     """A Table from typed rows: equal records become one, with the sum of their weights.
 
@@ -270,6 +275,7 @@ def make_table(
         else _summed(np.ones_like(weight) if rows is None else rows, inverse, len(first)),
         counts_people=counts_people is not False,
         repeated_identifiers=repeated_identifiers,
+        incomplete=incomplete,
     )
 
 

@@ -340,6 +340,13 @@ def test_a_split_of_the_table_may_be_declared_for_any_file() -> None:
         assert held(model, table_of(frame, "two"), subsample=0.4) is not None
 
 
+@pytest.mark.parametrize("name", ["XGBoost", "XGBoost, hinge", "XGBoost, classes", "XGBoost, numbers"])
+def test_second_derivatives_of_nodes_that_nobody_reaches_contradict_a_declared_part(name: str) -> None:
+    target, frame = HONEST[name][0], people()
+    young = frame[frame["age"] < 40].reset_index(drop=True)
+    assert contradiction(honest_release(name), table_of(young, target), 0.5) is not None
+
+
 def test_more_people_than_the_table_has_contradict_whatever_is_declared() -> None:
     frame = people()
     model = model_named("LightGBM")

@@ -147,6 +147,18 @@ def test_numbers_with_bins_may_be_protected(tmp_path: Path) -> None:
     assert np.bincount(run.table.codes("age")).tolist() == [2, 2]
 
 
+def test_cells_of_people_who_are_left_out_are_protected_by_the_same_rules(tmp_path: Path) -> None:
+    run = prepared(tmp_path, {"column": "ill", "where": {"zip": "1"}})
+    (tmp_path / "ill.csv").write_text(ROWS + "d,1,,cold\ne,2,,cold\n")
+    document = yaml.safe_load((tmp_path / "ill.yaml").read_text())
+    document["data"]["on_missing"] = "drop"
+    (tmp_path / "ill.yaml").write_text(yaml.safe_dump(document, sort_keys=False))
+    incomplete = open_session(tmp_path / "ill.yaml").table.incomplete
+    assert (marked(run, "ill"), incomplete is not None) == (["a", "b"], True)
+    assert incomplete is not None
+    assert incomplete.frame["id"][incomplete.protected["ill"]].tolist() == ["d"]
+
+
 def test_a_mistake_in_a_rule_tells_no_cell(tmp_path: Path) -> None:
     with pytest.raises(LeafgateError) as caught:
         prepared(tmp_path, {"column": "ill", "keys": ["a", "z"]})

@@ -69,6 +69,9 @@ def read_table(
 MOST_IN_MEMORY = 4_000_000
 """Tables of more distinct records are stored in blocks, where everything that uses them can do with that."""
 
+MOST_INCOMPLETE = 5_000_000
+"""Of a table in blocks so many people who are left out for missing cells are loaded; of more of them, nobody."""
+
 
 def read_any_table(
     data: TableSource, schema: Schema, path: Path | None, engine: DataEngine | None = None
@@ -459,7 +462,25 @@ def _table(records: RawRecords, schema: Schema, reading: _Reading, names: Sequen
         sha256=records.sha256,
         counts_people=counts_people,
         rows=records.rows[keep],
+        incomplete=None if keep.all() else _incomplete(schema, typed, ~keep, weight, counts_people, records.rows),
     )
+
+
+def _incomplete(
+    schema: Schema,
+    typed: pd.DataFrame,
+    left_out: NDArray[np.bool_],
+    weight: NDArray[np.int64],
+    counts_people: bool | None,
+    rows: NDArray[np.int64],
+) -> Table:
+    """The people who are left out, but for those whose class or secrets are no values of these columns."""
+    for column in schema.columns:
+        if column.roles & {"class", "sensitive"}:
+            left_out = left_out & typed[column.name].notna().to_numpy()
+    kept = typed[left_out].reset_index(drop=True)
+    some = schema.with_missing_cells
+    return make_table(some, kept, weight[left_out], counts_people=counts_people, rows=rows[left_out])
 
 
 def _large_table(stored: StoredRecords, schema: Schema, reading: _Reading, names: Sequence[str]) -> LargeTable:
@@ -493,12 +514,18 @@ def _large_table(stored: StoredRecords, schema: Schema, reading: _Reading, names
         name: missing_among(stored.texts[name], name, data) for name, gap in incomplete.items() if (gap & ~keep).any()
     }
     repeated = reading.repeated_identifiers(patterns, names, keep, missing)
+    schema, incomplete_people = Schema(tuple(columns), dropped=schema.dropped), None
     if not keep.all():
+        fits = int(patterns.rows[~keep].sum()) <= MOST_INCOMPLETE
+        left_out = stored.in_memory(gaps if fits else {})
+        typed = {each.name: _cells_of_texts(each, left_out.cells[each.name], values[each.name]) for each in columns}
+        all_of_them = np.ones(len(left_out.rows), dtype=np.bool_)
+        incomplete_people = _incomplete(schema, pd.DataFrame(typed), all_of_them, left_out.rows, None, left_out.rows)
         stored = stored.kept(gaps)
     found = {name: np.array([of_text[text] for text in stored.texts[name]]) for name, of_text in values.items()}
     alike = any(len(np.unique(numbers)) < len(numbers) for numbers in found.values())
     return LargeTable(
-        Schema(tuple(columns), dropped=schema.dropped),
+        schema,
         stored.blocks,
         found,
         people=int(patterns.rows[keep].sum()),
@@ -508,7 +535,16 @@ def _large_table(stored: StoredRecords, schema: Schema, reading: _Reading, names
         sha256=stored.sha256,
         folder=stored.folder,
         most_records=sys.maxsize if reading.engine_table is None else reading.engine_table.engine.most_records,
+        incomplete=incomplete_people,
     )
+
+
+def _cells_of_texts(column: Column, texts: pd.Series, meaning: Mapping[str, Any]) -> pd.Series:
+    """A column's cells, from its texts and the number or the position in the domain that each text stands for."""
+    numbers = np.array([meaning[text] for text in texts.cat.categories])[texts.cat.codes.to_numpy()]
+    if column.values is None or column.holds_numbers:
+        return pd.Series(numbers)
+    return pd.Series(pd.Categorical.from_codes(numbers, categories=pd.Index(column.values)))
 
 
 def read_people(

@@ -41,14 +41,16 @@ class StoredRecords:
     folder: ScratchFolder
     numbered: bool = False
 
-    def in_memory(self) -> RawRecords:
-        """The records of all blocks."""
+    def in_memory(self, gaps: Mapping[str, NDArray[np.bool_]] | None = None) -> RawRecords:
+        """The records of all blocks; with `gaps` those that have a cell whose text is marked."""
+        rows = [slice(None) if gaps is None else _any_marked(block, gaps) for block in self.blocks]
+        chosen = list(zip(self.blocks, rows, strict=True))
         cells = {}
         for name, texts in self.texts.items():
-            codes = [block.codes(name).astype(np.int32) for block in self.blocks]
+            codes = [block.codes(name)[these].astype(np.int32) for block, these in chosen]
             cells[name] = text_column(np.concatenate([np.zeros(0, dtype=np.int32), *codes]), texts)
-        counts = np.concatenate([np.zeros(0, dtype=np.int64), *(block.counts for block in self.blocks)])
-        firsts = [block.first for block in self.blocks if block.first is not None]
+        counts = np.concatenate([np.zeros(0, dtype=np.int64), *(block.counts[these] for block, these in chosen)])
+        firsts = [block.first[these] for block, these in chosen if block.first is not None]
         first = np.concatenate(firsts) if self.numbered and firsts else None
         return RawRecords(pd.DataFrame(cells), counts, first, True, self.sha256)
 

@@ -68,7 +68,8 @@ def lower_model(
     features = asked_features(model)
     resolved = origins_of(list(features.values()), encodings, schema, place, model.features)
     origins = dict(zip(features, resolved, strict=True))
-    _check_missing(model, origins, schema, place)
+    unspecified = _unspecified_missing(model, origins)
+    _check_missing(unspecified, model.unspecified_missing, schema, place)
     _check_spelling(model, origins, schema, place)
     sides: Sides = {}
     whole: WholeCounts = {}
@@ -89,8 +90,13 @@ def lower_model(
     if learner is not None and not learner.encoding:
         categories = learner.categories | {feature.name for feature in features.values() if feature.sets}
         learner = replace(learner, encoding=column_encodings(model, origins, categories, schema))
-    content_found = content_of(model, origins, encodings, schema)
-    return LoadedRelease(release, node_numbers=numbers, learner=learner, model_content=content_found)
+    return LoadedRelease(
+        release,
+        node_numbers=numbers,
+        learner=learner,
+        model_content=content_of(model, origins, encodings, schema),
+        unspecified_missing=unspecified,
+    )
 
 
 def _check_numbers(model: ModelIR, target: Column, place: str) -> None:
@@ -107,21 +113,22 @@ def _builder(model: ModelIR) -> dict[str, Any]:
     return document | ({"settings": dict(model.settings)} if model.settings else {})
 
 
-def _check_missing(model: ModelIR, origins: Mapping[int, Origin], schema: Schema, place: str) -> None:
-    """Columns that may be missing need a model whose file states where such cells go."""
+def _unspecified_missing(model: ModelIR, origins: Mapping[int, Origin]) -> frozenset[str]:
+    """The columns that trees ask about and of which the file does not state where missing cells go."""
+    if not model.unspecified_missing:
+        return frozenset()
     result = model.origins or (None,) * len(model.features)
     own = [name if one is None else one.column for name, one in zip(model.features, result, strict=True)]
-    asked = {
-        one.column
-        for number, one in origins.items()
-        if not model.unspecified_missing_features or own[number] in model.unspecified_missing_features
-    }
-    gone = sorted(name for name in asked if schema[name].missing)
-    if model.unspecified_missing and gone:
+    named = model.unspecified_missing_features
+    return frozenset(one.column for number, one in origins.items() if not named or own[number] in named)
+
+
+def _check_missing(unspecified: frozenset[str], reason: str, schema: Schema, place: str) -> None:
+    """Columns that may be missing need a model whose file states where such cells go."""
+    gone = sorted(name for name in unspecified if schema[name].missing)
+    if gone:
         remedy = "leave people with missing cells out: `data: {on_missing: drop}`"
-        raise ReleaseError.listing(
-            Problem(place, f"{name!r} may be missing, and {model.unspecified_missing}", remedy) for name in gone
-        )
+        raise ReleaseError.listing(Problem(place, f"{name!r} may be missing, and {reason}", remedy) for name in gone)
 
 
 def _check_spelling(model: ModelIR, origins: Mapping[int, Origin], schema: Schema, place: str) -> None:

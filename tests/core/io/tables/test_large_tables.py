@@ -70,11 +70,16 @@ def outcome(data: Data, path: Path, *, in_blocks: bool) -> tuple[Any, ...] | str
     try:
         if in_blocks:
             found = read_any_table(data, data.meaning(), path)
-            return *described(whole(found)), digest_records(found, b"key")
+            return *described(whole(found)), digest_records(found, b"key"), left_out(found)
         table = read_table(data, data.meaning(), path)
-        return *described(table), digest_records(table, b"key")
+        return *described(table), digest_records(table, b"key"), left_out(table)
     except LeafgateError as error:
         return f"{type(error).__name__}: {error}"
+
+
+def left_out(found: Table | LargeTable) -> tuple[Any, ...] | None:
+    """The people with missing cells."""
+    return None if found.incomplete is None else described(found.incomplete)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

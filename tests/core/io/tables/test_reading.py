@@ -93,6 +93,20 @@ def test_cells_outside_the_domain_are_accepted_in_rows_that_are_dropped_and_only
     assert "column 'a': 1 cell(s) outside the `values` the policy declares, the first in record 5" in kept
 
 
+def test_people_whose_rows_are_dropped_are_kept_apart_with_their_cells(tmp_path: Path) -> None:
+    content = "a,n,b\n?,1,no\n?,1,no\nx,,yes\nx,1,no\n"
+    table = read(tmp_path, content, ABC, missing=["?", ""], on_missing="drop")
+    assert table.incomplete is not None
+    kept = read(tmp_path, content, ABC, missing=["?", ""], on_missing="keep")
+    assert table.incomplete.schema == kept.schema
+    assert people(table.incomplete) == {(None, 1.0, "no"): 2, ("x", None, "yes"): 1}
+    assert people(kept) == people(table) | people(table.incomplete)
+    assert read(tmp_path, "a,n,b\nx,1,no\nx,2,yes\n", ABC, on_missing="drop").incomplete is None
+    strange = read(tmp_path, STRANGE, DECLARED, missing=["?"], on_missing="drop").incomplete
+    assert strange is not None
+    assert people(strange) == {(None, None, 0.5, "no"): 1, (None, None, None, "no"): 1}  # "maybe" is no class
+
+
 def test_of_a_class_of_numbers_too_a_dropped_row_may_hold_anything(tmp_path: Path) -> None:
     columns: Columns = {"a": PUBLIC, "b": {**CLASS, "bins": [0, 1, 2]}}
     table = read(tmp_path, "a,b\n?,7\n?,one\nx,1.5\n", columns, missing=["?"], on_missing="drop")
