@@ -285,7 +285,8 @@ def honest_and_copied() -> tuple[Any, pd.DataFrame, pd.Series, dict[str, Any]]:
 def test_a_control_of_near_copies_makes_no_model_look_safe() -> None:
     """Neither by loss, nor with shadow models, nor by exclusion; beside other people the forest fails."""
     model, table, y, controls = honest_and_copied()
-    attacks = ["loss_threshold", *({"use": use, "shadows": {"models": 8}} for use in ("lira", "rmia"))]
+    shadows = {"shadows": {"models": 8}}
+    attacks: list[dict[str, Any]] = [{"use": "loss_threshold"}, {"use": "lira", **shadows}, {"use": "rmia", **shadows}]
     limits = {"membership_auc": 0.6}
     for name, control in controls.items():
         audit = leafgate.audit(model, table, y, control=control, attacks=attacks, limits=limits, search_remedies=False)
