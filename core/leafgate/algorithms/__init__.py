@@ -3,6 +3,6 @@
 `routing` sends rows down trees, `prediction` combines the leaves they reach, `publication` cuts leaves down to a level.
 `feasible` has the domains that remain on a path, from which `equivalence` computes equivalence classes. `consistency`
 and `node_counts` compare published numbers with the table, `derivable` states which numbers follow from a release,
-`exclusion` what a leaf that counts nobody of a class says of people. `sampling`, `deconvolution` and `induction` serve
-background knowledge, noisy data and builders.
+`exclusion` what a leaf that counts nobody of a class says of people. `near_copies` tests whether a control has copies
+of people of the table. `sampling`, `deconvolution` and `induction` serve background knowledge, noisy data and builders.
 """

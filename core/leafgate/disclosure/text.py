@@ -209,11 +209,27 @@ def finding_details(finding: JsonObject) -> Iterator[str]:
     yield from (str(evidence[key]) for key in ("reason", "reason_in_full", "problem", *advice) if evidence.get(key))
     if "dropped" in evidence:
         yield f"people left out for missing cells, whom the file may count: {number_words(evidence['dropped'])}"
+    candidates = evidence.get("candidates")
+    if isinstance(candidates, dict) and "copies_seen" in candidates:
+        yield copies_words(candidates["copies_seen"])
     tried = evidence["tried"].items() if "tried" in evidence else [(finding["attack"], evidence)]
     yield from (f"{name}: {result['says']}" for name, result in tried if result.get("says"))
     if finding["passed"] is False:
         yield from dict.fromkeys(group_words(group, finding["secret"]) for group in evidence.get("worst", ()))
     yield from remedy_lines(finding)
+
+
+def copies_words(seen: JsonObject) -> str:
+    """From which share of the control copies of people of the table would have been noticed.
+
+    >>> copies_words({"from_share": 0.2, "unless_they_differ_in": ["income"]})
+    'copies of people of the table would be noticed from 20 % of the control on, unless they differ in income'
+    """
+    if seen["from_share"] is None:
+        return "copies of people of the table would not be noticed in the control: too many people are alike"
+    unless = ", ".join(map(str, seen.get("unless_they_differ_in", ())))
+    words = f"copies of people of the table would be noticed from {100 * seen['from_share']:g} % of the control on"
+    return f"{words}, unless they differ in {unless}" if unless else words
 
 
 def _value(finding: JsonObject) -> str:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from leafgate.algorithms.near_copies import NearCopies
     from leafgate.types.release import Release
     from leafgate.types.table import Table
 
@@ -49,6 +50,8 @@ class AttackResult:
         remedies: what to do about the problem.
         membership: who of the candidates in `known` is in the table; None where there are no candidates.
         queries: how often it asked the model; None where it was handed the release.
+        near_copies: the test whether people of the control are copies of people of the table; None where there are no
+            candidates or targets.
     """
 
     attack: AttackModel
@@ -59,6 +62,7 @@ class AttackResult:
     membership: Membership | None = None
     queries: QueryLog | None = None
     remedies: tuple[Remedy, ...] = ()
+    near_copies: NearCopies | None = None
 
     @property
     def evidence(self) -> dict[str, Any]:
@@ -74,9 +78,10 @@ class AttackResult:
                 "in_table": in_table,
                 "not_in_table": len(drawn.in_table) - in_table,
                 "identical": int(drawn.identical.sum()),
-                "removed": drawn.removed,
             }
             document["candidates"] = {name: PeopleCount(count) for name, count in counts.items()}
+            if self.near_copies is not None:
+                document["candidates"]["copies_seen"] = AuditorOnly(self.near_copies.described)
         if self.queries is not None:
             asked = {"calls": self.queries.calls, "rows": self.queries.rows}
             document["queries"] = {"access": self.attack.chosen_access, "asked": AuditorOnly(asked)}

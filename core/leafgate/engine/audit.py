@@ -20,7 +20,7 @@ from leafgate.engine.checks import check_claims, plugin_checks, soundness_checks
 from leafgate.engine.dropped_people import DroppedPeople
 from leafgate.engine.figures import guesses, tree_view
 from leafgate.engine.keepable import UnkeepableLimit, unkeepable_limits
-from leafgate.engine.knowledge import Adversaries, secret_inputs
+from leafgate.engine.knowledge import Adversaries, ControlCheck, secret_inputs
 from leafgate.engine.remedies.search import with_searched_remedies
 from leafgate.engine.remedies.static import from_error, with_static_remedies
 from leafgate.engine.remedies.trials import Trial
@@ -85,8 +85,17 @@ def audit(
     if incomplete is not None:
         data = replace(data, incomplete=None)
     tables = (test, population, people, own_people or {}, control)
+    check = ControlCheck()
     audited = _audited(
-        plan, plugins, data, incomplete, *tables, file_checks=file_checks, today=today, announce=announce
+        plan,
+        plugins,
+        data,
+        incomplete,
+        *tables,
+        check=check,
+        file_checks=file_checks,
+        today=today,
+        announce=announce,
     )
     artifact = audited.artifact
     wanted = search_remedies and audited.report.verdict == "fail"
@@ -99,7 +108,7 @@ def audit(
         return replace(audited, report=_with_impossible(audited.report, impossible))
 
     def run(changed: AuditPlan) -> Trial:
-        tried = _audited(changed, plugins, data, incomplete, *tables, file_checks=file_checks, today=today)
+        tried = _audited(changed, plugins, data, incomplete, *tables, check=check, file_checks=file_checks, today=today)
         return Trial(tried.report, tried.artifact)
 
     seconds = dict(audited.seconds)
@@ -129,6 +138,7 @@ def _audited(
     own_people: Mapping[str, Table],
     control: Table | None,
     *,
+    check: ControlCheck,
     file_checks: ReleaseFileChecks,
     today: date | None,
     announce: Callable[[str], None] = lambda line: None,
@@ -150,7 +160,9 @@ def _audited(
             table = _representatives(data, artifact.release)
     else:
         table = data
-    adversaries = Adversaries(plan, table, artifact, population, people, own_people, control, test, plugins.readers)
+    adversaries = Adversaries(
+        plan, table, artifact, population, people, own_people, control, test, plugins.readers, check
+    )
     results = []
     for number, attack in enumerate(plan.attacks, 1):
         with _timed(seconds, f"attack {attack.called}", f" ({number} of {len(plan.attacks)})"):
@@ -237,11 +249,12 @@ def _attacked(
     artifact, section = adversaries.artifact, adversaries.grant_of(attack).section
     try:
         known, membership = adversaries.knowledge_of(attack), adversaries.membership_of(attack)
+        copies = adversaries.near_copies_for(attack)
     except InconclusiveError as error:
         nothing = limit_knowledge(adversaries.default, attack.needs)
         return AttackResult(attack, plugins.origin(attack), nothing, problem=str(error), remedies=from_error(error))
     announce_attack(attack, artifact, known, plugins, announce)
-    return run_attack(attack, artifact, known, plugins, section, membership)
+    return replace(run_attack(attack, artifact, known, plugins, section, membership), near_copies=copies)
 
 
 @contextmanager

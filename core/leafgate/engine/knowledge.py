@@ -7,7 +7,6 @@ Who of the candidates and targets is in the table is drawn here too, and goes to
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from leafgate.algorithms.near_copies import NearCopies, near_copies, shares_keys
 from leafgate.algorithms.prediction import class_scores
 from leafgate.algorithms.publication import published
 from leafgate.algorithms.sampling import MAX_PEOPLE, nested_sample, sampled
@@ -24,6 +24,7 @@ from leafgate.api.options import UNREAD
 from leafgate.api.plan import AuditPlan, Grants, KnowledgeGrant
 from leafgate.errors import DataError, InconclusiveError
 from leafgate.io.release_codec import ReleaseArtifact
+from leafgate.progress import progress_step
 from leafgate.types.adversary import AdversaryKnowledge, Candidates, Membership, Targets, limit_knowledge
 from leafgate.types.release import BuildResult, Release
 from leafgate.types.schema import Schema
@@ -83,6 +84,7 @@ class Adversaries:
         control: people who are not in the table, where the policy names a file of them.
         test: the test table, whose people are the control where the policy names none.
         readers: those of model files, some of which can fit the estimators whose files they read.
+        check: whether the control are other people than those of the table; audits of one table share it.
     """
 
     plan: AuditPlan
@@ -94,6 +96,7 @@ class Adversaries:
     control: Table | None = None
     test: Table | None = None
     readers: Sequence[ModelReader] = ()
+    check: ControlCheck = field(default_factory=lambda: ControlCheck(), compare=False)
     _drawn: dict[int, tuple[Candidates, Membership]] = field(default_factory=dict, repr=False, compare=False)
     _asked: dict[Grants, tuple[dict[str, Targets], Membership]] = field(default_factory=dict, repr=False, compare=False)
 
@@ -110,6 +113,12 @@ class Adversaries:
     def membership_of(self, attack: AttackModel) -> Membership | None:
         """Who of the candidates or targets of an attack of the policy is in the table; None where it needs neither."""
         return self._membership(attack, self.grant_of(attack))
+
+    def near_copies_for(self, attack: AttackModel) -> NearCopies | None:
+        """How many copies in the control would have been seen, for an attack that needs people of it; else None."""
+        if attack.needs.isdisjoint({"candidates", "targets"}):
+            return None
+        return self._tested_control[1]
 
     def grant_of(self, attack: AttackModel) -> KnowledgeGrant:
         """What the policy grants an attack of it."""
@@ -140,7 +149,7 @@ class Adversaries:
         """The candidates that a grant allows; they are the same for every attack that is granted as many."""
         most = grant.grants.candidates
         if most not in self._drawn:
-            self._drawn[most] = draw_candidates(self.table, self._people_outside(), most, self.plan.seed)
+            self._drawn[most] = draw_candidates(self.table, self._tested_control[0], most, self.plan.seed)
         return self._drawn[most]
 
     def _draw_targets(self, grant: KnowledgeGrant) -> tuple[dict[str, Targets], Membership]:
@@ -150,23 +159,30 @@ class Adversaries:
             tested = secret_inputs(self.artifact.release, schema)
             named = {getattr(attack, "secret", None) for attack in self.plan.attacks if "targets" in attack.needs}
             secrets = [name for name in unknown_columns(schema) if name in tested or name in named]
-            drawn, membership = draw_targets(self.table, self._people_outside(), grant.grants, secrets, self.plan.seed)
+            drawn, membership = draw_targets(self.table, self._tested_control[0], grant.grants, secrets, self.plan.seed)
             targets = {name: replace(each, tested=name in tested) for name, each in drawn.items()}
             self._asked[grant.grants] = targets, membership
         return self._asked[grant.grants]
 
-    def _people_outside(self) -> Table:
-        """The people of the control, or of the test table in its place."""
-        hint = "name a file of people who are not in the table"
+    @property
+    def _tested_control(self) -> tuple[Table, NearCopies]:
+        """The people of the control, or of the test table in its place, and what the test of these found.
+
+        Raises InconclusiveError where there are none, or where they are people of the table.
+        """
         if self.control is not None:
-            return self.control
-        if self.test is None:
-            raise InconclusiveError("there are no people who are not in the table", place=CONTROL, remedy=hint)
-        if self.plan.builder.noisy_test:
-            raise InconclusiveError("the test people's numbers have noise on them", place=CONTROL, remedy=hint)
-        if self.test.sha256 == self.table.sha256 != "":
-            raise InconclusiveError("the test table is the table itself", place=CONTROL, remedy=hint)
-        return self.test
+            outside = self.control
+        elif self.test is None:
+            raise InconclusiveError("there are no people who are not in the table", place=CONTROL, remedy=OTHER_PEOPLE)
+        elif self.plan.builder.noisy_test:
+            raise InconclusiveError("the test people's numbers have noise on them", place=CONTROL, remedy=OTHER_PEOPLE)
+        elif self.test.sha256 == self.table.sha256 != "":
+            raise InconclusiveError("the test table is the table itself", place=CONTROL, remedy=OTHER_PEOPLE)
+        else:
+            outside = self.test
+        if shares_keys(self.table, outside):
+            raise InconclusiveError(SHARED_KEYS, place=CONTROL, remedy=OTHER_KEYS)
+        return outside, self.check.near_copies(self.table, outside, self.plan.seed)
 
     @cached_property
     def default(self) -> AdversaryKnowledge:
@@ -228,13 +244,36 @@ class Adversaries:
 
 
 CONTROL = "data.control"
+SHARED_KEYS = "some people in it have the key of somebody in the table"
+OTHER_KEYS = "leave these people out of the file; where keys only number its rows, give the column the role `ignored`"
+OTHER_PEOPLE = "name a file of other people, such as a random part of the data that the release is not learned from"
+COPIES = (
+    "some people in it seem to be copies of people in the table: they are alike in all columns, or in all but one, "
+    "more often than other people are"
+)
+
+
+@dataclass(frozen=True)
+class ControlCheck:
+    """Whether the people of a control are other people than those of the table, tested once for each seed."""
+
+    _tested: dict[int, NearCopies] = field(default_factory=dict, repr=False, compare=False)
+
+    def near_copies(self, table: Table, control: Table, seed: int) -> NearCopies:
+        """The result of the test; InconclusiveError where the control seems to have copies of people of the table."""
+        if seed not in self._tested:
+            with progress_step("control"):
+                self._tested[seed] = near_copies(table, control, np.random.default_rng(_own_seed(seed, 4)))
+        if self._tested[seed].found:
+            raise InconclusiveError(COPIES, place=CONTROL, remedy=OTHER_PEOPLE)
+        return self._tested[seed]
 
 
 def draw_candidates(table: Table, control: Table, most: int, seed: int) -> tuple[Candidates, Membership]:
     """People of the table and of the control in random order, and who of them is in the table.
 
-    People of the control with the key of somebody in the table are left out. Those who merely have the same cells stay:
-    they are other people, and `Membership.identical` marks them.
+    People of the control who have the same cells as somebody in the table stay: they are other people, and
+    `Membership.identical` marks them.
 
     The order follows from `seed` and from all cells of both tables, so that nobody who knows the seed and the
     candidates can compute it.
@@ -247,9 +286,9 @@ def draw_candidates(table: Table, control: Table, most: int, seed: int) -> tuple
         seed: the policy's seed.
 
     Raises:
-        InconclusiveError: nobody of the control is left, or there are too many people to draw from.
+        InconclusiveError: nobody is in the control, or there are too many people to draw from.
     """
-    inside, others, removed = _inside_and_others(table, control)
+    inside, others = _inside_and_others(table, control)
     seeds = np.random.SeedSequence([seed, *_content_words(inside, others)], spawn_key=(2,)).generate_state(3).tolist()
     drawn = [_drawn_rows(people.persons, most, own) for people, own in zip((inside, others), seeds, strict=False)]
     order = np.random.default_rng(seeds[2]).permutation(sum(map(len, drawn)))
@@ -264,20 +303,18 @@ def draw_candidates(table: Table, control: Table, most: int, seed: int) -> tuple
     people = Table(inside.schema, frame, np.ones(len(order), dtype=np.int64))
     weighted = table.rows is not None and not table.counts_people
     candidates = Candidates(people, len(drawn[0]), len(drawn[1]), weighted, int(inside.persons.sum()))
-    return candidates, Membership(in_table, ~in_table & _also_in(inside, people), removed)
+    return candidates, Membership(in_table, ~in_table & _also_in(inside, people))
 
 
-def _inside_and_others(table: Table, control: Table) -> tuple[Table, Table, int]:
-    """The people of the table, those of the control who are not in it, without keys, and how many were left out."""
-    outside, removed = _without_keys_of(control, table)
-    inside, others = table.without_key, outside.without_key
+def _inside_and_others(table: Table, control: Table) -> tuple[Table, Table]:
+    """The people of the table and those of the control, without keys."""
+    inside, others = table.without_key, control.without_key
     for people in (inside, others):
         if int(people.persons.sum()) >= MAX_PEOPLE:
             raise InconclusiveError(f"candidates are drawn from fewer than {MAX_PEOPLE:,} people", place=CONTROL)
     if not len(others):
-        hint = "name a file of people who are not in the table"
-        raise InconclusiveError("everybody in it is in the table, by their keys", place=CONTROL, remedy=hint)
-    return inside, others, removed
+        raise InconclusiveError("there is nobody in it", place=CONTROL, remedy=OTHER_PEOPLE)
+    return inside, others
 
 
 def secret_inputs(release: Release, schema: Schema) -> list[str]:
@@ -308,11 +345,9 @@ def draw_targets(
         seed: the policy's seed.
 
     Raises:
-        InconclusiveError: fewer than three people of the control are not in the table, many of them are copies of
-            people of the table, or there are too many people.
+        InconclusiveError: there are fewer than three people in the control, or too many people.
     """
-    inside, others, removed = _inside_and_others(table, control)
-    _require_no_copies(inside, others)
+    inside, others = _inside_and_others(table, control)
     outside = int(others.persons.sum())
     if outside < FEWEST_OUTSIDE:
         hint = "name a file of more people who are not in the table"
@@ -330,7 +365,7 @@ def draw_targets(
     targets, membership = targets_of(inside, drawn[0], drawn[1], auxiliary, grants, secrets, swapped=rng.random() < 0.5)
     weighted = table.rows is not None and not table.counts_people
     marked = {name: replace(each, training_weighted=weighted) for name, each in targets.items()}
-    return marked, replace(membership, removed=removed)
+    return marked, membership
 
 
 def targets_of(
@@ -372,29 +407,6 @@ def targets_of(
     return targets, membership
 
 
-def _require_no_copies(table: Table, others: Table) -> None:
-    """Raise InconclusiveError if people of the control are copies of people of the table.
-
-    If both are drawn from the same population, somebody of the control has the cells of somebody in the table about as
-    often as somebody in the table has those of somebody else there. Copies would teach the imputation what the model
-    discloses, and would make people of the control look like people of the table.
-    """
-    _, record = distinct_rows(pd.concat([table.frame, others.frame], ignore_index=True), table.schema)
-    of_table, of_others = record[: len(table)], record[len(table) :]
-    people = np.bincount(of_table, weights=table.persons, minlength=int(record.max(initial=-1)) + 1)
-    sizes = [int(each.persons.sum()) for each in (table, others)]
-    twins = float(table.persons[people[of_table] > 1].sum()) / sizes[0]
-    copies = float(others.persons[people[of_others] > 0].sum()) / sizes[1]
-    deviation = math.sqrt(sum(1 / size for size in sizes)) / 2  # of the difference of two shares, at most
-    if copies - twins > COPIES_TOLERATED + DEVIATIONS_TOLERATED * deviation:
-        message = "many people in it have all cells of somebody in the table: they seem to be copies of these people"
-        raise InconclusiveError(message, place=CONTROL, remedy="name a file of people who are not in the table")
-
-
-COPIES_TOLERATED = 0.1
-"""By so much more of the people of a control may be identical to people of the table than these to one another."""
-DEVIATIONS_TOLERATED = 4
-"""And by so many standard deviations more, as happens by chance."""
 FEWEST_OUTSIDE = 3
 """Of so many people of the control one is an auxiliary person."""
 
@@ -421,18 +433,6 @@ def _with_columns(people: Table, names: list[str]) -> Table:
     schema = Schema(tuple(people.schema[name] for name in names), dropped=people.schema.dropped)
     cells = pd.DataFrame({name: people.frame[name] for name in names}, index=people.frame.index, copy=False)
     return Table(schema, cells, people.weight)
-
-
-def _without_keys_of(control: Table, table: Table) -> tuple[Table, int]:
-    """The control without the people whose key is that of somebody in the table, and how many people these are."""
-    keys = table.schema.having("key")
-    if not keys:
-        return control, 0
-    there = control.frame[keys[0].name].isin(table.frame[keys[0].name]).to_numpy()
-    rows = None if control.rows is None else control.rows[~there]
-    frame = control.frame[~there].reset_index(drop=True)
-    left = replace(control, frame=frame, weight=control.weight[~there], rows=rows, protected={}, _codes={})
-    return left, int(control.persons[there].sum())
 
 
 def _drawn_rows(persons: NDArray[np.int64], most: int, seed: int) -> NDArray[np.int64]:
@@ -494,6 +494,7 @@ def _distribution(table: Table) -> dict[str, dict[str, float]]:
 def _own_seed(seed: int, use: int) -> int:
     """Coins that repeat with the policy's seed: for attacks (0), for drawing known people (1); never the builder's.
 
-    Candidates are drawn with (2), targets with (3), in `draw_candidates` and `draw_targets`.
+    Candidates are drawn with (2), targets with (3), in `draw_candidates` and `draw_targets`. A control is tested
+    with (4).
     """
     return int(np.random.SeedSequence(seed, spawn_key=(use,)).generate_state(1)[0])

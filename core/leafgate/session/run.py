@@ -321,6 +321,7 @@ def _read_tables(
     The table itself then has no rows.
     """
     data = policy.data
+    from leafgate.algorithms.near_copies import shares_keys
     from leafgate.engine.large_tables import records_needed_by, records_needed_to_build
     from leafgate.io.tables.engines import FEWER_RECORDS, TooManyRecordsError
     from leafgate.io.tables.reader import count_cells, read_any_table, read_people, read_population, read_table
@@ -358,6 +359,10 @@ def _read_tables(
     if control is not None and control.sha256 == (large or table).sha256 != "":
         remedy = "name a file of people who are not in the table"
         raise DataError("is the table itself", place="data.control", remedy=remedy)
+    if control is not None and shares_keys(table, control):
+        from leafgate.engine.knowledge import OTHER_KEYS, SHARED_KEYS
+
+        raise DataError(SHARED_KEYS, place="data.control", remedy=OTHER_KEYS)
     return (table, test, population, people, own_people, control), large
 
 

@@ -310,14 +310,12 @@ class Membership:
         in_table: shape (n_people,), whether this person is in the table; targets stand in the order of their groups.
         identical: shape (n_people,), whether this person is not in the table and has, in every column that candidates
             have, the cells of somebody who is.
-        removed: people of the control who are left out, because their key is that of somebody in the table.
         secrets: for each secret that is asked of targets the position of each one's value in its domain, shape
             (n_people,); empty for candidates.
     """
 
     in_table: NDArray[np.bool_]
     identical: NDArray[np.bool_]
-    removed: int = 0
     secrets: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

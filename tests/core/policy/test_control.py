@@ -78,6 +78,38 @@ def test_a_control_that_is_the_table_itself_is_refused(folder: Path) -> None:
         open_session(survey(folder, {"data.control": "same.csv"}))
 
 
+KEYED = {"data.columns.id": {"role": "key"}}
+
+
+def with_ids(content: str, first: int) -> str:
+    """The same people, each with a number."""
+    head, *rows = content.splitlines()
+    return "\n".join([f"id,{head}", *(f"{number},{row}" for number, row in enumerate(rows, first))]) + "\n"
+
+
+def test_a_key_of_the_table_in_the_control_is_refused(folder: Path) -> None:
+    """And not one of other people, nor a column that only numbers the rows of each file."""
+    path = survey(folder, {"data.control": "others.csv", "attacks": ATTACKS, **KEYED})
+    (folder / "people.csv").write_text(with_ids(PEOPLE, 1000))
+    for first, code, problem in ((1001, 2, "have the key of somebody in the table"), (2000, 3, "24 and 2")):
+        (folder / "others.csv").write_text(with_ids(OTHERS, first))
+        ended = leafgate("audit", path, "--json")
+        assert ended.code == code
+        assert problem in str(ended.document)
+        assert "1001" not in str(ended.document)
+    path = survey(folder, {"data.control": "others.csv", "attacks": ATTACKS, "data.columns.id": {"role": "ignored"}})
+    for name, content in (("people.csv", PEOPLE), ("others.csv", OTHERS)):
+        (folder / name).write_text(with_ids(content, 1))
+    assert counted(path) == "24 and 2"
+
+
+def test_a_key_of_the_table_in_the_test_table_leaves_attacks_on_it_inconclusive(folder: Path) -> None:
+    path = survey(folder, {"data.test": "others.csv", "attacks": ATTACKS, **KEYED})
+    (folder / "people.csv").write_text(with_ids(PEOPLE, 1000))
+    (folder / "others.csv").write_text(with_ids(OTHERS, 1001))
+    assert "have the key of somebody in the table" in counted(path)
+
+
 @pytest.mark.parametrize(
     ("content", "why"),
     [
@@ -208,6 +240,23 @@ def test_a_policy_that_extends_another_cannot_weaken_it(folder: Path, child: str
     ended = leafgate("validate", path, "--json")
     assert ended.code == 2
     assert any(place in problem["place"] for problem in ended.problems), ended.problems
+
+
+def test_a_control_of_the_parents_name_is_the_parents_file(folder: Path) -> None:
+    """Of a policy that is extended, and of one that is held to: the file beside the child is not read."""
+    parent = folder / "general" / "policy.yaml"
+    parent.parent.mkdir()
+    survey(parent.parent, BASE)
+    (parent.parent / "others.csv").write_text(OTHERS)
+    (folder / "people.csv").write_text(PEOPLE)
+    (folder / "others.csv").write_text(OTHERS.replace("33,f,no,no\n", ""))
+    path = folder / "policy.yaml"
+    for content, words in (
+        ("extends: general/policy.yaml\ndata: {path: people.csv, control: others.csv}\n", ()),
+        (json.dumps(policy({**BASE, "knows": {"candidates": 100}})), ("--org", parent)),
+    ):
+        path.write_text(content)
+        assert counted(path, folder / "people.csv", *words) == "24 and 2"
 
 
 def test_candidates_that_no_attack_uses_are_refused(folder: Path) -> None:

@@ -261,3 +261,59 @@ def test_membership_is_limited_where_a_control_is_given() -> None:
     table, y = unbalanced(400)
     uses = [limit["use"] for limit in limits_of(audited(classifier(), table, y, control=unbalanced(300)))]
     assert uses == ["k_anonymity", "exposure", "confidence", "file_disclosure", "membership_auc", "membership_excluded"]
+
+
+def honest_and_copied() -> tuple[Any, pd.DataFrame, pd.Series, dict[str, Any]]:
+    """A forest that knows its people by heart, and controls: other people, and its own with a little changed."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    def drawn(seed: int) -> tuple[pd.DataFrame, pd.Series]:
+        rng = np.random.default_rng(seed)
+        table = people(400, seed).assign(income=np.round(rng.lognormal(10, 0.6, 400), -2))
+        return table, pd.Series(np.where(rng.random(400) < 0.3, "yes", "no"), name="ill")
+
+    table, y = drawn(0)
+    controls = {
+        "other people": drawn(1),
+        "a cent more": (table.assign(income=table["income"] + 0.01), y),
+        "another rounding": (table.assign(income=(table["income"] / 1000).round() * 1000), y),
+        "last year": (table.assign(income=table["income"] * 0.97, age=table["age"] - 1), y),
+    }
+    return RandomForestClassifier(10, random_state=0).fit(table, y), table, y, controls
+
+
+def test_a_control_of_near_copies_makes_no_model_look_safe() -> None:
+    """Neither by loss, nor with shadow models, nor by exclusion; beside other people the forest fails."""
+    model, table, y, controls = honest_and_copied()
+    shadows = {"shadows": {"models": 8}}
+    attacks: list[dict[str, Any]] = [{"use": "loss_threshold"}, {"use": "lira", **shadows}, {"use": "rmia", **shadows}]
+    limits = {"membership_auc": 0.6}
+    for name, control in controls.items():
+        audit = leafgate.audit(model, table, y, control=control, attacks=attacks, limits=limits, search_remedies=False)
+        if name == "other people":
+            assert verdicts(audit)["membership_auc"] == "fail"
+            assert audit.verdict == "fail"
+            continue
+        assert audit.verdict == "inconclusive", name
+        problems = [str(each.evidence["problem"]) for each in audit.report.findings if each.id.startswith("attack:")]
+        assert len(problems) == 3
+        assert all("copies of people in the table" in problem for problem in problems)
+        assert "`control`" in " ".join(remedy.text for remedy in audit.remedies)
+
+
+def test_nobody_is_excluded_by_a_control_of_near_copies() -> None:
+    from sklearn.tree import DecisionTreeClassifier
+
+    _, table, y, controls = honest_and_copied()
+    tree = DecisionTreeClassifier(random_state=0).fit(table, y)
+    for name, verdict in (("other people", "fail"), ("a cent more", "inconclusive")):
+        audit = leafgate.audit(
+            tree,
+            table,
+            y,
+            control=controls[name],
+            attacks=["leaf_exclusion"],
+            limits={"membership_excluded": 0.05},
+            search_remedies=False,
+        )
+        assert verdicts(audit)["membership_excluded"] == verdict

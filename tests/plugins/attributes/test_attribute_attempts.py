@@ -13,8 +13,7 @@ import pytest
 from asked_targets import asked
 from command_line import leafgate
 from leafgate.api import Schema, Table, make_table
-from leafgate.api.plan import Grants
-from leafgate.engine.knowledge import draw_targets
+from leafgate.engine.knowledge import ControlCheck
 from leafgate.errors import InconclusiveError, PolicyError
 from leafgate.policy.load import load_policy
 from leafgate_attributes.intervals import correlation_gain
@@ -136,13 +135,9 @@ def numbered(people: int, seed: int, cells: int) -> Table:
     return make_table(Schema((*columns, categorical("y", "class", values=["no", "yes"]))), frame)
 
 
-def drawn_targets(table: Table, control: Table) -> int:
-    return len(draw_targets(table, control, Grants(), ["s"], 0)[0]["s"])
-
-
 @pytest.mark.parametrize("cells", [3, 100, 2_000, 10**8])
 def test_people_who_are_identical_by_chance_are_a_control(cells: int) -> None:
-    assert drawn_targets(numbered(500, 1, cells), numbered(900, 2, cells)) == 1_100
+    assert ControlCheck().near_copies(numbered(500, 1, cells), numbered(900, 2, cells), 0).p_value > 0.001
 
 
 @pytest.mark.parametrize("copied", [0.4, 1.0])
@@ -152,7 +147,7 @@ def test_copies_of_people_of_the_table_are_no_control(copied: float) -> None:
     copies = pd.concat([table.frame] * 2).head(int(900 * copied))
     frame = pd.concat([copies, others.frame]).head(900).sample(frac=1, random_state=1).reset_index(drop=True)
     with pytest.raises(InconclusiveError, match="copies") as caught:
-        drawn_targets(table, make_table(table.schema, frame))
+        ControlCheck().near_copies(table, make_table(table.schema, frame), 0)
     assert caught.value.problems[0].location == "data.control"
 
 

@@ -536,7 +536,7 @@ def test_nothing_about_a_candidate_is_public(metric: Metric) -> None:
         *("single_outs", "smallest_detectable", "candidates", "judged_by", "needed", "at_fpr"),
         *("insufficient", "problem"),
     }
-    assert set(evidence.get("candidates", {})) <= {"in_table", "not_in_table", "identical", "removed"}
+    assert set(evidence.get("candidates", {})) <= {"in_table", "not_in_table", "identical", "copies_seen"}
 
 
 def test_a_rate_of_few_candidates_or_few_single_outs_is_not_public() -> None:
