@@ -244,7 +244,7 @@ def _read_otherwise(path: Path, people: People, reading: str) -> Path | None:
     path.write_text(json.dumps(document))
     own = {"leafgate": 1, "name": "organisation", **limits}
     roles = [{"columns": name, "roles": "identifier"} for name in people.names]
-    own |= {"data": {"unlisted": {"except": roles}}} if roles else {}
+    own["data"] = {"unlisted": {"step": 1, "except": roles}}
     (path.parent / "organisation.yaml").write_text(json.dumps(own))
     return path.parent / "organisation.yaml"
 
