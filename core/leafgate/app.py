@@ -116,6 +116,7 @@ if TYPE_CHECKING:
     from leafgate.models.load import load_release as load_release
     from leafgate.models.lowering.content import STAND_INS as STAND_INS
     from leafgate.models.lowering.content import content_of as content_of
+    from leafgate.models.lowering.encoding import IDLE_CATEGORY as IDLE_CATEGORY
     from leafgate.models.lowering.encoding import Encoding as Encoding
     from leafgate.models.lowering.encoding import origins_of as origins_of
     from leafgate.models.lowering.encoding import plainly as plainly
@@ -222,7 +223,7 @@ __getattr__ = lazy_exports(
         "leafgate.models.lowering.content": "content_of STAND_INS",
         "leafgate.models.exposure.implied": "with_implied_disclosures",
         "leafgate.models.load": "load_release",
-        "leafgate.models.lowering.encoding": "Encoding origins_of plainly",
+        "leafgate.models.lowering.encoding": "Encoding IDLE_CATEGORY origins_of plainly",
         "leafgate.models.lowering.release": "asked_features lower_model",
         "leafgate.models.lowering.tests": "apply_steps invert_threshold Split",
         "leafgate.models.origins": "with_origins",

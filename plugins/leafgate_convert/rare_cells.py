@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -222,16 +222,17 @@ class MergedModel:
     changed: tuple[str, ...] = ()
 
 
-def merge_rare_values(model: ModelIR, least: ModelIR, people: TableOfPolicy) -> MergedModel:
+def merge_rare_values(model: ModelIR, least: ModelIR, people: TableOfPolicy, *, dummies: bool = True) -> MergedModel:
     """The model without the values of a few people, unless the policy says that a column's list is public.
 
     Args:
         model: the whole model.
         least: the model as its scrubbed file would have it: what that lists is merged, and nothing else.
         people: the table whose people count.
+        dummies: whether unseen values may become a value of a one-hot encoder; else they are none of its values.
 
     A value that is taken out is what the model takes values for that it has never seen. Where it refused these, they
-    become that value with which the fewest predictions change, or none of a one-hot encoder's. What leaves count is no
+    become that value, or none, with which the fewest predictions change. What leaves count is no
     longer the number of the people who reach them, so it is `unknown`.
     """
     schema = people.table.schema
@@ -244,12 +245,14 @@ def merge_rare_values(model: ModelIR, least: ModelIR, people: TableOfPolicy) -> 
         cells = _people_with_few(people, name)
         before = _answers(coded, cells, people)
         differing = {
-            stand_in: int((_answers(_without_rare(coded, name, people, stand_in), cells, people) != before).sum())
-            for stand_in in _stand_ins(coded, name, people)
+            stand_in: int(
+                (_answers(_without_rare(coded, name, people, stand_in, dummies=dummies), cells, people) != before).sum()
+            )
+            for stand_in in _stand_ins(coded, name, people, dummies=dummies)
         }
         best = min(differing, key=lambda stand_in: differing[stand_in])
         changed += [name] if differing[best] else []
-        merged = _without_rare(merged, name, people, best)
+        merged = _without_rare(merged, name, people, best, dummies=dummies)
     merged = replace(without_idle_tests(merged), counted="unknown")
     if not changed:
         cells = _people_with_few(people, *columns)
@@ -284,41 +287,45 @@ def _answers(model: ModelIR, cells: Mapping[str, list[Any]], people: TableOfPoli
     return predicted(known, rows) if model.classes else votes(known, rows)[:, 0]
 
 
-def _stand_ins(model: ModelIR, column: str, people: TableOfPolicy) -> Iterator[str | None]:
-    """The values that the model may take values for that it refuses; None alone where it refuses none."""
+def _stand_ins(model: ModelIR, column: str, people: TableOfPolicy, *, dummies: bool) -> list[str | None]:
+    """The values that the model may take values for that it refuses; None is none of them, of one-hot features alone.
+
+    Of values that the model takes alike there is one; those of a few people come last. Without `dummies` unseen values
+    are none of a one-hot encoder's.
+    """
     origins = people.origins(model)
-    free = [
-        origin.codes
+    free = {
+        i: one.codes
         for i in people.column_features(model, origins, column)
-        if isinstance(origin := origins[i], CategoryCodes) and origin.otherwise is None and not _is_one_hot(model, i)
-    ]
-    seen = set[tuple[float | None, ...]]()
-    for value in people.table.schema[column].values or ():
-        codes = tuple(each.get(value) for each in free)
-        if codes and None not in codes and codes not in seen and not people.cells[column].has_few(value):
-            if len(seen) == MOST_STAND_INS:
-                return
-            seen.add(codes)
-            yield value
-    if not seen:
-        yield None
+        if isinstance(one := origins[i], CategoryCodes) and one.otherwise is None
+    }
+    chosen = {i: codes for i, codes in free.items() if dummies or _one_hot(model, i) is None}
+    values: dict[tuple[float | None, ...], str] = {}
+    for value in sorted(people.table.schema[column].values or (), key=people.cells[column].has_few):
+        values.setdefault(tuple(codes.get(value) for codes in chosen.values()), value)
+    known = [value for codes, value in values.items() if codes and None not in codes][:MOST_STAND_INS]
+    only_dummies = all(_one_hot(model, i) is not None for i in free)
+    return [None, *known] if only_dummies or not known else [*known]
 
 
-def _is_one_hot(model: ModelIR, feature: int) -> bool:
+def _one_hot(model: ModelIR, feature: int) -> OneHot[str] | None:
+    """The codes of a one-hot encoder's feature; None for another feature."""
     origin = None if model.origins is None else model.origins[feature]
-    return isinstance(origin, CategoryCodes) and isinstance(origin.codes, OneHot)
+    return origin.codes if isinstance(origin, CategoryCodes) and isinstance(origin.codes, OneHot) else None
 
 
-def _without_rare(model: ModelIR, column: str, people: TableOfPolicy, stand_in: str | None) -> ModelIR:
+def _without_rare(
+    model: ModelIR, column: str, people: TableOfPolicy, stand_in: str | None, *, dummies: bool
+) -> ModelIR:
     """The model that takes the rare values of a column for ones that it has never seen, these for `stand_in`."""
     origins = people.origins(model)
     own = list(model.origins or (None,) * len(model.features))
     for i in people.column_features(model, origins, column):
-        origin = origins[i]
+        origin, hot = origins[i], _one_hot(model, i)
         assert isinstance(origin, CategoryCodes)
-        otherwise, named = origin.otherwise, own[i]
-        if otherwise is None and isinstance(named, CategoryCodes) and isinstance(named.codes, OneHot):
-            otherwise = named.codes.off
+        otherwise = origin.otherwise
+        if otherwise is None and hot is not None and (stand_in is None or not dummies):
+            otherwise = hot.off
         elif otherwise is None and stand_in is not None:
             otherwise = origin.codes.get(stand_in)
         common = {value: code for value, code in origin.codes.items() if not people.cells[column].has_few(value)}
@@ -359,6 +366,8 @@ def complete_public_lists(model: ModelIR, people: TableOfPolicy) -> ModelIR:
     The values that it did not list are what it takes values for that it has never seen; no prediction changes.
     """
     schema = people.table.schema
+    if not any(column.public_domain for column in schema.columns):
+        return model
     columns = [schema[name] for name in people.rare_values(model) if schema[name].public_domain]
     if not columns:
         return model

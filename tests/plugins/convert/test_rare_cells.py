@@ -36,6 +36,7 @@ from leafgate_convert.rare_cells import (
     roundest_number,
 )
 from leafgate_convert.scrub import leaves_of, minimise
+from leafgate_sklearn.writer import entries_of
 from sklearn_zoo import skops_bytes
 
 DECIMALS = st.integers(-2_000_000, 2_000_000).map(lambda number: number / 1000)
@@ -86,7 +87,7 @@ def test_between_neighbouring_doubles_there_is_no_number() -> None:
 @given(st.lists(SINGLES | DOUBLES, min_size=1, max_size=20, unique=True), st.data())
 def test_a_moved_threshold_sends_everybody_as_before_and_is_nobodys(numbers: list[float], data: st.DataObject) -> None:
     cells = np.array(numbers)
-    threshold = data.draw(st.sampled_from([*numbers, *np.float32(numbers).astype(float).tolist()]))
+    threshold = data.draw(st.sampled_from([*numbers, *cells.astype(np.float32).astype(float).tolist()]))
     strict, float32 = data.draw(st.booleans()), data.draw(st.booleans())
     common = np.array(data.draw(st.lists(st.sampled_from(numbers), unique=True)), dtype=float)
     moved = moved_threshold(threshold, cells, strict=strict, float32=float32, keep_ends=common)
@@ -166,7 +167,7 @@ def test_an_xgboost_on_exact_incomes_is_mended_by_scrub_without_changing_an_answ
     table.to_csv(tmp_path / "people.csv", index=False)
     model = xgboost.XGBClassifier(n_estimators=5, max_depth=3)
     model.fit(table[["income", "age"]], table["rich"] == "yes").save_model(tmp_path / "m.json")
-    encoding = {"encoding": {"rich": {"codes": {"no": 0, "yes": 1}}}}
+    encoding: Any = {"encoding": {"rich": {"codes": {"no": 0, "yes": 1}}}}
     before = audited(tmp_path, "m.json", **encoding)
     assert before.code == 1
     assert "rare_numbers" in kinds(before)
@@ -292,6 +293,18 @@ def test_unseen_values_become_the_value_with_which_the_fewest_predictions_change
     assert on_data(whole, merged.model, audited_table).different == 2
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_one_value_of_a_few_is_merged_without_changing_an_answer(name: str) -> None:
+    """Models of encoders refuse unseen values, which become what that value is; a set takes them for all others."""
+    frame = people()
+    frame.loc[frame["job"] == "pope", "job"] = "clerk"
+    whole = MODELS[name](frame)
+    audited_table = TableOfPolicy(table_of(frame), {}, 10, "model")
+    merged = merge_rare_values(whole, minimise(whole, "labels", "model"), audited_table)
+    assert merged.columns == ("job",)
+    assert merged.changed == (("job",) if name == "sets" else ())
+
+
 def test_values_that_the_policy_codes_itself_are_left_alone() -> None:
     frame = people()
     codes = {value: float(code) for code, value in enumerate(sorted(VALUES))}
@@ -343,3 +356,44 @@ def test_tests_that_send_the_codes_that_come_to_them_one_way_are_left_out() -> N
     (less,) = without_idle_tests(model).trees
     assert less.nodes == 3
     assert less.values[less.leaves].argmax(axis=1).tolist() == [4, 2]
+
+
+@pytest.mark.parametrize("ending", ["json", "skops", "onnx"])
+@pytest.mark.parametrize("encoder", [OneHotEncoder(), OrdinalEncoder()])
+def test_repair_writes_files_without_values_of_a_few_people(tmp_path: Path, encoder: Any, ending: str) -> None:
+    pytest.importorskip("onnx")
+    table = people()
+    table.to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "m.skops").write_bytes(skops_bytes(fitted(encoder, DecisionTreeClassifier(), table)))
+    (tmp_path / "policy.yaml").write_text(json.dumps(policy("m.skops")))
+    new = tmp_path / f"new.{ending}"
+    ended = leafgate("repair", tmp_path / "m.skops", "--policy", tmp_path / "policy.yaml", "--out", new)
+    assert ended.code == 0
+    assert "takes values of 'job' that fewer than 10 people have for values that it has never seen" in ended.out
+    content = new.read_bytes()
+    entries = list(entries_of(content).values()) if ending == "skops" else [content]
+    assert not any(b"astronaut" in entry for entry in entries)
+
+
+def test_the_remedy_of_a_forest_with_cells_of_a_few_people_is_scrub_and_asks_whether_a_list_is_public(
+    tmp_path: Path,
+) -> None:
+    """Without the policy scrub takes out what leaves tell, and cannot know whose cells there are."""
+    table = people()
+    table.to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "m.skops").write_bytes(skops_bytes(fitted(OneHotEncoder(), RandomForestClassifier(5), table)))
+    assert remedies(audited(tmp_path, "m.skops"))[0]["command"][1] == "repair"
+    less = leafgate("scrub", tmp_path / "m.skops", tmp_path / "less.json", "--leaves", "shares", "--digits", "3")
+    assert less.code == 0
+    numbers: Any = {"encoding": {name: {"column": name} for name in ("income", "age")}}
+    run, ask = remedies(audited(tmp_path, "less.json", **numbers))
+    assert run["command"] == ["leafgate", "scrub", "MODEL", "NEW", "--leaves", "shares", "--policy", "POLICY"]
+    assert "Does the list of values of 'job' exist without this table" in ask["text"]
+    assert scrubbed(tmp_path, "less.json", **numbers).code == 0
+    assert audited(tmp_path, "new.json", **numbers).code == 0
+
+
+def remedies(ended: Ended) -> list[dict[str, Any]]:
+    """What the finding on what the file tells says is to be done."""
+    (found,) = [each for each in ended.document["findings"] if each.get("metric") == "file_disclosure"]
+    return list(found["remedies"])
