@@ -67,21 +67,6 @@ def cells_disclosed(content: FileContent, table: Table | LargeTable, smallest_ce
     return tuple(judged.found())
 
 
-def values_of_few(content: FileContent, table: Table | LargeTable, smallest_cell: int) -> dict[str, frozenset[str]]:
-    """By the name of a column of texts, the values that a file lists and that fewer people have, or nobody at all.
-
-    Args:
-        content: the texts of the file, by the column that each comes from.
-        table: the people.
-        smallest_cell: a cell that so many people share is nobody's.
-
-    A value that nobody has is one where the policy does not declare it either: it was compared with nothing.
-    """
-    judged = _Judgement(table, smallest_cell)
-    found = {name: judged.rare(name, values) for name, values in content.values.items()}
-    return {name: rare for name, rare in found.items() if rare and not judged.holds_numbers(name)}
-
-
 def spelled(text: str) -> str:
     """A text as libraries may write it into names: small letters, with `_` for each sign that is no letter."""
     return re.sub(r"\W", "_", text).lower()
@@ -150,6 +135,21 @@ def column_cells(table: Table | LargeTable, smallest_cell: int) -> Mapping[str, 
         name: None if each is None else ColumnCells(each, smallest_cell, steps.get(name))
         for name, each in counts.items()
     }
+
+
+def values_of_few(content: FileContent, table: Table | LargeTable, smallest_cell: int) -> dict[str, frozenset[str]]:
+    """By the name of a column of texts, the values that a file lists and that fewer people have, or nobody at all.
+
+    Args:
+        content: the texts of the file, by the column that each comes from.
+        table: the people.
+        smallest_cell: a cell that so many people share is nobody's.
+
+    A value that nobody has is one where the policy does not declare it either: it was compared with nothing.
+    """
+    judged = _Judgement(table, smallest_cell)
+    found = {name: judged.rare(name, values) for name, values in content.values.items()}
+    return {name: rare for name, rare in found.items() if rare and not judged.holds_numbers(name)}
 
 
 def _sums(counts: pd.Series, keys: Iterable[Key]) -> dict[Key, float]:
@@ -225,7 +225,7 @@ class _Judgement:
             return
         self.skipped |= bool(self.uncounted)
         for name, cells in self.cells.items():
-            if not self.holds_numbers(name) and any(map(cells.has_few, ends)):
+            if not (name in self.columns and self.columns[name].numeric) and any(map(cells.has_few, ends)):
                 self.texts.add(name)
 
     def found(self) -> Iterator[FileDisclosure]:

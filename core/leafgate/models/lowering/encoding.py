@@ -38,10 +38,6 @@ See = Callable[[float], float]
 MISSING_WORDS = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "None", "null", "missing"})
 """What a model may have been given where a policy sees nothing."""
 
-IDLE_CATEGORY = "infrequent_sklearn"
-"""What stands in a rewritten encoder in place of each category that no test asks about: scikit-learn's own name for
-values of which it knows no more. A policy need not have it."""
-
 
 def misread(feature: Feature, origin: Origin, column: Column, *, explicit: bool) -> Unresolved | None:
     """Why the feature cannot be taken for what it seems to be made of; None where it can.
@@ -79,16 +75,16 @@ def _misspelt(known: frozenset[str], column: Column, see: See, *, whole: bool) -
     """
     values = frozenset(column.values or ())
     numbers, alike = _numbers(values, see), _numbers(known, see)
-    others = known - values - {IDLE_CATEGORY}
-    strange = frozenset(value for value in others if see(parse_number(value)) not in numbers)
+    named = known - values - {IDLE_CATEGORY}
+    strange = frozenset(value for value in named if see(parse_number(value)) not in numbers)
     gone = frozenset(value for value in strange if value.strip() in MISSING_WORDS)
     if gone and column.missing:
         why = "the model knows a value that stands for missing cells, and missing cells besides"
         return Unresolved(column.name, why, "take it from `data.missing`, so that it is a value in the policy too")
-    unknown = len(strange - gone)
-    if not unknown or (whole and all(value in known or see(parse_number(value)) in alike for value in values)):
+    others = len(strange - gone)
+    if not others or (whole and all(value in known or see(parse_number(value)) in alike for value in values)):
         return None
-    why = f"the model knows {unknown} value(s) that the policy does not have"
+    why = f"the model knows {others} value(s) that the policy does not have"
     return Unresolved(
         column.name, why, "declare `values` as the model spells them, and the table's spelling as `aliases`"
     )
@@ -97,6 +93,10 @@ def _misspelt(known: frozenset[str], column: Column, see: See, *, whole: bool) -
 def _numbers(values: frozenset[str], see: See) -> frozenset[float]:
     return frozenset(see(number) for number in map(parse_number, values) if math.isfinite(number))
 
+
+IDLE_CATEGORY = "infrequent_sklearn"
+"""What stands in a rewritten encoder in place of each category that no test asks about: scikit-learn's own name for
+values of which it knows no more. A policy need not have it."""
 
 BETWEEN = ("_", "=", "-", ".", ":", " ", "__")
 """What stands between column and value in names of dummy features."""
