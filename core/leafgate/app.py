@@ -108,14 +108,22 @@ if TYPE_CHECKING:
     from leafgate.ir.features import known_by as known_by
     from leafgate.ir.model import topological_order as topological_order
     from leafgate.models.exposure.categories import drop_unused_categories as drop_unused_categories
+    from leafgate.models.exposure.cells import ColumnCells as ColumnCells
+    from leafgate.models.exposure.cells import column_cells as column_cells
+    from leafgate.models.exposure.cells import in_single_precision as in_single_precision
+    from leafgate.models.exposure.cells import values_of_few as values_of_few
     from leafgate.models.exposure.implied import with_implied_disclosures as with_implied_disclosures
     from leafgate.models.load import load_release as load_release
     from leafgate.models.lowering.content import STAND_INS as STAND_INS
+    from leafgate.models.lowering.content import content_of as content_of
+    from leafgate.models.lowering.encoding import IDLE_CATEGORY as IDLE_CATEGORY
     from leafgate.models.lowering.encoding import Encoding as Encoding
+    from leafgate.models.lowering.encoding import origins_of as origins_of
     from leafgate.models.lowering.encoding import plainly as plainly
     from leafgate.models.lowering.release import asked_features as asked_features
     from leafgate.models.lowering.release import lower_model as lower_model
     from leafgate.models.lowering.tests import Split as Split
+    from leafgate.models.lowering.tests import apply_steps as apply_steps
     from leafgate.models.lowering.tests import invert_threshold as invert_threshold
     from leafgate.models.origins import with_origins as with_origins
     from leafgate.models.reader import read_model as read_model
@@ -217,12 +225,13 @@ __getattr__ = lazy_exports(
         "leafgate.ir.features": "known_by",
         "leafgate.ir.model": "topological_order",
         "leafgate.models.exposure.categories": "drop_unused_categories",
-        "leafgate.models.lowering.content": "STAND_INS",
+        "leafgate.models.exposure.cells": "column_cells ColumnCells in_single_precision values_of_few",
+        "leafgate.models.lowering.content": "content_of STAND_INS",
         "leafgate.models.exposure.implied": "with_implied_disclosures",
         "leafgate.models.load": "load_release",
-        "leafgate.models.lowering.encoding": "Encoding plainly",
+        "leafgate.models.lowering.encoding": "Encoding IDLE_CATEGORY origins_of plainly",
         "leafgate.models.lowering.release": "asked_features lower_model",
-        "leafgate.models.lowering.tests": "invert_threshold Split",
+        "leafgate.models.lowering.tests": "apply_steps invert_threshold Split",
         "leafgate.models.origins": "with_origins",
         "leafgate.models.reader": "read_model",
         "leafgate.models.writer": "check_original model_as_file model_writer writable_suffixes",

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from leafgate.app import DataRoot, guarded
+
+if TYPE_CHECKING:
+    from leafgate_convert.rare_cells import MergedModel, TableOfPolicy
 
 app = typer.Typer()
 
@@ -101,6 +104,13 @@ def scrub(
     )
     from leafgate_convert.equivalence import on_data, unproved, with_unproved
     from leafgate_convert.neutral import written
+    from leafgate_convert.rare_cells import (
+        MergedModel,
+        TableOfPolicy,
+        complete_public_lists,
+        merge_rare_values,
+        move_rare_thresholds,
+    )
     from leafgate_convert.scrub import compare_on_random_points, minimise, refuse_different, shares_changed
 
     units = _units(digits, step)
@@ -109,23 +119,36 @@ def scrub(
     session = None if policy is None else open_session(policy, None, root)
     plugins = load_plugins() if session is None else session.plugins
     whole = read_model(model, plugins.readers)
-    less = minimise(whole, leaves.value, model.name, units)
-    proofs = [("random points", compare_on_random_points(whole, less, seed=0))]
-    if session is not None:
-        encoding = getattr(session.policy.build, "encoding", {})
-        proofs.append(("records of the table", on_data(whole, less, session.table, encoding, model.name)))
+    less, merged = minimise(whole, leaves.value, model.name, units), MergedModel(whole)
+    people = None if session is None else TableOfPolicy.of(session, model.name)
+    if people is not None and leaves.value != "counts":  # counts of leaves are those of the people who were sent there
+        merged = merge_rare_values(whole, less, people)
+        less = minimise(merged.model, leaves.value, model.name, units) if merged.columns else less
+    proofs = [("random points", compare_on_random_points(merged.model, less, seed=0))]
+    if people is not None:
+        less = move_rare_thresholds(complete_public_lists(less, people), people)
+        proofs.append(("records of the table", on_data(whole, less, people, merged)))
     refuse_different(proofs, leaves.value, model.name, units)
     less = with_unproved(whole, less) if session is None else less
     write_file(out, written(less), EVERYONE)
     same = " and ".join(f"{'all' if proof.of_people else f'{proof.points:,}'} {where}" for where, proof in proofs)
     change = shares_changed(whole, leaves.value, units)
-    say(f"{out}: discloses {less.level} on its leaves{change}; predicts the same on {same}")
+    say(f"{out}: discloses {less.level} on its leaves{change}; predicts the same on {same}{_but_for(merged, people)}")
     if names := unproved(less):
         result = ", ".join(repr(printable_name(name)) for name in names)[:200]
         say(
             f"no table has shown what is {result}: audits ask for their `encoding`; scrubbed with --policy, they do not"
         )
     return 0
+
+
+def _but_for(merged: MergedModel, people: TableOfPolicy | None) -> str:
+    """Of whom a scrubbed model predicts something else, in words that disclose neither a cell nor how many they are."""
+    if people is None or not merged.changed:
+        return ""
+    columns = " or ".join(map(repr, merged.changed))
+    few = people.smallest_cell
+    return f" but for predictions of some people with a value of {columns} that fewer than {few} people have"
 
 
 def _units(digits: int | None, step: float | None) -> int:

@@ -6,30 +6,38 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from leafgate.algorithms.consistency import inconsistent_leaves
 from leafgate.algorithms.node_counts import REMEDY, first_contradiction
 from leafgate.algorithms.prediction import predict
 from leafgate.api import CategoryCodes, ModelIR, Numeric, Origin, ReleaseError, Table, Unresolved
 from leafgate.app import Encoding, LoadedRelease, lower_model, parse_number
 from leafgate_convert import UNPROVED
+from leafgate_convert.rare_cells import MergedModel, TableOfPolicy, has_value_of_few
 from leafgate_convert.scrub import Proof
 
 
-def on_data(original: ModelIR, scrubbed: ModelIR, table: Table, encoding: Mapping[str, Encoding], place: str) -> Proof:
-    """Both models as releases, on every record of a table; `encoding` is what the policy states of features.
+def on_data(original: ModelIR, scrubbed: ModelIR, people: TableOfPolicy, merged: MergedModel | None = None) -> Proof:
+    """Both models as releases, on every record of a table.
 
-    Raises ReleaseError where the first counts other people than the table's: after its counts nobody could see that.
+    Where values were `merged`, people who have one that few have are predicted as by the merged model, and all others
+    as by the original. Raises ReleaseError where the original counts other people than the table's: after its counts
+    nobody could see that.
     """
-    gone = set(original.features) - set(
-        scrubbed.features
-    )  # features no tree asks about any more: nothing is said of them
-    remaining = {name: each for name, each in encoding.items() if name not in gone}
-    loaded = [
-        lower_model(model, b"", table.schema, of, place) for model, of in ((original, encoding), (scrubbed, remaining))
-    ]
-    _check_counts(loaded[0], table, place)
-    before, after = (predict(each.release, table) for each in loaded)
-    return Proof(len(table), int((before != after).sum()), of_people=True)
+    before = _lowered(original, people, people.encoding)
+    _check_counts(before, people.table, people.place)
+    answers = predict(before.release, people.table)
+    if merged is not None and merged.columns:
+        few = has_value_of_few(people, merged.columns)
+        answers = np.where(few, predict(_lowered(merged.model, people, people.encoding).release, people.table), answers)
+    after = predict(_lowered(scrubbed, people, people.encoding_of(scrubbed)).release, people.table)
+    return Proof(len(people.table), int((answers != after).sum()), of_people=True)
+
+
+def _lowered(model: ModelIR, people: TableOfPolicy, encoding: Mapping[str, Encoding]) -> LoadedRelease:
+    """The model over the policy's columns."""
+    return lower_model(model, b"", people.table.schema, encoding, people.place)
 
 
 def _check_counts(loaded: LoadedRelease, table: Table, place: str) -> None:

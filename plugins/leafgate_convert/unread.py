@@ -108,10 +108,8 @@ def _check_origins(tracker: UnreadTracker, document: Mapping[str, Any], model: M
         tracker.add_text("columns of `untold_of` that no feature is of", *model.unspecified_missing_features)
     coded = [one for one in origins if isinstance(one, CategoryCodes)]
     tracker.check_texts("`stand_in` that is no value", [one.fill_value for one in coded if _is_unknown_stand_in(one)])
-    besides = {
-        _besides(name, one).strip() for name, one in zip(model.features, origins, strict=True) if one is not None
-    }
-    tracker.check_texts("names of features that are of no column", besides)
+    besides = [_besides(model.features[i], one, i).strip() for i, one in enumerate(origins) if one is not None]
+    tracker.check_texts("names of features that are of no column", filter(LETTER.search, besides))
 
 
 def _differ(items: Iterable[Any], key: str, read: Iterable[str]) -> bool:
@@ -120,8 +118,9 @@ def _differ(items: Iterable[Any], key: str, read: Iterable[str]) -> bool:
     return any(entry != text for entry, text in zip(entries, read, strict=False))
 
 
-def _besides(name: str, origin: Origin) -> str:
-    """What a feature's name has besides its column and, of a coded one, a value."""
+def _besides(name: str, origin: Origin, position: int) -> str:
+    """What a feature's name has besides its column, of a coded one a value, and of one of several its position."""
+    name = name.removesuffix(f" ({position})")
     for column in filter(None, (origin.column, re.sub(r"\W", "_", origin.column))):
         if column in name:
             name = name.replace(column, "", 1)
@@ -147,12 +146,15 @@ def plainly_named(model: ModelIR) -> ModelIR:
         return model
     names, origins = list(model.features), list(model.origins)
     for place, one in enumerate(model.origins):
-        if one is not None and re.search(r"\w", _besides(names[place], one)):
+        if one is not None and LETTER.search(_besides(names[place], one, place)):
             names[place] = one.column
         if isinstance(one, CategoryCodes) and _is_unknown_stand_in(one):
             origins[place] = replace(one, fill_value="")
     return replace(model, features=distinct_names(names), origins=tuple(origins))
 
+
+LETTER = re.compile(r"[^\W_]")
+"""A letter or a digit: what stands between a column and a value is neither."""
 
 FRACTION = re.compile(r"_-?[0-9]{1,6}\.[0-9]{1,20}( \([0-9]{1,6}\))?$")
 """Ends of names that one-hot encoders give dummies of scaled numbers, with a place where two are alike."""

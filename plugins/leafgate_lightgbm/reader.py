@@ -31,7 +31,7 @@ from leafgate.api import (
     parse_bounded_json,
     refuse_many_categories,
 )
-from leafgate_lightgbm.categories import CODES, belonging, origin_of, texts_in
+from leafgate_lightgbm.categories import CODES, RANGE, belonging, origin_of, texts_in
 from leafgate_lightgbm.training import learner_of
 from leafgate_lightgbm.unread import PATHS, unread_content
 
@@ -405,10 +405,17 @@ def _on_nodes(lines: Lines, name: str, inner: int, place: str) -> Floats | None:
 def _category_lists(
     file: File, features: Sequence[str], lists: Mapping[int, Sequence[Any]]
 ) -> tuple[CategoryList, ...]:
-    """The lists of a data frame's categories, and the whole numbers that features are categories of."""
+    """Lists of a data frame's categories, whole numbers that features are categories of, and ends of ranges."""
     named = {id(result): features[i] for i, result in lists.items()}
+    infos = zip(features, _infos(file), strict=False)
+    ranges = [
+        CategoryList(name, frozenset(found.groups()), numbers=True)
+        for name, info in infos
+        if (found := RANGE.fullmatch(info))
+    ]
     items = [(named.get(id(each), ""), map(_text, each)) for each in file.categories or ()]
-    return tuple(CategoryList(name, frozenset(each)) for name, each in (*_codes(file, features).items(), *items))
+    listed = (*_codes(file, features).items(), *items)
+    return (*ranges, *(CategoryList(name, frozenset(each)) for name, each in listed))
 
 
 def _text(value: Any) -> str:
@@ -423,7 +430,7 @@ def _disclosed(file: File, trees: Sequence[TreeIR]) -> list[FileDisclosure]:
     ranges = file.head.get("feature_infos", "")
     if "[" in ranges:
         found.append(
-            FileDisclosure("ranges", "high", "the smallest and the largest number that anybody has, by feature")
+            FileDisclosure("ranges", "medium", "the smallest and the largest number that anybody has, by feature")
         )
     if any(":" in result.rpartition("]")[2] for result in ranges.split(" ")) or file.categories:
         found.append(FileDisclosure("categories", "medium", "every category that somebody had in training"))

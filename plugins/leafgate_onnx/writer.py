@@ -28,7 +28,7 @@ from leafgate.api import (
     ReleaseError,
     TreeIR,
 )
-from leafgate.app import Split, invert_threshold
+from leafgate.app import Split, drop_unused_categories, invert_threshold
 from leafgate_onnx import LABELS_PRODUCER, PRODUCER
 
 Flags = NDArray[np.bool_]
@@ -92,7 +92,7 @@ def write(model: ModelIR, original: bytes) -> bytes:
     except ImportError as error:
         remedy = 'pip install "leafgate[onnx]"'
         raise InconclusiveError("onnx, which writes such files, is not installed", remedy=remedy) from error
-    model = _as_sum(model)
+    model = drop_unused_categories(_as_sum(model))
     columns = Columns()
     asked = _asked(model)
     columns.taken |= {each.origin.column for each in asked.values()}

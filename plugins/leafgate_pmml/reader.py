@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from leafgate.api import (
     TreeIR,
     parse_bounded_xml,
 )
+from leafgate.app import parse_number
 from leafgate_pmml.fields import Field, fields_of, predicate_of
 from leafgate_pmml.trees import Missing, PmmlNode, Walk, names_in
 from leafgate_pmml.unread import unread_content
@@ -97,10 +99,21 @@ def read(content: bytes, place: str) -> ModelIR:
 
 
 def _category_lists(root: Element) -> tuple[CategoryList, ...]:
-    """The values of every field of the data dictionary."""
+    """The values of every field of the data dictionary, and the ends of its intervals."""
     declared = [field for dictionary in named(root, "DataDictionary") for field in named(dictionary, "DataField")]
     values = ((field.get("name", ""), [each.get("value", "") for each in named(field, "Value")]) for field in declared)
-    return tuple(CategoryList(name, frozenset(result)) for name, result in values if result)
+    ends = ((field.get("name", ""), frozenset(_ends(field))) for field in declared)
+    return (
+        *(CategoryList(name, frozenset(result)) for name, result in values if result),
+        *(CategoryList(name, result, numbers=True) for name, result in ends if result),
+    )
+
+
+def _ends(field: Element) -> Iterator[str]:
+    """The finite ends of a field's intervals, as they are written."""
+    for interval in named(field, "Interval"):
+        margins = (interval.get("leftMargin", ""), interval.get("rightMargin", ""))
+        yield from (text for text in margins if math.isfinite(parse_number(text)))
 
 
 def _target(model: Element, place: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from leafgate.api import MANY_NUMBERS, ContentField, ContentKind, FileDisclosure, UnreadTracker
@@ -124,7 +125,7 @@ NUMBERED = re.compile(r"[A-Za-z_-]{0,8}(\d{1,15})")
 
 
 SIZES = FileDisclosure("sizes", "high", "how many people reach its nodes (recordCount)", "counts")
-EXTREMES = FileDisclosure("extremes", "high", "the smallest and the largest number of a column (Interval)")
+EXTREMES = FileDisclosure("extremes", "medium", "the smallest and the largest number of a column (Interval)")
 
 TEXTS = {"Array", "Timestamp"}
 """Elements that hold a text."""
@@ -145,7 +146,10 @@ def unread_content(
     one that is predicted.
     """
     found = [] if counted or not _has_sizes(root) else [SIZES]
-    found += [EXTREMES] if any(name_of(each) == "Interval" for each in root.iter()) else []
+    intervals = sum(name_of(each) == "Interval" for each in root.iter())
+    if intervals:
+        of_fields = sum(len(list(named(each, "Interval"))) for each in root.iter() if name_of(each) == "DataField")
+        found.append(EXTREMES if intervals == of_fields else replace(EXTREMES, severity="high"))
     idle = _unused_fields(root, asked)
     says = f"the names of {idle} field(s) that the model does not use (DataField)"
     found += [FileDisclosure("column_names", "medium", says)] if idle else []

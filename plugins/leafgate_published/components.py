@@ -39,6 +39,25 @@ SCRUBBED_SCORES: Mapping[str, tuple[Severity, ...]] = {"shares": ("low",)}
 """The same where the scores of the leaves add up, without which nobody could predict."""
 
 
+CELLS = frozenset({"people_listed", "rare_numbers"})
+"""Kinds of disclosures that `leafgate scrub --policy` takes out of any file without changing its leaves."""
+CELLS_MENDED = "Write the model anew with other thresholds between the same people, and without values that few have"
+
+
+def _question(release: Release, items: Sequence[Disclosure]) -> str:
+    """What the owner is asked where a file lists values of a few people; empty where it does not."""
+    says = [item.says for item in items if item.kind == "people_listed" and item.severity == "high"]
+    texts = [column.name for column in release.schema.columns if column.values is not None]
+    named = [name for name in texts if any(f"{name!r}" in each for each in says)]
+    if not named:
+        return ""
+    columns = " or ".join(map(repr, named))
+    return (
+        f"Does the list of values of {columns} exist without this table, as a list of countries does? Then say "
+        "`domain: public` of that column in the policy, and `leafgate scrub` writes the whole list."
+    )
+
+
 class TrainedBy(Strict):
     """What of a model's training its file does not record."""
 
@@ -173,21 +192,30 @@ class FileDisclosure(ReleaseAtMost):
         if file is None or self.holds(len(counted)):
             return Score(float(len(counted)))
         listed = [item.described() for item in sorted(counted, key=lambda item: -order.index(item.severity))]
-        return Score(float(len(counted)), evidence={"discloses": listed}, remedy=[self._remedy(case.release, items)])
+        remedy = self._remedy(case.release, items)
+        question = _question(case.release, counted)
+        remedies = [remedy] if not question else [remedy, Remedy(action="advise", text=question)]
+        return Score(float(len(counted)), evidence={"discloses": listed}, remedy=remedies)
 
     def _remedy(self, release: Release, items: Sequence[Disclosure]) -> Remedy:
         """The command that writes a file which keeps the limit, with as much on its leaves as the limit allows.
 
         Where a file that was scrubbed to shares betrays counts all the same, shares do not do. The file of a forest is
-        repaired: labels of its trees predict otherwise than their shares, and rounded shares often do.
+        repaired: labels of its trees predict otherwise than their shares, and rounded shares often do. Where cells of a
+        few people are all that is too much, it is scrubbed, which changes no leaf.
         """
+        order = get_args(Severity)
+        counted = {item.kind for item in items if order.index(item.severity) >= order.index(self.severity)}
+        if counted <= CELLS and release.decides_by_several_trees:
+            leaves = "labels" if release.predicts_numbers or release.publish.leaves == "labels" else "shares"
+            command = ("leafgate", "scrub", "MODEL", "NEW", "--leaves", leaves, "--policy", "POLICY")
+            return Remedy(action="run", text=f"{CELLS_MENDED}: `{' '.join(command)}`; then audit NEW.", command=command)
         if release.decides_by_several_trees:
             why = (
                 "Its trees decide together, so `leafgate scrub` seldom writes a file that predicts the same and passes."
             )
             text = f"Repair the model: `{' '.join(REPAIR)}`; then audit NEW. {why}"
             return Remedy(action="run", text=text, command=REPAIR)
-        order = get_args(Severity)
         left = SCRUBBED_SCORES if release.combine in {"sum", "boost"} else SCRUBBED_LEAVES
         betrayed = {"ratios", "scores_betray_counts", "scores_may_betray_counts"}
         high = {item.kind for item in items if item.severity == "high"}

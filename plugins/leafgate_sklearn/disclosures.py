@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,12 +27,12 @@ KEPT: Mapping[str, FileDisclosure] = {
         "the weight of every single row it was trained on, which class_weight makes its class's",
     ),
     "data_min_": FileDisclosure(
-        "extremes", "high", "the smallest and the largest number of a column (data_min_, data_max_)"
+        "extremes", "medium", "the smallest and the largest number of a column (data_min_, data_max_)"
     ),
-    "max_abs_": FileDisclosure("extremes", "high", "the number of a column that is farthest from 0 (max_abs_)"),
+    "max_abs_": FileDisclosure("extremes", "medium", "the number of a column that is farthest from 0 (max_abs_)"),
     "bin_thresholds_": FileDisclosure(
         "values",
-        "high",
+        "medium",
         "where a column's values lie: all of them where they are few, else quantiles (bin_thresholds_)",
     ),
     "mean_": FileDisclosure(
@@ -56,7 +57,11 @@ KEPT: Mapping[str, FileDisclosure] = {
         "rare_values", "medium", "which values of a column were rare in training (infrequent_categories_)"
     ),
 }
-"""Attributes that disclose something, whatever kind of object has them."""
+"""Attributes that disclose something, whatever kind of object has them. Numbers that are the cells of a few people are
+found by an audit, which compares them with the table."""
+
+CELLS = frozenset({"extremes", "values"})
+"""Kinds of numbers that are somebody's cells; `high` where they are those of no column, and cannot be compared."""
 
 MOMENTS_ALONE = FileDisclosure("moments", "medium", "mean and spread of a column (mean_, var_)")
 """What a scaler discloses whose number of rows was taken away."""
@@ -72,11 +77,15 @@ TRIED = "how well every setting that was tried did on parts of the table it was 
 
 
 def disclosures(
-    root: ObjectView, estimator: ObjectView, trees: Sequence[TreeIR], counted: Counted
+    root: ObjectView, estimator: ObjectView, trees: Sequence[TreeIR], counted: Counted, *, of_columns: bool
 ) -> tuple[FileDisclosure, ...]:
-    """Everything the estimator and the transformers before it keep that nobody needs to predict."""
+    """Everything the estimator and the transformers before it keep that nobody needs to predict.
+
+    `of_columns`: the numbers of scalers and binners are those of columns, and not of what another scaler made of them.
+    """
     found = [*_numbers(estimator, trees, counted), *_impurity(estimator, trees), *_coins(estimator), *_kept(root)]
-    return tuple(dict.fromkeys(found))
+    severe = (one if of_columns or one.kind not in CELLS else replace(one, severity="high") for one in found)
+    return tuple(dict.fromkeys(severe))
 
 
 def _numbers(estimator: ObjectView, trees: Sequence[TreeIR], counted: Counted) -> Iterator[FileDisclosure]:

@@ -34,7 +34,7 @@ from leafgate_sklearn.trees import (
     tree_classifier,
     tree_regressor,
 )
-from leafgate_sklearn.unread import category_lists, names_in, unread_content
+from leafgate_sklearn.unread import category_lists, names_in, number_lists, scales_twice, unread_content
 
 MAX_STEPS = 1_000
 """So many steps are asked which columns they were given."""
@@ -52,6 +52,9 @@ def model_of(thing: Any, format: str, version: str, place: str) -> ModelIR:
         outputs = read.add_features(estimator, outputs)
     named = distinct_names([one.name for one in outputs])
     unread, texts = unread_content(thing, outputs)
+    scaled = any(isinstance(one.origin, Numeric) and one.origin.steps for one in outputs)
+    of_columns = not scales_twice(thing) and not (scaled and "_bin_mapper" in estimator)
+    disclosed = disclosures(thing, estimator, read.trees, read.counted, of_columns=of_columns)
     result = any(one.origin != Numeric(one.name) for one in outputs)
     return ModelIR(
         format=format,
@@ -62,11 +65,11 @@ def model_of(thing: Any, format: str, version: str, place: str) -> ModelIR:
         combine=read.combine,
         base=read.base,
         counted=read.counted,
-        discloses=tuple(dict.fromkeys((*disclosures(thing, estimator, read.trees, read.counted), *unread))),
+        discloses=tuple(dict.fromkeys((*disclosed, *unread))),
         origins=tuple(one.origin for one in outputs) if result else None,
         producer=f"scikit-learn {version}, {estimator.kind}".replace("  ", " "),
         settings=settings_of(estimator),
-        category_lists=category_lists(thing),
+        category_lists=(*category_lists(thing), *number_lists(thing, outputs)),
         texts=texts,
         other_names=names_in(thing),
         sampling=read.sampling,

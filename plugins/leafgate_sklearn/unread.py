@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -235,6 +236,52 @@ def category_lists(root: ObjectView) -> tuple[CategoryList, ...]:
             found.append(_values("", each.get("classes_"), fill))
         found += [_values("", (one,), fill) for one in _listed(each.get("statistics_")) if isinstance(one, str)]
     return tuple(dict.fromkeys(one for one in found if one.values))
+
+
+NUMBERS_BY_COLUMN = ("data_min_", "data_max_", "max_abs_", "center_", "statistics_")
+"""Attributes with one number for each column that may be somebody's cell."""
+
+SCALED = frozenset({"StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler"})
+
+
+def number_lists(root: ObjectView, features: Sequence[PipelineFeature]) -> tuple[CategoryList, ...]:
+    """The numbers of single columns that scalers, imputers and binners hold, each list with its column where known.
+
+    Args:
+        root: the model.
+        features: what the estimator was fitted on, in its order.
+    """
+    found = list[CategoryList]()
+    for each in _objects(root):
+        names = [str(name) for name in _listed(each.get("feature_names_in_"))]
+        for key in NUMBERS_BY_COLUMN:
+            numbers = _listed(each.get(key))
+            columns = names if len(names) == len(numbers) else [""] * len(numbers)
+            signs = (1, -1) if key == "max_abs_" else (1,)
+            found += [_numbers(column, [number], signs) for column, number in zip(columns, numbers, strict=True)]
+        bins = each.get("bin_thresholds_")
+        lists = list(bins) if isinstance(bins, tuple | np.ndarray) else []
+        known = [one.origin.column for one in features] if len(features) == len(lists) else [""] * len(lists)
+        found += [_numbers(column, _listed(one), (1,)) for column, one in zip(known, lists, strict=True)]
+    return tuple(dict.fromkeys(one for one in found if one.values))
+
+
+def _numbers(column: str, numbers: Iterable[Any], signs: tuple[int, ...]) -> CategoryList:
+    """The finite numbers among these, as texts."""
+    given = [float(one) for one in numbers if isinstance(one, int | float | np.number) and math.isfinite(one)]
+    return CategoryList(column, frozenset(text_of(sign * one) for one in given for sign in signs), numbers=True)
+
+
+def scales_twice(root: ObjectView) -> bool:
+    """May a scaler have been fitted on what another one made? Then its numbers are those of no column."""
+    for each in _objects(root):
+        scaled = False
+        for step in _listed(each.get("steps")) if each.kind == "Pipeline" else ():
+            kinds = {one.kind for one in _objects(step[1])} if isinstance(step[1], ObjectView) else set()
+            if scaled and kinds & SCALED:
+                return True
+            scaled |= bool(kinds & SCALED)
+    return False
 
 
 LABEL_ENCODERS = {"LabelEncoder", "LabelBinarizer", "MultiLabelBinarizer", "TargetEncoder"}

@@ -29,6 +29,7 @@ from leafgate.api import (
 )
 from leafgate.app import topological_order
 from leafgate_sklearn.disclosures import SEARCHES
+from leafgate_sklearn.idle_categories import forget_idle_categories
 from leafgate_sklearn.skops import SCHEMA, read
 from leafgate_sklearn.unread import ATTRIBUTES, WORDS
 
@@ -77,9 +78,12 @@ def write(model: ModelIR, original: bytes) -> bytes:
     """
     before = _original_model(original)
     thing = _replaced(_loaded(original), lambda old: _estimator(model, before, old))
-    for each in _objects(thing):
+    objects = list(_objects(thing))
+    for each in objects:
         _restore(each)
         _forget_people(each)
+    if not _names_of_categories(before, thing):
+        forget_idle_categories(objects, before, model)
     from skops.io import dumps
 
     return with_entries({name: without_gaps(entry) for name, entry in entries_of(dumps(thing)).items()})
@@ -245,6 +249,21 @@ def _restore(thing: Any) -> None:
             (name, step, selected.get(name) if columns is None else columns)
             for name, step, columns in thing.transformers
         ]
+
+
+def _names_of_categories(before: ModelIR, thing: Any) -> bool:
+    """Does the estimator itself know features by names of categories, as of a data frame that an encoder made?"""
+    while type(thing).__name__ == "Pipeline":
+        thing = thing.steps[-1][1]
+    coded = {
+        name
+        for name, one in zip(before.features, before.origins or (), strict=False)
+        if isinstance(one, CategoryCodes) and name != one.column
+    }
+    return any(
+        str(name).rpartition("__")[2] in coded or str(name) in coded
+        for name in vars(thing).get("feature_names_in_", ())
+    )
 
 
 def _forget_people(thing: Any) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from leafgate.api import InconclusiveError, InvalidError, ModelIR, Release, ReleaseError
 from leafgate.app import (
     OWNER_ONLY,
+    Finding,
     Policy,
     RepairResult,
     Report,
@@ -19,12 +20,13 @@ from leafgate.app import (
     unkeepable_limits,
     write_file,
 )
+from leafgate_convert.rare_cells import MergedModel, merge_rare_values
 from leafgate_convert.repair.exact import NodeLimits, PersonLimits, Solution, person_limits
 from leafgate_convert.repair.expansion import expansions
 from leafgate_convert.repair.pruning import PrunableModel, prunable
 from leafgate_convert.repair.search import Cuts, Search, few_leaves
 from leafgate_convert.repair.trials import Trial, Workbench, is_of_file, person_metrics
-from leafgate_convert.scrub import LeafContent, with_leaves
+from leafgate_convert.scrub import LeafContent, minimise, with_leaves
 
 FINEST_FIRST: tuple[LeafContent, ...] = ("counts", "shares", "labels")
 WITHIN: dict[str, tuple[LeafContent, ...]] = {
@@ -52,6 +54,7 @@ class Outcome:
         bounded_by_limits: Does `at_least` follow from the limits on people, not only from the given model?
         bound_hit: Did an exact solution have too many prunings to compare?
         broken_by_root: Limits that even a single leaf breaks, by the ids of their findings.
+        merged: Columns whose values of a few people are taken for values never seen.
     """
 
     model: ModelIR
@@ -65,6 +68,7 @@ class Outcome:
     bounded_by_limits: bool = False
     bound_hit: bool = False
     broken_by_root: tuple[str, ...] = ()
+    merged: tuple[str, ...] = ()
 
 
 def repair_file(session: Session, path: Path, name: str) -> RepairResult:
@@ -119,7 +123,8 @@ def repaired(bench: Workbench, model: ModelIR, path: Path) -> Outcome:
         return Outcome(model, given, release)
     check_original(bench.original, bench.name, bench.session.plugins.readers)
     _refuse_other_people(given)
-    whole = prunable(model, bench.session.table, bench.encoding, path.name)
+    merged = _merged(model, given, release, bench)
+    whole = prunable(merged.model, bench.session.table, bench.encoding, path.name)
     errors = whole.errors
     plan = _Plan(bench, whole, given, path.name)
     plan.run()
@@ -142,7 +147,22 @@ def repaired(bench: Workbench, model: ModelIR, path: Path) -> Outcome:
         bounded_by_limits=bool(limited),
         bound_hit=any(not solution.complete for solution in plan.solutions),
         broken_by_root=plan.broken_by_root,
+        merged=merged.columns,
     )
+
+
+def _merged(model: ModelIR, given: Report, release: Release | None, bench: Workbench) -> MergedModel:
+    """The model that does not name values of a few people, where the policy limits what the file tells and it does."""
+    items = () if release is None or release.file is None else release.file.discloses
+    if not any(item.kind == "people_listed" for item in items) or not any(map(_limits_file, given.findings)):
+        return MergedModel(model)
+    leaves: LeafContent = "shares" if model.values == "scores" else "labels"
+    least = minimise(model, leaves, bench.name, None, merge=False, kept=bench.encoding)
+    return merge_rare_values(model, least, bench.people, dummies=bench.is_neutral)
+
+
+def _limits_file(finding: Finding) -> bool:
+    return is_of_file(finding) and finding.fails and finding.id != "published_file"
 
 
 def _distance(trial: Trial) -> tuple[int, int]:

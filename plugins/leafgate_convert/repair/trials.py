@@ -6,10 +6,12 @@ import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from leafgate.api import Metric, ModelIR, PersonMetric, Release, ReleaseError
 from leafgate.app import OWNER_ONLY, Encoding, Finding, Policy, Report, Session, model_as_file, write_file
+from leafgate_convert.rare_cells import TableOfPolicy, complete_public_lists, move_rare_thresholds
 from leafgate_convert.scrub import LeafContent, minimise, with_leaves
 
 UNITS = (100, 10)
@@ -74,6 +76,11 @@ class Workbench:
         """What the policy says of the model's features."""
         return getattr(self.session.policy.build, "encoding", {})
 
+    @cached_property
+    def people(self) -> TableOfPolicy:
+        """The people with whose cells the new file is compared."""
+        return TableOfPolicy.of(self.session, self.name)
+
     @property
     def is_neutral(self) -> bool:
         """Is the new file a neutral one, which needs nothing of the given file?"""
@@ -101,14 +108,17 @@ class Workbench:
     def written(self, model: ModelIR, leaves: LeafContent) -> tuple[ModelIR, bytes]:
         """The model with no more than `leaves` on its leaves, and its file in the format of the new name.
 
+        Its thresholds are no numbers of a few people, where others send everybody in the table the same way.
         Raises ReleaseError where the model cannot be written so.
         """
         for units in UNITS if leaves == "shares" else UNITS[:1]:
             try:
                 if self.is_neutral:
                     less = minimise(model, leaves, self.name, units, kept=self.encoding)
+                    less = complete_public_lists(less, self.people)
                 else:
                     less = with_leaves(model, leaves, self.name, units)
+                less = move_rare_thresholds(less, self.people)
                 return less, model_as_file(less, self.original, self.name, self.session.plugins.readers)
             except ReleaseError as error:
                 problem = error

@@ -80,6 +80,9 @@ def success_lines(outcome: Outcome, best: Trial, new: ModelIR, session: Session)
     yield f"  {_size(new)}; the given model has {_size(outcome.model)}"
     yield f"  on its leaves: {new.level}; the given file tells {outcome.model.level}"
     yield f"  it names {_names(new)}; the given file {_names(outcome.model)}"
+    if outcome.merged:
+        few, columns = session.policy.report.smallest_cell, " or ".join(map(repr, outcome.merged))
+        yield f"  it takes values of {columns} that fewer than {few} people have for values that it has never seen"
     if all(tree.nodes == 1 for tree in new.trees):
         yield "  it is a single leaf, which predicts the same for everybody: nothing larger was found to pass"
     yield f"  {_proof(outcome, best, session)}"

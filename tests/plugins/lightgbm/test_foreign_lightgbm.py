@@ -140,7 +140,7 @@ def test_it_tells_ranges_categories_and_settings() -> None:
     fields = {item.kind: item.severity for item in read(fitted(random_rows())).discloses}
     assert fields == {
         "sizes": "high",
-        "ranges": "high",
+        "ranges": "medium",
         "categories": "medium",
         "second derivatives": "high",
         "inner values": "medium",

@@ -446,7 +446,7 @@ ROW = "<ModelVerification><InlineTable><row><age>17</age></row></InlineTable></M
         (
             'dataType="double"/>',
             'dataType="double"><Interval leftMargin="17"/></DataField>',
-            {"extremes": ("high", None)},
+            {"extremes": ("medium", None)},
         ),
         ("<Header/>", "<Header/>", {}),
         ("<TreeModel ", f'<TreeModel modelName="{"Ada, 36; " * 200}" ', {"other_content": ("high", None)}),

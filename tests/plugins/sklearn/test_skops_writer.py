@@ -26,6 +26,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
@@ -34,8 +35,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 from command_line import leafgate
 from example_counts import examples
 from installed_readers import READERS, read_foreign
-from leafgate.api import LEAF, Floats, InconclusiveError, ModelIR, ReleaseError, TreeIR
-from leafgate.app import model_as_file
+from leafgate.api import LEAF, CategoryCodes, Floats, InconclusiveError, ModelIR, ReleaseError, TreeIR
+from leafgate.app import IDLE_CATEGORY, drop_unused_categories, known_by, model_as_file
 from leafgate_convert.merging import collapse_equal_leaves
 from leafgate_convert.scrub import predicted, votes
 from leafgate_sklearn.writer import write
@@ -228,6 +229,44 @@ def test_a_pipeline_of_a_data_frame_keeps_all_that_it_needs(name: str) -> None:
     assert again.predict(frame).shape == (len(frame),)
     made = asked(written, frame)
     assert (np.array(less.classes)[predicted(less, made)] == written.predict(frame)).all()
+
+
+ENCODERS = {
+    "one-hot": lambda: OneHotEncoder(),
+    "one-hot of the first": lambda: OneHotEncoder(drop="first"),
+    "one-hot, unseen ignored": lambda: OneHotEncoder(handle_unknown="ignore"),
+    "one-hot of rare ones": lambda: OneHotEncoder(min_frequency=30, handle_unknown="infrequent_if_exist"),
+    "ordinal": lambda: OrdinalEncoder(),
+    "ordinal, unseen last": lambda: OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=99),
+    "scaled": lambda: make_pipeline(OneHotEncoder(sparse_output=False), StandardScaler()),
+    "filled": lambda: make_pipeline(SimpleImputer(strategy="constant", fill_value="none"), OrdinalEncoder()),
+}
+
+
+@given(seed=st.integers(0, 2**32 - 1), name=st.sampled_from(sorted(ENCODERS)), depth=st.integers(1, 4))
+def test_texts_that_no_test_asks_about_are_gone_and_predictions_stay(seed: int, name: str, depth: int) -> None:
+    """Two columns of texts, of which a small tree asks about few; where gaps are filled one has some."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {"job": rng.choice([f"job {i}" for i in range(12)], 300), "town": rng.choice(list("uvwxyz"), 300)}
+    )
+    if name == "filled":
+        frame.loc[rng.random(300) < 0.1, "town"] = np.nan
+    frame = frame.astype(object)
+    y = NAMES[(frame["job"].str[-1].fillna("0").astype(int).to_numpy() + rng.integers(0, 3, 300)) % 3]
+    steps = make_column_transformer((ENCODERS[name](), ["job", "town"]))
+    model = make_pipeline(steps, DecisionTreeClassifier(max_depth=depth, random_state=0)).fit(frame, y)
+    content = skops_bytes(model)
+    whole = at_level(read_foreign(content, "m"), "labels")
+    new = model_as_file(whole, content, "new.skops", READERS)
+    written = skops.io.loads(new, trusted=skops.io.get_untrusted_types(data=new))
+    assert (written.predict(frame) == model.predict(frame)).all()
+    again = read_foreign(new, "new.skops")
+    least = [one for one in drop_unused_categories(whole).origins or () if isinstance(one, CategoryCodes)]
+    listed = {value for one in again.origins or () if isinstance(one, CategoryCodes) for value in known_by(one)}
+    if "one-hot" in name and "rare" not in name:  # of two values that a test parts either may stand for all others
+        assert listed - {IDLE_CATEGORY} <= {value for one in least for value in one.codes}
+    assert len(listed) < 12 + 6
 
 
 N, DRAWN, SMALLEST_SEARCHED = 997, 211, 40

@@ -25,6 +25,7 @@ from leafgate.types.schema import Column
 from leafgate.types.table import CellCounts, Table
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 Key = TypeVar("Key", str, float)
 
 TEXTS = "texts that fewer than {few} people of the table have: they may name them"
@@ -72,8 +73,14 @@ def as_in_names(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Cells:
-    """The cells of one column, by text and by number, with the people who have each."""
+class ColumnCells:
+    """The cells of one column, by text and by number, with the people who have each.
+
+    Attributes:
+        counts: the people with each text, by the text.
+        few: a cell that so many people share is nobody's.
+        step: multiples of it are public; None where no number is.
+    """
 
     counts: pd.Series
     few: int
@@ -102,14 +109,47 @@ class _Cells:
         return self.by_spelling.get(as_in_names(text), 0.0) or self.by_number.get(as_number(text), 0.0)
 
     def has_few(self, text: str) -> bool:
+        """Is the text, or the number that it is, the cell of a few people?"""
         return 0 < self.people(text) < self.few
 
-    def has_rare_number(self, numbers: Floats, steps: tuple[ArithmeticStep, ...] = ()) -> bool:
-        """Is one of these a number that few people have, after the steps, as it is or in single precision?"""
+    def are_rare(self, numbers: Floats, steps: tuple[ArithmeticStep, ...] = ()) -> Flags:
+        """Which of these are numbers that few people have, after the steps, as they are or in single precision?"""
         cells = apply_steps(self.rare_numbers, steps)
-        with np.errstate(over="ignore"):
-            single = cells.astype(np.float32).astype(np.float64)
-        return bool(np.isin(numbers, cells).any() or np.isin(numbers, single).any())
+        return np.isin(numbers, cells) | np.isin(numbers, in_single_precision(cells))
+
+
+def in_single_precision(numbers: Floats) -> Floats:
+    """The numbers rounded to single precision; infinite where they are too large for it."""
+    with np.errstate(over="ignore"):
+        return np.asarray(numbers.astype(np.float32).astype(np.float64))
+
+
+def column_cells(table: Table | LargeTable, smallest_cell: int) -> Mapping[str, ColumnCells | None]:
+    """The cells of each column, dropped columns among them; None for a column that has too many different ones.
+
+    Where nobody has counted the cells of the table's file, those of the columns that it keeps count.
+    """
+    steps = {column.name: column.step for column in table.schema.columns}
+    counts = table.cell_counts or _counts_of_kept(table)
+    return {
+        name: None if each is None else ColumnCells(each, smallest_cell, steps.get(name))
+        for name, each in counts.items()
+    }
+
+
+def values_of_few(content: FileContent, table: Table | LargeTable, smallest_cell: int) -> dict[str, frozenset[str]]:
+    """By the name of a column of texts, the values that a file lists and that fewer people have, or nobody at all.
+
+    Args:
+        content: the texts of the file, by the column that each comes from.
+        table: the people.
+        smallest_cell: a cell that so many people share is nobody's.
+
+    A value that nobody has is one where the policy does not declare it either: it was compared with nothing.
+    """
+    judged = _Judgement(table, smallest_cell)
+    found = {name: judged.rare(name, values) for name, values in content.values.items()}
+    return {name: rare for name, rare in found.items() if rare and not judged.holds_numbers(name)}
 
 
 def _sums(counts: pd.Series, keys: Iterable[Key]) -> dict[Key, float]:
@@ -126,17 +166,16 @@ class _Judgement:
     def __init__(self, table: Table | LargeTable, few: int) -> None:
         self.columns = {column.name: column for column in table.schema.columns}
         self.few = few
-        counts = table.cell_counts or _counts_of_kept(table)
-        steps = {name: column.step for name, column in self.columns.items()}
-        self.cells = {name: _Cells(each, few, steps.get(name)) for name, each in counts.items() if each is not None}
-        self.uncounted = frozenset(name for name, each in counts.items() if each is None)
+        cells = column_cells(table, few)
+        self.cells = {name: each for name, each in cells.items() if each is not None}
+        self.uncounted = frozenset(cells) - frozenset(self.cells)
         self.texts, self.numbers, self.strange, self.whole = set[str](), set[str](), set[str](), set[str]()
         self.skipped = False
 
     def values_of(self, name: str, values: Collection[str]) -> None:
         """Judge values that the file lists of a column."""
         column, cells = self.columns.get(name), self.cells.get(name)
-        if column is not None and column.numeric:
+        if self.holds_numbers(name):
             numbers = {value: as_number(value) for value in values}
             self.numbers_of(name, np.array([number for number in numbers.values() if math.isfinite(number)]))
             values = [value for value, number in numbers.items() if not math.isfinite(number)]
@@ -145,6 +184,16 @@ class _Judgement:
             (self.whole if self._is_whole_public_list(column, values) else self.texts).add(name)
         if any(not self._is_known(name, value) for value in values):
             self.strange.add(name)
+
+    def rare(self, name: str, values: Collection[str]) -> frozenset[str]:
+        """Those of these values of a column that a few people have, or that are not known."""
+        cells = self.cells.get(name)
+        few = {value for value in values if cells is not None and cells.has_few(value)}
+        return frozenset(few | {value for value in values if not self._is_known(name, value)})
+
+    def holds_numbers(self, name: str) -> bool:
+        """Does the policy know the column as one of numbers?"""
+        return name in self.columns and self.columns[name].numeric
 
     def values_of_some_column(self, values: Collection[str]) -> None:
         """Judge a list that names no column: as one of the column that knows all of it, and has least few of it."""
@@ -164,7 +213,7 @@ class _Judgement:
     def numbers_of(self, name: str, numbers: Floats, steps: tuple[ArithmeticStep, ...] = ()) -> None:
         """Judge numbers that tests compare with those of a column."""
         self.skipped |= len(numbers) > 0 and name in self.uncounted
-        if len(numbers) and name in self.cells and self.cells[name].has_rare_number(numbers, steps):
+        if len(numbers) and name in self.cells and self.cells[name].are_rare(numbers, steps).any():
             self.numbers.add(name)
 
     def names(self, names: Iterable[str]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from leafgate.io.json import parse_number
 from leafgate.ir.content import ColumnNumbers, FileContent
 from leafgate.ir.features import CategoryCodes, Numeric, OneHot, Origin, known_by
 from leafgate.ir.model import CategoryList, Flags, ModelIR, TreeIR
@@ -29,7 +30,7 @@ def content_of(
         encodings: what the policy says of the features.
         schema: the columns of the data, those that are dropped by their names.
     """
-    values, unplaced = _lists(model, origins, encodings, schema)
+    values, unplaced, numbers = _lists(model, origins, encodings, schema)
     dummies = {
         f"{column.name}{sign}{value}": (column.name, value)
         for column in schema.columns
@@ -47,7 +48,7 @@ def content_of(
     return FileContent(
         {name: frozenset(each) for name, each in values.items()},
         tuple(unplaced),
-        tuple(_numbers(model, origins)),
+        (*_numbers(model, origins), *numbers),
         unknown_names(model, schema) | model.texts,
     )
 
@@ -62,8 +63,10 @@ def unknown_names(model: ModelIR, schema: Schema) -> frozenset[str]:
 
 def _lists(
     model: ModelIR, origins: Mapping[int, Origin], encodings: Mapping[str, Encoding], schema: Schema
-) -> tuple[dict[str, set[str]], list[frozenset[str]]]:
-    """The values that the file lists, by their column, and lists of no column; words for gaps and positions left out.
+) -> tuple[dict[str, set[str]], list[frozenset[str]], list[ColumnNumbers]]:
+    """The values that the file lists, by their column, lists of no column, and numbers that are no list of values.
+
+    Words for gaps and positions are left out.
 
     Lists of the numbers that the policy itself gives as a feature's codes are none of a column's values.
     """
@@ -80,16 +83,18 @@ def _lists(
         named = declared[i]
         columns[model.features[i] if named is None else named.column] = origin.column
     values: dict[str, set[str]] = {}
-    unplaced = []
-    for each in lists:
+    unplaced, numbers = [], []
+    for each in sorted(lists, key=lambda each: (each.column, sorted(each.values))):
         result = each.values - fills
         if not result or _are_positions(result) or each.values <= own.get(each.column, set()):
             continue
         if (name := columns.get(each.column)) is None:
             unplaced.append(result)
+        elif each.numbers:
+            numbers.append(ColumnNumbers(name, (), np.array(sorted(map(parse_number, result)))))
         else:
             values.setdefault(name, set()).update(result)
-    return values, sorted(unplaced, key=sorted)
+    return values, sorted(unplaced, key=sorted), numbers
 
 
 def _are_positions(values: frozenset[str]) -> bool:
