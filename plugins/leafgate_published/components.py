@@ -188,7 +188,11 @@ class FileDisclosure(ReleaseAtMost):
         items = () if file is None else file.discloses
         if NOT_STATED in items:
             raise InconclusiveError("the reader of the file's format does not state what it tells besides predictions")
-        counted = [item for item in items if order.index(item.severity) >= order.index(self.severity)]
+        unknown = [item.says for item in items if item.kind == NOT_STATED.kind]
+        known = (item for item in items if item.kind != NOT_STATED.kind)
+        counted = [item for item in known if order.index(item.severity) >= order.index(self.severity)]
+        if unknown and self.holds(len(counted)):
+            raise InconclusiveError(f"the file holds {unknown[0]}")
         if file is None or self.holds(len(counted)):
             return Score(float(len(counted)))
         listed = [item.described() for item in sorted(counted, key=lambda item: -order.index(item.severity))]

@@ -6,6 +6,7 @@ import json
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -429,6 +430,17 @@ def test_a_thousand_cells_at_random_places_are_found() -> None:
         if not is_found(FORMATS[kind][place](rng)):
             missed.append((seed, kind, place))
     assert missed == []
+
+
+def test_texts_that_cannot_be_compared_with_a_column_are_no_evidence() -> None:
+    """Of a column that an engine found too many texts in; a file of numbers has none to compare with it."""
+    model = read_foreign(plain_skops(), "m")
+    many = copy.copy(table())
+    object.__setattr__(many, "cell_counts", {**table().cell_counts, "name": None})
+    for texts, kinds in ((model.texts, ["not_stated"]), (frozenset(), [])):
+        loaded = lower_model(replace(model, texts=texts, other_names=()), b"", SCHEMA, {}, "m", N)
+        assert loaded.model_content is not None
+        assert [item.kind for item in cells_disclosed(loaded.model_content, many, FEW)] == kinds
 
 
 STEPS = ("imp", "sc", "oh", "clf", "model", "step1", "my_step", "enc", "rf", "x", "preprocess", "Scale ages", "final")
