@@ -15,7 +15,7 @@ import contextlib
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -62,12 +62,14 @@ class People:
         cells: a row for each person, missing cells as NaN.
         target: the class, whose values are texts.
         steps: how finely numbers are public; the other numbers have no step.
+        public: lists of texts exist without the table, which the policy says.
     """
 
     name: str
     cells: pd.DataFrame
     target: str
     steps: Mapping[str, float]
+    public: bool = True
 
     @property
     def texts(self) -> list[str]:
@@ -80,7 +82,7 @@ class People:
 
     @property
     def features(self) -> list[str]:
-        return [name for name in self.cells if name != self.target]
+        return [str(name) for name in self.cells if name != self.target]
 
     def column(self, name: str) -> dict[str, Any]:
         """What the policy says of a column: lists of codes are public, and numbers to their step."""
@@ -88,7 +90,7 @@ class People:
             return {"role": ["class", "sensitive"], "values": sorted(set(self.cells[name]))}
         if name in self.texts:
             values = sorted(set(self.cells[name].dropna()))
-            return {"role": "quasi_identifier", "values": values, "domain": "public"}
+            return {"role": "quasi_identifier", "values": values} | ({"domain": "public"} if self.public else {})
         least, most = float(self.cells[name].min()), float(self.cells[name].max())
         step = {"step": self.steps[name]} if name in self.steps else {}
         return {"role": "quasi_identifier", "bounds": [least, most], **step}
@@ -97,7 +99,11 @@ class People:
         """A policy that audits a model's file; `coded`: the model predicts 0 and 1."""
         values = sorted(set(self.cells[self.target]))
         codes = {"encoding": {self.target: {"codes": {values[0]: 0, values[1]: 1}}}} if coded else {}
-        data = {"path": "people.csv", "on_missing": "keep", "columns": {name: self.column(name) for name in self.cells}}
+        data = {
+            "path": "people.csv",
+            "on_missing": "keep",
+            "columns": {str(name): self.column(str(name)) for name in self.cells},
+        }
         return {
             "leafgate": 1,
             "name": "ordinary-pipelines",
@@ -134,7 +140,16 @@ def german_credit(root: Path) -> People:
     return People("German credit", cells.astype({target: object}), target, steps)
 
 
-TABLES: Mapping[str, Callable[[Path], People]] = {"adult": adult, "credit": credit, "german": german_credit}
+def adult_without_public_lists(root: Path) -> People:
+    return replace(adult(root), name="Adult, no list public", public=False)
+
+
+TABLES: Mapping[str, Callable[[Path], People]] = {
+    "adult": adult,
+    "adult-lists": adult_without_public_lists,
+    "credit": credit,
+    "german": german_credit,
+}
 
 
 def pipeline(people: People, encoder: BaseEstimator, scaler: Any, estimator: BaseEstimator) -> Any:
@@ -249,7 +264,7 @@ def opened(folder: Path, people: People, model: str) -> Session:
 def high(release: Release) -> str:
     """The kinds of what the file tells of single people and small groups."""
     items = () if release.file is None else release.file.discloses
-    return " ".join(sorted({item.kind for item in items if item.severity == "high"}))
+    return ", ".join(sorted({item.kind for item in items if item.severity == "high"}))
 
 
 def scrubbed(folder: Path, model: str, predicts_scores: bool) -> str:
@@ -293,7 +308,7 @@ def lines(rows: Sequence[Row]) -> Iterator[str]:
     yield from table(head, cells, "lllllr")
     yield ""
     written = [row for row in rows if row.changed is not None]
-    left = [row for row in written if CELLS & set(row.after.split())]
+    left = [row for row in written if CELLS & set(row.after.split(", "))]
     yield (
         f"Of {len(rows)} files scrub wrote {len(written)} anew. Cells of a few people are left in {len(left)} of them, "
         f"and {sum(row.changed == 0 for row in written)} predict the same of everybody in the table."
@@ -302,7 +317,7 @@ def lines(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def kinds(listed: str) -> str:
-    return ", ".join(f"`{kind}`" for kind in listed.split()) or "nothing"
+    return ", ".join(f"`{kind}`" for kind in listed.split(", ") if kind) or "nothing"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -312,6 +327,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--page", type=Path, default=PAGE)
     options = parser.parse_args(arguments)
     rows = read_rows(RESULTS, Row) if RESULTS.exists() else []
+    names = [make(options.root).name for make in TABLES.values()]
     for data in options.data:
         people = TABLES[data](options.root)
         rows = [row for row in rows if row.data != people.name]
@@ -319,6 +335,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             with TemporaryDirectory() as folder:
                 rows.append(measured(people, name, Path(folder)))
             print(*vars(rows[-1]).values(), sep="  ", flush=True)
+        rows.sort(key=lambda row: names.index(row.data))
         write_csv(RESULTS, rows)
     put(options.page, lines(rows))
 
