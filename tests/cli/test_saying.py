@@ -117,7 +117,7 @@ def test_no_cell_of_a_sweeps_csv_is_a_formula(tmp_path: Path) -> None:
     metrics: list[dict[str, Any]] = [{"use": "k_anonymity", "name": "=1+1", "at_least": 3}]
     path, out = survey(tmp_path, {"metrics": metrics}), tmp_path / "swept"
     names = ["=cmd|calc!A1", "+1", "-1e5", "-x", "@sum(1)", "plain"]
-    leafgate("sweep", path, "--over", f"name={json.dumps(names)[1:-1]}", "--out", out)
+    leafgate("sweep", path, "--over", f"name={json.dumps(names)[1:-1]}", "--out", out, "--workers", 1)
     with (out / "sweep.csv").open(newline="") as file:
         heads, *rows = csv.reader(file)
     assert [row[0] for row in rows] == ["'=cmd|calc!A1", "+1", "-1e5", "'-x", "'@sum(1)", "plain"]

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from cases import more
 from command_line import MAIN, Ended, leafgate
 from survey import UNLISTED, policy, survey
 
@@ -226,12 +227,14 @@ def by_shell(folder: Path, words: str) -> Ended:
     return Ended(done.returncode, done.stdout, done.stderr)
 
 
-def test_a_pipe_is_read_once_and_compared(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "words", ["<(cat old.yaml) <(cat new.yaml)", *more("<(cat old.yaml) new.yaml", "old.yaml <(cat new.yaml)")]
+)
+def test_a_pipe_is_read_once_and_compared(tmp_path: Path, words: str) -> None:
     (tmp_path / "old.yaml").write_text(json.dumps(policy(), indent=1))
     (tmp_path / "new.yaml").write_text(json.dumps(policy({"metrics.0.at_least": 2}), indent=1))
-    for words in ("<(cat old.yaml) new.yaml", "old.yaml <(cat new.yaml)", "<(cat old.yaml) <(cat new.yaml)"):
-        done = by_shell(tmp_path, f"leafgate diff {words}")
-        assert (done.code, "metrics[0].at_least: 3 became 2" in done.out) == (1, True), done.err
+    done = by_shell(tmp_path, f"leafgate diff {words}")
+    assert (done.code, "metrics[0].at_least: 3 became 2" in done.out) == (1, True), done.err
     assert by_shell(tmp_path, "leafgate diff /dev/stdin old.yaml < <(cat old.yaml)").out == "No difference.\n"
 
 
@@ -245,16 +248,16 @@ def test_a_report_is_read_from_a_pipe_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "place"),
+    ("named", "place"),
     [
         ({"extends": "org.yaml"}, "extends"),
         ({"waivers": "waivers.yaml"}, "waivers"),
         (REVIEWERS, "approvals.reviewers"),
     ],
 )
-def test_a_policy_in_a_pipe_names_no_file_beside_it(tmp_path: Path, more: dict[str, Any], place: str) -> None:
+def test_a_policy_in_a_pipe_names_no_file_beside_it(tmp_path: Path, named: dict[str, Any], place: str) -> None:
     (tmp_path / "new.yaml").write_text(json.dumps(policy()))
-    (tmp_path / "old.yaml").write_text(json.dumps(policy(more)))
+    (tmp_path / "old.yaml").write_text(json.dumps(policy(named)))
     done = by_shell(tmp_path, "leafgate diff <(cat old.yaml) new.yaml")
     assert done.code == 2
     assert f": {place}: names a file beside a policy that is in no folder" in done.err

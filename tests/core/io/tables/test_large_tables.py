@@ -207,9 +207,13 @@ def policy(
 
 
 RARE = pytest.mark.thorough
-MORE = [("drop", 0), ("keep", 1), ("drop", 2)]
-MISSING_AND_SEED = [("keep", 0), *(pytest.param(*each, marks=RARE) for each in MORE)]
-"""What becomes of missing cells, and the seed of the people; the longer tests have more."""
+MORE = [("keep", 0), ("drop", 0), ("keep", 1), ("drop", 2)]
+FEW_PEOPLE = 70
+"""At most so many people are tens of blocks and of parts of a tree."""
+MANY_PEOPLE = 200
+"""The longer tests have up to so many."""
+PEOPLE = [("keep", 0, FEW_PEOPLE), *(pytest.param(*each, MANY_PEOPLE, marks=RARE) for each in MORE)]
+"""What becomes of missing cells, the seed of the people, and at most how many there are."""
 
 
 def with_rare(builders: list[dict[str, Any]]) -> list[Any]:
@@ -221,11 +225,11 @@ def with_rare(builders: list[dict[str, Any]]) -> list[Any]:
 
 
 @pytest.mark.parametrize("build", BUILDERS, ids=json.dumps)
-@pytest.mark.parametrize(("on_missing", "seed"), MISSING_AND_SEED)
+@pytest.mark.parametrize(("on_missing", "seed", "most"), PEOPLE)
 def test_an_audit_in_blocks_writes_the_same_bytes(
-    tmp_path: Path, build: dict[str, Any], on_missing: str, seed: int
+    tmp_path: Path, build: dict[str, Any], on_missing: str, seed: int, most: int
 ) -> None:
-    files_of_people(tmp_path, seed)
+    files_of_people(tmp_path, seed, most)
     assert_same_bytes(tmp_path, policy(tmp_path, build, on_missing))
 
 
@@ -235,11 +239,11 @@ WITHOUT_SECRETS = ["k_anonymity", "uniques", "reidentification_risk", "smallest_
 
 
 @pytest.mark.parametrize("build", with_rare([each for each in BUILDERS if "require" not in each]), ids=json.dumps)
-@pytest.mark.parametrize(("on_missing", "seed"), MISSING_AND_SEED)
+@pytest.mark.parametrize(("on_missing", "seed", "most"), PEOPLE)
 def test_an_audit_in_blocks_of_a_public_class_writes_the_same_bytes(
-    tmp_path: Path, build: dict[str, Any], on_missing: str, seed: int
+    tmp_path: Path, build: dict[str, Any], on_missing: str, seed: int, most: int
 ) -> None:
-    files_of_people(tmp_path, seed)
+    files_of_people(tmp_path, seed, most)
     file = policy(tmp_path, build, on_missing, PUBLIC_CLASS)
     document = json.loads(file.read_text())
     document["metrics"] = [limit for limit in LIMITS if limit["use"] in WITHOUT_SECRETS]
@@ -258,23 +262,24 @@ PRIVATE_COLUMNS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("build", with_rare(BUILDERS), ids=json.dumps)
 @pytest.mark.parametrize(
-    ("roles", "on_missing", "seed"),
+    ("roles", "on_missing", "seed", "most"),
     [
-        (PRIVATE_COLUMNS[0], "keep", 0),
-        *(pytest.param(roles, "keep", 0, marks=RARE) for roles in PRIVATE_COLUMNS[1:]),
-        *(pytest.param(roles, "drop", 1, marks=RARE) for roles in PRIVATE_COLUMNS),
+        (PRIVATE_COLUMNS[0], "keep", 0, FEW_PEOPLE),
+        *(pytest.param(roles, "keep", 0, MANY_PEOPLE, marks=RARE) for roles in PRIVATE_COLUMNS),
+        *(pytest.param(roles, "drop", 1, MANY_PEOPLE, marks=RARE) for roles in PRIVATE_COLUMNS),
     ],
 )
 def test_an_audit_in_blocks_with_private_columns_writes_the_same_bytes(
-    tmp_path: Path, build: dict[str, Any], roles: dict[str, Any], on_missing: str, seed: int
+    tmp_path: Path, build: dict[str, Any], roles: dict[str, Any], on_missing: str, seed: int, most: int
 ) -> None:
-    files_of_people(tmp_path, seed)
+    files_of_people(tmp_path, seed, most)
     assert_same_bytes(tmp_path, policy(tmp_path, build, on_missing, roles))
 
 
-def files_of_people(folder: Path, seed: int) -> None:
+def files_of_people(folder: Path, seed: int, most: int = FEW_PEOPLE) -> None:
+    """A file of 20 people or more, and one of people to test a release on."""
     rng = np.random.default_rng(seed)
-    people(rng, int(rng.integers(20, 200))).to_parquet(folder / "people.parquet")
+    people(rng, int(rng.integers(20, most))).to_parquet(folder / "people.parquet")
     people(rng, 40).to_parquet(folder / "test.parquet")
 
 
@@ -378,11 +383,11 @@ def private_policy(folder: Path, build: dict[str, Any], on_missing: str = "keep"
 
 
 @pytest.mark.parametrize("build", with_rare(PRIVATE), ids=json.dumps)
-@pytest.mark.parametrize(("on_missing", "seed"), MISSING_AND_SEED)
+@pytest.mark.parametrize(("on_missing", "seed", "most"), PEOPLE)
 def test_private_trees_of_a_known_seed_are_the_same_in_blocks(
-    tmp_path: Path, build: dict[str, Any], on_missing: str, seed: int
+    tmp_path: Path, build: dict[str, Any], on_missing: str, seed: int, most: int
 ) -> None:
-    files_of_people(tmp_path, seed)
+    files_of_people(tmp_path, seed, most)
     assert_same_bytes(tmp_path, private_policy(tmp_path, build | {"rehearsal": True}, on_missing))
 
 
