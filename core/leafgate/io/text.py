@@ -13,6 +13,8 @@ LONGEST = 200
 
 def printable(text: str) -> str:
     """The text with a replacement character for every character that ends a line or moves a terminal's cursor."""
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
