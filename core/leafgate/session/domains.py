@@ -89,8 +89,8 @@ def bounds_domain(numbers: Sequence[float], people: int) -> dict[str, Any]:
         people: how many people have a number.
 
     Returns:
-        Round `bounds`; and `step: 1` for whole numbers whose bounds hold fewer of them than there are people, such as
-        ages: a number that a file holds is then nobody's. Exact amounts, such as incomes, have more.
+        Round `bounds`, and a `step` of 1 for whole numbers whose bounds hold fewer of them than there are people, such
+        as ages. A number that a file holds is then nobody's. Exact amounts, such as incomes, have more.
 
     >>> bounds_domain([18, 90], people=400)
     {'bounds': [10.0, 100.0], 'step': 1}
