@@ -120,18 +120,23 @@ def refused_alias(
     return None
 
 
+PUBLISHED = "published"
+"""The builder of releases that are read from a file: their trees may tell apart what aliases make one value."""
+
+
 def file_checks(older: Mapping[str, Any], newer: Mapping[str, Any]) -> frozenset[DocumentPath]:
     """Return the options that the newer policy states beyond the older one, and each file must bear out.
 
     These are COMMENT, of which no line may be as wide as the table, and the aliases of columns that the adversary does
-    not know, of which none may make one value of two that occur.
+    not know, or that a published file may tell apart, of which none may make one value of two that occur.
     """
     paths: set[DocumentPath] = set()
+    of_file = locate(newer, ("build", "use")) == PUBLISHED
     if locate(newer, COMMENT) != locate(older, COMMENT):
         paths.add(COMMENT)
     for name, spec in dict_or_empty(locate(newer, ("data", "columns"))).items():
         path: DocumentPath = ("data", "columns", name, "aliases")
-        if locate(newer, path) != locate(older, path) and "quasi_identifier" not in roles_of(spec):
+        if locate(newer, path) != locate(older, path) and (of_file or "quasi_identifier" not in roles_of(spec)):
             paths.add(path)
     return frozenset(paths)
 

@@ -28,6 +28,17 @@ ORG: dict[str, Any] = {
     "metrics": [{"use": "k_anonymity", "at_least": 10}, {"use": "confidence", "at_most": 1}],
 }
 """An organisation's policy that lists no columns."""
+NEUTRAL: dict[str, Any] = {
+    "format": "leafgate/model/1", "from": "skops", "producer": "scrubbed", "says": "labels", "combine": "one",
+    "base": [], "counted": "unknown", "discloses": [],
+    "trees": [
+        {
+            "feature": [0, -1, -1], "threshold": [0.5, None, None], "low": [1, -1, -1], "high": [2, -1, -1],
+            "says": [None, [1.0, 0.0], [0.0, 1.0]], "counts": None, "size": None, "output": None, "strict": False,
+            "float32": False, "missing_low": False, "subsets": {},
+        }
+    ],
+}  # fmt: skip
 LEAVING = ORG | {"data": {"reading": "child"}}
 HEADER = "village,age,disease,ill"
 ROWS = [
@@ -174,6 +185,23 @@ def test_a_child_whose_reading_removes_or_renames_somebody_is_refused(
     ended = leafgate("audit", path, "--org", org(tmp_path))
     assert (ended.code, ended.out) == (2, "")
     assert message in ended.err
+
+
+def test_two_values_that_a_published_file_may_tell_apart_are_not_made_one(tmp_path: Path) -> None:
+    """The tree asks about Hill alone; a policy that has people of Mill read as Hill would send them its way."""
+    tree = {**NEUTRAL, "features": ["village_Hill"], "origins": None, "classes": ["no", "yes"]}
+    (tmp_path / "model.json").write_text(json.dumps(tree))
+    codes: tuple[tuple[dict[str, Any], int], ...] = (
+        ({}, 0),
+        ({"values": ["Ford", "Hill"], "aliases": {"Mill": "Hill"}}, 2),
+    )
+    for more, code in codes:
+        path = child(tmp_path, {}, {"village": COLUMNS["village"] | more}, ROWS)
+        document = json.loads(path.read_text()) | {"build": {"use": "published", "path": "model.json"}}
+        path.write_text(json.dumps(document))
+        ended = leafgate("audit", path, "--org", org(tmp_path))
+        assert ended.code == code, ended.err
+        assert ("'village': the `aliases` make 1 value(s) of several that occur" in ended.err) is (code == 2)
 
 
 def test_a_child_may_name_a_table_of_a_database_and_no_rows_of_it(tmp_path: Path) -> None:

@@ -31,6 +31,8 @@ EDGE = 1e-9
 """So much of a limit is left to either side: floating point may decide it."""
 MEAN_TOLERANCE = 1e-5
 """How well a published number times people agrees with the total that it is, in single precision."""
+LEAST_LETTERS = 4
+"""Shorter texts are in every file by accident."""
 CODES = ("utf-8", "utf-32-le")
 """How files write texts: the second is NumPy's."""
 MANY_CANDIDATES = 60
@@ -158,9 +160,13 @@ class Outsider:
         """Texts of columns that no release may have, and those of others that few people have."""
         parts = list(_parts(self.published.content))
         found = []
+        common = {
+            str(text) for name in self.texts for text, n in self.frame[name].value_counts().items() if n >= FEW
+        }  # which may be there for a column that many people have them in
         for name in (*self.names, *self.texts):
             counts = self.frame[name].value_counts()
             texts = [str(text) for text, people in counts.items() if name in self.names or people < FEW]
+            texts = [text for text in texts if len(text) >= LEAST_LETTERS and text not in common]
             there = {text for text in texts for code in CODES if any(text.encode(code) in part for part in parts)}
             if there:
                 people = int(counts[[text in there for text in counts.index.astype(str)]].sum())
