@@ -9,7 +9,8 @@ once; in `dev` every tenth only, chosen by its digest.
 What is installed is looked at once for all tests of a process (`remembered`). While tests are collected nothing is
 searched for garbage, and what is there then is not searched afterwards: it lasts as long as the process.
 
-Side by side, tests stay with their neighbours, with whom they share what was made once.
+Side by side, tests stay with their neighbours, with whom they share what was made once. Libraries compute in one
+thread, in the processes that tests start, too; `OMP_NUM_THREADS` in the environment says otherwise.
 """
 
 import gc
@@ -37,6 +38,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a run in the background; tests send Ctrl-C, to themselves too
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side, and threads of several wait for each other
 
 _document = leafgate.disclosure.document.document
 _harmless: set[bytes] = set()  # digests of documents that were attacked in vain
