@@ -136,7 +136,7 @@ class People:
 
 def found(people: People, files: tuple[pd.DataFrame, pd.DataFrame], seed: int) -> bool:
     """Does the test find copies?"""
-    return near_copies(people.table(files[0]), people.table(files[1]), np.random.default_rng([seed, 1])).found
+    return near_copies(people.table(files[0]), people.table(files[1]), np.random.default_rng([seed, 1])).has_copies
 
 
 def measured(data: str, root: Path) -> Iterator[Row]:

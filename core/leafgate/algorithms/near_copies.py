@@ -64,7 +64,7 @@ class NearCopies:
     seen_from: Mapping[str, float | None]
 
     @property
-    def found(self) -> bool:
+    def has_copies(self) -> bool:
         """Does the test reject that these are other people, at `LEVEL`?"""
         return self.p_value <= LEVEL
 

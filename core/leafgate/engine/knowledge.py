@@ -264,7 +264,7 @@ class ControlCheck:
         if seed not in self._tested:
             with progress_step("control"):
                 self._tested[seed] = near_copies(table, control, np.random.default_rng(_own_seed(seed, 4)))
-        if self._tested[seed].found:
+        if self._tested[seed].has_copies:
             raise InconclusiveError(COPIES, place=CONTROL, remedy=OTHER_PEOPLE)
         return self._tested[seed]
 

@@ -324,7 +324,7 @@ def _read_tables(
     from leafgate.algorithms.near_copies import shares_keys
     from leafgate.engine.large_tables import records_needed_by, records_needed_to_build
     from leafgate.io.tables.engines import FEWER_RECORDS, TooManyRecordsError
-    from leafgate.io.tables.reader import count_cells, read_any_table, read_people, read_population, read_table
+    from leafgate.io.tables.reader import read_any_table, read_people, read_population, read_table
     from leafgate.policy.protection import protected
 
     engine = _default_engine(plugins)
@@ -335,13 +335,13 @@ def _read_tables(
             needing = records_needed_to_build(compile_plan(policy), data.meaning())
         case "audit":
             needing = records_needed_by(compile_plan(policy), plugins, data.meaning())
+    read_main_table = read_any_table if not needing else read_table
+    of_file = policy.build.wants_readers
     try:
-        found = (read_any_table if not needing else read_table)(data, data.meaning(), data.path, engine=engine)
+        found = read_main_table(data, data.meaning(), data.path, engine=engine, count_cells=of_file)
     except TooManyRecordsError as error:
         hint = f"{FEWER_RECORDS}; or do without what needs them in memory: {', '.join(needing)}"
         raise InconclusiveError.listing([replace(problem, hint=hint) for problem in error.problems]) from None
-    if policy.build.wants_readers:
-        found = replace(found, cell_counts=count_cells(data, data.path, engine))
     large = found if isinstance(found, LargeTable) else None
     table = found.without_rows if isinstance(found, LargeTable) else found
     _refuse_one_class(large or table)

@@ -155,7 +155,7 @@ def test_a_stated_share_of_copies_is_found() -> None:
 def test_of_many_people_a_sample_is_tested(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("leafgate.algorithms.near_copies.MAX_MEMBERS", 30 * 400)
     honest = near_copies(table_of(TABLE), table_of(OTHERS), np.random.default_rng(0))
-    assert not honest.found
+    assert not honest.has_copies
     assert honest.seen_from["town"] is not None
     monkeypatch.undo()
     whole = near_copies(table_of(TABLE), table_of(OTHERS), np.random.default_rng(0)).seen_from["town"]

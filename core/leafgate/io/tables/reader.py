@@ -47,7 +47,13 @@ T = TypeVar("T")
 
 
 def read_table(
-    data: TableSource, schema: Schema, path: Path | None, key: str = "data.path", engine: DataEngine | None = None
+    data: TableSource,
+    schema: Schema,
+    path: Path | None,
+    key: str = "data.path",
+    engine: DataEngine | None = None,
+    *,
+    count_cells: bool = False,
 ) -> Table:
     """The Table in a data file, under the policy's `data` section.
 
@@ -57,13 +63,16 @@ def read_table(
         path: the file; None where the data source names the table.
         key: where the policy names the file.
         engine: reads large CSV and Parquet files where the policy names no data source; None: the core does.
+        count_cells: fill in `cell_counts`: a column that an engine finds too many texts in is None there.
 
     Columns without a declared domain get the one that occurs (numbers where every cell is one), so that the schema of
     the Table read from training data can read test data. Raises DataError listing every column that does not fit; its
     text never holds a cell.
     """
     reading, names = _Reading(data, path, key, engine), list(data.columns)
-    return reading.table(reading.records(names, schema), names, schema)
+    records = reading.records(names, schema)
+    table = reading.table(records, names, schema)
+    return replace(table, cell_counts=reading.cell_counts(names, records)) if count_cells else table
 
 
 MOST_IN_MEMORY = 4_000_000
@@ -74,7 +83,12 @@ MOST_INCOMPLETE = 5_000_000
 
 
 def read_any_table(
-    data: TableSource, schema: Schema, path: Path | None, engine: DataEngine | None = None
+    data: TableSource,
+    schema: Schema,
+    path: Path | None,
+    engine: DataEngine | None = None,
+    *,
+    count_cells: bool = False,
 ) -> Table | LargeTable:
     """The Table as `read_table` reads it, or a LargeTable where an engine counts very many distinct records.
 
@@ -82,11 +96,12 @@ def read_any_table(
     """
     reading, names = _Reading(data, path, "data.path", engine), list(data.columns)
     stored = reading.stored_records(names, schema)
-    if stored is None:
-        return reading.table(reading.records(names, schema), names, schema)
-    if stored.records <= reading.most_in_memory:
-        return reading.table(stored.in_memory(), names, schema)
-    return reading.large_table(stored, names, schema)
+    if stored is not None and stored.records > reading.most_in_memory:
+        large = reading.large_table(stored, names, schema)
+        return replace(large, cell_counts=reading.cell_counts(names)) if count_cells else large
+    records = reading.records(names, schema) if stored is None else stored.in_memory()
+    table = reading.table(records, names, schema)
+    return replace(table, cell_counts=reading.cell_counts(names, records)) if count_cells else table
 
 
 def read_population(data: TableSource, schema: Schema, path: Path, engine: DataEngine | None = None) -> Table:
@@ -130,36 +145,6 @@ def read_columns_there(
     if not there:
         raise DataError("has no column of the policy", place=path.name, remedy="name a file with some of its columns")
     return read_columns(data, Schema(there, dropped=schema.dropped), path, key, engine)
-
-
-def count_cells(data: TableSource, path: Path | None, engine: DataEngine | None = None) -> CellCounts:
-    """How many people of the table have each text of each column, of dropped columns and people, too.
-
-    Missing cells are left out; people are counted as limits count them. A column that an engine finds too many texts in
-    is None. Raises DataError as `read_table` does.
-    """
-    reading, names = _Reading(data, path, "data.path", engine), list(data.columns)
-    weights = [] if data.weight is None else [data.weight[0]]
-
-    def counted(records: RawRecords, name: str) -> pd.Series:
-        weight, counts_people = people_of_rows(records, data, reading.place)
-        people = records.rows if counts_people is False else weight
-        cells = records.cells[name].cat
-        sums = np.bincount(cells.codes, weights=people, minlength=len(cells.categories))
-        counts = pd.Series(sums, index=cells.categories)
-        return counts[(counts > 0) & ~counts.index.isin(missing_texts(records.cells[name], name, data))]
-
-    def counted_by(table: EngineTable, name: str) -> pd.Series | None:
-        try:
-            return counted(table.count_records(names, list(dict.fromkeys([name, *weights]))), name)
-        except TooManyRecordsError:
-            return None
-
-    found = reading._by_engine(lambda table: {name: counted_by(table, name) for name in names})
-    if found is not None:
-        return found
-    records = RawRecords(_cells(reading.content, data, names, Path(reading.place)))
-    return {name: counted(records, name) for name in names}
 
 
 ENGINE_BYTES = 2**23
@@ -303,6 +288,35 @@ class _Reading:
             if engine is None or not engine.numbers_rows:
                 raise
         return _table(self.records(names, schema, number_rows=True), schema, self, names)
+
+    def cell_counts(self, names: Sequence[str], records: RawRecords | None = None) -> CellCounts:
+        """How many people have each text of each of these columns, dropped columns and people among them.
+
+        Missing cells are left out, and people are counted as limits count them. The `records` were read before; those
+        of an engine lack dropped columns, so that it counts each column anew.
+        """
+        if records is not None and set(names) <= set(records.cells):
+            return {name: self._counted(records, name) for name in names}
+        weights = [] if self.data.weight is None else [self.data.weight[0]]
+
+        def counted(table: EngineTable, name: str) -> pd.Series | None:
+            try:
+                return self._counted(table.count_records(names, list(dict.fromkeys([name, *weights]))), name)
+            except TooManyRecordsError:
+                return None
+
+        counts = self._by_engine(lambda table: {name: counted(table, name) for name in names})
+        if counts is None:  # the engine failed after it had counted the records
+            raise InconclusiveError("could not be read twice alike", place=self.place, remedy="audit a copy")
+        return counts
+
+    def _counted(self, records: RawRecords, name: str) -> pd.Series:
+        weight, counts_people = people_of_rows(records, self.data, self.place)
+        people = records.rows if counts_people is False else weight
+        cells = records.cells[name].cat
+        sums = np.bincount(cells.codes, weights=people, minlength=len(cells.categories))
+        counts = pd.Series(sums, index=cells.categories)
+        return counts[(counts > 0) & ~counts.index.isin(missing_texts(records.cells[name], name, self.data))]
 
     def repeated_identifiers(
         self, records: RawRecords, names: Sequence[str], keep: NDArray[np.bool_], missing: Mapping[str, Sequence[str]]

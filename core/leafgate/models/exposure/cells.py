@@ -64,7 +64,7 @@ def cells_disclosed(content: FileContent, table: Table | LargeTable, smallest_ce
     for numbers in content.numbers:
         judged.numbers_of(numbers.column, numbers.numbers, numbers.steps)
     judged.names(content.names)
-    return tuple(judged.found())
+    return tuple(judged.disclosures())
 
 
 def as_in_names(text: str) -> str:
@@ -161,7 +161,7 @@ def _sums(counts: pd.Series, keys: Iterable[Key]) -> dict[Key, float]:
 
 
 class _Judgement:
-    """The columns of which something was found so far, by what it is."""
+    """The columns of which the file tells something, by what it tells."""
 
     def __init__(self, table: Table | LargeTable, few: int) -> None:
         self.columns = {column.name: column for column in table.schema.columns}
@@ -231,7 +231,7 @@ class _Judgement:
             elif any(map(cells.has_few, ends)):
                 self.texts.add(name)
 
-    def found(self) -> Iterator[FileDisclosure]:
+    def disclosures(self) -> Iterator[FileDisclosure]:
         """An item for each kind of which there is something."""
         items: list[tuple[str, Severity, str, set[str]]] = [
             ("people_listed", "high", TEXTS, self.texts),
