@@ -71,6 +71,18 @@ def test_a_missing_test_table_is_added_where_the_policy_names_it(tmp_path: Path)
     assert remedy.text == "`data.test`: Name one, or give --test FILE."
 
 
+def test_a_limit_whose_attack_failed_refers_to_what_that_asks_for(tmp_path: Path) -> None:
+    """And names no other attacks, which would fail for the same reason; without such an attack it names them."""
+    limit = {"metrics.0": {"use": "membership_advantage", "at_most": 0.1}}
+    report = report_of(tmp_path, {**limit, "attacks.0": {"use": "loss_threshold"}})
+    assert [each.place for each in remedies_of(report, "attack:loss_threshold")] == ["data.control"]
+    [remedy] = remedies_of(report, "membership_advantage@any")
+    assert "`attack:loss_threshold`" in remedy.text
+    others = remedies_of(report_of(tmp_path, limit), "membership_advantage@any")
+    assert others
+    assert all(each.action == "add" and each.place == "attacks" for each in others)
+
+
 def test_hints_of_an_error_become_remedies_each_once() -> None:
     problem = InconclusiveError("nobody", place="data.control", remedy="name a file")
     twice = InconclusiveError.listing([*problem.problems, *problem.problems])

@@ -6,7 +6,7 @@ Nothing is tried here: `leafgate.engine.remedies.search` looks for settings that
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from leafgate.api.components import AttackModel
@@ -56,19 +56,23 @@ def as_sentence(text: str) -> str:
 
 
 def with_static_remedies(
-    findings: Iterable[Finding], plan: AuditPlan, plugins: Plugins, release: Release | None
+    findings: Sequence[Finding], plan: AuditPlan, plugins: Plugins, release: Release | None
 ) -> list[Finding]:
     """The findings, each that is not ok with what follows from its reason, and the others without remedies."""
+    failed = {finding.attack for finding in findings if finding.attack and finding.id == f"attack:{finding.attack}"}
 
     def completed(finding: Finding) -> Finding:
         if not finding.needs_action:
             return replace(finding, remedies=()) if finding.remedies else finding
-        return replace(finding, remedies=_distinct(finding.remedies or _remedies_of(finding, plan, plugins, release)))
+        own = finding.remedies or _remedies_of(finding, plan, plugins, release, failed)
+        return replace(finding, remedies=_distinct(own))
 
     return [completed(finding) for finding in findings]
 
 
-def _remedies_of(finding: Finding, plan: AuditPlan, plugins: Plugins, release: Release | None) -> Iterator[Remedy]:
+def _remedies_of(
+    finding: Finding, plan: AuditPlan, plugins: Plugins, release: Release | None, failed: Collection[str]
+) -> Iterator[Remedy]:
     """What follows from the kind of finding, where neither its metric nor its error says what to do."""
     metric = next((each for each in plan.metrics if each.called == finding.metric), None)
     if finding.id.startswith("guarantee:"):
@@ -78,7 +82,7 @@ def _remedies_of(finding: Finding, plan: AuditPlan, plugins: Plugins, release: R
         text = f"Correct what this check found in the release; `leafgate explain {name}` says what it looks for."
         yield Remedy(action="advise", text=text)
     elif finding.passed is None:
-        yield from _about_doubt(finding, metric, plan, plugins)
+        yield from _about_doubt(finding, metric, plan, plugins, failed)
     elif release is not None and release.claims_differential_privacy and metric is not None:
         yield from _about_private_release(metric, plan, plugins, release)
     elif finding.metric and release is not None and release.trees and release.file is not None:
@@ -160,14 +164,21 @@ def _promised_limit(kind: type[Metric], release: Release) -> dict[str, object] |
     return metric.model_dump(mode="json", exclude_unset=True) | {"use": use_of(kind)}
 
 
-def _about_doubt(finding: Finding, metric: Metric | None, plan: AuditPlan, plugins: Plugins) -> Iterator[Remedy]:
-    """What an inconclusive limit or attack lacks."""
+def _about_doubt(
+    finding: Finding, metric: Metric | None, plan: AuditPlan, plugins: Plugins, failed: Collection[str]
+) -> Iterator[Remedy]:
+    """What an inconclusive limit or attack lacks; `failed` are the attacks that formed no belief."""
     drawn = metric is not None and bool(metric.judges & {MembershipBelief, AttributeBelief})
     if drawn and finding.attack is not None:
         yield Remedy(action="add", text=as_sentence(MANY_CANDIDATES), place="data.control")
         return
     if metric is not None and metric.judges and finding.attack is None:
-        yield from _attacks_for(metric, plan, plugins)
+        suiting = [each.called for each in plan.attacks if each.called in failed and _may_suit(type(each), metric)]
+        for name in suiting:
+            text = f"Do what the finding `attack:{name}` asks for: without it the limit has no belief to judge."
+            yield Remedy(action="advise", text=text)
+        if not suiting:
+            yield from _attacks_for(metric, plan, plugins)
         return
     if "interval" in finding.evidence:
         text = "The score is an estimate: more people in `data.test` make its interval narrower."
