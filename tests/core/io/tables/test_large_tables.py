@@ -69,12 +69,17 @@ def whole(found: Table | LargeTable) -> Table:
 def outcome(data: Data, path: Path, *, in_blocks: bool) -> tuple[Any, ...] | str:
     try:
         if in_blocks:
-            found = read_any_table(data, data.meaning(), path)
-            return *described(whole(found)), digest_records(found, b"key"), left_out(found)
-        table = read_table(data, data.meaning(), path)
-        return *described(table), digest_records(table, b"key"), left_out(table)
+            found = read_any_table(data, data.meaning(), path, count_cells=True)
+            return *described(whole(found)), digest_records(found, b"key"), left_out(found), counted(found)
+        table = read_table(data, data.meaning(), path, count_cells=True)
+        return *described(table), digest_records(table, b"key"), left_out(table), counted(table)
     except LeafgateError as error:
         return f"{type(error).__name__}: {error}"
+
+
+def counted(found: Table | LargeTable) -> dict[str, dict[Any, Any] | None]:
+    """The people with each text of each column."""
+    return {name: None if each is None else each.to_dict() for name, each in found.cell_counts.items()}
 
 
 def left_out(found: Table | LargeTable) -> tuple[Any, ...] | None:
