@@ -20,6 +20,7 @@ from engine_files import COLUMNS, NEEDS_SPARK, SPARK, described, files, section
 from leafgate.algorithms.induction import growth, histograms, large
 from leafgate.api import DataEngine
 from leafgate.errors import LeafgateError
+from leafgate.io.json import parse_number
 from leafgate.io.tables import digest, reader, stored_records
 from leafgate.io.tables.digest import digest_records
 from leafgate.io.tables.reader import read_any_table, read_table
@@ -77,9 +78,17 @@ def outcome(data: Data, path: Path, *, in_blocks: bool) -> tuple[Any, ...] | str
         return f"{type(error).__name__}: {error}"
 
 
-def counted(found: Table | LargeTable) -> dict[str, dict[Any, Any] | None]:
-    """The people with each text of each column."""
-    return {name: None if each is None else each.to_dict() for name, each in found.cell_counts.items()}
+def counted(found: Table | LargeTable) -> dict[str, dict[str | float, float]]:
+    """The people with each text of each column; -0 is 0, which engines write as they please."""
+    counts: dict[str, dict[str | float, float]] = {}
+    for name, column in found.cell_counts.items():
+        assert column is not None
+        people: dict[str | float, float] = {}
+        for text, number in column.items():
+            key = parse_number(str(text))
+            people[key if key == 0 else str(text)] = people.get(key if key == 0 else str(text), 0.0) + number
+        counts[name] = people
+    return counts
 
 
 def left_out(found: Table | LargeTable) -> tuple[Any, ...] | None:
