@@ -1,6 +1,7 @@
 """Two leaks of a column: what an attack gains over imputation, and by how much more on the table than on the control.
 
-Each is measured by accuracy, by the positive predictive value of the surest people or by the Matthews correlation.
+Each is measured by accuracy, by the positive predictive value of the surest people (of all values, or of one, which may
+be rare) or by the Matthews correlation.
 """
 
 from __future__ import annotations
@@ -47,11 +48,14 @@ class Beliefs:
         truth: shape (n_people,), the position of each one's value.
         attack: shape (n_people, n_values), the attack's posterior.
         imputation: of the same shape, the posterior without the model.
+        value: the position of the value that a positive predictive value is of; None where it is of each person's most
+            probable one.
     """
 
     truth: Codes
     attack: Posterior
     imputation: Posterior
+    value: int | None = None
 
     def __len__(self) -> int:
         """How many people there are."""
@@ -59,7 +63,7 @@ class Beliefs:
 
     def where(self, mask: Mask) -> Beliefs:
         """Some of the people."""
-        return Beliefs(self.truth[mask], self.attack[mask], self.imputation[mask])
+        return Beliefs(self.truth[mask], self.attack[mask], self.imputation[mask], self.value)
 
     @cached_property
     def attack_right(self) -> Mask:
@@ -77,7 +81,7 @@ def tie_rng() -> np.random.Generator:
     return np.random.default_rng(SEED)
 
 
-def measured(measure: Measure, truth: Codes, posterior: Posterior, top: int) -> float:
+def measured(measure: Measure, truth: Codes, posterior: Posterior, top: int, value: int | None = None) -> float:
     """How good a posterior is by one measure: the mean of it over all ways to break ties.
 
     Args:
@@ -85,12 +89,15 @@ def measured(measure: Measure, truth: Codes, posterior: Posterior, top: int) -> 
         truth: shape (n_people,), positions of values, from one person.
         posterior: shape (n_people, n_values).
         top: of how many people the positive predictive value is, from 1; all where there are fewer.
+        value: of which value it is; as `Beliefs.value`.
 
     Returns:
         Accuracy: the share of people whose most probable value is right. Positive predictive value: that share among
-        the people whose most probable value has the highest probability. Matthews correlation, of the mean shares: from
-        -1 to 1.
+        the people whose most probable value has the highest probability; of one value: the share of people who have it,
+        among those of whom it has the highest probability. Matthews correlation, of the mean shares: from -1 to 1.
     """
+    if measure == "ppv" and value is not None:
+        return _mean_of_surest((truth == value).astype(float), sureness(posterior[:, [value]]), top)
     ties = most_probable(posterior)
     guesses = ties / ties.sum(axis=1, keepdims=True)
     right = guesses[np.arange(len(truth)), truth]
@@ -120,9 +127,10 @@ def gain(measure: Measure, people: Beliefs, top: int, error: float) -> Estimate:
         error: the probability that the interval misses the true gain is at most this, for the Matthews correlation
             approximately; in (0, 1).
     """
-    value = measured(measure, people.truth, people.attack, top) - measured(
-        measure, people.truth, people.imputation, top
+    attacked, imputed = (
+        measured(measure, people.truth, each, top, people.value) for each in (people.attack, people.imputation)
     )
+    value = attacked - imputed
     interval = _with_ties_broken(measure, people, top, error)
     return Estimate(value, min(interval.low, value), max(interval.high, value))
 
@@ -131,6 +139,12 @@ def _with_ties_broken(measure: Measure, people: Beliefs, top: int, error: float)
     """The same with ties broken."""
     if measure == "accuracy":
         return accuracy_gain(people.attack_right, people.imputation_right, error)
+    if measure == "ppv" and people.value is not None:
+        have_it, of_value = people.truth == people.value, [people.value]
+        attack, imputation = (
+            surest_people(each[:, of_value], top, tie_rng()) for each in (people.attack, people.imputation)
+        )
+        return predictive_value_gain(have_it[attack], have_it[imputation], error)
     if measure == "ppv":
         attack, imputation = (surest_people(each, top, tie_rng()) for each in (people.attack, people.imputation))
         return predictive_value_gain(people.attack_right[attack], people.imputation_right[imputation], error)

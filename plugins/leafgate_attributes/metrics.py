@@ -12,13 +12,14 @@ from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from leafgate.api import (
     AttributeBelief,
     AuditorOnly,
+    Declarations,
     InconclusiveError,
     LeafgateError,
     OpenProbability,
@@ -30,10 +31,11 @@ from leafgate.api import (
     Unit,
     UnreadableError,
     lazy,
+    nearest_name,
     report_progress,
 )
 from leafgate_attributes.intervals import Estimate, most_probable, upper_bound
-from leafgate_attributes.leaks import MEASURES, Beliefs, Leaks, Measure, leaks_of, measured, tie_rng
+from leafgate_attributes.leaks import MEASURES, Beliefs, Leaks, Measure, leaks_of, measured
 
 if TYPE_CHECKING:
     import numpy as np
@@ -93,9 +95,10 @@ def determining_columns(case: ScoringContext, targets: Targets) -> tuple[str, ..
 
 @dataclass(frozen=True)
 class Asked:
-    """A belief about targets beside the truth."""
+    """A belief about targets beside the truth; `named` is the value that a positive predictive value is of, if any."""
 
     case: ScoringContext
+    named: str | None = None
 
     @cached_property
     def belief(self) -> AttributeBelief:
@@ -106,6 +109,15 @@ class Asked:
     def targets(self) -> Targets:
         """The people of whom the column is asked."""
         return self.case.known.targets[self.belief.secret]
+
+    @cached_property
+    def value(self) -> int | None:
+        """The position of the value of that name; InconclusiveError where the secret has no such value."""
+        domain = self.targets.secret.domain
+        if self.named is None or self.named in domain:
+            return None if self.named is None else domain.index(self.named)
+        remedy = "let `of` name an attack on the column whose `value` it is"
+        raise InconclusiveError("the `value` of the limit is no value of the column that is inferred", remedy=remedy)
 
     @cached_property
     def in_table(self) -> Mask:
@@ -125,7 +137,7 @@ class Asked:
     @cached_property
     def everybody(self) -> Beliefs:
         """All targets."""
-        return Beliefs(self.truth, np.asarray(self.belief.posterior, dtype=float), self.imputation)
+        return Beliefs(self.truth, np.asarray(self.belief.posterior, dtype=float), self.imputation, self.value)
 
     @cached_property
     def groups(self) -> tuple[Beliefs, Beliefs]:
@@ -157,6 +169,12 @@ class AttributeLeak(ReleaseAtMost):
         "among the people of whom an attack is surest (ppv), or the Matthews correlation (mcc).",
     )
     top: PositiveInt = Field(default=100, description="Of how many people the positive predictive value is.")
+    value: str | None = Field(
+        default=None,
+        description="Of which value the positive predictive value is: the share of people who have it among those of "
+        "whom the attack is surest that they do. Each one's most probable value when left out. Of a number one of its "
+        "bins, as `[0, 10)`.",
+    )
     confidence: OpenProbability = Field(
         default=0.95,
         description="The probability that the intervals of all limits on inferred columns of the policy hold together.",
@@ -181,12 +199,27 @@ class AttributeLeak(ReleaseAtMost):
         "intervals by Clopper, Pearson, Biometrika 26, 1934; Gorodkin 2004 (Matthews correlation)"
     )
 
+    @model_validator(mode="after")
+    def _value_of_ppv(self) -> Self:
+        if self.value is not None and self.measure != "ppv":
+            raise ValueError("only `measure: ppv` is of one `value`; leave `value` out")
+        return self
+
+    def missing_requirements(self, plan: Declarations) -> str:
+        """That no column which may be inferred has the value, where that is so."""
+        domains = [each.domain for each in plan.columns.values() if {"private", "sensitive"} & set(each.roles)]
+        known = {value for domain in domains for value in domain}
+        if self.value is None or self.value in known or not all(domains):  # a domain may be left open
+            return super().missing_requirements(plan)
+        hint = nearest_name(self.value, known, "name a value of the secret")
+        return f"{self.value!r} is no value of a column that may be inferred ({hint})"
+
     def must_hide(self, case: ScoringContext) -> bool:
         """Nothing bounds how far one person moves a Matthews correlation: it cannot be rounded for the public."""
         return self.measure == "mcc"
 
     def score(self, case: ScoringContext) -> Score:
-        asked, error = Asked(case), (1 - self.confidence) / case.comparisons
+        asked, error = Asked(case, self.value), (1 - self.confidence) / case.comparisons
         table, control = asked.groups
         if not len(table) or not len(control):
             raise InconclusiveError("there are no targets in the table, or none in the control")
@@ -202,6 +235,7 @@ class AttributeLeak(ReleaseAtMost):
             "people_asked": AuditorOnly({"table": len(table), "control": len(control)}),
             "measure": self.measure,
             **({"top": self.top} if self.measure == "ppv" else {}),
+            **({"of_value": self.value} if self.value is not None else {}),
             "determined_by": AuditorOnly(list(asked.determined_by)),
             "smallest_detectable": AuditorOnly(smallest),
             "says": AuditorOnly(self._words(asked, columns, leaks, smallest)),
@@ -211,10 +245,15 @@ class AttributeLeak(ReleaseAtMost):
             value,
             interval=(low, high),
             insufficient=insufficient,
-            remedy=NAME_REPEATING if insufficient == UNPLANTED else "",
+            unbreakable=insufficient == UNBREAKABLE,
+            remedy=REMEDIES.get(insufficient, ""),
             sensitivity=self._sensitivity(asked),
             evidence=evidence,
         )
+
+    def top_of(self, asked: Asked) -> int:
+        """Of how many people the positive predictive value is, at most all of each group."""
+        return min(self.top, *map(len, asked.groups))
 
     def _sensitivity(self, asked: Asked) -> float:
         """The most by which one person of the table or the control moves the larger leak; 0 where nothing bounds it.
@@ -242,8 +281,9 @@ class AttributeLeak(ReleaseAtMost):
     def _columns(self, asked: Asked) -> dict[str, dict[str, float]]:
         """Each measure of the prior, the imputation and the attack for people of the table, and of both for others."""
         table, control = asked.groups
-        top = min(self.top, len(table), len(control))
+        top = self.top_of(asked)
         prior = measured("accuracy", table.truth, np.tile(asked.prior, (len(table), 1)), top)
+        commonest = prior if table.value is None else float(asked.prior[table.value])
         columns = {
             "imputation": (table.truth, table.imputation),
             "attack": (table.truth, table.attack),
@@ -251,9 +291,9 @@ class AttributeLeak(ReleaseAtMost):
             "imputation_on_control": (control.truth, control.imputation),
         }
         return {
-            "prior": {"accuracy": round(prior, 6), "ppv": round(prior, 6), "mcc": 0.0},
+            "prior": {"accuracy": round(prior, 6), "ppv": round(commonest, 6), "mcc": 0.0},
             **{
-                name: {measure: round(measured(measure, *beliefs, top), 6) for measure in MEASURES}
+                name: {measure: round(measured(measure, *beliefs, top, table.value), 6) for measure in MEASURES}
                 for name, beliefs in columns.items()
             },
         }
@@ -262,7 +302,7 @@ class AttributeLeak(ReleaseAtMost):
         """The columns, both leaks and which leaks the attack would see, for auditors."""
         table, control = asked.groups
         numbers = {name: f"{column[self.measure]:.3g}" for name, column in columns.items()}
-        name = MEASURE_WORDS[self.measure].format(top=min(self.top, len(table), len(control)))
+        name = MEASURE_WORDS[self.measure].format(top=self.top_of(asked))
         parts = [
             f"{name} for {len(table)} people of the table: {numbers['attack']} by the attack, {numbers['imputation']} "
             f"by imputation without the model, {numbers['prior']} by the commonest value",
@@ -279,8 +319,6 @@ class AttributeLeak(ReleaseAtMost):
         else:
             seen = "none" if smallest is None else f"those of {smallest:g} or more"
             parts.append(f"of planted leaks it sees {seen}")
-        if self.bound > 0 and not has_leak(self, asked, self.bound):
-            parts.append(UNBREAKABLE)
         return "; ".join(parts)
 
 
@@ -304,17 +342,22 @@ UNSEEN = (
     "there: that takes more people, or a stronger attack"
 )
 UNBREAKABLE = (
-    "no attack could gain as much as the limit over imputation, which is right for nearly everybody: of a rare value "
-    "limit the `measure: mcc` too, and the number of certain people"
+    "no release could break this limit: imputation without the model is right for nearly everybody, so that no attack "
+    "gains as much, even one that knows everybody whose value is rare"
 )
+LIMIT_RARE_VALUES = (
+    "Limit what sees rare values, beside it or in its place: `measure: ppv` of the rare `value`, or `measure: mcc`"
+)
+REMEDIES = {UNPLANTED: NAME_REPEATING, UNBREAKABLE: LIMIT_RARE_VALUES}
 BELOW_CHANCE = "the limit is not above 0, which an attack reaches that learns nothing, so no leak is as small"
 
 
-def leaking_people(measure: Measure, top: int, people: Beliefs, size: float, rng: np.random.Generator) -> Mask | None:
+def leaking_people(measure: Measure, top: int, people: Beliefs, size: float, rng: np.random.Generator) -> Mask:
     """Some people such that an attack which knows just their values has a gain over imputation of this size.
 
-    As few as that needs, in random order, of those whom the imputation gets wrong. Where the measure is the positive
-    predictive value they are of all people: the imputation is surest of few whom it gets wrong.
+    As few as that needs, in random order, of those whom the imputation gets wrong; all of these where an attack that
+    knows all values gains less. Where the measure is the positive predictive value they are of all people: the
+    imputation is surest of few whom it gets wrong.
 
     Args:
         measure: by which the gain is measured.
@@ -324,12 +367,11 @@ def leaking_people(measure: Measure, top: int, people: Beliefs, size: float, rng
         rng: of the order.
 
     Returns:
-        Shape (n_people,); None where an attack that knows all values gains less.
+        Shape (n_people,).
     """
     guesses = most_probable(people.imputation)
     known = guesses[np.arange(len(people)), people.truth] & (guesses.sum(axis=1) == 1)
     order = rng.permutation(np.arange(len(people)) if measure == "ppv" else np.flatnonzero(~known))
-    baseline = measured(measure, people.truth, people.imputation, top)
 
     def leaking(number: int) -> Mask:
         mask = np.zeros(len(people), dtype=bool)
@@ -337,13 +379,26 @@ def leaking_people(measure: Measure, top: int, people: Beliefs, size: float, rng
         return mask
 
     def gained(number: int) -> float:
-        posterior, mask = people.imputation.copy(), leaking(number)
-        posterior[mask] = np.eye(posterior.shape[1])[people.truth[mask]]
-        return measured(measure, people.truth, posterior, top) - baseline
+        return gain_of_knowing(measure, top, people, leaking(number))
 
-    if gained(len(order)) < size - ROUNDING:
-        return None
     return leaking(bisect_left(range(len(order)), size - ROUNDING, key=gained))
+
+
+def gain_of_knowing(measure: Measure, top: int, people: Beliefs, known: Mask) -> float:
+    """What an attack that knows the values of some people, and nothing else, gains over imputation.
+
+    Args:
+        measure: by which the gain is measured.
+        top: as `measured` takes it.
+        people: from one; what the attack believes of them is not read.
+        known: shape (n_people,), whose values it knows.
+    """
+    posterior = people.imputation.copy()
+    posterior[known] = np.eye(posterior.shape[1])[people.truth[known]]
+    knowing, imputed = (
+        measured(measure, people.truth, each, top, people.value) for each in (posterior, people.imputation)
+    )
+    return knowing - imputed
 
 
 def planted_posterior(belief: AttributeBelief, values: Codes, leaking: Mask, repetition: int) -> Posterior:
@@ -378,38 +433,36 @@ def sees_leak(
     """Whether the attack sees a planted leak of this size.
 
     Values of all targets are drawn from the imputation's posterior, so that other columns say of them what they say of
-    the true ones. A leak that cannot be planted in the values drawn is not seen.
+    the true ones. Where no leak of them is as large, the largest there is is planted.
     """
     rng = np.random.default_rng([asked.case.known.seed, repetition])
     drawn = np.cumsum(asked.imputation, axis=1)
     drawn /= drawn[:, -1:]
     values = (drawn <= rng.random(len(drawn))[:, None]).sum(axis=1).astype(np.int64)
     in_table = asked.in_table
-    planted_in = Beliefs(values, asked.imputation, asked.imputation).where(in_table)
-    top = min(metric.top, *map(len, asked.groups))
-    chosen = leaking_people(metric.measure, top, planted_in, size, rng)
-    if chosen is None:
-        return False
+    planted_in = Beliefs(values, asked.imputation, asked.imputation, asked.value).where(in_table)
+    chosen = leaking_people(metric.measure, metric.top_of(asked), planted_in, size, rng)
     leaking = np.zeros(len(values), dtype=bool)
     leaking[np.flatnonzero(in_table)[chosen]] = True
-    people = Beliefs(values, planted_posterior(asked.belief, values, leaking, repetition), asked.imputation)
+    posterior = planted_posterior(asked.belief, values, leaking, repetition)
+    people = Beliefs(values, posterior, asked.imputation, asked.value)
     leaks = leaks_of(metric.measure, people.where(in_table), people.where(~in_table), metric.top, error)
     return sees(leaks.larger)
 
 
-def has_leak(metric: AttributeLeak, asked: Asked, size: float) -> bool:
-    """Whether an attack that knows everything could gain as much over the imputation for people of the table."""
-    table, control = asked.groups
-    top = min(metric.top, len(table), len(control))
-    return leaking_people(metric.measure, top, table, size, tie_rng()) is not None
+def largest_leak(metric: AttributeLeak, asked: Asked) -> float:
+    """What an attack that knows everything would gain over imputation for people of the table."""
+    people = asked.groups[0]
+    return gain_of_knowing(metric.measure, metric.top_of(asked), people, np.ones(len(people), dtype=bool))
 
 
 def power_problem(metric: AttributeLeak, asked: Asked, error: float) -> str:
     """Why the attack might not have seen a leak of the size of the metric's limit; empty where it would.
 
-    Where no tree tests the column, or imputation gets too few people wrong, there is no leak as large. Elsewhere the
-    attack sees it where the interval is above 0, so that there is a leak at all, and where its upper end is beyond nine
-    tenths of the leak: the interval of a release with such a leak does not keep the limit then, or hardly.
+    Where no tree tests the column there is no leak. Elsewhere the attack sees it where the interval is above 0, so that
+    there is a leak at all, and where its upper end is beyond nine tenths of the leak: the interval of a release with
+    such a leak does not keep the limit then, or hardly. Where no gain over imputation is as large as the limit, the
+    largest one there is has to put the interval's end beyond all of it, as it may by the comparison with the control.
 
     Args:
         metric: with its limit.
@@ -418,11 +471,14 @@ def power_problem(metric: AttributeLeak, asked: Asked, error: float) -> str:
     """
     if metric.bound <= 0:
         return BELOW_CHANCE
-    if not asked.targets.tested or not has_leak(metric, asked, metric.bound):
+    if not asked.targets.tested:
         return ""
+    is_possible = largest_leak(metric, asked) >= metric.bound - ROUNDING
+    if not is_possible and asked.determined_by:
+        return ""  # whoever knows these columns knows the value
 
     def sees(leak: Estimate) -> bool:
-        return leak.low > 0 and leak.high > SEEN_PART * metric.bound
+        return leak.low > 0 and leak.high > (SEEN_PART * metric.bound if is_possible else metric.bound)
 
     missed = 0
     try:
@@ -432,7 +488,7 @@ def power_problem(metric: AttributeLeak, asked: Asked, error: float) -> str:
             report_progress(repetition, REPEATS, "planted leaks")
             missed += not sees_leak(metric, asked, metric.bound, error, repetition, sees)
             if missed > REPEATS - DETECTED:
-                return UNSEEN
+                return UNSEEN if is_possible else UNBREAKABLE
     except InconclusiveError as problem:
         return str(problem)
     return ""
@@ -459,7 +515,8 @@ def smallest_detectable(metric: AttributeLeak, asked: Asked, leak: Estimate, err
 
     if asked.belief.planted is None:
         return None
-    sizes = [size for size in LEAK_SIZES if size > leak.value - leak.low and has_leak(metric, asked, size)]
+    largest = largest_leak(metric, asked) + ROUNDING
+    sizes = [size for size in LEAK_SIZES if leak.value - leak.low < size <= largest]
     try:
         first = bisect_left(range(len(sizes)), True, key=lambda index: is_seen(sizes[index]))
     except InconclusiveError:

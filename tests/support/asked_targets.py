@@ -24,7 +24,7 @@ from leafgate.api import (
 from leafgate.api.registry import Plugin, Plugins
 from leafgate.engine.attack import AttackResult
 from leafgate.engine.knowledge import grant_knowledge
-from leafgate.engine.score import AuditState, score_beliefs
+from leafgate.engine.score import AuditState, judge
 from leafgate.types.adversary import Membership, limit_knowledge
 from leafgate.types.report import Finding
 from leafgate_attributes import metrics
@@ -58,11 +58,17 @@ class AskedCase:
 
     def finding(self, metric: Metric) -> Finding:
         """The finding of a metric, as an audit has it."""
+        (found,) = self.findings(metric)
+        return found
+
+    def findings(self, *judging: Metric) -> list[Finding]:
+        """The findings of metrics that a policy has together."""
         case = self.context
         assert case.belief is not None
         nosy = attack_that(lambda release, known: [], needs=frozenset({"targets"}))
         result = AttackResult(nosy(use="nosy"), "spies", case.known, [case.belief], membership=case.membership)
-        plugins = Plugins((Plugin("spies", "acme-spies", "1.2", (type(metric), nosy)),))
+        kinds = dict.fromkeys(map(type, judging))
+        plugins = Plugins((Plugin("spies", "acme-spies", "1.2", (*kinds, nosy)),))
         state = AuditState(
             case.table,
             None,
@@ -74,8 +80,7 @@ class AskedCase:
             comparisons={AttributeBelief: case.comparisons},
         )
         with self._patched():
-            (found,) = score_beliefs(metric, state, result)
-        return found
+            return judge(judging, state)
 
     def _patched(self) -> Any:
         imputation, determined_by = self.imputation, self.determined_by

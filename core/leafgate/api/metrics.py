@@ -26,7 +26,6 @@ from leafgate.api.options import FiniteFloat, ShareBelowOne
 from leafgate.errors import InconclusiveError, nearest_name
 from leafgate.types.belief import Belief, CellBelief, GroupBelief, SecretBelief
 from leafgate.types.report import Direction, Limit, Remedy, Scored, Unit
-from leafgate.types.schema import bin_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,6 +74,8 @@ class Score:
             for all of it is kept, one that holds for none of it is broken, and between the two it is inconclusive.
         insufficient: why a limit that this score keeps may be broken all the same, such as too few candidates: the
             finding is then inconclusive for that reason. A limit that the score breaks stays broken.
+        unbreakable: whether `insufficient` says that no release could break the limit. It is a pass all the same where
+            another finding about the same secret, by the same metric with another attack or other options, passes.
         remedy: what to do where a score of the release breaks its limit or is `insufficient`, without any cell and any
             number of people: a sentence, or remedies that scripts can follow, the best first. None of them may loosen
             the policy.
@@ -90,6 +91,7 @@ class Score:
     people: pd.Series | None = None
     interval: tuple[float, float] | None = None
     insufficient: str = ""
+    unbreakable: bool = False
     remedy: str | Sequence[Remedy] = ""
     sensitivity: float = 0.0
     evidence: Mapping[str, Any] = field(default_factory=dict)
@@ -302,7 +304,7 @@ class ValueMetric(PersonMetric):
     def missing_requirements(self, plan: Declarations) -> str:
         """What of `values` is no value of a secret that the metric judges; empty where all are."""
         specs = [s for name, s in plan.columns.items() if "sensitive" in s.roles and self.secret in {None, name}]
-        domains = [spec.values or (bin_names(spec.bins) if spec.bins else ()) for spec in specs]
+        domains = [spec.domain for spec in specs]
         known = {value for domain in domains for value in domain}
         strange = [value for value in self.values or () if value not in known]
         if not all(domains):  # a domain may be left open
@@ -356,9 +358,9 @@ class ReleaseMetric(Metric):
 
     @model_serializer(mode="wrap")
     def _without_default(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out `of` where it is None: digests of policies without it stay what they were."""
+        """Leave out options that are None: digests of policies without them stay what they were."""
         document: dict[str, Any] = serialize(self)
-        return {key: value for key, value in document.items() if key != "of" or value is not None}
+        return {key: value for key, value in document.items() if value is not None}
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from leafgate.api.knowledge import MAX_AUXILIARY, MAX_CANDIDATES
 from leafgate.types.paths import DocumentPath
+from leafgate.types.schema import bin_names
 
 if TYPE_CHECKING:
     from leafgate.api.components import AttackModel, DataSource, TreeBuilder
@@ -38,6 +39,11 @@ class DeclaredColumn:
     has_hierarchy: bool = False
     counts: str | None = None
     reason: str | None = None
+
+    @property
+    def domain(self) -> tuple[str, ...]:
+        """Its values, or the names of its bins; empty where the policy leaves them open."""
+        return self.values or (bin_names(self.bins) if self.bins else ())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -251,6 +251,7 @@ def score_one(
         evidence["interval"] = ends if metric.of_release and not private else AuditorOnly(ends)
         evidence |= {} if len(kept) == 1 else {"problem": "the limit lies within the interval of the score"}
     if passed is not False and score.insufficient:
+        evidence |= {"unbreakable": True} if score.unbreakable and passed else {}
         passed, evidence["problem"] = None, score.insufficient
     remedies = () if passed else score.remedies
     evidence |= {"remedy": remedies[0].text} if remedies and passed is False else {}
@@ -427,7 +428,26 @@ def judge(metrics: Sequence[Metric], state: AuditState) -> list[Finding]:
     for number, metric in enumerate(metrics, 1):
         with progress_step(f"limit {metric.called} ({number} of {len(metrics)})"):
             findings += _limits(metric, state)
-    return [*failed, *findings]
+    return [*failed, *_beside_others(findings)]
+
+
+def _beside_others(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """The findings; a limit that no release could break passes where another one passes on the same question.
+
+    That is a finding about the same secret by the same metric, with another attack or other options.
+    """
+    answered = {_question(each) for each in findings if each.passed}
+    for each in findings:
+        if each.passed is None and each.evidence.get("unbreakable") and _question(each) in answered:
+            evidence = {key: content for key, content in each.evidence.items() if key != "problem"}
+            yield replace(each, passed=True, evidence=evidence, remedies=())
+        else:
+            yield each
+
+
+def _question(finding: Finding) -> tuple[str, str | None]:
+    """What a finding answers: the metric, whatever it is called, and the secret."""
+    return finding.use or finding.metric, finding.secret
 
 
 def _failed(result: AttackResult) -> Finding:

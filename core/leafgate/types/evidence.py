@@ -39,7 +39,8 @@ MAX_COUNT = 2**53 - 1
 RESERVED = frozenset(
     {
         *("candidates", "claim", "composition", "derived", "dropped", "interval", "problem", "queries", "reason"),
-        *("reason_in_full", "refutes", "remedy", "scored_because", "tried", "tries", "unbounded", "worst"),
+        *("reason_in_full", "refutes", "remedy", "scored_because", "tried", "tries", "unbounded", "unbreakable"),
+        "worst",
     }
 )
 """The keys that mean something to the core; no metric may use them."""

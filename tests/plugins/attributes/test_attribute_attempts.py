@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from asked_targets import asked
+from asked_targets import AskedCase, asked
 from command_line import leafgate
-from leafgate.api import Schema, Table, make_table
+from leafgate.api import AttributeBelief, Schema, Table, make_table
 from leafgate.engine.knowledge import ControlCheck
 from leafgate.errors import InconclusiveError, PolicyError
 from leafgate.policy.load import load_policy
 from leafgate_attributes.intervals import correlation_gain
-from leafgate_attributes.metrics import UNBREAKABLE, AttributeLeak
+from leafgate_attributes.metrics import LIMIT_RARE_VALUES, UNBREAKABLE, AttributeLeak
 from leafgate_attributes.query_attacks import exponents_of_deciding, weighed_by_scores
 from random_tables import categorical, numeric
 
@@ -151,14 +152,83 @@ def test_copies_of_people_of_the_table_are_no_control(copied: float) -> None:
     assert caught.value.problems[0].location == "data.control"
 
 
-@pytest.mark.parametrize("limit", [0.02, 0.1])
-def test_the_words_say_where_a_value_is_too_rare_for_any_attack_to_break_the_limit(limit: float) -> None:
-    """An attack that knows everything gains 0.05: the share of people who have the rare value."""
-    truth = np.tile(np.arange(100) < 5, 2).astype(np.int64)
-    imputation = np.tile([0.95, 0.05], (200, 1))
-    case = asked(truth, np.arange(200) < 100, np.eye(2)[truth], imputation)
-    words = case.score(AttributeLeak(at_most=limit)).evidence["says"].content
-    assert (UNBREAKABLE in words) == (limit > 0.05)
+def rare_value(people: int = 1000) -> AskedCase:
+    """One of twenty people has the rare value; the attack learns nothing, and would see every leak that is planted."""
+    truth = np.tile(np.arange(people) % 20 == 0, 2).astype(np.int64)
+    imputation = np.tile([0.95, 0.05], (2 * people, 1))
+
+    def planted(values: np.ndarray, leaking: np.ndarray, repetition: int) -> np.ndarray:
+        return np.where(leaking[:, None], np.eye(2)[values], imputation)
+
+    return asked(truth, np.arange(2 * people) < people, imputation, imputation, planted=planted)
+
+
+def test_a_limit_that_no_leak_of_a_rare_value_breaks_is_inconclusive_and_says_so_to_everybody() -> None:
+    """An attack that knows everything gains 0.05 over imputation: the share of people who have the rare value."""
+    breakable, unbreakable = (rare_value().finding(AttributeLeak(at_most=limit)) for limit in (0.045, 0.1))
+    assert breakable.passed is True
+    assert unbreakable.passed is None
+    assert unbreakable.evidence["problem"] == UNBREAKABLE
+    assert [each.text for each in unbreakable.remedies] == [LIMIT_RARE_VALUES]
+
+
+@pytest.mark.parametrize(
+    ("other", "answered"),
+    [
+        (AttributeLeak(name="mcc", measure="mcc", at_most=0.5), True),
+        (AttributeLeak(name="rare", measure="ppv", value="married", top=40, at_most=0.6), True),
+        (AttributeLeak(name="surest", measure="ppv", top=40, at_most=0.6), False),
+        (AttributeLeak(name="higher", at_most=0.2), False),
+        (AttributeLeak(name="narrow", measure="mcc", at_most=0.01), False),
+    ],
+    ids=lambda each: each.name if isinstance(each, AttributeLeak) else "",
+)
+def test_such_a_limit_passes_beside_one_that_a_leak_would_break(other: AttributeLeak, *, answered: bool) -> None:
+    """That is a measure of rare values with power; neither its surest people, who have the common value, nor others."""
+    accuracy, beside = rare_value(4000).findings(AttributeLeak(at_most=0.1), other)
+    assert (accuracy.passed, beside.passed) == ((True, True) if answered else (None, None))
+    assert ("problem" in accuracy.evidence) == (not answered)
+    assert accuracy.evidence["unbreakable"] is True
+
+
+def test_a_limit_that_no_leak_breaks_stays_inconclusive_beside_one_that_fails() -> None:
+    truth = np.tile(np.arange(4000) % 20 == 0, 2).astype(np.int64)
+    case = rare_value(4000)
+    assert isinstance(case.context.belief, AttributeBelief)
+    right = replace(case.context.belief, posterior=np.where(np.arange(8000)[:, None] < 4000, np.eye(2)[truth], 0.5))
+    accuracy, beside = replace(case, context=replace(case.context, belief=right)).findings(
+        AttributeLeak(at_most=1.5), AttributeLeak(name="mcc", measure="mcc", at_most=0.5)
+    )
+    assert (accuracy.passed, beside.passed) == (None, False)
+
+
+def test_the_predictive_value_of_a_rare_value_is_counted_among_those_whom_the_attack_takes_to_have_it() -> None:
+    """Of the eight people whom the attack is surest to have the value six do, and of imputation's eight all or none."""
+    truth = np.array([1] * 6 + [0] * 34)
+    imputation = np.column_stack([np.linspace(0.99, 0.6, 40), np.linspace(0.01, 0.4, 40)])
+    attack = imputation.copy()
+    attack[:8] = (0.45, 0.55)
+    case = asked(np.tile(truth, 2), np.arange(80) < 40, np.tile(attack, (2, 1)), np.tile(imputation, (2, 1)))
+    score = case.score(AttributeLeak(measure="ppv", value="married", top=8, at_most=0.5))
+    assert score.value == pytest.approx(6 / 8)
+    assert score.evidence["of_value"] == "married"
+    columns = score.evidence["columns"].content
+    assert (columns["attack"]["ppv"], columns["imputation"]["ppv"], columns["prior"]["ppv"]) == (0.75, 0.0, 0.5)
+
+
+def test_a_value_that_no_secret_has_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="leave `value` out"):
+        AttributeLeak(at_most=0.1, measure="mcc", value="married")
+    (tmp_path / "table.csv").write_text(many_ills(120, 1))
+    data = {"path": "table.csv", "control": "table.csv", "columns": COLUMNS}
+    limit = {"use": "attribute_leak", "measure": "ppv", "value": "yess", "at_most": 0.5}
+    document = {"leafgate": 1, "name": "t", "data": data, "build": {"use": "id3"}, "metrics": [limit]}
+    (tmp_path / "policy.yaml").write_text(json.dumps({**document, "attacks": [{"use": "likelihood"}]}))
+    with pytest.raises(PolicyError, match=r"did you mean 'yes'"):
+        load_policy(tmp_path / "policy.yaml")
+    widowed = AttributeLeak(measure="ppv", value="widowed", at_most=0.5)
+    with pytest.raises(InconclusiveError, match="no value of the column"):
+        rare_value().score(widowed)
 
 
 def test_the_interval_of_a_correlation_needs_no_memory_for_the_cube_of_the_values() -> None:
