@@ -211,7 +211,9 @@ def score(case: ScoringContext, delta: float, neighbours: Neighbours) -> Score:
     release, options = case.release, _options(case.release)
     if options.rehearsal:
         raise InconclusiveError(
-            "a rehearsal repeats by a seed that others may know", place="build.rehearsal", remedy="leave it out"
+            "it is a rehearsal: others may know its seed, or its domains or parameters were taken from the data",
+            place="build.rehearsal",
+            remedy="leave it out",
         )
     if release.publish.leaves != "counts" or release.selection is None:
         raise InconclusiveError(
