@@ -1,9 +1,9 @@
-"""How often the test of published counts refuses an honest release, and how often each kind of a false one.
+"""How often the tests of published counts refuse an honest release, and how often each kind of a false one.
 
     python docs/reproduce/dp_randomness.py [--draws 200] \
         [--out docs/results] [--page docs/explanation/dp-random-trees.md]
 
-The people are made up here; no data is needed. Writes the CSV file to `--out`, and the measured part of the page.
+The people are made up here; no data is needed. Writes the CSV files to `--out`, and the measured part of the page.
 """
 
 from __future__ import annotations
@@ -23,11 +23,15 @@ from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table
 from leafgate_dp_random_trees.options import RandomTrees
 from leafgate_dp_random_trees.randomness import (
+    LEVEL_OF_COUNTERS,
     LOG_LIMIT,
     Counters,
+    adjusted_p_value_of_counters,
     counters_of,
     log_evidence_against_noise,
     log_evidence_against_sampling,
+    smallest_refused_count,
+    would_refuse_false_samples,
 )
 from writing import put, table, write_csv
 
@@ -38,6 +42,13 @@ FORESTS = ((8, 10, 0.1), (32, 20, 0.1), (128, 20, 0.075))
 SCALES = (2.0, 10.0)
 FALSE_DRAWS = 10
 """Of a false release that is drawn; one that is not drawn is judged once."""
+
+FORGED_PEOPLE = 3_000
+FORGED_FORESTS = (
+    *((4, 20, 0.35), (8, 10, 0.1), (8, 10, 0.25), (8, 20, 0.1), (32, 20, 0.1), (32, 20, 0.35)),
+    *((64, 10, 0.1), (64, 20, 0.2), (128, 20, 0.075), (128, 40, 0.35), (8, 10, 0.4), (8, 20, 0.6)),
+)
+"""Trees, k and beta of honest releases in which one count is forged; of the last two a count of k can be honest."""
 
 Ids = NDArray[np.int64]
 
@@ -56,12 +67,47 @@ class Refused:
     refused: int
 
 
+@dataclass(frozen=True)
+class Forged:
+    """How many releases with one forged count, and of those chosen among several draws, were refused in a setting.
+
+    Attributes:
+        counters: of the release.
+        smallest: from how many people on one exact count is refused in every release of so many counters.
+        honest: releases that were drawn as claimed.
+        honest_refused: of them.
+        honest_inconclusive: of them, where the audit does not run the builder.
+        releases: of each other kind.
+        exact_k: refused of those with one exact count of k people; the others are of twice and three times k.
+        rounded: refused of those with one count that is beta times its people, rounded: 3 k.
+        best_of_2: refused of those with the most people shown among two draws, and among five.
+    """
+
+    trees: int
+    k: int
+    beta: float
+    counters: int
+    smallest: int
+    honest: int
+    honest_refused: int
+    honest_inconclusive: int
+    releases: int
+    exact_k: int
+    exact_2k: int
+    exact_3k: int
+    rounded: int
+    best_of_2: int
+    best_of_5: int
+
+
 def main() -> None:
     options = _options()
     found = [*sampled(options.draws), *noisy(options.draws)]
+    forgeries = [*forged(options.draws)]
     options.out.mkdir(parents=True, exist_ok=True)
     write_csv(options.out / "dp-randomness.csv", found)
-    put(options.page, lines(found))
+    write_csv(options.out / "dp-forged-counts.csv", forgeries)
+    put(options.page, lines(found, forgeries))
 
 
 def people(size: int) -> Table:
@@ -93,9 +139,69 @@ def sampled(draws: int) -> Iterator[Refused]:
                 refused = 0
                 for seed in range(times):
                     shown = draw(np.random.default_rng(seed))
-                    twin = replace(counters, published=np.where(shown >= k, shown, 0))
-                    refused += log_evidence_against_sampling(twin, k, beta) >= LOG_LIMIT
+                    refused += is_refused(_published(counters, shown, k), k, beta)
                 yield Refused(size, trees, k, beta, None, kind, times, refused)
+
+
+def is_refused(counters: Counters, k: int, beta: float) -> bool:
+    """By either of the tests."""
+    single = adjusted_p_value_of_counters(counters, k, beta) <= LEVEL_OF_COUNTERS
+    return single or log_evidence_against_sampling(counters, k, beta) >= LOG_LIMIT
+
+
+def _published(counters: Counters, shown: Ids, k: int) -> Counters:
+    return replace(counters, published=np.where(shown >= k, shown, 0))
+
+
+def forged(draws: int, forests: Sequence[tuple[int, int, float]] = FORGED_FORESTS) -> Iterator[Forged]:
+    table_ = people(FORGED_PEOPLE)
+    for trees, k, beta in forests:
+        counters = counters_of(forest(table_, trees), table_)
+        honest = [_best_draw(counters, k, beta, seed) for seed in range(draws)]
+        others = {of: [_best_draw(counters, k, beta, draws + i, of) for i in range(FALSE_DRAWS)] for of in (1, 2, 5)}
+
+        def refused(
+            releases: Sequence[Counters],
+            people_: int = 0,
+            shown: int = 0,
+            setting: tuple[int, float] = (k, beta),
+        ) -> int:
+            """Of releases to each of which one count is added, of so many people."""
+            return sum(is_refused(_with_count(each, people_, shown), *setting) for each in releases)
+
+        yield Forged(
+            trees=trees,
+            k=k,
+            beta=beta,
+            counters=len(counters.people),
+            smallest=smallest_refused_count(len(counters.people), k, beta),
+            honest=draws,
+            honest_refused=refused(honest),
+            releases=FALSE_DRAWS,
+            honest_inconclusive=sum(
+                not all(would_refuse_false_samples(each, k, beta).values()) for each in honest[:FALSE_DRAWS]
+            ),
+            exact_k=refused(others[1], k, k),
+            exact_2k=refused(others[1], 2 * k, 2 * k),
+            exact_3k=refused(others[1], 3 * k, 3 * k),
+            rounded=refused(others[1], round(3 * k / beta), 3 * k),
+            best_of_2=refused(others[2]),
+            best_of_5=refused(others[5]),
+        )
+
+
+def _best_draw(counters: Counters, k: int, beta: float, seed: int, draws: int = 1) -> Counters:
+    """The one that shows most people, among so many draws of a release."""
+    rng = np.random.default_rng(seed)
+    releases = [_published(counters, rng.binomial(counters.people, beta), k) for _ in range(draws)]
+    return max(releases, key=lambda each: int(each.published.sum()))
+
+
+def _with_count(counters: Counters, people: int, shown: int) -> Counters:
+    """With one more counter, of so many people, in the first tree."""
+    more = (0, 0, people, shown)
+    columns = (counters.tree, counters.label, counters.people, counters.published)
+    return Counters(*(np.append(column, value) for column, value in zip(columns, more, strict=True)))
 
 
 def _false_samples(
@@ -164,10 +270,11 @@ def _laplace(scale: float, size: int, rng: np.random.Generator) -> Ids:
     return np.asarray(rng.geometric(stop, size) - rng.geometric(stop, size))
 
 
-def lines(found: Sequence[Refused]) -> Iterator[str]:
+def lines(found: Sequence[Refused], forgeries: Sequence[Forged]) -> Iterator[str]:
     honest = [each for each in found if each.kind == "honest"]
     releases, refused = sum(each.releases for each in honest), sum(each.refused for each in honest)
     yield f"Of {releases:,} honest releases in {len(honest)} settings {refused} were refused.\n"
+    yield from _forged_lines(forgeries)
     yield "Refused of releases that are false, by how many people there are:\n"
     rows: dict[tuple[str, str], list[str]] = {}
     for each in found:
@@ -176,6 +283,25 @@ def lines(found: Sequence[Refused]) -> Iterator[str]:
             rows.setdefault((each.kind, how), []).append(f"{each.refused} of {each.releases}")
     head = ("what is published", "claimed", *(f"{size:,}" for size in PEOPLE))
     yield from table(head, [(*names, *cells) for names, cells in sorted(rows.items())], "ll" + "r" * len(PEOPLE))
+    yield ""
+
+
+def _forged_lines(forgeries: Sequence[Forged]) -> Iterator[str]:
+    yield (
+        f"Refused of honest releases on {FORGED_PEOPLE:,} people, of those in which one count is exact or rounded (3 k "
+        "shown of 3 k / beta people), and of those that show the most people among several draws. *Smallest* is the "
+        "smallest exact count that is refused in every release of so many counters; *inconclusive* are honest releases "
+        "where the audit does not run the builder:\n"
+    )
+    head = ("trees", "k", "beta", "counters", "smallest", "honest", "inconclusive", "exact k", "exact 2 k", "exact 3 k")
+    rows = []
+    for each in forgeries:
+        setting = (str(each.trees), str(each.k), f"{each.beta:g}", str(each.counters), str(each.smallest))
+        exact = (each.exact_k, each.exact_2k, each.exact_3k)
+        others = (each.honest_inconclusive, *exact, each.rounded, each.best_of_2, each.best_of_5)
+        honest = f"{each.honest_refused} of {each.honest}"
+        rows.append((*setting, honest, *(f"{refused} of {each.releases}" for refused in others)))
+    yield from table((*head, "rounded", "best of 2", "best of 5"), rows, "r" * (len(head) + 3))
     yield ""
 
 

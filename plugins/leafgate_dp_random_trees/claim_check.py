@@ -17,8 +17,12 @@ from leafgate_dp_random_trees.leaf_scores import DECIMALS, summed_scores
 from leafgate_dp_random_trees.options import DpLaplaceTreesOptions, DpRandomTreesOptions
 from leafgate_dp_random_trees.randomness import (
     LEVEL,
+    LEVEL_OF_COUNTERS,
+    LEVEL_OF_WHOLE,
     LOG_LIMIT,
     Counters,
+    adjusted_p_value_of_counters,
+    count_tests,
     counters_of,
     log_evidence_against_noise,
     log_evidence_against_sampling,
@@ -148,6 +152,8 @@ def _sampling_violations(counters: Counters, options: Options) -> Iterator[str]:
     elif log_evidence(counters, options) >= LOG_LIMIT:
         kind = COUNT_SEMANTICS[options.use]
         yield f"the numbers are not drawn from this table as the release claims: they are not {kind} so"
+    elif isinstance(options, DpRandomTreesOptions) and adjusted_p_value(counters, options) <= LEVEL_OF_COUNTERS:
+        yield "a number is not drawn from this table as the release claims: it is too close to everybody who is there"
 
 
 def log_evidence(counters: Counters, options: Options) -> float:
@@ -158,11 +164,17 @@ def log_evidence(counters: Counters, options: Options) -> float:
     return log_evidence_against_sampling(counters, options.k, options.beta)
 
 
-def false_counts_detected(case: ScoringContext, options: Options) -> Mapping[str, bool]:
-    """For each kind of counts that were never drawn: would the test refuse them in the place of this release's?
+def adjusted_p_value(counters: Counters, options: DpRandomTreesOptions) -> float:
+    """The smallest p-value of a single counter, adjusted for the number of counters."""
+    assert options.beta is not None
+    return adjusted_p_value_of_counters(counters, options.k, options.beta)
 
-    Raises InconclusiveError where it would not, and this audit did not run the builder: then nothing shows that the
-    numbers were drawn.
+
+def false_counts_detected(case: ScoringContext, options: Options) -> Mapping[str, bool]:
+    """For each kind of counts that were never drawn: would a test refuse them in the place of this release's?
+
+    Raises InconclusiveError where one would not be refused, and this audit did not run the builder: then nothing shows
+    that the numbers were drawn.
     """
     counters = counters_of(case.release, case.table)
     if isinstance(options, DpLaplaceTreesOptions):
@@ -199,7 +211,9 @@ def score(case: ScoringContext, delta: float, neighbours: Neighbours) -> Score:
     release, options = case.release, _options(case.release)
     if options.rehearsal:
         raise InconclusiveError(
-            "a rehearsal repeats by a seed that others may know", place="build.rehearsal", remedy="leave it out"
+            "it is a rehearsal: others may know its seed, or its domains or parameters were taken from the data",
+            place="build.rehearsal",
+            remedy="leave it out",
         )
     if release.publish.leaves != "counts" or release.selection is None:
         raise InconclusiveError(
@@ -233,11 +247,15 @@ def _options(release: Release) -> Options:
 def _evidence(case: ScoringContext, options: Options, delta: float, neighbours: Neighbours) -> dict[str, Any]:
     """The evidence where every condition holds."""
     refused = [name for name, caught in false_counts_detected(case, options).items() if caught]
-    against = log_evidence(counters_of(case.release, case.table), options) / math.log(10)
-    drawn = {"honest_refused_at_most": LEVEL, "would_refuse": refused, "log10_evidence": AuditorOnly(round(against, 3))}
+    counters = counters_of(case.release, case.table)
+    against = log_evidence(counters, options) / math.log(10)
+    drawn = {"would_refuse": refused, "log10_evidence": AuditorOnly(round(against, 3))}
     if isinstance(options, DpLaplaceTreesOptions):
-        return drawn
+        return {"honest_refused_at_most": LEVEL_OF_WHOLE} | drawn
     forest = released_forest(options, case.release)
+    drawn = {"honest_refused_at_most": LEVEL} | drawn
+    drawn["adjusted_p_value"] = AuditorOnly(round(adjusted_p_value(counters, options), 6))
+    drawn["counters_tested"] = AuditorOnly(count_tests(counters.people, options.k, forest.beta))
     theorem = account(forest, delta, "theorem", neighbours).epsilon
     tight = account(forest, delta, "tight", neighbours)
     fields = {"theorem": round_up(theorem)} if math.isfinite(theorem) else {}

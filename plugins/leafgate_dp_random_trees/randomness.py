@@ -1,15 +1,23 @@
-"""Were the published counts drawn as the release claims? A test against the table, part of every check of the claim.
+"""Were the published counts drawn as the release claims? Two tests against the table, part of every check of the claim.
 
 Under the claim every counter (a leaf and a class) of every tree is independent of all others and has a known
-distribution: Bin(people, beta), shown as 0 below k, or the number of people with discrete Laplace noise. Against it
-stand many alternatives, each a distribution of the counters that some false release would have: other rates, less or
-more dispersion, sizes of samples that are fixed or the same in all trees, another scale of noise. The mean of their
-likelihood ratios against the claim is an *e-value*: its expectation under the claim is at most 1, so by Markov's
-inequality an honest release reaches 1 / LEVEL with probability LEVEL at most, whatever its size, rate and threshold.
-No approximation and no simulation is part of that; how well the alternatives fit decides the power alone.
+distribution: Bin(people, beta), shown as 0 below k, or the number of people with discrete Laplace noise.
+
+The test of the whole compares that with many alternatives, each a distribution of the counters that some false release
+would have: other rates, less or more dispersion, sizes of samples that are fixed or the same in all trees, another
+scale of noise. The mean of their likelihood ratios against the claim is an *e-value*: its expectation under the claim
+is at most 1, so by Markov's inequality an honest release reaches 1 / LEVEL_OF_WHOLE with probability LEVEL_OF_WHOLE at
+most, whatever its size, rate and threshold. No approximation and no simulation is part of that; how well the
+alternatives fit decides the power alone.
+
+The test of single counters finds one exact count among samples. Its p-value is the probability that a sample has as
+many people as are shown. It is smallest where everybody is shown, beta ** people, and counters whose smallest p-value
+is too large ever to be refused do not count among the tests. There is no such test of a number that is too small, which
+discloses nobody's presence, and none of noise, under which the exact count is the likeliest number.
 
 Source: P. Grünwald, R. de Heide, W. Koolen, "Safe Testing", J. R. Stat. Soc. B 86(5), 2024; A. Wald, "Sequential
-Tests of Statistical Hypotheses", Ann. Math. Stat. 16(2), 1945 (alternatives that use what was seen before).
+Tests of Statistical Hypotheses", Ann. Math. Stat. 16(2), 1945 (alternatives that use what was seen before); R. E.
+Tarone, "A Modified Bonferroni Method for Discrete Data", Biometrics 46(2), 1990 (single counters).
 """
 
 from __future__ import annotations
@@ -24,9 +32,13 @@ from scipy.special import betainc, gammaln, logsumexp, xlog1py, xlogy
 from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.api import Floats, Ids, Mask, Release, Table
 
-LEVEL = 1e-6
-"""An honest release is refused with this probability at most."""
-LOG_LIMIT = -math.log(LEVEL)
+LEVEL = 1e-3
+"""An honest release is refused with this probability at most, by both tests together."""
+LEVEL_OF_WHOLE = 1e-6
+"""An honest release is refused with this probability at most by the test of the whole."""
+LEVEL_OF_COUNTERS = LEVEL - LEVEL_OF_WHOLE
+"""An honest release is refused with this probability at most by the test of single counters."""
+LOG_LIMIT = -math.log(LEVEL_OF_WHOLE)
 """The logarithm of the e-value from which on a release is refused."""
 SMALLEST_PROBABILITY = 1e-300
 """Probabilities under the claim are taken to be this at least; that only favours the claim."""
@@ -121,19 +133,71 @@ def log_evidence_against_noise(counters: Counters, scale: float) -> float:
     return float(logsumexp(ratios) - math.log(len(ratios)))
 
 
-def would_refuse_false_samples(counters: Counters, k: int, beta: float) -> dict[str, bool]:
-    """Would exact counts and rounded ones be refused, were they published in the place of these samples?
+def count_tests(people: Ids, k: int, beta: float) -> int:
+    """The smallest m for which at most m counters can have a p-value of LEVEL_OF_COUNTERS / m or less, and at least 1.
 
-    Computed from the published numbers alone, with published / beta people in each counter, so that the answer
-    discloses nothing of the table beyond the release. Counters shown as 0 are left out.
+    Args:
+        people: of each counter those of the table, which the claim does not change.
+        k: smaller numbers are shown as 0.
+        beta: the claimed rate.
+
+    Source: Tarone 1990. The m tests together refuse an honest release with probability LEVEL_OF_COUNTERS at
+    most, by the union bound; the other counters cannot be refused whatever they show.
+
+    >>> count_tests(np.array([2, 2, 20, 20, 20]), k=10, beta=0.5)
+    3
+    """
+    smallest = np.sort(people[people >= k])[::-1] * math.log(beta)  # the logarithms, the smallest p-value first
+    tests = np.arange(1, len(smallest) + 1)
+    fits = np.append(smallest[1:], 0.0) > math.log(LEVEL_OF_COUNTERS) - np.log(tests)
+    return int(tests[fits][0]) if len(tests) else 1
+
+
+def adjusted_p_value_of_counters(counters: Counters, k: int, beta: float) -> float:
+    """The smallest p-value of a single counter of independent samples, times the number of counters that are tested.
+
+    Returns:
+        LEVEL_OF_COUNTERS or less: refused; 1 where no counter could be.
+    """
+    tests = count_tests(counters.people, k, beta)
+    tested = counters.where((counters.published > 0) & (counters.people >= k))
+    if not len(tested.people):
+        return 1.0
+    # a counter that is not tested has no p-value of LEVEL_OF_COUNTERS / tests or less, so it may stand among the others
+    p_values = betainc(tested.published, np.maximum(tested.people - tested.published, 0) + 1.0, beta)
+    return float(min(tests * p_values.min(), 1.0))
+
+
+def smallest_refused_count(counters: int, k: int, beta: float) -> int:
+    """From how many people on a count is refused if all of them are shown, in every release of so many counters.
+
+    More counters than there are in the release are never tested, so this follows from the release alone.
+
+    >>> smallest_refused_count(100, k=20, beta=0.1), smallest_refused_count(100, k=20, beta=0.6)
+    (20, 23)
+    """
+    return max(k, math.ceil(math.log(LEVEL_OF_COUNTERS / max(counters, 1)) / math.log(beta)))
+
+
+def would_refuse_false_samples(counters: Counters, k: int, beta: float) -> dict[str, bool]:
+    """Would exact counts and rounded ones, and a single exact one, be refused in the place of these samples?
+
+    Computed from the published numbers alone, so that the answer discloses nothing of the table beyond the release: all
+    counts are supposed to be of published / beta people, where counters shown as 0 are left out, and the single one to
+    be any of the published numbers. The last answer names the smallest count that is refused for sure.
     """
     seen = counters.where(counters.published > 0)
     people = np.rint(seen.published / beta).astype(np.int64)
     rounded = np.minimum(np.maximum(np.rint(people * beta).astype(np.int64), k), people)
-    return {
+    refused = {
         name: log_evidence_against_sampling(Counters(seen.tree, seen.label, people, shown), k, beta) >= LOG_LIMIT
         for name, shown in (("exact counts", people), ("rounded counts", rounded))
     }
+    number = len(counters.people)
+    smallest = smallest_refused_count(number, k, beta)
+    if (seen.published < smallest).any():
+        refused[f"one exact count below {smallest}"] = False
+    return refused | {f"one exact count of {smallest} or more among {number:,} counters": True}
 
 
 def would_refuse_without_noise(counters: Counters, scale: float) -> dict[str, bool]:

@@ -210,7 +210,10 @@ def _remedies(name: str, problem: str, plan: AuditPlan, plugins: Plugins, *, dro
             Remedy(action="add", text=text.format(use, part), place="attacks", value={"use": use}) for use in reading
         )
     texts = {
-        "rehearsal": "Build the release without `rehearsal`, once, and publish that one.",
+        "rehearsal": (
+            "Build the release without `rehearsal`, once, and publish that one; `claim_reason_` of an estimator says "
+            "why it is a rehearsal."
+        ),
         "unread": "Take the alternative tree out of the release, or publish the records it was learned from.",
         UNATTACKED: "Add a limit such as `{use: exposure, at_most: 0, insiders: 1}`, or one on membership.",
         "records": "Add an attack that sees through the noise on the records' cells of this secret, or withhold these.",
@@ -224,9 +227,15 @@ SoundnessProblem = tuple[str, str | None, str]
 
 
 def _rehearsal(plan: AuditPlan, state: AuditState) -> Iterator[SoundnessProblem]:
-    """Random numbers that follow from a seed which others may know."""
-    if plan.builder.is_rehearsal or state.release.builder.get("rehearsal") is True:
+    """Random numbers that follow from a seed which others may know; of estimators also what was taken from the data."""
+    if plan.builder.is_rehearsal:
         problem = "a rehearsal repeats by a seed that others may know, so it is not fit to be published"
+        yield "rehearsal", None, problem
+    elif state.release.builder.get("rehearsal") is True:
+        problem = (
+            "a rehearsal is not fit to be published: others may know its seed, or its domains or parameters were taken "
+            "from the data"
+        )
         yield "rehearsal", None, problem
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -408,9 +409,10 @@ class RandomisedClassifier(ReleaseClassifier):
         cells: Mapping[str, Cells],
         classes: NDArray[np.int64],
         weight: NDArray[np.int64] | None,
+        further_reasons: Sequence[str] = (),
     ) -> tuple[TreeBuilder, Release, list[str]]:
         """The builder, what it built, and why that is only for trying out; it is a rehearsal then."""
-        reasons = self._rehearsed(layout)
+        reasons = [*self._rehearsed(layout), *further_reasons]
         builder = self._builder(rehearsal=bool(reasons))
         table = layout.as_declared.training_table(cells, classes, weight)
         rng = np.random.default_rng(_seed(self.random_state))
@@ -421,12 +423,13 @@ class PrivateForestClassifier(RandomisedClassifier):
     """A forest of random trees with differential privacy (the builder `dp_random_trees`).
 
     The trees ask about columns drawn from the declared domains; each counts a sample of the people and shows no number
-    below k. The release claims its (epsilon, delta) only where every domain and the classes are declared and
-    `random_state` is None, so that the random numbers are the operating system's. Otherwise it is a rehearsal, which
-    claims nothing and which no audit passes; `claim_reason_` says why.
+    below k. The release claims its (epsilon, delta) only where every domain and the classes are declared,
+    `random_state` is None, so that the random numbers are the operating system's, and no search chose the parameters.
+    Otherwise it is a rehearsal, which claims nothing and which no audit passes; `claim_reason_` says why.
 
     Each fit on the same people spends epsilon again: cross-validation with 5 folds and 10 candidates fits 50 times, and
-    to choose the best of several releases spends more. Choose parameters without the data.
+    to choose the best of several releases spends more. Choose parameters without the data. The `best_estimator_` of a
+    search such as GridSearchCV claims nothing; parameters that you choose by the data yourself are not noticed.
 
     Args:
         epsilon: the promise to keep at `delta`; it decides how many trees there are, and how many people each samples.
@@ -499,14 +502,20 @@ class PrivateForestClassifier(RandomisedClassifier):
         classes: NDArray[np.int64],
         weight: NDArray[np.int64] | None,
     ) -> None:
-        builder, release, reasons = self._drawn(layout, cells, classes, weight)
+        search = _search_in_progress()
+        chosen = (
+            f"{search} chose the parameters by the data and fitted other candidates to the same people, which the "
+            "epsilon of one fit does not cover"
+        )
+        builder, release, reasons = self._drawn(layout, cells, classes, weight, [chosen] if search else [])
         if reasons:
             release = replace(release, guarantee={})
             claim_reason = f"No epsilon is claimed: {'; '.join(reasons)}."
         else:
             claim_reason = (
                 "The domains and the classes are declared, and the random numbers are the operating system's: this is "
-                "the epsilon of this one fit. Each further fit on the same people spends its own epsilon besides."
+                "the epsilon of this one fit. Each further fit on the same people spends its own epsilon besides, and "
+                "a choice of the parameters by the data is not covered."
             )
         self._keep(builder, release, claim_reason)
 
@@ -615,6 +624,21 @@ def _as_value_errors() -> Iterator[None]:
         raise NoTreeError(problem.message, people=error.people, remedy=problem.hint, details=error.details) from None
     except LeafgateError as error:
         raise invalid(error) from None
+
+
+def _search_in_progress() -> str | None:
+    """The class of the search that fits the estimator with the best parameters it found; None outside of searches.
+
+    A search calls the fit of its choice itself, in a pipeline or not and whatever `n_jobs` is, so it is among the
+    callers and has `best_params_`. Candidates are fitted before it has them, and thrown away.
+    """
+    frame = inspect.currentframe()
+    while frame is not None:
+        caller = frame.f_locals.get("self")
+        if isinstance(caller, BaseEstimator) and hasattr(caller, "best_params_"):
+            return type(caller).__name__
+        frame = frame.f_back
+    return None
 
 
 def _people_of(sample_weight: Any, rows: int) -> NDArray[np.int64] | None:

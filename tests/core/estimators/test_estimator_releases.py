@@ -15,7 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, RandomizedSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
 
 import leafgate
 from leafgate.algorithms import prediction
@@ -221,6 +223,51 @@ def test_a_forest_claims_epsilon_only_with_declared_domains_and_the_coins_of_the
     if not honest:
         assert ("random_state" in forest.claim_reason_) == (seed is not None)
         assert ("taken from the data" in forest.claim_reason_) == (len(declared) < 3 or not with_classes)
+
+
+def private_forest() -> PrivateForestClassifier:
+    """A small forest that claims its epsilon."""
+    return PrivateForestClassifier(None, trees=2, combine="sum", domains=DOMAINS, classes=["low", "high"])
+
+
+SEARCHES: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
+    "grid": lambda estimator, grid: GridSearchCV(estimator, grid, cv=2),
+    "grid in two processes": lambda estimator, grid: GridSearchCV(estimator, grid, cv=2, n_jobs=2),
+    "random": lambda estimator, grid: RandomizedSearchCV(estimator, grid, n_iter=1, cv=2),
+    "halving": lambda estimator, grid: HalvingGridSearchCV(estimator, grid, cv=2),
+    "own refit": lambda estimator, grid: GridSearchCV(estimator, grid, cv=2, refit=lambda results: 0),
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("in_pipeline", [False, True])
+@pytest.mark.parametrize("kind", SEARCHES)
+def test_a_forest_that_a_search_chose_claims_nothing(kind: str, in_pipeline: bool) -> None:
+    X, y = people()
+    model = make_pipeline("passthrough", private_forest()) if in_pipeline else private_forest()
+    search = SEARCHES[kind](model, {"privateforestclassifier__k" if in_pipeline else "k": [20, 30]}).fit(X, y)
+    best = pickle.loads(pickle.dumps(search.best_estimator_))
+    forest = best[-1] if in_pipeline else best
+    assert (forest.claim_, dict(forest.release_.guarantee)) == ({}, {})
+    assert forest.release_.builder["rehearsal"] is True
+    assert f"{type(search).__name__} chose the parameters by the data" in forest.claim_reason_
+    audit = leafgate.audit(forest, X, y, limits={"differential_privacy": 10}, search_remedies=False)
+    assert audit.verdict == "inconclusive"
+
+
+@pytest.mark.parametrize("kind", ["fitted", "cloned and fitted", "in a pipeline", "scored before", "after a search"])
+def test_a_forest_that_no_search_chose_claims_its_epsilon(kind: str) -> None:
+    X, y = people()
+    forest = private_forest()
+    if kind == "scored before":
+        cross_val_score(forest, X, y, cv=2)
+    if kind == "after a search":
+        GridSearchCV(forest, {"k": [20, 30]}, cv=2).fit(X, y)
+    fitted = make_pipeline("passthrough", forest) if kind == "in a pipeline" else forest
+    fitted = (clone(fitted) if kind == "cloned and fitted" else fitted).fit(X, y)
+    forest = fitted[-1] if kind == "in a pipeline" else fitted
+    assert set(forest.claim_) == set(forest.release_.guarantee) == {"epsilon"}
+    assert forest.release_.builder["rehearsal"] is False
 
 
 def test_two_forests_with_the_coins_of_the_system_differ() -> None:

@@ -27,15 +27,21 @@ from leafgate.types.arrays import Ids
 from leafgate.types.release import Release
 from leafgate.types.table import Table
 from leafgate.types.tree import Leaf, leaves, map_leaves
+from leafgate_dp_random_trees.accounting import Forest
 from leafgate_dp_random_trees.mechanisms import Key
 from leafgate_dp_random_trees.options import DifferentialPrivacy
 from leafgate_dp_random_trees.randomness import (
     LEVEL,
+    LEVEL_OF_COUNTERS,
+    LEVEL_OF_WHOLE,
     LOG_LIMIT,
     Counters,
+    adjusted_p_value_of_counters,
+    count_tests,
     counters_of,
     log_evidence_against_noise,
     log_evidence_against_sampling,
+    smallest_refused_count,
     would_refuse_false_samples,
 )
 from scoring import score_of_release
@@ -116,6 +122,87 @@ def test_samples_that_are_not_each_trees_own_coins_are_refused(kind: str, monkey
     assert log_evidence_against_sampling(counters_of(twin, table), 10, 0.1) >= LOG_LIMIT
 
 
+@pytest.mark.parametrize("people", [20, 40, 60])
+def test_one_exact_leaf_among_samples_is_refused(people: int) -> None:
+    honest = released(dp_trees(trees=4, k=20, beta=0.35, combine="sum"), TABLE)
+    tables = (survey(people=size) for size in itertools.count(400))
+    table = next(table for table in tables if people in counters_of(honest, table).people)
+    drawn = with_numbers(honest, table, lambda n, rng: rng.binomial(n, 0.35), 20)
+    at = list(counters_of(honest, table).people).index(people)
+    exact = with_numbers(honest, table, lambda n, rng: np.where(np.arange(len(n)) == at, n, rng.binomial(n, 0.35)), 20)
+    assert epsilon(drawn, table) == honest.guarantee["epsilon"]["at_most"]
+    assert epsilon(exact, table) == np.inf
+    assert any(BROKEN in result for result in problems(exact, table)["broken"])
+
+
+def test_a_loaded_release_is_inconclusive_where_a_number_could_be_exact_unnoticed() -> None:
+    table, builder = survey(people=700), dp_trees(k=20, beta=0.6, delta=0.01, combine="sum")
+    release = released(builder, table)
+    case = ScoringContext(table, None, release, grant_knowledge(table))
+    metric = DifferentialPrivacy(at_most=100, delta=0.01)
+    with pytest.raises(InconclusiveError, match="numbers that are sampled from one exact count below 23"):
+        score_of_release(metric, case)
+    built = metric.score(replace(case, built=True))
+    assert built.evidence["would_refuse"][-1].startswith("one exact count of 23 or more among ")
+
+
+PEOPLE = st.lists(st.integers(0, 60), min_size=1, max_size=40)
+
+
+def only(people: Ids, shown: Mapping[int, int]) -> Counters:
+    """Counters of a tree that all show 0 but some."""
+    none = np.zeros_like(people)
+    published = none.copy()
+    published[list(shown)] = list(shown.values())
+    return Counters(none, none, people, published)
+
+
+@given(PEOPLE, st.integers(1, 20), st.floats(0.05, 0.95))
+def test_single_counters_refuse_honest_releases_with_the_stated_probability_at_most(
+    drawn: list[int], k: int, beta: float
+) -> None:
+    """Exactly: counters are independent, and the release is accepted where each number is, whatever the others show."""
+    people, accepted = np.array(drawn), 1.0
+    refused = {
+        n: [
+            s
+            for s in range(k, n + 1)
+            if adjusted_p_value_of_counters(only(people, {at: s}), k, beta) <= LEVEL_OF_COUNTERS
+        ]
+        for n, at in ((int(n), int(np.flatnonzero(people == n)[0])) for n in np.unique(people))
+    }
+    for n in drawn:
+        accepted *= 1 - float(stats.binom.pmf(refused[n], n, beta).sum())
+    assert 1 - accepted <= LEVEL_OF_COUNTERS
+    assert LEVEL_OF_COUNTERS + LEVEL_OF_WHOLE <= LEVEL
+
+
+@given(PEOPLE, st.integers(1, 20), st.floats(0.05, 0.95))
+def test_the_count_tests_are_the_fewest_among_which_the_level_can_be_divided(
+    drawn: list[int], k: int, beta: float
+) -> None:
+    def attainable(m: int) -> int:
+        return sum(beta**n <= LEVEL_OF_COUNTERS / m for n in drawn if n >= k)
+
+    assert count_tests(np.array(drawn), k, beta) == next(m for m in itertools.count(1) if attainable(m) <= m)
+
+
+@given(PEOPLE, st.integers(1, 20), st.floats(0.05, 0.95), st.integers(0, 50))
+def test_an_exact_count_from_the_stated_one_on_is_refused_in_every_table(
+    drawn: list[int], k: int, beta: float, more: int
+) -> None:
+    exact = smallest_refused_count(len(drawn), k, beta) + more
+    people = np.array([exact, *drawn[1:]])
+    assert adjusted_p_value_of_counters(only(people, {0: exact}), k, beta) <= LEVEL_OF_COUNTERS
+    assert exact == k + more or beta ** (exact - more - 1) > LEVEL_OF_COUNTERS / len(drawn)
+
+
+@given(st.integers(1, 200), st.integers(1, 50), st.floats(0.01, 0.9), st.integers(1, 900))
+def test_where_delta_is_small_every_exact_count_is_refused(trees: int, k: int, beta: float, counters: int) -> None:
+    if Forest(k, beta, trees).floor <= 1e-6:
+        assert smallest_refused_count(counters * trees, k, beta) == k
+
+
 def noisy(people: Ids, scale: float, rng: np.random.Generator) -> Ids:
     """The people with discrete Laplace noise."""
     return np.asarray(np.maximum(people + stats.dlaplace(1 / scale).rvs(len(people), random_state=rng), 0))
@@ -174,7 +261,7 @@ def test_of_100_honest_releases_none_is_refused(people: int, k: int, beta: float
         sample = rng.binomial(counters.people, beta)
         drawn = replace(counters, published=np.where(sample >= k, sample, 0))
         assert log_evidence_against_sampling(drawn, k, beta) < LOG_LIMIT
-    assert -np.log(LEVEL) == LOG_LIMIT
+    assert -np.log(LEVEL_OF_WHOLE) == LOG_LIMIT
 
 
 def test_a_number_that_no_sample_has_is_infinite_evidence() -> None:
@@ -212,7 +299,9 @@ def test_what_the_test_could_see_is_told_from_the_release_alone() -> None:
     counters = counters_of(RELEASE, TABLE)
     unknown = replace(counters, people=np.zeros_like(counters.people))
     seen = would_refuse_false_samples(counters, 10, 0.1)
-    assert seen == would_refuse_false_samples(unknown, 10, 0.1) == {"exact counts": True, "rounded counts": True}
+    single = f"one exact count of 10 or more among {len(counters.people)} counters"
+    expected = {"exact counts": True, "rounded counts": True, single: True}
+    assert seen == would_refuse_false_samples(unknown, 10, 0.1) == expected
 
 
 POLICY = """\
@@ -265,8 +354,11 @@ def test_an_honest_release_passes_and_its_public_report_has_no_number_of_the_tes
     code, findings = audited(tmp_path, "{use: published, path: release.json}")
     assert (code, findings["guarantee:epsilon"]["passed"]) == (0, True)
     evidence = findings["guarantee:epsilon"]["evidence"]
-    assert (evidence["honest_refused_at_most"], evidence["would_refuse"]) == (1e-6, ["exact counts", "rounded counts"])
-    assert "log10_evidence" not in json.dumps(findings)
+    *all_counts, single = evidence["would_refuse"]
+    assert (evidence["honest_refused_at_most"], all_counts) == (1e-3, ["exact counts", "rounded counts"])
+    assert single.startswith("one exact count of 10 or more among ")
+    hidden = ("log10_evidence", "adjusted_p_value", "counters_tested")
+    assert not any(name in json.dumps(findings) for name in hidden)
 
 
 def test_exact_counts_called_sampled_without_a_claim_are_inconclusive(tmp_path: Path) -> None:

@@ -1,0 +1,59 @@
+"""What was measured of the tests of published counts: the page, what its numbers show, and a setting again."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from scipy import stats
+
+from leafgate_dp_random_trees.randomness import LEVEL
+
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The page's script."""
+    monkeypatch.syspath_prepend(str(DOCS / "reproduce"))
+    return importlib.import_module("dp_randomness")
+
+
+def results(script: ModuleType) -> tuple[list[Any], list[Any]]:
+    """The rows of both files of results."""
+    read_rows, folder = importlib.import_module("writing").read_rows, DOCS / "results"
+    found = read_rows(folder / "dp-randomness.csv", script.Refused)
+    return found, read_rows(folder / "dp-forged-counts.csv", script.Forged)
+
+
+def test_the_page_is_made_of_the_results(script: ModuleType) -> None:
+    written = (DOCS / "explanation" / "dp-random-trees.md").read_text(encoding="utf-8")
+    measured = written.partition("<!-- results -->\n\n")[2].partition("\n<!-- /results -->")[0]
+    assert "\n".join(script.lines(*results(script))) == measured
+
+
+def test_honest_releases_are_refused_no_more_often_than_is_stated(script: ModuleType) -> None:
+    found, forgeries = results(script)
+    honest = [(each.refused, each.releases) for each in found if each.kind == "honest"]
+    honest += [(each.honest_refused, each.honest) for each in forgeries]
+    refused, releases = (sum(column) for column in zip(*honest, strict=True))
+    assert releases >= 5_000
+    assert stats.binomtest(refused, releases, LEVEL, alternative="greater").pvalue > 0.001
+
+
+def test_an_exact_count_is_refused_from_the_smallest_one_on(script: ModuleType) -> None:
+    _, forgeries = results(script)
+    assert len(forgeries) == 12
+    for each in forgeries:
+        for factor, refused in ((1, each.exact_k), (2, each.exact_2k), (3, each.exact_3k)):
+            assert refused == (each.releases if factor * each.k >= each.smallest else 0)
+        assert (each.honest_inconclusive == 0) == (each.smallest == each.k)
+
+
+def test_a_setting_again(script: ModuleType) -> None:
+    (again,) = script.forged(3, [(4, 20, 0.35)])
+    assert (again.smallest, again.exact_k, again.exact_2k, again.exact_3k) == (20, 10, 10, 10)
+    assert (again.honest_refused, again.honest_inconclusive) == (0, 0)
