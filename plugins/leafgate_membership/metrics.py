@@ -45,6 +45,7 @@ from leafgate_membership.intervals import (
     roc_band,
     upper_bound,
 )
+from leafgate_membership.planted import PLANTED_ODDS, PlantedLeaks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -281,9 +282,10 @@ class MembershipRate(ReleaseAtMost):
         if guessed.belief.planted is None:
             return "it is not repeated on planted leaks"
         smallest = facts["smallest_detectable"]
-        return (
-            f"of planted leaks it sees {'none' if smallest is None else f'those of {smallest:.1%} of members or more'}"
-        )
+        seen = "none" if smallest is None else f"those of {smallest:.1%} of members or more"
+        ours = isinstance(guessed.belief.planted, PlantedLeaks)
+        size = f" that multiply the odds of members' own classes by {PLANTED_ODDS:g}" if ours else ""
+        return f"of planted leaks{size} it sees {seen}"
 
     def _curve(self, people: People, error: float) -> dict[str, list[float]]:
         return roc_band(people.members, people.others, error, ROC_POINTS, np.random.default_rng(TIES_SEED))
