@@ -303,6 +303,7 @@ class AttributeLeak(ReleaseAtMost):
         table, control = asked.groups
         numbers = {name: f"{column[self.measure]:.3g}" for name, column in columns.items()}
         name = MEASURE_WORDS[self.measure].format(top=self.top_of(asked))
+        name += f" to have {self.value}" if self.value is not None else ""
         parts = [
             f"{name} for {len(table)} people of the table: {numbers['attack']} by the attack, {numbers['imputation']} "
             f"by imputation without the model, {numbers['prior']} by the commonest value",

@@ -101,7 +101,10 @@ def _rates(evidence: JsonObject) -> Sequence[Cell]:
     notes = [" to ".join(first_ends), _determined(evidence.get("determined_by"))]
     top = evidence.get("top")
     return (
-        Cell(MEASURES[measure].format(top=number_words(top) if _is_count(top) else "people")),
+        Cell(
+            MEASURES[measure].format(top=number_words(top) if _is_count(top) else "people"),
+            f"to have {clean(of_value)}" if isinstance(of_value := evidence.get("of_value"), str) else "",
+        ),
         Cell(prior),
         Cell(imputation),
         Cell(attack),

@@ -195,3 +195,11 @@ def test_evidence_that_is_not_of_this_shape_has_no_row(key: str, content: object
 def test_equal_rows_are_shown_once() -> None:
     findings = audited()["findings"]
     assert len(list(inference_rows([*findings, *findings]))) == 3
+
+
+def test_the_row_of_a_predictive_value_of_one_value_names_it() -> None:
+    finding = case().finding(AttributeLeak(at_most=0.001, measure="ppv", value="married", top=50))
+    report = Report({"name": "p", "sha256": "0" * 64}, {"people": PeopleCount(PEOPLE)}, None, [finding], {}, 10)
+    (row,) = inference_rows(document(report, "auditor")["findings"])
+    assert (row[1].text, row[1].note) == ("PPV of the 50 surest", "to have married")
+    assert "50 surest to have married" in finding.evidence["says"].content
