@@ -83,10 +83,15 @@ class Findings:
 
 
 def wanted() -> Iterator[Wanted]:
-    """Both measures, all that can be published of leaves, with and without the choices; and a smaller tree by gini."""
+    """Both measures, all that can be published of leaves, with and without the choices; and a smaller tree by gini.
+
+    With labels also by an adversary who knows how often each is right, whom the paper does not have.
+    """
     for measure in MEASURES:
         for level in LEVELS:
             yield from (Wanted(measure, level, internal) for internal in (False, True))
+    for measure in MEASURES:
+        yield from (Wanted(measure, "labels", internal, label_accuracies=True) for internal in (False, True))
     yield from (Wanted("gini", "error_rates", internal, LARGE) for internal in (False, True))
 
 

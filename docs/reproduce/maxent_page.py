@@ -39,7 +39,8 @@ def _claims(found: Findings) -> Iterator[str]:
 
 def _named(each: Attacked) -> tuple[str, str, str]:
     wanted = each.wanted
-    return f"{NAMES[wanted.measure]}, {each.tree.leaves:,} leaves", LEVEL_NAMES[wanted.level], yes(wanted.internal)
+    told = LEVEL_NAMES[wanted.level] + (", accuracies known" if wanted.label_accuracies else "")
+    return f"{NAMES[wanted.measure]}, {each.tree.leaves:,} leaves", told, yes(wanted.internal)
 
 
 def _divergences(found: Findings) -> Iterator[str]:

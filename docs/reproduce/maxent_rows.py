@@ -24,6 +24,7 @@ class Line:
     measure: str
     min_split: int
     leaves_tell: str
+    label_accuracies: bool
     internal: bool
     leaves: int
     label_constraints: int
@@ -53,6 +54,7 @@ class Cost:
     measure: str
     min_split: int
     leaves_tell: str
+    label_accuracies: bool
     internal: bool
     seconds: float
     worked: float
@@ -65,6 +67,7 @@ def line(each: Attacked) -> Line:
         wanted.measure,
         wanted.min_split,
         wanted.level,
+        wanted.label_accuracies,
         wanted.internal,
         tree.leaves,
         0 if wanted.level == "counts" else 15 * tree.leaves,
@@ -90,7 +93,7 @@ def line(each: Attacked) -> Line:
 
 def cost(each: Attacked) -> Cost:
     wanted = each.wanted
-    named = (wanted.measure, wanted.min_split, wanted.level, wanted.internal)
+    named = (wanted.measure, wanted.min_split, wanted.level, wanted.label_accuracies, wanted.internal)
     return Cost(*named, each.seconds, each.worked, each.megabytes)
 
 

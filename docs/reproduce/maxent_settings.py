@@ -29,12 +29,16 @@ FLOOR, STARTS, TIME_LIMIT = 1e-9, 4, 3600.0
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which tree is published, how much of it, and whether the choices of its tests are used."""
+    """Which tree is published, how much of it, and whether the choices of its tests are used.
+
+    The paper's adversary has no test data; with `label_accuracies` she has, and knows how often each label is right.
+    """
 
     measure: Measure
     level: Level
     internal: bool
     min_split: int = MIN_SPLIT
+    label_accuracies: bool = False
 
     @property
     def builder(self) -> dict[str, Any]:
@@ -57,9 +61,10 @@ def publishing(run: Session, builder: Mapping[str, Any], level: Level = "counts"
 def released(run: Session, wanted: Wanted) -> tuple[Release, AdversaryKnowledge]:
     """The tree as it is published, and what the adversary knows."""
     run = publishing(run, wanted.builder, wanted.level)
+    knows = run.policy.knows.model_copy(update={"label_accuracies": wanted.label_accuracies})
+    run = replace(run, policy=run.policy.model_copy(update={"knows": knows}))
     sealed = build_release(run.policy, run.plugins, run.table)
-    known = granted_knowledge(run.policy, MaxEnt(), run.table, sealed)
-    return sealed.release, replace(known, label_accuracies=None)  # the paper's adversary has no test data
+    return sealed.release, granted_knowledge(run.policy, MaxEnt(), run.table, sealed)
 
 
 def true_shares(table: Table) -> Floats:

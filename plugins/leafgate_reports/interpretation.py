@@ -118,8 +118,9 @@ def method_lines(report: JsonObject) -> Iterator[tuple[str, str]]:
     yield "Secret", _listed(method["secret"])
     granted = "".join(f"; {each}" for each in method["granted"])
     yield "The adversary knows", f"of everybody: {_listed(method['known'])}{granted}"
-    if method["unknown"]:
-        yield "It does not know", _listed(method["unknown"])
+    unknown = [*([_listed(method["unknown"])] if method["unknown"] else []), *method.get("withheld", ())]
+    if unknown:
+        yield "It does not know", "; ".join(unknown)
     for attack in method["attacks"]:
         assumes = clean(attack["assumes"], 1000) or "does not state what it assumes"
         yield f"Attack {clean(attack['name'])}", assumes + _own_knowledge(attack) + _access(attack)
@@ -132,7 +133,9 @@ def _own_knowledge(attack: JsonObject) -> str:
     if "granted" not in attack:
         return ""
     granted = "; ".join(clean(each) for each in attack["granted"]) or "nothing but the public columns"
-    return f" This attack alone is granted: {granted}."
+    withheld = "; ".join(clean(each) for each in attack.get("withheld", ()))
+    unknown = f" It does not know {withheld}." if withheld else ""
+    return f" This attack alone is granted: {granted}.{unknown}"
 
 
 ACCESS = {

@@ -113,8 +113,15 @@ MAX_CANDIDATES = 10_000
 
 MAX_AUXILIARY = 2_000
 """At most so many people of the control are known with all their columns unless a policy says otherwise."""
-ADDED = frozenset({"candidates", "class", "class_known", "auxiliary", "columns"})
-"""Options of `knows` that later versions added."""
+ADDED = {
+    "candidates": None,
+    "class": False,
+    "class_known": False,
+    "auxiliary": None,
+    "columns": None,
+    "label_accuracies": True,
+}
+"""Options of `knows` that later versions added, with their defaults."""
 
 
 class Knows(BaseModel):
@@ -128,6 +135,11 @@ class Knows(BaseModel):
     )
     sample: Share | None = Field(
         None, description="Instead: the share of the people, drawn by the seed, whose secrets are known."
+    )
+    label_accuracies: bool = Field(
+        True,
+        description="How often each label is right, where no number of its leaf says so. Somebody with test data knows "
+        "this; `false` assumes a weaker adversary, who has none.",
     )
     facts: tuple[FactSpec, ...] = Field((), description="Rules about people that are known.")
     facts_known: Annotated[int, Field(ge=0)] | None = Field(
@@ -157,7 +169,7 @@ class Knows(BaseModel):
     def _without_default(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what later versions added where it has its default: digests of older policies stay the same."""
         document: dict[str, Any] = serialize(self)
-        return {key: value for key, value in document.items() if key not in ADDED or value not in (None, False)}
+        return {key: value for key, value in document.items() if key not in ADDED or value != ADDED[key]}
 
     @field_validator("sample")
     @classmethod

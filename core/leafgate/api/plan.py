@@ -54,6 +54,7 @@ class Grants:
         distribution: the share of each value of the secrets.
         people: the secrets of some people, whom a file lists.
         sample: the share of the people, in [0, 1], whose secrets are known; None where none are drawn.
+        label_accuracies: how often each label is right, where no number of its leaf says so.
         fact_count: how many facts about people are known.
         population: the public columns of the population that the people come from.
         candidates: at most so many people of the table, and of the control, are candidates for attacks that infer who
@@ -66,6 +67,7 @@ class Grants:
     distribution: bool = False
     people: bool = False
     sample: float | None = None
+    label_accuracies: bool = True
     fact_count: int = 0
     population: bool = False
     candidates: int = MAX_CANDIDATES

@@ -29,7 +29,7 @@ NEEDS: dict[Need, str] = {
     "distribution": "the shares of each secret among everyone (`knows.distribution`)",
     "people": "people whose secrets are known (`knows.people` or `knows.sample`)",
     "facts": "rules about people (`knows.facts`)",
-    "label_accuracies": "how often each published label is right, where labels alone are published",
+    "label_accuracies": "how often each label is right, where no number of its leaf says so (`knows.label_accuracies`)",
     "population": "a larger population that the people come from (`data.population`)",
     "mechanism": "the builder's algorithm and options, where these are public",
     "candidates": "people who may be in the table (from the table and `data.control`; `knows.candidates`)",

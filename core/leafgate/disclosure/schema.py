@@ -572,8 +572,9 @@ class ReleaseDocument(Document):
 class AttackDocument(Document):
     """An attack that was run, and the knowledge that it assumes.
 
-    `granted` is what the policy grants this attack in place of what it grants the others. `access` is what it is handed
-    of the model. `candidates` is at most how many people of the table, and how many who are not in it, it tells apart.
+    `granted` and `withheld` are what the policy grants this attack and withholds from it, in place of what it grants
+    the others and withholds from them. `access` is what it is handed of the model. `candidates` is at most how many
+    people of the table, and how many who are not in it, it tells apart.
     """
 
     name: str
@@ -582,6 +583,8 @@ class AttackDocument(Document):
     """What its adversary is assumed to have, in a sentence."""
     granted: tuple[str, ...] = ()
     """What the policy grants this attack in place of what it grants the others."""
+    withheld: tuple[str, ...] = ()
+    """What this attack does not know although adversaries do where a policy says nothing."""
     access: Literal["labels", "scores", "file"] = "file"
     """What it is handed of the model."""
     candidates: WholeNumber = 0
@@ -599,6 +602,8 @@ class MethodDocument(Document):
     """The columns that the adversary does not know and that are no secrets."""
     granted: tuple[str, ...]
     """What the policy grants the adversary besides."""
+    withheld: tuple[str, ...] = ()
+    """What the adversary does not know although adversaries do where a policy says nothing."""
     attacks: tuple[AttackDocument, ...]
     """The attacks that were run."""
     publishes: str = ""

@@ -191,8 +191,11 @@ class Adversaries:
 
     def _granted(self, grant: KnowledgeGrant, people: Table | None) -> AdversaryKnowledge:
         seed, share = self.plan.seed, grant.grants.sample
+        known = self._ungranted
+        if not grant.grants.label_accuracies:
+            known = replace(known, label_accuracies=None, vote_accuracies=None)
         return replace(
-            self._ungranted,
+            known,
             distribution=_distribution(self.table) if grant.grants.distribution else {},
             people=people if share is None else sampled(self.table, share, _own_seed(seed, 1), grant.section),
             facts=grant.facts,
@@ -200,7 +203,7 @@ class Adversaries:
 
     @cached_property
     def _ungranted(self) -> AdversaryKnowledge:
-        """What follows from the release and the policy whatever `knows` says; the algorithm too, where it is public.
+        """What adversaries know unless `knows` says otherwise; the algorithm too, where it is public.
 
         The algorithm is cut down like the release.
         """

@@ -153,7 +153,8 @@ def data_facts(table: Table | LargeTable, files: DataFiles, *, differentially_pr
 def describe_threat_model(plan: AuditPlan, release: Release | None, schema: Schema) -> dict[str, Any]:
     """The columns by what the adversary knows of them, what else it is granted, its attacks, and what is published.
 
-    An attack with a `knows` of its own that differs from the policy's has what that grants, in place of the policy's.
+    An attack with a `knows` of its own that differs from the policy's has what that grants and withholds, in place of
+    the policy's.
     One that is not handed the release has its `access`. One that infers who is in the table, or an input of the model,
     has `candidates`: at most of how many people of the table, and of how many who are not in it, it does so.
 
@@ -166,6 +167,7 @@ def describe_threat_model(plan: AuditPlan, release: Release | None, schema: Sche
         "secret": secrets,
         "unknown": [column.name for column in schema.columns if _unknown(column.roles, column.name, known, secrets)],
         "granted": list(_granted(plan.grants)),
+        **_withheld(plan.grants),
         "attacks": [_describe_attack(plan, attack) for attack in plan.attacks],
     }
     if release is not None:
@@ -178,7 +180,11 @@ def describe_threat_model(plan: AuditPlan, release: Release | None, schema: Sche
 
 def _describe_attack(plan: AuditPlan, attack: AttackModel) -> dict[str, Any]:
     own = plan.own_grants.get(attack.called)
-    granted = {} if own is None else {"granted": list(_granted(own.grants))}
+    granted: dict[str, Any] = {}
+    if own is not None:
+        regained = own.grants.label_accuracies and not plan.grants.label_accuracies
+        granted = {"granted": [*_granted(own.grants), *([LABEL_ACCURACIES] if regained else [])]}
+        granted |= _withheld(own.grants)
     handed = {} if attack.chosen_access == "file" else {"access": attack.chosen_access}
     most = (plan.grants if own is None else own.grants).candidates
     guessed = {} if {"candidates", "targets"}.isdisjoint(attack.needs) else {"candidates": most}
@@ -188,6 +194,11 @@ def _describe_attack(plan: AuditPlan, attack: AttackModel) -> dict[str, Any]:
 def _unknown(roles: frozenset[str], name: str, known: list[str], secrets: list[str]) -> bool:
     """Is it a column that the release may ask about, the adversary does not know, and nobody calls a secret?"""
     return name not in known and name not in secrets and "private" in roles
+
+
+def _withheld(grants: Grants) -> dict[str, list[str]]:
+    """What the adversary does not know although adversaries do where a policy says nothing; no entry without any."""
+    return {} if grants.label_accuracies else {"withheld": [LABEL_ACCURACIES]}
 
 
 def _granted(grants: Grants) -> Iterator[str]:
@@ -205,6 +216,7 @@ def _granted(grants: Grants) -> Iterator[str]:
         yield "the public columns of the population that the people come from"
 
 
+LABEL_ACCURACIES = "how often each label is right, where no number of its leaf says so"
 OPEN_DOMAIN = "was taken from the data, and the release tells it."
 EXTREME_BOUND = "occurs, and the release tells it: so somebody has it. Declare rounder ones, for what could occur."
 WEIGHTED_ROWS = (

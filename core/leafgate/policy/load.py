@@ -53,12 +53,13 @@ KNOWLEDGE = {
     "people": frozenset({"people"}),
     "sample": frozenset({"people"}),
     "facts": frozenset({"facts"}),
+    "label_accuracies": frozenset({"label_accuracies"}),
     "candidates": frozenset({"candidates", "targets"}),
     "class_known": frozenset({"targets"}),
     "auxiliary": frozenset({"targets"}),
     "columns": frozenset({"targets"}),
 }
-"""What a policy may grant, and what attacks that take it into account list in `needs`."""
+"""What a policy may grant or withhold, and what attacks that take it into account list in `needs`."""
 
 
 @dataclass(frozen=True)
@@ -243,6 +244,7 @@ def _grants(knows: Knows, policy: Policy) -> Grants:
         distribution=knows.distribution,
         people=knows.people is not None,
         sample=knows.sample,
+        label_accuracies=knows.label_accuracies,
         fact_count=len(knows.facts) if knows.facts_known is None else knows.facts_known,
         population=policy.data.population is not None,
         candidates=knows.candidates or MAX_CANDIDATES,
@@ -337,7 +339,7 @@ def _identity(policy: Policy) -> dict[str, str]:
 
 
 def _unused(policy: Policy) -> Iterator[Problem]:
-    """Knowledge that is granted though no attack that gets it takes it into account."""
+    """Knowledge that is granted or withheld though no attack that gets it takes it into account."""
     by_default = frozenset[str]().union(*(attack.needs for attack in policy.attacks if attack.knows is None))
     for key in _granted(policy.knows):
         if not by_default.intersection(KNOWLEDGE[key]):
@@ -360,7 +362,7 @@ def _written(key: str) -> str:
 
 
 def _granted(knows: Knows) -> list[str]:
-    """The keys that grant something."""
+    """The keys that grant or withhold something."""
     return [key for key in KNOWLEDGE if getattr(knows, key) != Knows.model_fields[key].default]
 
 

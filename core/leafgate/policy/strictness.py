@@ -159,6 +159,7 @@ def _other_sample(old: Any, new: Any) -> Kind:
 KNOWLEDGE: list[tuple[str, Any, Callable[[Any, Any], Kind]]] = [
     ("distribution", False, _more),
     ("sample", 0, _more),
+    ("label_accuracies", True, _more),
     ("candidates", MAX_CANDIDATES, _more),
     ("class", False, _more),
     ("auxiliary", MAX_AUXILIARY, _other_sample),

@@ -346,7 +346,8 @@ class AdversaryKnowledge:
         people: people of the table whose secrets are known, with the public columns and one secret or more.
         facts: what is known of people in general.
         label_accuracies: for each predicted class the share of the people with this prediction who have it, as
-            somebody with test data would know it; None unless a release's labels are worth more than its numbers say.
+            somebody with test data would know it; None unless a release's labels are worth more than its numbers say,
+            and where the policy withholds it.
         vote_accuracies: the same for the class that most trees of a forest predict, where the forest adds up numbers.
         candidates: people in the table and people who are not, for attacks that infer who is in it.
         targets: for attacks that infer an input of the model: for each column that is not public and that the model's

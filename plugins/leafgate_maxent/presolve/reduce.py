@@ -18,22 +18,30 @@ from leafgate_maxent.solve.subproblem import NonlinearConstraints, Subproblem
 Marks = NDArray[np.uint64]
 
 
+LEAF_EQUATIONS = frozenset({"leaf count", "leaf rate"})
+"""Constraints of leaves that are imposed from the start where they are equations."""
+OTHER_EQUATIONS = frozenset({"background", "label accuracy"})
+"""The same of constraints of other groups of people."""
+
+
 def symmetry_classes(problem: Problem, blocks: sp.csr_array, least: sp.csr_array, fixed: Floats) -> tuple[Ids, Ids]:
     """For each stratum, and each public row, the number of its symmetry class.
 
     Strata are alike when every active constraint asks the same of them and the same cells are
-    settled; rows when their strata are. Classes are found by sums of random 64-bit marks.
+    settled; rows when their strata are. So leaves of which nothing is imposed do not keep their people apart. Classes
+    are found by sums of random 64-bit marks.
     """
     strata, classes = problem.strata, problem.classes
     rng = np.random.default_rng(1)
     mark = splitmix64(np.ascontiguousarray(strata.share).view(np.uint64).copy())
-    for column in (*strata.leaf.T, *strata.value.values()):
+    trees = sorted({linear.tree for linear in problem.linear if linear.equal and linear.kind in LEAF_EQUATIONS})
+    for column in (*strata.leaf.T[trees], *strata.value.values()):
         mark = splitmix64(mark + (column + 2).astype(np.uint64))
     if strata.member is not None:
         mark = splitmix64(mark + strata.member.astype(np.uint64))
     mark += _mark_sums(sp.csr_array(blocks.T), rng)
-    special = [linear.matrix for linear in problem.linear if linear.kind == "background" and linear.equal]
-    about = sp.csr_array(sp.vstack([*special, least], format="csr").T)
+    equations = [linear.matrix for linear in problem.linear if linear.equal and linear.kind in OTHER_EQUATIONS]
+    about = sp.csr_array(sp.vstack([*equations, least], format="csr").T)
     bits = _mark_sums(about, rng, about.data).reshape(-1, classes) + np.isnan(fixed).reshape(-1, classes)
     for x in range(classes):
         mark = splitmix64(mark * np.uint64(3) + bits[:, x])

@@ -43,50 +43,81 @@ class Step(NamedTuple):
 class Preconditioner:
     """Solves the Newton system with a diagonal M in place of the Hessian.
 
-    The linear constraints fall apart into the leaves; what is left is a dense matrix with a row for each
-    curved one. `damping` are the slacks over the prices of the inequalities, the curved ones first.
+    Disjoint equations are eliminated first, which takes a diagonal matrix. The other linear constraints fall apart into
+    the leaves; what is left is a dense matrix with a row for each curved constraint. `damping` are the slacks over the
+    prices of the inequalities, the curved ones first.
+
+    Source: Nocedal, Wright, "Numerical Optimization", 2006, section 16.2 (the Schur-complement method).
     """
 
     def __init__(self, diagonal: Floats, part: Subproblem, curved: sp.csr_array, damping: Floats) -> None:
         self.inverse = 1 / diagonal
-        self.equals, self.curves = part.equality.shape[0], curved.shape[0]
-        self.linear = sp.csr_array(sp.vstack([part.equality, part.inequality], format="csr"))
-        self.curved = curved
-        self.linear_t, self.curved_t = sp.csr_array(self.linear.T), sp.csr_array(curved.T)
-        eased = np.concatenate([np.zeros(self.equals), damping[self.curves :]])
-        among = sp.csr_array(self.linear.multiply(self.inverse[None, :])) @ self.linear_t
-        self.among_linear = _solver(sp.csr_array(among + sp.diags_array(eased)))
-        weighted = sp.csr_array(curved.multiply(self.inverse[None, :]))
-        cross = (weighted @ self.linear_t).toarray()
-        matrix = (weighted @ self.curved_t).toarray() + np.diag(damping[: self.curves])
+        self.disjoint, self.curves = part.n_disjoint, curved.shape[0]
+        self.others = part.equality.shape[0] - self.disjoint
+        self.first, self.first_t = part.disjoint_equations
+        self.linear, self.linear_t = part.joint_constraints
+        self.curved, self.curved_t = curved, sp.csr_array(curved.T)
+        self.first_inverse = 1 / np.maximum(self.first.power(2) @ self.inverse, TINY)
+        eased = np.concatenate([np.zeros(self.others), damping[self.curves :]])
+        shift = DEPENDENCE_SHIFT * (self.linear.power(2) @ self.inverse + eased) + TINY
+        among = self._inner(self.linear, self.linear_t) + sp.diags_array(eased + shift)
+        self.among_linear = _solver(sp.csc_array(among))
+        cross = self._inner(curved, self.linear_t).toarray()
+        matrix = self._inner(curved, self.curved_t).toarray() + np.diag(damping[: self.curves])
         matrix -= cross @ self.among_linear(np.ascontiguousarray(cross.T))
-        matrix += np.diag(1e-13 * np.abs(matrix.diagonal()) + 1e-300)
+        matrix += np.diag(1e-13 * np.abs(matrix.diagonal()) + TINY)
         self.factor = sl.lu_factor(matrix) if len(matrix) else None
+
+    def _inner(self, left: sp.csr_array, right: sp.csr_array) -> sp.csr_array:
+        """left P right, where P is the inverse of M among the changes that keep the disjoint equations."""
+        weighted = sp.csr_array(left.multiply(self.inverse[None, :]))
+        product = weighted @ right
+        if self.disjoint:
+            of_first = sp.csr_array((weighted @ self.first_t).multiply(self.first_inverse[None, :]))
+            product = product - of_first @ (self.first @ right.multiply(self.inverse[:, None]))
+        return sp.csr_array(product)
+
+    def _projected(self, vector: Floats) -> Floats:
+        """P times a vector."""
+        x = self.inverse * vector
+        return x - self._spread(self.first @ x) if self.disjoint else x
+
+    def _spread(self, missed: Floats) -> Floats:
+        """The smallest change by which the left sides of the disjoint equations rise by so much."""
+        return np.asarray(self.inverse * (self.first_t @ (self.first_inverse * missed)))
 
     def solve(self, right: Floats, right_equal: Floats, right_price: Floats) -> Step:
         """The x, l and v of M x - J' l - A' v = right, A x = right_equal, J x + D l = right_price."""
-        x = self.inverse * right
-        v = self.among_linear(np.concatenate([right_equal, right_price[self.curves :]]) - self.linear @ x)
-        short = right_price[: self.curves] - self.curved @ (x + self.inverse * (self.linear_t @ v))
+        first, others = np.split(right_equal, [self.disjoint])
+        x = self._projected(right) + self._spread(first)
+        v = self.among_linear(np.concatenate([others, right_price[self.curves :]]) - self.linear @ x)
+        short = right_price[: self.curves] - self.curved @ (x + self._projected(self.linear_t @ v))
         price = short if self.factor is None else sl.lu_solve(self.factor, short)
-        pushed = self.inverse * (self.curved_t @ price)
-        v = v - self.among_linear(self.linear @ pushed)
-        moved = x + pushed + self.inverse * (self.linear_t @ v)
-        return Step(moved, np.concatenate([price, v[self.equals :]]), v[: self.equals])
+        pushed = self.curved_t @ price
+        v = v - self.among_linear(self.linear @ self._projected(pushed))
+        x = self.inverse * (right + pushed + self.linear_t @ v)
+        first_price = self.first_inverse * (first - self.first @ x)
+        moved = x + self.inverse * (self.first_t @ first_price)
+        duals = np.concatenate([price, v[self.others :]])
+        return Step(moved, duals, np.concatenate([first_price, v[: self.others]]))
 
     def pulled(self, step: Step) -> Floats:
         """What the prices of a step add to the first rows of the system."""
-        linear = np.concatenate([step.equality_dual, step.dual[self.curves :]])
-        return np.asarray(self.linear_t @ linear + self.curved_t @ step.dual[: self.curves])
+        first, others = np.split(step.equality_dual, [self.disjoint])
+        linear = np.concatenate([others, step.dual[self.curves :]])
+        return np.asarray(self.first_t @ first + self.linear_t @ linear + self.curved_t @ step.dual[: self.curves])
 
 
-def _solver(matrix: sp.csr_array) -> Callable[[Floats], Floats]:
-    """Solves with a symmetric sparse matrix; equalities that follow from others are let be."""
+DEPENDENCE_SHIFT = 1e-11
+"""Relative; added to the diagonal, so that equations that follow from others are let be."""
+
+
+def _solver(matrix: sp.csc_array) -> Callable[[Floats], Floats]:
+    """Solves with a symmetric sparse matrix."""
     if not matrix.shape[0]:
         return lambda right: right
-    shifted = sp.csc_array(matrix + sp.diags_array(1e-11 * matrix.diagonal() + 1e-300))
     symmetric = {"SymmetricMode": True}
-    lu = sla.splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=symmetric)
+    lu = sla.splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=symmetric)
     return lambda right: np.asarray(lu.solve(right))
 
 

@@ -69,6 +69,10 @@ class NonlinearConstraints:
         return np.asarray(self.matrix.T @ (curve * weight[:, None]).ravel())
 
 
+MIN_DISJOINT_RATIO = 4
+"""Disjoint equations are eliminated first where there are so many times as many of them as other linear constraints."""
+
+
 @dataclass(frozen=True)
 class Subproblem:
     """Maximise sum x ln(reference / x) - cost @ x over x >= 0.
@@ -93,6 +97,32 @@ class Subproblem:
 
     def __len__(self) -> int:
         return len(self.reference)
+
+    @cached_property
+    def n_disjoint(self) -> int:
+        """How many of the first equations are disjoint, that is no variable is in two of them.
+
+        They are those of the public rows. 0 where the other linear constraints are not far fewer: to eliminate the
+        disjoint ones first would then fill the matrix of the others.
+        """
+        columns = self.equality.indices
+        repeated = np.setdiff1d(np.arange(len(columns)), np.unique(columns, return_index=True)[1])
+        rows = self.equality.shape[0]
+        disjoint = int(np.searchsorted(self.equality.indptr, repeated[0], side="right")) - 1 if len(repeated) else rows
+        others = rows - disjoint + self.inequality.shape[0]
+        return disjoint if MIN_DISJOINT_RATIO * others <= disjoint else 0
+
+    @cached_property
+    def disjoint_equations(self) -> tuple[sp.csr_array, sp.csr_array]:
+        """The first `n_disjoint` equations, and the transpose."""
+        rows = sp.csr_array(self.equality[: self.n_disjoint])
+        return rows, sp.csr_array(rows.T)
+
+    @cached_property
+    def joint_constraints(self) -> tuple[sp.csr_array, sp.csr_array]:
+        """The other equations and the linear inequalities, and the transpose."""
+        rows = sp.csr_array(sp.vstack([self.equality[self.n_disjoint :], self.inequality], format="csr"))
+        return rows, sp.csr_array(rows.T)
 
     @cached_property
     def costs(self) -> Floats:

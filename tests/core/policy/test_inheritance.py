@@ -29,6 +29,7 @@ ORG: dict[str, Any] = {
 }
 FACT = {"where": {"age": {"to": 17}}, "column": "smoker", "in": ["no"], "share": 1}
 MAXENT: dict[str, Any] = {"use": "maxent"}
+UNTESTED = MAXENT | {"knows": {"label_accuracies": False}}
 KNOWING = MAXENT | {"knows": {"sample": 0.2, "facts": [FACT]}}
 CONFIDENCE = {"use": "confidence", "at_most": 0.9, "allow": 0.1}
 AVERAGE = {"use": "confidence", "at_most": 0.9, "average": True}
@@ -76,6 +77,9 @@ TIGHTER: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"attacks": [KNOWING]}, {"attacks": [MAXENT | {"knows": {"facts": [FACT | {"share": 0.5}]}}]}),
     ({"attacks": [KNOWING]}, {"attacks": [MAXENT | {"knows": {"distribution": True}}]}),
     ({"attacks": [KNOWING]}, {"attacks": [MAXENT, MAXENT | {"name": "other", "knows": {}}]}),  # one more attack
+    ({"knows": {"label_accuracies": False}}, {"knows": {"label_accuracies": True}}),
+    ({"attacks": [UNTESTED]}, {"attacks": [MAXENT | {"knows": {"label_accuracies": True}}]}),
+    ({"attacks": [UNTESTED]}, {"attacks": [MAXENT]}),
     ({"knows": {"sample": 0.1}}, {"attacks": [MAXENT, KNOWING | {"name": "other"}]}),
     ({"build": {"use": "kadet", "k": 3}}, {"build": {"use": "kadet", "k": 4}}),
     ({"plugins": ["leafgate", "acme"]}, {"plugins": ["leafgate"]}),
@@ -128,6 +132,10 @@ LOOSER: list[tuple[dict[str, Any], dict[str, Any], str]] = [
      {"attacks": [{"use": "linking"}, MAXENT | {"knows": {"sample": 1}}]}, "attacks[0].knows.distribution"),
     ({"attacks": [{"use": "linking"}], "knows": {"distribution": True}},
      {"attacks": [{"use": "linking", "knows": {}}, MAXENT]}, "attacks[0].knows.distribution"),
+    ({}, {"knows": {"label_accuracies": False}}, "knows.label_accuracies"),
+    ({"attacks": [MAXENT]}, {"attacks": [UNTESTED]}, "attacks[0].knows.label_accuracies"),
+    ({"attacks": [{"use": "linking"}]},
+     {"attacks": [{"use": "linking", "knows": {"label_accuracies": False}}]}, "attacks[0].knows.label_accuracies"),
     ({"build": {"use": "kadet", "k": 4}}, {}, "build.k"),
     ({"build": {"use": "c45"}}, {}, "build"),
     ({"build": {"use": "kadet", "k": 3}}, {"build.prune": False}, "build.prune"),

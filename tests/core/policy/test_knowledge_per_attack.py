@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -141,8 +141,11 @@ EMPTY: dict[str, Any] = {
 }
 
 
-def heard_by(needs: frozenset[str], **said: Any) -> AdversaryKnowledge:
-    """What an attack with these needs is handed of a release whose labels have an accuracy, and of a population."""
+def heard_by(needs: frozenset[str], granted: Mapping[str, Any] = GRANTED, **said: Any) -> AdversaryKnowledge:
+    """What an attack with these needs is handed of a release whose labels have an accuracy, and of a population.
+
+    `granted` is the policy's `knows`, `said` are options of the attack.
+    """
     heard: list[AdversaryKnowledge] = []
 
     def listen(release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
@@ -150,7 +153,7 @@ def heard_by(needs: frozenset[str], **said: Any) -> AdversaryKnowledge:
         return [SecretBelief("ill", even(known), equivalence_class=np.arange(len(known.records)))]
 
     plugins = plugins_with(attack_that(listen, needs=needs))
-    chosen = policy_with(plugins, attacks=[{"use": "nosy", **said}], publish={"leaves": "labels"}, knows=GRANTED)
+    chosen = policy_with(plugins, attacks=[{"use": "nosy", **said}], publish={"leaves": "labels"}, knows=granted)
     table = table_of(chosen.data.meaning().columns, ROWS, WEIGHT)
     audit_policy(chosen, plugins, table, table, table.public[0])
     return heard[0]
@@ -177,6 +180,56 @@ def test_the_accuracies_of_votes_are_granted_with_those_of_labels() -> None:
     neither = limit_knowledge(known, NEEDS - {"label_accuracies"})
     assert both.vote_accuracies == {"flu": 1.0}
     assert neither.vote_accuracies is None
+
+
+@pytest.mark.parametrize(
+    ("granted", "said", "knows_accuracies"),
+    [
+        ({}, {}, True),
+        ({"label_accuracies": True}, {}, True),
+        ({"label_accuracies": False}, {}, False),
+        ({}, {"knows": {"label_accuracies": False}}, False),
+        ({"label_accuracies": False}, {"knows": {}}, True),  # its own `knows` replaces the policy's
+    ],
+)
+def test_a_policy_or_an_attack_may_assume_that_nobody_knows_how_often_labels_are_right(
+    granted: dict[str, Any], said: dict[str, Any], knows_accuracies: bool
+) -> None:
+    known = heard_by(frozenset({"label_accuracies"}), granted, **said)
+    assert (known.label_accuracies is not None) is knows_accuracies
+    assert known.vote_accuracies is None
+
+
+@pytest.mark.parametrize("use", ["linking", "maxent"])
+def test_without_accuracies_labels_alone_leave_every_value_equally_likely(tmp_path: Path, use: str) -> None:
+    """One leaf holds everybody, and 14 of 24 people have its label."""
+    said = {"build": {"use": "kadet", "k": 24}, "publish": {"leaves": "labels"}}
+    found = values(knowing(tmp_path, {**said, "attacks": twice(use, label_accuracies=False)}))
+    assert found == {"plain": pytest.approx(14 / 24), "informed": pytest.approx(1 / 2)}
+
+
+def test_a_report_says_that_accuracies_of_labels_are_not_known(tmp_path: Path) -> None:
+    withheld = {"knows": {"label_accuracies": False}, "publish": {"leaves": "labels"}}
+    for said, of_all, of_attacks in (
+        ({"attacks": twice("linking", label_accuracies=False)}, 0, {"plain": None, "informed": 1}),
+        ({**withheld, "attacks": twice("linking")}, 1, {"plain": None, "informed": None}),
+    ):
+        ended = leafgate("audit", knowing(tmp_path, said), "--json")
+        method = ended.document["method"]
+        assert len(method.get("withheld", ())) == of_all
+        counts = {each["name"]: each.get("withheld") and len(each["withheld"]) for each in method["attacks"]}
+        assert counts == of_attacks
+        (tmp_path / "report.json").write_text(ended.out)
+        page = leafgate("report", tmp_path / "report.json", "--to", "markdown").out
+        assert ("**It does not know**: smoker; how often each label is right" in page) is bool(of_all)
+        assert ("It does not know how often each label is right" in page) is (not of_all)
+    assert method["attacks"][1]["granted"] == ["how often each label is right, where no number of its leaf says so"]
+
+
+def test_what_follows_without_accuracies_of_labels_is_public(tmp_path: Path) -> None:
+    said = {"publish": {"leaves": "labels"}, "attacks": twice("linking", label_accuracies=False)}
+    findings = public(knowing(tmp_path, said))["findings"]
+    assert (findings["plain"]["value"], findings["informed"]["value"]) == (None, 0.5)
 
 
 def test_an_attack_does_not_see_its_own_section_of_the_policy() -> None:
@@ -322,6 +375,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"people": "../known.csv"}, "people"),
     ({"people": "known.csv", "sample": 0.1}, "sample"),
     ({"distribution": True}, "distribution"),  # this attack does not use it
+    ({"label_accuracies": False}, "label_accuracies"),  # nor this
+    ({"label_accuracies": None}, "label_accuracies"),
 ]
 
 
@@ -396,6 +451,11 @@ def test_what_an_attack_knows_is_part_of_the_policys_digest(insider: Path) -> No
         )
     }
     assert len(digests) == 5
+    own = [{"use": "linking", "knows": {"label_accuracies": stated}} for stated in (True, False)] + [
+        {"use": "linking", "knows": {}}
+    ]
+    said, unsaid, default = (load_policy(knowing(insider, {"attacks": [each]})).policy.sha256 for each in own)
+    assert said == default != unsaid
 
 
 def test_the_published_schema_allows_knowledge_per_attack() -> None:
