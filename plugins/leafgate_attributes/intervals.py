@@ -6,6 +6,7 @@ correlations are approximate. People are taken for independent draws.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from leafgate.api import lazy
@@ -76,6 +77,24 @@ def upper_bound(successes: int, trials: int, error: float) -> float:
     0.000998
     """
     return 1.0 if successes == trials else float(special.betainccinv(successes + 1, trials - successes, error))
+
+
+def upper_bound_of_all(count: int, sample: int, people: int, error: float) -> int:
+    """The most people of all who can have what `count` of a random sample have, which is too few with at most `error`.
+
+    Args:
+        count: from 0 to `sample`.
+        sample: people of the sample, from 0.
+        people: all of them, from `sample`; where all are in the sample the result is `count`.
+        error: in (0, 1).
+
+    Source: Clopper, Pearson, Biometrika 26, 1934, doi:10.1093/biomet/26.4.404
+    Departure: of a sample without replacement, where the bound is wrong more rarely.
+
+    >>> upper_bound_of_all(0, 3000, 6000, 0.05)
+    6
+    """
+    return max(count, math.ceil(upper_bound(count, sample, error) * people)) if sample < people else count
 
 
 # --- Guesses ---
