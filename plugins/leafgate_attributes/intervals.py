@@ -6,6 +6,7 @@ correlations are approximate. People are taken for independent draws.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from leafgate.api import lazy
@@ -33,6 +34,10 @@ MAX_PRIOR = 4.0
 """What is added to the counts of all cells together, at most: as much as eight cells of a column of two values get."""
 MAX_EMPTY_CELLS = 200
 """So many empty cells, drawn at random, stand for all of them."""
+MAX_UNSEEN_VALUES = 20
+"""Of a column with more values people are added only with those that somebody has."""
+MAX_ADDED = 8.0
+"""So many people are added, with all values together, at most."""
 
 MAX_LISTED_CELLS = 1_000_000
 """Up to so many cells are listed. Of more, which might not fit into memory, empty ones are drawn."""
@@ -76,6 +81,24 @@ def upper_bound(successes: int, trials: int, error: float) -> float:
     0.000998
     """
     return 1.0 if successes == trials else float(special.betainccinv(successes + 1, trials - successes, error))
+
+
+def upper_bound_of_all(count: int, sample: int, people: int, error: float) -> int:
+    """The most people of all who can have what `count` of a random sample have, which is too few with at most `error`.
+
+    Args:
+        count: from 0 to `sample`.
+        sample: people of the sample, from 0.
+        people: all of them, from `sample`; where all are in the sample the result is `count`.
+        error: in (0, 1).
+
+    Source: Clopper, Pearson, Biometrika 26, 1934, doi:10.1093/biomet/26.4.404
+    Departure: of a sample without replacement, where the bound is wrong more rarely.
+
+    >>> upper_bound_of_all(0, 3000, 6000, 0.05)
+    6
+    """
+    return max(count, math.ceil(upper_bound(count, sample, error) * people)) if sample < people else count
 
 
 # --- Guesses ---
@@ -204,9 +227,11 @@ def correlation_gain(
     """The Matthews correlation of an attack less that of a baseline, with an approximate interval.
 
     The counts of the cells of truth, attack's guess and baseline's guess, with a little added to each, are the
-    parameters of a Dirichlet distribution of the cells' probabilities. The interval has its quantiles of the
-    difference, or the normal approximation's where that is wider. It is no bound for every number of people:
-    simulations check how often it holds.
+    parameters of a Dirichlet distribution of the cells' probabilities. As Clopper and Pearson's bounds add a success or
+    a failure, the upper end adds a person of each value about whom the attack is right and the baseline wrong, and the
+    lower end one about whom the baseline is right and the attack wrong: the sample may have no people of a rare value
+    who show how often a guess is right. The interval has quantiles of the difference, or the normal approximation's
+    where that is wider. It is no bound for every number of people: simulations check how often it holds.
 
     Args:
         truth: shape (n_people,), positions of values, from one person.
@@ -217,7 +242,7 @@ def correlation_gain(
         rng: of the draws.
 
     Source: Rubin, Annals of Statistics 9, 1981, doi:10.1214/aos/1176345338 (the Bayesian bootstrap)
-    Departure: of cells with a prior, so that a cell without people has a probability.
+    Departure: of cells with a prior, so that a cell without people has a probability; people are added for each end.
     """
     cells, counts = np.unique((truth * values + attack) * values + baseline, return_counts=True)
     n_cells = values**3
@@ -225,14 +250,27 @@ def correlation_gain(
     added = min(CELL_PRIOR, MAX_PRIOR / n_cells)
     parameters = np.concatenate([counts + added, np.full(len(drawn), added * empty / max(1, len(drawn)))])
     weights = rng.standard_gamma(parameters, (BOOTSTRAP_DRAWS, len(parameters)))
-    weights /= weights.sum(axis=1, keepdims=True)
-    differences = _gains(weights, np.concatenate([cells, drawn]), values)
     value = float(_gains(counts[None] / len(truth), cells, values)[0])
-    tail = error / 2
-    spread = float(special.ndtri(1 - tail) * differences.std())
-    centre = float(differences.mean())
-    low = min(float(np.quantile(differences, tail)), centre - spread, value)
-    return Estimate(value, low, max(float(np.quantile(differences, 1 - tail)), centre + spread, value))
+    rare = np.arange(values) if values <= MAX_UNSEEN_VALUES else np.unique(truth)
+    attack_wrong, baseline_wrong = (_commonest_wrong_guess(guess, rare, values) for guess in (attack, baseline))
+    ends = []
+    for side, attacked, guessed in ((-1, attack_wrong, rare), (1, rare, baseline_wrong)):
+        more = rng.standard_gamma(min(1.0, MAX_ADDED / len(rare)), (BOOTSTRAP_DRAWS, len(rare)))
+        every = np.concatenate([weights, more], axis=1)
+        every /= every.sum(axis=1, keepdims=True)
+        more_cells = (rare * values + attacked) * values + guessed
+        gains = side * _gains(every, np.concatenate([cells, drawn, more_cells]), values)
+        normal = float(gains.mean() + special.ndtri(1 - error / 2) * gains.std())
+        ends.append(side * max(float(np.quantile(gains, 1 - error / 2)), normal, side * value))
+    return Estimate(value, *ends)
+
+
+def _commonest_wrong_guess(guess: Codes, truth: Codes, values: int) -> Codes:
+    """For each value in `truth` the most frequent guess that is another one: the shape of `truth`."""
+    frequency = np.bincount(guess, minlength=values)
+    first = int(frequency.argmax())
+    frequency[first] = -1
+    return np.where(truth == first, int(frequency.argmax()), first).astype(np.int64)
 
 
 def _empty_cells(cells: Codes, n_cells: int, rng: np.random.Generator) -> Codes:

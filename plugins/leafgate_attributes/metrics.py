@@ -34,7 +34,7 @@ from leafgate.api import (
     nearest_name,
     report_progress,
 )
-from leafgate_attributes.intervals import Estimate, most_probable, upper_bound
+from leafgate_attributes.intervals import Estimate, most_probable, upper_bound_of_all
 from leafgate_attributes.leaks import MEASURES, Beliefs, Leaks, Measure, leaks_of, measured
 
 if TYPE_CHECKING:
@@ -555,10 +555,7 @@ class AttributeCertain(ReleaseAtMost):
         proved, right = certain >= 0, certain == asked.truth
         people, members = int(case.table.persons.sum()), int(in_table.sum())
         count, true_count = int((proved & in_table).sum()), int((right & in_table).sum())
-        low, high = count, count
-        if members < people:
-            error = (1 - self.confidence) / case.comparisons
-            high = max(count, math.ceil(upper_bound(count, members, error) * people))
+        low, high = count, upper_bound_of_all(count, members, people, (1 - self.confidence) / case.comparisons)
         if true_count < count:
             low, high = true_count, people  # what does not hold bounds nothing
         on_control = proved & ~in_table

@@ -293,6 +293,24 @@ def fewest_identified(found: int, wrong: int, members: int, others: int, error: 
     return bisect_right(range(found), error, key=chance)
 
 
+def identified_estimate(found: int, wrong: int, members: int, others: int, people: int, error: float) -> Estimate:
+    """The members who were found, the fewest of whom the test knew, and the most whom it finds in the whole table.
+
+    Args:
+        found: members whom the test takes for members, from 0 to `members`.
+        wrong: others whom it takes for members, from 0 to `others`.
+        members: how many of the table were tried, drawn at random, from 1.
+        others: how many others were tried, from 1.
+        people: how many the table has, from `members`; where all were tried the upper end is `found`.
+        error: the probability that one of both ends is wrong is at most this; in (0, 1).
+
+    >>> identified_estimate(20, 0, 100, 100, 1000, 0.1)
+    Estimate(value=20.0, low=17.0, high=278.0)
+    """
+    high = math.ceil(upper_bound(found, members, error / 2) * people) if members < people else found
+    return Estimate(float(found), float(fewest_identified(found, wrong, members, others, error / 2)), float(high))
+
+
 def roc_band(
     members: Scores, others: Scores, error: float, points: int, rng: np.random.Generator
 ) -> dict[str, list[float]]:

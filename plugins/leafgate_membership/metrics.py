@@ -37,7 +37,7 @@ from leafgate_membership.intervals import (
     Estimate,
     advantage_estimate,
     area_estimate,
-    fewest_identified,
+    identified_estimate,
     lower_bound,
     others_needed,
     rate_at,
@@ -514,10 +514,8 @@ class MembershipIdentified(ReleaseAtMost):
             sure &= ~np.asarray(guessed.belief.excluded)
         identified, members = int((sure & in_table).sum()), int(in_table.sum())
         wrong, others = int((sure & ~in_table).sum()), len(in_table) - members
-        error = (1 - self.confidence) / case.comparisons / 2
-        low, high, people = fewest_identified(identified, wrong, members, others, error), identified, case.table.persons
-        if members < people.sum():
-            high = math.ceil(upper_bound(identified, members, error) * int(people.sum()))
+        people, error = int(case.table.persons.sum()), (1 - self.confidence) / case.comparisons
+        value, low, high = identified_estimate(identified, wrong, members, others, people, error)
         single_outs = int((sure & in_table & guessed.single_out).sum())
         evidence = {
             "single_outs": guessed.single_outs,
@@ -531,8 +529,8 @@ class MembershipIdentified(ReleaseAtMost):
         }
         insufficient = self._power_problem(guessed, members) if self.holds(high) else ""
         return Score(
-            float(identified),
-            interval=(float(low), float(high)),
+            value,
+            interval=(low, high),
             insufficient=insufficient,
             remedy=NAME_REPEATING if insufficient == UNPLANTED else "",
             evidence=evidence,
