@@ -349,7 +349,11 @@ UNBREAKABLE = (
 LIMIT_RARE_VALUES = (
     "Limit what sees rare values, beside it or in its place: `measure: ppv` of the rare `value`, or `measure: mcc`"
 )
-REMEDIES = {UNPLANTED: NAME_REPEATING, UNBREAKABLE: LIMIT_RARE_VALUES}
+NAME_STRONGER = (
+    "The owner of the policy may judge this limit by an attack that sees more (`of`), such as `likelihood` with "
+    "`calibration: members`; or name more people in data.control"
+)
+REMEDIES = {UNPLANTED: NAME_REPEATING, UNBREAKABLE: LIMIT_RARE_VALUES, UNSEEN: NAME_STRONGER}
 BELOW_CHANCE = "the limit is not above 0, which an attack reaches that learns nothing, so no leak is as small"
 
 
