@@ -276,6 +276,8 @@ def _lines(
         yield f"  missing: [{', '.join(map(yaml_text, missing))}]"
         word = "keep" if kept else "drop"
         yield f"  on_missing: {word}          # CHECK: drop (leave those people out) or keep (a value of its own)"
+    elif any("" in guess.values for guess in guesses):
+        yield "  missing: []               # an empty cell is a value that the model knows, such as a level of R's"
     fields = {k: v for k, v in csv.model_dump().items() if v != CsvOptions.model_fields[k].default}
     if fields:
         yield f"  csv: {{{', '.join(f'{key}: {json.dumps(value)}' for key, value in fields.items())}}}"

@@ -268,11 +268,11 @@ def test_a_class_that_is_never_the_largest_alone_has_the_name_that_is_left_for_i
         read_foreign((head + "\n".join([root, *ways])).encode(), "m")
 
 
-def test_shares_that_are_no_people_stay_shares() -> None:
+def test_shares_that_are_no_people_stay_shares_beside_sizes() -> None:
     model = read_foreign(
         KYPHOSIS.replace("7  3 present (0.42857143 0.57142857)", "7  3 present (0.40 0.60)").encode(), "m"
     )
-    assert (model.level, model.trees[0].counts) == ("shares", None)
+    assert (model.values, model.level, model.trees[0].counts) == ("shares", "counts", None)
 
 
 def test_people_with_missing_cells_are_refused_where_surrogates_decide() -> None:
@@ -282,7 +282,8 @@ def test_people_with_missing_cells_are_refused_where_surrogates_decide() -> None
 
 
 RPART_HOSTILE = {
-    "a regression": (KYPHOSIS.replace("loss, yval, (yprob)", "deviance, yval"), "no print-out of a classification"),
+    "a regression of classes": (KYPHOSIS.replace("loss, yval, (yprob)", "deviance, yval"), "no node"),
+    "another header": (KYPHOSIS.replace("loss, yval, (yprob)", "loss, yval"), "no print-out of an rpart tree"),
     "a node twice": (KYPHOSIS.replace(" 3) Start", " 2) Start"), "twice"),
     "a node without parent": (KYPHOSIS.replace("23) Age", "99) Age"), "without the one above"),
     "a node too deep": (KYPHOSIS.replace("23) Age", "4294967296) Age"), "too deep"),

@@ -178,7 +178,7 @@ def _tree(
     flags = [tree.flag(name).tolist() for name in ("strict", "float32", "missing_low")]
     strict, float32, missing_low = flags
     feature, at, low, high = (a.tolist() for a in (tree.feature, tree.threshold, tree.low, tree.high))
-    numbers, ways = model.numbers_of(tree), [BOTH] * tree.nodes
+    numbers, ways, quiet = model.numbers_of(tree), [BOTH] * tree.nodes, _silent_nodes(model, tree)
     for node in topological_order(tree)[::-1].tolist():
         if feature[node] == LEAF:
             built[node] = leaf(node)
@@ -186,7 +186,9 @@ def _tree(
         origin = origins[feature[node]]
         test = Split(at[node], strict[node], float32[node], missing_low[node], tree.subsets.get(node))
         below = built.pop(low[node]), built.pop(high[node])
-        built[node] = lower_split(test, origin, schema[origin.column], *below, known=sides)
+        silent = model.combine == "one" and feature[high[node]] == LEAF and high[node] in quiet
+        column = schema[origin.column]
+        built[node] = lower_split(test, origin, column, *below, known=sides, high_is_silent=silent)
         if numbers:
             ways[node] = _ways(built[node], *below)
     if not numbers:
@@ -262,7 +264,7 @@ def _leaves(
     if model.values == "scores":
         says = _scores(model, tree).tolist()
         return lambda node: Leaf(scores=_by_class(says[node], values, schema))
-    quiet = set(np.flatnonzero(~tree.values.any(axis=1)).tolist()) if model.values == "labels" else set()
+    quiet = _silent_nodes(model, tree)
     labels = [None if node in quiet else values[i] for node, i in enumerate(tree.values.argmax(axis=1).tolist())]
     if tree.counts is not None and model.leaf_level == "counts":
         counts = _whole_counts(tree.counts[:, order])
@@ -281,6 +283,12 @@ def _leaves(
             shares = (tree.values / tree.values.sum(axis=1, keepdims=True))[:, order].tolist()
         return lambda node: Leaf(labels[node], shares=full(shares[node]))
     return lambda node: Leaf(labels[node])
+
+
+def _silent_nodes(model: ModelIR, tree: TreeIR) -> frozenset[int]:
+    """The nodes that, where they are leaves, predict nothing."""
+    silent = {"labels": ~tree.values.any(axis=1), "values": np.isnan(tree.values).any(axis=1)}
+    return frozenset(np.flatnonzero(silent[model.values]).tolist()) if model.values in silent else frozenset()
 
 
 def _scores(model: ModelIR, tree: TreeIR) -> np.ndarray:
