@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -58,7 +59,7 @@ def released(name: str) -> tuple[ModelIR, Release, Table]:
     return model, lower_model(model, content_of(name), table.schema, {}, name).release, table
 
 
-def answers_by_cells(name: str) -> dict[tuple[str, float], object]:
+def answers_by_cells(name: str) -> dict[tuple[str, float], Any]:
     """What R predicts, by ward and age."""
     rows = people()
     return dict(zip(zip(rows["ward"], rows["age"].astype(float), strict=True), rows[name], strict=True))
