@@ -115,6 +115,10 @@ class Encoding(Strict):
     missing: FiniteFloat | None = Field(
         None, description="The number of a missing cell; when left out, a missing number."
     )
+    confirmed: bool = Field(
+        False,
+        description="Of the class: its values are mapped rightly, although they fit the table better in another order.",
+    )
 
     @model_validator(mode="after")
     def _one_way(self) -> Encoding:

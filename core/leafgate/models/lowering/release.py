@@ -17,7 +17,7 @@ from leafgate.ir.features import Feature, Origin
 from leafgate.ir.model import LEAF, ModelIR, TreeIR, topological_order
 from leafgate.models.exposure.categories import many_unknown_names
 from leafgate.models.lowering.content import content_of, unknown_names
-from leafgate.models.lowering.encoding import Encoding, class_values, column_encodings, origins_of, plainly
+from leafgate.models.lowering.encoding import Encoding, as_number, class_values, column_encodings, origins_of, plainly
 from leafgate.models.lowering.tests import Sides, Split, lower_split
 from leafgate.types.release import FileDisclosure, ModelFile, Publish, Release
 from leafgate.types.schema import Column, Schema
@@ -96,6 +96,7 @@ def lower_model(
         learner=learner,
         model_content=content_of(model, origins, encodings, schema),
         unspecified_missing=unspecified,
+        mapped_classes=_mapped_classes(model, values, encodings.get(target.name)),
     )
 
 
@@ -104,6 +105,13 @@ def _check_numbers(model: ModelIR, target: Column, place: str) -> None:
     if not model.classes and target.edges is None:
         remedy = f"in the policy, give {target.name!r} `bins`, the edges of the intervals its numbers are told in"
         raise ReleaseError(f"predicts numbers, and {target.name!r} has none", place=place, remedy=remedy)
+
+
+def _mapped_classes(model: ModelIR, values: Sequence[str], encoding: Encoding | None) -> dict[str, str]:
+    """The model's class for each value, where the policy maps them by codes or aliases, and does not confirm it."""
+    named = dict(zip(values, model.classes, strict=True)) if model.classes else {}
+    same = all(value == name or as_number(value) == as_number(name) for value, name in named.items())
+    return {} if same or (encoding is not None and encoding.confirmed) else named
 
 
 def _builder(model: ModelIR) -> dict[str, Any]:
