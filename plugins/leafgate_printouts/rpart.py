@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from leafgate.api import CategoryCodes, FileDisclosure, Floats, ModelIR, NodeNumbers, ReleaseError
-from leafgate_printouts.builder import PrintedTree, lines_of, number_in, unread_content
+from leafgate_printouts.builder import MAX_LINE, PrintedTree, lines_of, number_in, unread_content
 
 DEEPEST = 31
 """rpart numbers nodes 2i and 2i + 1 below node i, and grows no deeper."""
@@ -73,7 +73,7 @@ def read(content: bytes, place: str) -> ModelIR:
     """The model, not yet checked. Thresholds are as printed, with seven digits or as many as R was set to print."""
     lines = lines_of(content, place)
     start, header = _header(lines, place)
-    levels = _levels(lines)
+    levels = _levels(lines, place)
     result = _nodes(lines, start, place, levels, of_numbers=header == NUMBERS_HEADER)
     around = unread_content(lines, _read(lines, start, result[1]))
     if header == NUMBERS_HEADER:
@@ -136,9 +136,11 @@ def _header(lines: Sequence[str], place: str) -> tuple[int, str]:
     return start, header
 
 
-def _levels(lines: Sequence[str]) -> tuple[str, ...]:
-    """The names of the classes, where lines such as `[1] "no"  "yes"` list them."""
+def _levels(lines: Sequence[str], place: str) -> tuple[str, ...]:
+    """The names of the classes, where lines such as `[1] "no"  "yes"` list them; ReleaseError for too long a list."""
     listed = [match for line in lines if LEVELS.fullmatch(line) for match in LEVEL.findall(line)]
+    if sum(map(len, listed)) > MAX_LINE:
+        raise ReleaseError(f"lists classes whose names have more than {MAX_LINE:,} signs", place=place)
     return tuple(re.sub(r'\\(["\\])', r"\1", name) for name in listed)
 
 

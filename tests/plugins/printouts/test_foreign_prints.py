@@ -300,6 +300,7 @@ RPART_HOSTILE = {
     "a label that is not the likeliest": (KYPHOSIS.replace("2 absent (0.857", "2 present (0.857"), "likeliest"),
     "a class without a name": (KYPHOSIS.partition("   2)")[0].replace("0.20987654)  ", "0.20987654) *"), "class 2"),
     "a line that is none": (KYPHOSIS.replace("22) Age>=111 14  2", "22) Age>=111"), "no node"),
+    "endless classes": (KYPHOSIS + '[1] "absent"  "present"\n' * 1_000, "lists classes"),
     "no root": (KYPHOSIS.partition(" 1) root")[0], "no root"),
     "an endless line": (KYPHOSIS + "x" * 20_000, "a line of more"),
 }
@@ -359,11 +360,23 @@ def test_a_truncated_print_out_ends_in_exit_code_2(text: str, tmp_path: Path) ->
     assert_refused(tmp_path, "model.txt", text.encode())
 
 
+COSTS = """n= 60
+
+node), split, n, deviance, yval
+      * denotes terminal node
+
+1) root 60 9812.50  31.250
+  2) ward=A, north,C 40 2210.00  20.500
+    4) ward=A 25  400.00  14.000 *
+    5) ward= north 15  310.50  31.000 *
+  3) ward=B 20 1100.25  52.750 *
+"""
+
 PARTS = ("", " ", "|", "\n", ":", "(", ")", "=", "<= 1", "> 1", "1)", "2)", "-1", "nan", "1e999", "/", "*", "0.5")
 
 
 @settings(deadline=30_000)
-@given(st.data(), st.sampled_from([WEATHER, KYPHOSIS, FLOWERS]))
+@given(st.data(), st.sampled_from([WEATHER, KYPHOSIS, FLOWERS, COSTS, f'{KYPHOSIS}[1] "absent"  "present"\n']))
 def test_a_print_out_with_something_changed_is_read_or_refused(data: st.DataObject, text: str) -> None:
     first = text.index("tree\n---") + 30 if "J48" in text else 120
     for _ in range(data.draw(st.integers(1, 3))):
