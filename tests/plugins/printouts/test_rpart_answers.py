@@ -177,6 +177,18 @@ def test_levels_that_a_split_leaves_out_get_no_answer_and_no_leaf(text: str) -> 
         assert [found[row] for row in rows] == [0, 0, -1, 1, -1]
 
 
+@pytest.mark.parametrize("text", [OF_CLASSES, OF_NUMBERS], ids=["classes", "numbers"])
+def test_levels_without_an_answer_have_none_in_converted_and_scrubbed_files(text: str, tmp_path: Path) -> None:
+    (tmp_path / "tree.txt").write_text(text)
+    for words in (("convert",), ("scrub", "--leaves", "labels")):
+        new = tmp_path / f"{words[0]}.json"
+        ended = leafgate(words[0], tmp_path / "tree.txt", new, *words[1:])
+        assert ended.code == 0, ended.err
+        (tree,) = read_foreign(new.read_bytes(), "new").trees
+        silent = np.isnan(tree.values[tree.leaves]) if text is OF_NUMBERS else tree.values[tree.leaves] == 0
+        assert silent.all(axis=1).sum() == 1
+
+
 @pytest.mark.parametrize("name", ["levels-named-on-both-sides", "narrowed-factor", "three-digits", "prior"])
 def test_the_cases_are_read_with_exact_counts(name: str) -> None:
     content = case_file(f"rpart/{name}.txt").read_bytes()
