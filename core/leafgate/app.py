@@ -176,6 +176,7 @@ if TYPE_CHECKING:
     from leafgate.session.run import SharedTables as SharedTables
     from leafgate.session.run import audit_inputs_sha256 as audit_inputs_sha256
     from leafgate.session.run import audit_policy as audit_policy
+    from leafgate.session.run import fitting_classes as fitting_classes
     from leafgate.session.run import open_session as open_session
     from leafgate.session.run import read_undeclared_table as read_undeclared_table
     from leafgate.session.run import with_data_files as with_data_files
@@ -250,8 +251,8 @@ __getattr__ = lazy_exports(
         "leafgate.session.repair": "RepairFunction RepairResult",
         "leafgate.session.report_formats": "chosen_formats result_files",
         "leafgate.session.results": "write_results",
-        "leafgate.session.run": "audit_inputs_sha256 audit_policy open_session read_undeclared_table Session "
-        "SharedTables with_data_files",
+        "leafgate.session.run": "audit_inputs_sha256 audit_policy fitting_classes open_session read_undeclared_table "
+        "Session SharedTables with_data_files",
         "leafgate.session.stale_results": "RELEASE",
         "leafgate.types.paths": "DocumentPath format_path",
         "leafgate.types.report": "Direction DIRECTIONS EXIT_CODES Finding REPAIR Report Verdict",

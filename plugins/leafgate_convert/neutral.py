@@ -145,7 +145,7 @@ def _tree_document(tree: TreeIR) -> dict[str, Any]:
         "low": tree.low.tolist(),
         "high": tree.high.tolist(),
         "says": [
-            stated if is_leaf else None for stated, is_leaf in zip(tree.values.tolist(), leaf.tolist(), strict=True)
+            stated if is_leaf else None for stated, is_leaf in zip(_rows(tree.values), leaf.tolist(), strict=True)
         ],
         "output": tree.output,
     }

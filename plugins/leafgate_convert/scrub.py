@@ -269,7 +269,8 @@ def compare_on_random_points(original: ModelIR, scrubbed: ModelIR, seed: int) ->
     cells = random_cells((original, scrubbed), POINTS, np.random.default_rng(seed))
     before, after = (rows_of(model, cells) for model in (original, scrubbed))
     if not original.classes:
-        different = ~np.isclose(votes(original, before)[:, 0], votes(scrubbed, after)[:, 0], rtol=1e-12)
+        own, new = votes(original, before)[:, 0], votes(scrubbed, after)[:, 0]
+        different = np.asarray(~np.isclose(own, new, rtol=1e-12, equal_nan=True))
     else:
         different = predicted(original, before) != predicted(scrubbed, after)
     return Proof(len(before), int(different.sum()))

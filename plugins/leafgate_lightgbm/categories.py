@@ -94,9 +94,11 @@ def _doubtful(lists: Sequence[tuple[int, int, int]], highest: Sequence[float]) -
 
 
 def texts_in(categories: Any) -> list[str] | None:
-    """Categories that are texts; true and false are such."""
+    """Categories that are texts; true and false are such beside others."""
     good = (
-        isinstance(categories, list) and bool(categories) and all(isinstance(each, str | bool) for each in categories)
+        isinstance(categories, list)
+        and any(isinstance(each, str) for each in categories)
+        and all(isinstance(each, str | bool) for each in categories)
     )
     return [str(each) for each in categories] if good and len(set(map(str, categories))) == len(categories) else None
 
@@ -114,6 +116,10 @@ def origin_of(number: int, name: str, of: Belonging, *, by_set: bool) -> Origin 
     if texts is not None:
         codes = {text: float(code) for code, text in enumerate(texts)}
         return None if by_set else CategoryCodes(name, codes, math.nan)  # sets are given by their texts
+    if result and all(isinstance(each, bool) for each in result) and len(set(result)) == len(result):
+        return CategoryCodes(
+            name, {str(each): float(code) for code, each in enumerate(result)}, -1.0 if by_set else math.nan
+        )
     if result and are_numbers(result) and len(set(result)) == len(result):
         return number_codes(name, result, -1.0 if by_set else math.nan)
     return Unresolved(name, STRANGE) if result else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -44,7 +45,8 @@ def lists_of(ensemble: Operator, place: str) -> Lists:
     mode = np.asarray(modes.values) if isinstance(modes, Tensor) and modes.kind == UINT8 else np.zeros(0, np.int64)
     n = len(mode)
     feature = _whole_numbers(ensemble, "nodes_featureids", n, WIDE, place)
-    at, weight = (_numbers(ensemble, name, place) for name in ("nodes_splits", "leaf_weights"))
+    at = _numbers(ensemble, "nodes_splits", place, endless=True)
+    weight = _numbers(ensemble, "leaf_weights", place)
     ends = [_whole_numbers(ensemble, f"nodes_{key}leafs", n, 2, place) == 1 for key in ("true", "false")]
     child = [
         _whole_numbers(ensemble, f"nodes_{key}nodeids", n, np.where(end, len(weight), n), place)
@@ -60,6 +62,8 @@ def lists_of(ensemble: Operator, place: str) -> Lists:
     roots = _whole_numbers(ensemble, "tree_roots", None, n, place)
     if not n or len(at) != n or not len(roots) or mode.max() > MEMBER:
         raise ReleaseError(LONG, place=place)
+    if np.isinf(at[np.isin(mode, (EQ, NEQ))]).any():
+        raise ReleaseError("asks whether a number is infinite", place=place)
     members = _members(ensemble, mode, place) | {i: frozenset({float(at[i])}) for i in _where(mode, EQ, NEQ)}
     missing = np.broadcast_to(np.asarray(tracks) == 1, (n,))
     return Lists(roots, feature, at, mode, (child[0], child[1]), (ends[0], ends[1]), missing, target, weight, members)
@@ -85,11 +89,24 @@ def _whole_numbers(ensemble: Operator, name: str, length: int | None, below: Any
     return found
 
 
-def _numbers(ensemble: Operator, name: str, place: str) -> Floats:
+def _numbers(ensemble: Operator, name: str, place: str, *, endless: bool = False) -> Floats:
+    """A list of finite numbers, or of `endless` ones too."""
     found = ensemble.attributes.get(name)
-    if not isinstance(found, Tensor) or not found.numeric or not np.isfinite(found.values).all():
+    if not isinstance(found, Tensor) or not found.numeric or np.isnan(found.values).any():
+        raise ReleaseError(f"`{name}` must be a tensor of numbers", place=place)
+    if not endless and np.isinf(found.values).any():
         raise ReleaseError(f"`{name}` must be a tensor of numbers", place=place)
     return np.asarray(found.values)
+
+
+def finite_thresholds(at: Floats, strict: Mask, by_set: Mask) -> tuple[Floats, Mask]:
+    """Thresholds, and whether their tests are strict, with the largest number in place of infinity.
+
+    All numbers are below it: scikit-learn writes infinity where it parts missing cells from all numbers. Nodes that
+    test `by_set`, and other thresholds, stay as they are.
+    """
+    endless = (at == np.inf) & ~by_set
+    return np.where(endless, sys.float_info.max, at), strict & ~endless
 
 
 def _members(ensemble: Operator, mode: Ids, place: str) -> dict[int, frozenset[str | float]]:
@@ -167,14 +184,15 @@ def _tree(lists: Lists, ids: Ids, where: Ids, targets: int) -> TreeIR:
         return np.concatenate([np.where(alone, rest, of), np.full(next_ - n, rest)])
 
     says, output = _says(lists, of_leaf, targets)
+    at, strict = finite_thresholds(lists.at[ids], np.isin(mode, (LT, GTE)), np.isin(mode, (EQ, NEQ, MEMBER)))
     subsets = {i: lists.members[node] for i, node in enumerate(ids.tolist()) if node in lists.members and not alone[i]}
     return TreeIR(
         feature=leaves(lists.feature[ids], LEAF),
-        threshold=leaves(lists.at[ids], np.nan),
+        threshold=leaves(at, np.nan),
         low=leaves(low, LEAF),
         high=leaves(high, LEAF),
         values=says,
-        strict=leaves(np.isin(mode, (LT, GTE)), False),
+        strict=leaves(strict, False),
         missing_low=leaves(missing, False),
         subsets=subsets,
         output=output,

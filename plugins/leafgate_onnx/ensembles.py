@@ -22,7 +22,7 @@ from leafgate.api import (
     TreeIR,
 )
 from leafgate_onnx import LABELS_PRODUCER
-from leafgate_onnx.ensemble_v5 import grown, lists_of, targets_of
+from leafgate_onnx.ensemble_v5 import finite_thresholds, grown, lists_of, targets_of
 from leafgate_onnx.graph import Graph, Operator, numbers, texts
 from leafgate_onnx.postprocessing import Role, classes_of
 
@@ -99,13 +99,14 @@ def _tree(
     missing = tracks[rows]
     at = values[rows]
     equal = np.isin(mode, [EQUAL, b"BRANCH_NEQ"])
+    threshold, strict = finite_thresholds(at, np.isin(mode, list(STRICT)), equal)
     tree = TreeIR(
         feature=np.where(leaf, LEAF, lists["featureids"][rows]),
-        threshold=np.where(leaf, np.nan, at),
+        threshold=np.where(leaf, np.nan, threshold),
         low=np.where(leaf, LEAF, np.where(turned, on_false, on_true)),
         high=np.where(leaf, LEAF, np.where(turned, on_true, on_false)),
         values=np.zeros((len(rows), 1)),
-        strict=np.isin(mode, list(STRICT)),
+        strict=strict,
         missing_low=np.where(mode == b"BRANCH_NEQ", False, np.where(turned, ~missing, missing)),
         subsets={int(node): frozenset({float(at[node])}) for node in np.flatnonzero(equal)},
     )

@@ -200,7 +200,8 @@ def _add_feature(columns: Columns, name: str, asked: Asked, proto: Any, helper: 
         columns.features.append(columns.given(origin.column, proto.DOUBLE))
         return
     given = columns.given(origin.column, proto.STRING)
-    codes = {value: asked.codes[code] for value, code in origin.codes.items() if value != origin.fill_value}
+    stand_in = origin.fill_value or None
+    codes = {value: asked.codes[code] for value, code in origin.codes.items() if value != stand_in}
     default = asked.codes[origin.otherwise] if origin.otherwise is not None else _usual(origin, asked)
     keys = [value for value, code in codes.items() if code != default] or list(codes)[:1]
     coded, doubled = columns.fresh(f"{origin.column}_coded"), columns.fresh(f"{origin.column}_number")

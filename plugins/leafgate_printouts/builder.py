@@ -66,8 +66,8 @@ class PrintedTree(TreeIRBuilder):
         """Add a test of a number."""
         return self.add(self._feature(name), threshold, strict=strict)
 
-    def subset_test(self, name: str, chosen: Sequence[str]) -> int:
-        """Add a test whether a value is among some."""
+    def subset_test(self, name: str, chosen: Collection[str | float]) -> int:
+        """Add a test whether a value, or its code, is among some."""
         return self.add(self._feature(name), subset=chosen)
 
     def _feature(self, name: str) -> int:
@@ -131,6 +131,8 @@ DISCLOSURES = tuple(
     people of each class on every node
     people on every leaf, and how many of them have another class
     shares of each class on every node
+    how many people reach every node
+    the deviance of every node, from which the spread of its numbers follows
     """.replace("\n    ", "\n")
     .strip()
     .splitlines()

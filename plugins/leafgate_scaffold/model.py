@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 import json
+import math
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
-from leafgate.app import ModelHints, Proposal, load_plugins, model_hints, read_model
+from leafgate.api import LeafgateError
+from leafgate.app import (
+    ModelHints,
+    Proposal,
+    fitting_classes,
+    load_plugins,
+    model_hints,
+    open_session,
+    parse_number,
+    read_model,
+)
 from leafgate_scaffold.limits import tried_and_demanded
 
 
@@ -27,20 +42,55 @@ def class_column(hints: ModelHints, values: Mapping[str, Sequence[str]], columns
     return (fitting or free or list(columns))[-1]
 
 
+@dataclass(frozen=True)
+class ClassCodes:
+    """The number that the model gives each value of the class, and what is known of it."""
+
+    codes: Mapping[str, float]
+    known: str = "the model's number of each class"
+
+    @classmethod
+    def in_order(cls, values: Sequence[str], classes: Sequence[str]) -> Self:
+        """The values in their order, with the numbers of the model's classes in theirs, where these are numbers."""
+        numbers = [parse_number(name) for name in classes]
+        plain = len(numbers) == len(values) and all(map(math.isfinite, numbers))
+        return cls(dict(zip(values, numbers if plain else range(len(values)), strict=True)))
+
+    def fitted(self, policy: str, data: Path, model: Path) -> ClassCodes:
+        """The codes in the order that fits the table best, by a whole `policy` that has these codes."""
+        with tempfile.TemporaryDirectory(prefix="leafgate-") as name:
+            folder = Path(name)
+            shutil.copyfile(model, folder / model.name)
+            (folder / "policy.yaml").write_text(policy)
+            try:
+                classes = fitting_classes(open_session(folder / "policy.yaml", data))
+            except LeafgateError:
+                return self
+        if classes is None:
+            return replace(self, known=f"{self.known}; the table fits several orders equally well")
+        codes = {value: parse_number(classes[value]) for value in self.codes}
+        return ClassCodes(codes, f"{self.known}; of all orders this one fits the table best")
+
+
+def codes_of_classes(hints: ModelHints, values: Sequence[str]) -> ClassCodes | None:
+    """The numbers of a class whose values have other names than the model's classes; None where they have not."""
+    unlike_classes = bool(hints.classes) and set(values) != set(hints.classes)
+    return ClassCodes.in_order(values, hints.classes) if unlike_classes else None
+
+
 def rest_of_policy(
-    hints: ModelHints, folder: str, target: str, values: Sequence[str], proposal: Proposal
+    hints: ModelHints, folder: str, target: str, codes: ClassCodes | None, proposal: Proposal
 ) -> Iterator[str]:
     """The end of the policy: the model's file, its level, what it discloses, attacks and limits to start from."""
     yield ""
-    unlike_classes = bool(hints.classes) and set(values) != set(hints.classes)
-    if hints.unresolved_features or unlike_classes:
+    if hints.unresolved_features or codes is not None:
         yield f"build:\n  use: published\n  path: {json.dumps(folder)}"
         yield "  encoding:                   # CHECK: what these features are, which the file does not say"
         for name in hints.unresolved_features:
             yield f"    {json.dumps(name)}: {{}}   # CHECK: {{column: ..., value: ...}} or {{codes: {{VALUE: number}}}}"
-        if unlike_classes:
-            codes = ", ".join(f"{json.dumps(value)}: {i}" for i, value in enumerate(values))
-            yield f"    {json.dumps(target)}: {{codes: {{{codes}}}}}          # CHECK: the model's number of each class"
+        if codes is not None:
+            listed = ", ".join(f"{json.dumps(value)}: {number:g}" for value, number in codes.codes.items())
+            yield f"    {json.dumps(target)}: {{codes: {{{listed}}}}}          # CHECK: {codes.known}"
     else:
         yield f"build: {{use: published, path: {json.dumps(folder)}}}"
     yield ""

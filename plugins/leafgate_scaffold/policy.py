@@ -37,7 +37,7 @@ from leafgate.app import (
     yaml_text,
 )
 from leafgate_scaffold.limits import PRIVATE, limits_of
-from leafgate_scaffold.model import class_column, hints_of, rest_of_policy
+from leafgate_scaffold.model import ClassCodes, class_column, codes_of_classes, hints_of, rest_of_policy
 
 MISSING = ("", "?", "NA", "N/A")
 MANY = 50
@@ -171,13 +171,18 @@ def first_policy(
         harmless=harmless,
         has_control=control is not None,
     )
-    lines = list(
-        _lines(path, csv, source, guesses, predicted, hints, spec, control, kept=kept, chosen=target is not None)
-    )
+    chosen = target is not None
+    lines = list(_lines(path, csv, source, guesses, predicted, hints, spec, control, kept=kept, chosen=chosen))
     if hints is None or model is None:
         lines += limits_of(builder, proposal)
     else:
-        lines += _limits_of_model(hints, guesses, predicted, model, folder, proposal)
+        values = next(guess.values for guess in guesses if guess.name == predicted)
+        codes = codes_of_classes(hints, values)
+        if codes is not None and not hints.unresolved_features:
+            alone = [*_lines(path, csv, source, guesses, predicted, hints, spec, None, kept=kept, chosen=chosen)]
+            alone += _limits_of_model(hints, predicted, codes, model, None, proposal)
+            codes = codes.fitted("\n".join(alone), path, model)
+        lines += _limits_of_model(hints, predicted, codes, model, folder, proposal)
     text = "\n".join(lines) + "\n"
     if len(text.encode()) > MAX_YAML_BYTES:
         remedy = "leave out columns that are texts of their own, such as names and remarks"
@@ -196,15 +201,14 @@ def _shares(classes: pd.Series, target: str, spec: Mapping[str, Any]) -> SecretS
 
 
 def _limits_of_model(
-    hints: ModelHints, guesses: Sequence[Guess], target: str, file: Path, beside: Path | None, proposal: Proposal
+    hints: ModelHints, target: str, codes: ClassCodes | None, file: Path, beside: Path | None, proposal: Proposal
 ) -> Iterator[str]:
     """What is published by a model's file, tried and demanded."""
     inside = beside is None or file.resolve().is_relative_to(beside.resolve())
     name = file.name if beside is None or not inside else str(file.resolve().relative_to(beside.resolve()))
     if not inside:
         yield "# CHECK: put the model's file beside this policy, or below"
-    values = next(guess.values for guess in guesses if guess.name == target)
-    yield from rest_of_policy(hints, name, target, values, proposal)
+    yield from rest_of_policy(hints, name, target, codes, proposal)
 
 
 def _people_kept(
@@ -276,6 +280,8 @@ def _lines(
         yield f"  missing: [{', '.join(map(yaml_text, missing))}]"
         word = "keep" if kept else "drop"
         yield f"  on_missing: {word}          # CHECK: drop (leave those people out) or keep (a value of its own)"
+    elif any("" in guess.values for guess in guesses):
+        yield "  missing: []               # an empty cell is a value that the model knows, such as a level of R's"
     fields = {k: v for k, v in csv.model_dump().items() if v != CsvOptions.model_fields[k].default}
     if fields:
         yield f"  csv: {{{', '.join(f'{key}: {json.dumps(value)}' for key, value in fields.items())}}}"

@@ -22,6 +22,7 @@ from leafgate.api import (
 from leafgate_sklearn.disclosures import SEARCHES, disclosures
 from leafgate_sklearn.feature import UNKNOWN_CLASS, PipelineFeature, raw
 from leafgate_sklearn.hist_boosting import hist_classifier, hist_regressor
+from leafgate_sklearn.nearest_models import NEAREST_MODELS
 from leafgate_sklearn.pipeline import transformed
 from leafgate_sklearn.training import learner_of
 from leafgate_sklearn.trees import (
@@ -110,7 +111,8 @@ def _estimator(
             raise ReleaseError("its pipeline ends without an estimator", place=place)
     if thing.kind not in READERS:
         searched = "save its `best_estimator_` alone; " if "best_estimator_" in thing else ""
-        remedy = f"{searched}of scikit-learn these can be read: {', '.join(READERS)}"
+        readable = f"of scikit-learn these can be read: {', '.join(READERS)}"
+        remedy = f"{searched}{NEAREST_MODELS.get(thing.kind, readable)}"
         kind = f"a {UNKNOWN_CLASS}" if thing.kind == UNKNOWN_CLASS else f"the class {thing.kind}"
         what = f"holds a model of {kind}, and not a decision tree or a forest that leafgate reads"
         raise ReleaseError(what, place=place, remedy=remedy)

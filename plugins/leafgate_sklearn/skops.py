@@ -21,6 +21,7 @@ from leafgate.api import (
 from leafgate.app import is_number
 from leafgate_sklearn.estimators import model_of
 from leafgate_sklearn.feature import UNKNOWN_CLASS
+from leafgate_sklearn.nearest_models import NEAREST_MODELS
 from leafgate_sklearn.unread import WORDS, unread_skops_content
 
 SCHEMA = "schema.json"
@@ -52,6 +53,11 @@ def read(content: bytes, place: str) -> ModelIR:
     unread = unread_skops_content(parts, content, top, SCHEMA, names)
     discloses = tuple(dict.fromkeys((*model.discloses, *unread.disclosures())))
     return replace(model, discloses=discloses, texts=model.texts | unread.texts)
+
+
+def _is_known(name: str) -> bool:
+    """May messages repeat the name of a class?"""
+    return name in NEAREST_MODELS or has_known_words(name, WORDS)
 
 
 @dataclass
@@ -146,7 +152,7 @@ class _File:
         )
         known: dict[str, Any] = facts if isinstance(facts, dict) and node.get("__loader__") in OBJECTS else {}
         return ObjectView(
-            name if isinstance(name, str) and has_known_words(name, WORDS) else UNKNOWN_CLASS,
+            name if isinstance(name, str) and _is_known(name) else UNKNOWN_CLASS,
             self.place,
             frozenset(known),
             lambda wanted: self._looked_at(wanted, known[wanted], depth + 1),

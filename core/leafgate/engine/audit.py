@@ -203,6 +203,7 @@ def _state(adversaries: Adversaries, results: Sequence[AttackResult], plugins: P
         built=artifact.built,
         smallest_cell=plan.smallest_cell,
         comparisons=comparisons(plan, len(secret_inputs(artifact.release, table.schema))),
+        mapped_classes=artifact.mapped_classes,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import redirect_stdout
@@ -11,6 +12,7 @@ from io import StringIO
 from itertools import islice
 from typing import Any
 
+from leafgate.algorithms.class_orders import Order, better_order, people_by_class
 from leafgate.algorithms.consistency import follows_from_records, is_exact_despite_label
 from leafgate.algorithms.node_counts import REMEDY
 from leafgate.api.checks import AuditCheck, CheckContext, CheckedData, CheckFinding
@@ -23,6 +25,7 @@ from leafgate.engine.dropped_people import KEEP
 from leafgate.engine.remedies.static import as_sentence, from_error
 from leafgate.engine.score import AuditState, inconclusive, score_beliefs, score_one
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
+from leafgate.io.json import parse_number
 from leafgate.types.belief import CellBelief, MechanismBelief, MembershipBelief, SecretBelief
 from leafgate.types.evidence import RESERVED, AuditorOnly, PeopleCount, checked_evidence, is_json_encodable
 from leafgate.types.release import Claim
@@ -169,8 +172,10 @@ def _results_for(checker: type[Metric], state: AuditState, attack: Attack) -> li
 def soundness_checks(plan: AuditPlan, plugins: Plugins, state: AuditState) -> list[Finding]:
     """A finding for each reason why a pass would prove nothing."""
     origin = plugins.origin(plan.builder)
+    order = _fitting_order(state)
     items = [
         *_rehearsal(plan, state),
+        *_misfitting_codes(order),
         *_miscounted(state),
         *_unread_parts(state),
         *_unattacked(state),
@@ -186,7 +191,9 @@ def soundness_checks(plan: AuditPlan, plugins: Plugins, state: AuditState) -> li
             evidence={"problem": problem, **_dropped(problem, state), **evidence.get(name, {})},
             plugin=origin,
             plain_failure="the release discloses more than the limits allow",
-            remedies=_remedies(name, problem, plan, plugins, dropped=bool(_dropped(problem, state))),
+            remedies=_code_remedies(order, state)
+            if name == CLASS_CODES
+            else _remedies(name, problem, plan, plugins, dropped=bool(_dropped(problem, state))),
         )
         for name, secret, problem in items
     ]
@@ -247,6 +254,45 @@ def _miscounted(state: AuditState) -> Iterator[SoundnessProblem]:
         label = state.release.count_semantics
         problem = f"the numbers are this table's own, and the release calls them {label}: `counted` must say exact"
         yield "counted", None, problem
+
+
+CLASS_CODES = "class_codes"
+"""The finding about codes of classes that fit the table worse than another order."""
+
+
+def _fitting_order(state: AuditState) -> Order | None:
+    """An order of the model's classes that fits the table better than the one by which the policy maps them."""
+    values = tuple(state.mapped_classes)
+    if not values:
+        return None
+    return better_order(people_by_class(state.release, state.table, values), tuple(range(len(values))))
+
+
+def _misfitting_codes(order: Order | None) -> Iterator[SoundnessProblem]:
+    """Codes of the class that the policy gives, and that fit the table worse than another order of them."""
+    if order is not None:
+        problem = (
+            "the policy maps the model's classes to values in an order that fits the table worse than another one: "
+            "are the codes the wrong way round?"
+        )
+        yield CLASS_CODES, None, problem
+
+
+def _code_remedies(order: Order | None, state: AuditState) -> tuple[Remedy, ...]:
+    """To map the classes in the order that fits, or to confirm that the other one is right."""
+    values, names = tuple(state.mapped_classes), tuple(state.mapped_classes.values())
+    target = state.release.target
+    place = f"build.encoding.{target}"
+    confirm = "If the mapping is right although it fits worse, confirm it: `confirmed: true` in `{}`."
+    numbers = [parse_number(name) for name in names]
+    if order is None or not all(map(math.isfinite, numbers)):
+        change = Remedy(action="advise", text="Map the model's classes to the values that its people have.")
+    else:
+        codes = {values[row]: number for row, number in zip(order, numbers, strict=True)}
+        listed = ", ".join(f"{json.dumps(value, ensure_ascii=False)}: {number:g}" for value, number in codes.items())
+        text = f"Find out which number stands for which class; in this order the model fits: `codes: {{{listed}}}`."
+        change = Remedy(action="set", text=text, place=f"{place}.codes", value=codes)
+    return change, Remedy(action="advise", text=confirm.format(place))
 
 
 def _unread_parts(state: AuditState) -> Iterator[SoundnessProblem]:

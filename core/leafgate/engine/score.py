@@ -73,7 +73,8 @@ class AuditState:
 
     `known` is what the policy's `knows` grants, by which metrics of the release are scored; each of `attack_results`
     has what its attack was granted. `verified_claims` names the claims that this audit has verified. `comparisons` is
-    how many limits on beliefs of each kind are judged by samples of people, each for one attack.
+    how many limits on beliefs of each kind are judged by samples of people, each for one attack. `mapped_classes` are
+    those of the artifact.
     """
 
     table: Table
@@ -88,6 +89,7 @@ class AuditState:
     built: bool = False
     comparisons: Mapping[type[Belief], int] = field(default_factory=dict)
     smallest_cell: int = 10
+    mapped_classes: Mapping[str, str] = field(default_factory=dict)
 
     def case(
         self, result: AttackResult | None, belief: Belief | None, scored: Distribution = "derived"

@@ -245,6 +245,8 @@ class LoadedRelease(BuildResult):
         unspecified_missing: the columns of which the file of somebody else's model does not state where missing cells
             go, of those that its trees ask about.
         complete_rows: whether its owner states that nobody with a missing cell was in the training.
+        mapped_classes: the class of somebody else's model for each value, where the policy maps values of other names
+            and its owner does not confirm it.
     """
 
     content: bytes | None = field(default=None, repr=False)
@@ -254,6 +256,7 @@ class LoadedRelease(BuildResult):
     model_content: FileContent | None = field(default=None, repr=False)
     unspecified_missing: frozenset[str] = field(default=frozenset(), repr=False)
     complete_rows: bool = field(default=False, repr=False)
+    mapped_classes: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, repr=False)
@@ -264,7 +267,7 @@ class ReleaseArtifact:
     of the table it was made from; `trail` says how it was made; `audited_file` is the file it was read from, None where
     it was built; `built` says that a builder made it in this process, so that it was read from nobody's file or object.
     `node_numbers` are those of the model's file it was read from, and `learner` the estimator that made that model;
-    `unspecified_missing` and `complete_rows` are as in LoadedRelease.
+    `unspecified_missing`, `complete_rows` and `mapped_classes` are as in LoadedRelease.
     """
 
     release: Release
@@ -277,6 +280,7 @@ class ReleaseArtifact:
     learner: Learner | None = None
     unspecified_missing: frozenset[str] = frozenset()
     complete_rows: bool = False
+    mapped_classes: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"ReleaseArtifact(sha256={self.sha256!r})"
@@ -311,6 +315,7 @@ def serialize(built: Release | BuildResult) -> ReleaseArtifact:
         learner=loaded.learner,
         unspecified_missing=loaded.unspecified_missing,
         complete_rows=loaded.complete_rows,
+        mapped_classes=loaded.mapped_classes,
     )
 
 

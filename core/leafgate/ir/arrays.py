@@ -133,9 +133,13 @@ class TreeIRBuilder:
         strict: bool = False,
         float32: bool = False,
         missing_low: bool = False,
-        subset: Collection[str] | None = None,
+        subset: Collection[str | float] | None = None,
     ) -> int:
-        """Add a test of a number, of a `subset` of categories, or without a feature a leaf; its position."""
+        """Add a test of a number, or of a `subset` of categories or their codes; without a feature a leaf.
+
+        Returns:
+            Its position.
+        """
         node = len(self)
         self.feature.append(feature)
         self.threshold.append(threshold)

@@ -97,7 +97,8 @@ class CategoryCodes:
 def known_by(origin: CategoryCodes) -> frozenset[str]:
     """The values that have a code, but for a word that stands in for gaps."""
     codes = origin.codes
-    return frozenset(codes.groups if isinstance(codes, OneHot) else codes) - {origin.fill_value}
+    stand_in = {origin.fill_value} if origin.fill_value else frozenset[str]()
+    return frozenset(codes.groups if isinstance(codes, OneHot) else codes) - stand_in
 
 
 @dataclass(frozen=True)

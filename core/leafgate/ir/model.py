@@ -117,9 +117,10 @@ class ModelIR:
     any); it is empty where it does. `category_lists` are values that the file lists beside those of `origins`, whether
     tests need them or not; `other_names` are names of columns beside those of features and origins, `texts` the short
     texts that are of no column: names of steps, settings and functions. A leaf of labels that says nothing of any class
-    predicts nothing. `settings` are the learner's, where the file has them, by
-    scikit-learn's names. `sampling` is how the rows of each tree were drawn, and `hessians` how sums of second
-    derivatives follow from scores. `learner` is the estimator that was fitted, where the file names it.
+    predicts nothing; so does, in a model of one tree, a leaf whose predicted number is NaN. `settings` are the
+    learner's, where the file has them, by scikit-learn's names. `sampling` is how the rows of each tree were drawn, and
+    `hessians` how sums of second derivatives follow from scores. `learner` is the estimator that was fitted, where the
+    file names it.
     """
 
     format: str

@@ -153,7 +153,10 @@ def _check_numbers(model: ModelIR, tree: TreeIR, place: str) -> None:
     cuts = asks.copy()
     cuts[list(tree.subsets)] = False
     _refuse(cuts & ~np.isfinite(tree.threshold), "has a threshold that is no finite number", place)
-    _refuse(~asks & ~(abs(tree.values) <= MOST).all(axis=1), f"says no finite number, or one beyond {MOST:g}", place)
+    stated = abs(tree.values) <= MOST
+    if model.values == "values" and model.combine == "one":
+        stated |= np.isnan(tree.values)
+    _refuse(~asks & ~stated.all(axis=1), f"says no finite number, or one beyond {MOST:g}", place)
     if model.values not in {"scores", "values"}:
         _refuse(~asks & (tree.values < 0).any(axis=1), "says less than nothing of a class", place)
     if model.values == "shares":

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from leafgate.api.components import DataEngine, DataSource
 from leafgate.api.plan import IN_MEMORY, PolicyOrigin
 from leafgate.api.registry import Plugins, use_of
-from leafgate.errors import DataError, InconclusiveError, LeafgateError, PolicyError, Problem
+from leafgate.errors import DataError, InconclusiveError, InvalidError, LeafgateError, PolicyError, Problem
 from leafgate.io.json import canonical
 from leafgate.policy.load import compile_plan, each_org, load_policy
 from leafgate.policy.models import CsvOptions, Policy
@@ -168,6 +168,22 @@ def build_release(
 
     with progress_step("build"):
         return build(compile_plan(policy), plugins, table, test, file_checks=FILE_CHECKS)
+
+
+def fitting_classes(session: Session) -> Mapping[str, str] | None:
+    """The model's class for each value, in the one order that fits the table best; None where several fit equally well.
+
+    Raises:
+        LeafgateError: the policy audits no model whose classes it maps, or it cannot be read.
+    """
+    from leafgate.algorithms.class_orders import only_best_order, people_by_class
+
+    artifact = build_release(session.policy, session.plugins, session.table)
+    values, names = tuple(artifact.mapped_classes), tuple(artifact.mapped_classes.values())
+    if not values:
+        raise InvalidError("maps no classes of a model", place="build.encoding")
+    order = only_best_order(people_by_class(artifact.release, session.table, values))
+    return None if order is None else {values[row]: name for row, name in zip(order, names, strict=True)}
 
 
 def granted_knowledge(

@@ -171,14 +171,18 @@ def _distance(trial: Trial) -> tuple[int, int]:
 
 
 def _refuse_other_people(given: Report) -> None:
-    """InconclusiveError where the file counts other people than the table's: without its counts nobody could see it."""
+    """InconclusiveError where the file counts other people than the table's, or its classes are mapped otherwise.
+
+    Without its counts nobody could see it, and leaves that the table labels anew would seem to predict better.
+    """
+    remedies = {
+        "class_codes": "correct the codes of the class, or confirm them; see leafgate audit",
+        "counted": "name the table it was trained on; see leafgate audit",
+    }
     for finding in given.findings:
-        if finding.id == "counted":
-            raise InconclusiveError(
-                f"is not repaired: {finding.evidence['problem']}",
-                place="MODEL",
-                remedy="name the table it was trained on; see leafgate audit",
-            )
+        if finding.id in remedies:
+            problem = f"is not repaired: {finding.evidence['problem']}"
+            raise InconclusiveError(problem, place="MODEL", remedy=remedies[finding.id])
 
 
 @dataclass(eq=False)

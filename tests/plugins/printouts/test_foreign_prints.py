@@ -268,11 +268,11 @@ def test_a_class_that_is_never_the_largest_alone_has_the_name_that_is_left_for_i
         read_foreign((head + "\n".join([root, *ways])).encode(), "m")
 
 
-def test_shares_that_are_no_people_stay_shares() -> None:
+def test_shares_that_are_no_people_stay_shares_beside_sizes() -> None:
     model = read_foreign(
         KYPHOSIS.replace("7  3 present (0.42857143 0.57142857)", "7  3 present (0.40 0.60)").encode(), "m"
     )
-    assert (model.level, model.trees[0].counts) == ("shares", None)
+    assert (model.values, model.level, model.trees[0].counts) == ("shares", "counts", None)
 
 
 def test_people_with_missing_cells_are_refused_where_surrogates_decide() -> None:
@@ -282,7 +282,8 @@ def test_people_with_missing_cells_are_refused_where_surrogates_decide() -> None
 
 
 RPART_HOSTILE = {
-    "a regression": (KYPHOSIS.replace("loss, yval, (yprob)", "deviance, yval"), "no print-out of a classification"),
+    "a regression of classes": (KYPHOSIS.replace("loss, yval, (yprob)", "deviance, yval"), "no node"),
+    "another header": (KYPHOSIS.replace("loss, yval, (yprob)", "loss, yval"), "no print-out of an rpart tree"),
     "a node twice": (KYPHOSIS.replace(" 3) Start", " 2) Start"), "twice"),
     "a node without parent": (KYPHOSIS.replace("23) Age", "99) Age"), "without the one above"),
     "a node too deep": (KYPHOSIS.replace("23) Age", "4294967296) Age"), "too deep"),
@@ -299,6 +300,7 @@ RPART_HOSTILE = {
     "a label that is not the likeliest": (KYPHOSIS.replace("2 absent (0.857", "2 present (0.857"), "likeliest"),
     "a class without a name": (KYPHOSIS.partition("   2)")[0].replace("0.20987654)  ", "0.20987654) *"), "class 2"),
     "a line that is none": (KYPHOSIS.replace("22) Age>=111 14  2", "22) Age>=111"), "no node"),
+    "endless classes": (KYPHOSIS + '[1] "absent"  "present"\n' * 1_000, "lists classes"),
     "no root": (KYPHOSIS.partition(" 1) root")[0], "no root"),
     "an endless line": (KYPHOSIS + "x" * 20_000, "a line of more"),
 }
@@ -358,11 +360,23 @@ def test_a_truncated_print_out_ends_in_exit_code_2(text: str, tmp_path: Path) ->
     assert_refused(tmp_path, "model.txt", text.encode())
 
 
+COSTS = """n= 60
+
+node), split, n, deviance, yval
+      * denotes terminal node
+
+1) root 60 9812.50  31.250
+  2) ward=A, north,C 40 2210.00  20.500
+    4) ward=A 25  400.00  14.000 *
+    5) ward= north 15  310.50  31.000 *
+  3) ward=B 20 1100.25  52.750 *
+"""
+
 PARTS = ("", " ", "|", "\n", ":", "(", ")", "=", "<= 1", "> 1", "1)", "2)", "-1", "nan", "1e999", "/", "*", "0.5")
 
 
 @settings(deadline=30_000)
-@given(st.data(), st.sampled_from([WEATHER, KYPHOSIS, FLOWERS]))
+@given(st.data(), st.sampled_from([WEATHER, KYPHOSIS, FLOWERS, COSTS, f'{KYPHOSIS}[1] "absent"  "present"\n']))
 def test_a_print_out_with_something_changed_is_read_or_refused(data: st.DataObject, text: str) -> None:
     first = text.index("tree\n---") + 30 if "J48" in text else 120
     for _ in range(data.draw(st.integers(1, 3))):

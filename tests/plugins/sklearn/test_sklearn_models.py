@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     BaggingClassifier,
@@ -19,8 +20,9 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, LeaveOneOut, RandomizedSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import RobustScaler
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import RobustScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
@@ -174,6 +176,24 @@ def test_histogram_boosting_never_says_that_it_counts_everybody(
 def test_what_is_no_fitted_tree_is_refused_by_name(model: Any, message: str) -> None:
     with pytest.raises(ReleaseError, match=message):
         leafgate.from_sklearn(model)
+
+
+@pytest.mark.parametrize(
+    ("model", "nearest"),
+    [
+        (CalibratedClassifierCV(DecisionTreeClassifier(max_depth=2), cv=2), "without calibration"),
+        (BaggingClassifier(DecisionTreeClassifier(max_depth=2)), "RandomForestClassifier, with `max_features=None`"),
+        (LogisticRegression(), "such as DecisionTreeClassifier"),
+        (make_pipeline(StandardScaler(), OneVsRestClassifier(DecisionTreeClassifier())), "all classes at once"),
+    ],
+    ids=["calibrated", "bagging", "logistic", "pipeline"],
+)
+def test_a_file_of_another_class_is_refused_with_the_nearest_thing_that_is_read(model: Any, nearest: str) -> None:
+    x = np.nan_to_num(rows(1))
+    model.fit(x, answers(x, 2))
+    kind = type(model[-1] if isinstance(model, Pipeline) else model).__name__
+    with pytest.raises(ReleaseError, match=f"the class {kind}, .*{nearest}"):
+        read_foreign(skops_bytes(model), "m.skops")
 
 
 def test_several_outputs_are_refused() -> None:

@@ -67,13 +67,13 @@ def _may_be_codes(feature: Feature, origin: Numeric, column: Column) -> bool:
 def _misspelt(known: frozenset[str], column: Column, see: See, *, whole: bool) -> Unresolved | None:
     """What the model knows, against what the policy declares; `whole`: it is all that the model knows.
 
-    Numbers are the same if the model sees them so. A model may know values that nobody has any more, or not know some
-    that were declared. Both at once may be one value in two spellings.
+    Numbers are the same if the model sees them so, and truth values however they are spelled. A model may know values
+    that nobody has any more, or not know some that were declared. Both at once may be one value in two spellings.
     """
     values = frozenset(column.values or ())
-    numbers, alike = _numbers(values, see), _numbers(known, see)
+    numbers, alike = ({_seen(value, see) for value in each} for each in (values, known))
     named = known - values - {IDLE_CATEGORY}
-    strange = frozenset(value for value in named if see(parse_number(value)) not in numbers)
+    strange = frozenset(value for value in named if _seen(value, see) not in numbers)
     gone = frozenset(value for value in strange if value.strip() in MISSING_WORDS)
     if gone and column.missing:
         why = "the model knows a value that stands for missing cells, and missing cells besides"
@@ -83,7 +83,7 @@ def _misspelt(known: frozenset[str], column: Column, see: See, *, whole: bool) -
         why = f"the model knows {merged} value(s) that `aliases` make another value of, so its tests for them are lost"
         return Unresolved(column.name, why, "declare them as `values`, without `aliases`")
     others = len(strange - gone)
-    if not others or (whole and all(value in known or see(parse_number(value)) in alike for value in values)):
+    if not others or (whole and all(value in known or _seen(value, see) in alike for value in values)):
         return None
     why = f"the model knows {others} value(s) that the policy does not have"
     return Unresolved(
@@ -91,8 +91,12 @@ def _misspelt(known: frozenset[str], column: Column, see: See, *, whole: bool) -
     )
 
 
-def _numbers(values: frozenset[str], see: See) -> frozenset[float]:
-    return frozenset(see(number) for number in map(parse_number, values) if math.isfinite(number))
+def _seen(value: str, see: See) -> float | str:
+    """A value as the model knows it: numbers as it sees them, truth values in one spelling, others as they are."""
+    number = parse_number(value)
+    if math.isfinite(number):
+        return see(number)
+    return value.lower() if value.lower() in TRUTH else value
 
 
 IDLE_CATEGORY = "infrequent_sklearn"
@@ -114,6 +118,10 @@ class Encoding(Strict):
     codes: dict[str, FiniteFloat] | None = Field(None, description="The number that stands for each value.")
     missing: FiniteFloat | None = Field(
         None, description="The number of a missing cell; when left out, a missing number."
+    )
+    confirmed: bool = Field(
+        False,
+        description="Of the class: its values are mapped rightly, although they fit the table better in another order.",
     )
 
     @model_validator(mode="after")
@@ -299,12 +307,11 @@ TRUTH = {"false": 0.0, "true": 1.0}
 
 
 def _in_domain(origin: CategoryCodes, column: Column) -> dict[str, float]:
-    """The codes under the policy's spelling: a model's 3.0 is the value `3`, and what it sees as 3.0 too."""
+    """The codes under the policy's spelling: a model's 3.0 is `3`, and what it sees as 3.0 too; True is `TRUE`."""
     codes, see = origin.codes, LOOKUP_ROUNDING[origin.lookup_precision]
     exact = {value: codes[value] for value in column.values or () if value in codes}
-    numbers = {see(parse_number(text)): code for text, code in codes.items() if math.isfinite(parse_number(text))}
-    alike = {v: numbers[see(parse_number(v))] for v in column.values or () if see(parse_number(v)) in numbers}
-    return alike | exact
+    alike = {_seen(text, see): code for text, code in codes.items()}
+    return {v: alike[_seen(v, see)] for v in column.values or () if _seen(v, see) in alike} | exact
 
 
 def class_values(classes: Sequence[str], encoding: Encoding | None, target: Column, place: str) -> tuple[str, ...]:

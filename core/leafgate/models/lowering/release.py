@@ -17,7 +17,7 @@ from leafgate.ir.features import Feature, Origin
 from leafgate.ir.model import LEAF, ModelIR, TreeIR, topological_order
 from leafgate.models.exposure.categories import many_unknown_names
 from leafgate.models.lowering.content import content_of, unknown_names
-from leafgate.models.lowering.encoding import Encoding, class_values, column_encodings, origins_of, plainly
+from leafgate.models.lowering.encoding import Encoding, as_number, class_values, column_encodings, origins_of, plainly
 from leafgate.models.lowering.tests import Sides, Split, lower_split
 from leafgate.types.release import FileDisclosure, ModelFile, Publish, Release
 from leafgate.types.schema import Column, Schema
@@ -96,6 +96,7 @@ def lower_model(
         learner=learner,
         model_content=content_of(model, origins, encodings, schema),
         unspecified_missing=unspecified,
+        mapped_classes=_mapped_classes(model, values, encodings.get(target.name)),
     )
 
 
@@ -104,6 +105,13 @@ def _check_numbers(model: ModelIR, target: Column, place: str) -> None:
     if not model.classes and target.edges is None:
         remedy = f"in the policy, give {target.name!r} `bins`, the edges of the intervals its numbers are told in"
         raise ReleaseError(f"predicts numbers, and {target.name!r} has none", place=place, remedy=remedy)
+
+
+def _mapped_classes(model: ModelIR, values: Sequence[str], encoding: Encoding | None) -> dict[str, str]:
+    """The model's class for each value, where the policy maps them by codes or aliases, and does not confirm it."""
+    named = dict(zip(values, model.classes, strict=True)) if model.classes else {}
+    same = all(value == name or as_number(value) == as_number(name) for value, name in named.items())
+    return {} if same or (encoding is not None and encoding.confirmed) else named
 
 
 def _builder(model: ModelIR) -> dict[str, Any]:
@@ -178,7 +186,7 @@ def _tree(
     flags = [tree.flag(name).tolist() for name in ("strict", "float32", "missing_low")]
     strict, float32, missing_low = flags
     feature, at, low, high = (a.tolist() for a in (tree.feature, tree.threshold, tree.low, tree.high))
-    numbers, ways = model.numbers_of(tree), [BOTH] * tree.nodes
+    numbers, ways, quiet = model.numbers_of(tree), [BOTH] * tree.nodes, _silent_nodes(model, tree)
     for node in topological_order(tree)[::-1].tolist():
         if feature[node] == LEAF:
             built[node] = leaf(node)
@@ -186,7 +194,9 @@ def _tree(
         origin = origins[feature[node]]
         test = Split(at[node], strict[node], float32[node], missing_low[node], tree.subsets.get(node))
         below = built.pop(low[node]), built.pop(high[node])
-        built[node] = lower_split(test, origin, schema[origin.column], *below, known=sides)
+        silent = model.combine == "one" and feature[high[node]] == LEAF and high[node] in quiet
+        column = schema[origin.column]
+        built[node] = lower_split(test, origin, column, *below, known=sides, high_is_silent=silent)
         if numbers:
             ways[node] = _ways(built[node], *below)
     if not numbers:
@@ -262,7 +272,7 @@ def _leaves(
     if model.values == "scores":
         says = _scores(model, tree).tolist()
         return lambda node: Leaf(scores=_by_class(says[node], values, schema))
-    quiet = set(np.flatnonzero(~tree.values.any(axis=1)).tolist()) if model.values == "labels" else set()
+    quiet = _silent_nodes(model, tree)
     labels = [None if node in quiet else values[i] for node, i in enumerate(tree.values.argmax(axis=1).tolist())]
     if tree.counts is not None and model.leaf_level == "counts":
         counts = _whole_counts(tree.counts[:, order])
@@ -281,6 +291,12 @@ def _leaves(
             shares = (tree.values / tree.values.sum(axis=1, keepdims=True))[:, order].tolist()
         return lambda node: Leaf(labels[node], shares=full(shares[node]))
     return lambda node: Leaf(labels[node])
+
+
+def _silent_nodes(model: ModelIR, tree: TreeIR) -> frozenset[int]:
+    """The nodes that, where they are leaves, predict nothing."""
+    silent = {"labels": ~tree.values.any(axis=1), "values": np.isnan(tree.values).any(axis=1)}
+    return frozenset(np.flatnonzero(silent[model.values]).tolist()) if model.values in silent else frozenset()
 
 
 def _scores(model: ModelIR, tree: TreeIR) -> np.ndarray:

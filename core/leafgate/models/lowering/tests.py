@@ -44,11 +44,19 @@ the threshold and how it is compared."""
 
 
 def lower_split(
-    asked: Split, origin: Origin, column: Column, low: Node, high: Node, known: Sides | None = None
+    asked: Split,
+    origin: Origin,
+    column: Column,
+    low: Node,
+    high: Node,
+    known: Sides | None = None,
+    *,
+    high_is_silent: bool = False,
 ) -> Node:
     """The test on `column` that sends the same people to `low` and to `high`; one of these where it asks nothing.
 
-    `known` keeps how values part, for the next test that asks the same.
+    `known` keeps how values part, for the next test that asks the same. Where `high_is_silent`, a leaf that predicts
+    nothing, its values get no branch, which predicts nothing for them either.
     """
     match origin:
         case Numeric() if _asks_absence(asked, origin) and not column.missing:
@@ -61,7 +69,12 @@ def lower_split(
             absent = asked.low(origin.gone), asked.low(origin.there)
             return Fan.of(lambda value: absent[value is not None], column).split(low, high)
         case CategoryCodes():
-            return _fan_of_codes(asked, origin, column, {} if known is None else known).split(low, high)
+            fan = _fan_of_codes(asked, origin, column, {} if known is None else known)
+            return (
+                fan.joined(low, high, high_is_silent=high_is_silent)
+                if asked.chosen is not None
+                else fan.split(low, high)
+            )
     raise AssertionError("an unknown origin is refused before")
 
 
@@ -191,6 +204,16 @@ class Fan:
         if self.complete:
             return CategoricalSplit(self.column, (Branch(self.few, shorter),), default=longer)
         return CategoricalSplit(self.column, (Branch(self.low, low), Branch(self.high, high)))
+
+    def joined(self, low: Node, high: Node, *, high_is_silent: bool) -> Node:
+        """The split, without a branch to a silent leaf, and with the one branch of a test below of the same column."""
+        if high_is_silent and self.low:
+            return CategoricalSplit(self.column, (Branch(self.low, low),))
+        if isinstance(high, CategoricalSplit) and high.column == self.column and self.low:
+            values = tuple(value for value in high.branches[0].values if value in self.high)
+            if high.default is None and len(high.branches) == 1 and values:
+                return CategoricalSplit(self.column, (Branch(self.low, low), Branch(values, high.branches[0].node)))
+        return self.split(low, high)
 
     @property
     def low(self) -> tuple[Value, ...]:

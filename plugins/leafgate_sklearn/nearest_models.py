@@ -1,0 +1,64 @@
+"""For classes of models that are not read, the nearest thing that is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+TREE = "fit a decision tree, a forest or boosting, such as {}"
+ALL_CLASSES = "fit a decision tree or a forest, which learn all classes at once"
+EACH_OUTPUT = "fit, audit and publish a decision tree or a forest for each output"
+EACH_MEMBER = "audit and publish each tree or forest of its `estimators_` by itself"
+SAVED_BOOSTER = (
+    "save the booster alone by its own library, and audit that file on what the other steps make of the table"
+)
+
+NEAREST_MODELS: Mapping[str, str] = {
+    "BaggingClassifier": "fit a RandomForestClassifier, with `max_features=None` for bagged trees",
+    "BaggingRegressor": "fit a RandomForestRegressor, with `max_features=1.0` for bagged trees",
+    "AdaBoostClassifier": "fit a GradientBoostingClassifier",
+    "AdaBoostRegressor": "fit a GradientBoostingRegressor",
+    "VotingClassifier": EACH_MEMBER,
+    "VotingRegressor": EACH_MEMBER,
+    "StackingClassifier": EACH_MEMBER,
+    "StackingRegressor": EACH_MEMBER,
+    "CalibratedClassifierCV": "fit its decision tree or forest on all rows, without calibration",
+    "OneVsRestClassifier": ALL_CLASSES,
+    "OneVsOneClassifier": ALL_CLASSES,
+    "OutputCodeClassifier": ALL_CLASSES,
+    "MultiOutputClassifier": EACH_OUTPUT,
+    "MultiOutputRegressor": EACH_OUTPUT,
+    "ClassifierChain": EACH_OUTPUT,
+    "RegressorChain": EACH_OUTPUT,
+    "TunedThresholdClassifierCV": "audit and publish its `estimator_` by itself, and state the threshold beside it",
+    "FixedThresholdClassifier": "audit and publish its `estimator_` by itself, and state the threshold beside it",
+    "SelfTrainingClassifier": "fit its decision tree or forest on the rows whose classes are known",
+    "TransformedTargetRegressor": "fit its `regressor` on the transformed numbers",
+    "XGBClassifier": SAVED_BOOSTER,
+    "XGBRegressor": SAVED_BOOSTER,
+    "LGBMClassifier": SAVED_BOOSTER,
+    "LGBMRegressor": SAVED_BOOSTER,
+    "CatBoostClassifier": "fit a HistGradientBoostingClassifier, which takes categories too",
+    "CatBoostRegressor": "fit a HistGradientBoostingRegressor, which takes categories too",
+    **dict.fromkeys(
+        (
+            *("LogisticRegression", "LogisticRegressionCV", "RidgeClassifier", "RidgeClassifierCV", "SGDClassifier"),
+            *("LinearSVC", "SVC", "NuSVC", "MLPClassifier", "KNeighborsClassifier", "GaussianNB", "CategoricalNB"),
+            *("BernoulliNB", "MultinomialNB", "ComplementNB", "Perceptron", "GaussianProcessClassifier"),
+            *("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis", "DummyClassifier"),
+        ),
+        TREE.format("DecisionTreeClassifier"),
+    ),
+    **dict.fromkeys(
+        (
+            *("LinearRegression", "Ridge", "RidgeCV", "Lasso", "LassoCV", "ElasticNet", "ElasticNetCV", "SGDRegressor"),
+            *("LinearSVR", "SVR", "NuSVR", "MLPRegressor", "KNeighborsRegressor", "GaussianProcessRegressor"),
+            *("PoissonRegressor", "GammaRegressor", "TweedieRegressor", "HuberRegressor", "DummyRegressor"),
+        ),
+        TREE.format("DecisionTreeRegressor"),
+    ),
+    **dict.fromkeys(
+        ("IsolationForest", "RandomTreesEmbedding"),
+        "it predicts neither classes nor a number that was learned; " + TREE.format("RandomForestClassifier"),
+    ),
+}
+"""By the name of a class, which messages may therefore repeat, what to do in its place."""
