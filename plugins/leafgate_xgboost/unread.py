@@ -31,6 +31,7 @@ SHORT_NUMBERS = re.compile(r"[-+.eE\d\[\], ]{0,40}")
 PARAMETER = ContentField(ContentKind.TEXT, SHORT_NUMBERS, words=True)
 CHECKED_WITH_LINKS = ContentField(ContentKind.ANY)
 PER_NODE = ContentField(ContentKind.NUMBERS, length="nodes")
+WEIGHTS = ContentField(ContentKind.NUMBERS, length="trees")
 FLAGS = ContentField(ContentKind.NUMBERS, length="nodes", below=2, booleans=True)
 
 
@@ -66,6 +67,7 @@ MODEL: Mapping[str, ContentField] = {
     "iteration_indptr": NUMBERS,
     "tree_info": ContentField(ContentKind.NUMBERS, length="trees", below=1000),
     "trees": ContentField(ContentKind.TABLES),
+    "weight_drop": WEIGHTS,
 }
 BOOSTER: Mapping[str, ContentField] = {"name": NAME, "model": ContentField(ContentKind.TABLE, fields=MODEL)}
 LEARNER: Mapping[str, ContentField] = {
@@ -82,7 +84,7 @@ LEARNER: Mapping[str, ContentField] = {
     "feature_types": ContentField(ContentKind.TEXTS, re.compile("int|float|i|q|c|categorical"), max_values="features"),
     "gradient_booster": ContentField(
         ContentKind.TABLE,
-        fields={**BOOSTER, "gbtree": ContentField(ContentKind.TABLE, fields=BOOSTER), "weight_drop": NUMBERS},
+        fields={**BOOSTER, "gbtree": ContentField(ContentKind.TABLE, fields=BOOSTER), "weight_drop": WEIGHTS},
     ),
     "learner_model_param": ContentField(
         ContentKind.TABLE,

@@ -5,4 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-DATA = Path(os.environ.get("LEAFGATE_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
+_BESIDE = Path(__file__).resolve().parents[3] / "shared"
+DATA = Path(os.environ.get("LEAFGATE_DATA") or _BESIDE / "data")
+CASES = Path(os.environ.get("LEAFGATE_CASES") or _BESIDE / "cases")
+"""Small files of other programs, each with the program's own answers: LEAFGATE_CASES, or `shared/cases`."""

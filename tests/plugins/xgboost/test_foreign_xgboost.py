@@ -216,6 +216,31 @@ def test_trees_that_speak_of_several_classes_are_refused_by_name() -> None:
         read(xgb.train(options, data, num_boost_round=1))
 
 
+@pytest.mark.parametrize("objective", ["reg:squarederror", "binary:logistic"])
+def test_trees_for_several_targets_are_refused(objective: str) -> None:
+    rows = random_rows()
+    data = xgb.DMatrix(rows.x, label=np.column_stack([rows.y, 1 - rows.y]))
+    booster = xgb.train({**SMALL, "objective": objective, "base_score": 0.5}, data, num_boost_round=2)
+    with pytest.raises(ReleaseError, match="several targets"):
+        read(booster)
+
+
+def test_the_weights_of_dart_must_stand_in_one_place() -> None:
+    booster = fitted(random_rows(), 3, booster="dart", rate_drop=0.5, seed=1)
+    fields = json.loads(bytes(booster.save_raw(raw_format="json")))
+    dart = fields["learner"]["gradient_booster"]
+    weights = dart.pop("weight_drop")
+    refused(fields, "weights of its trees once")
+    model = dart["gbtree"]["model"]
+    fields["learner"]["gradient_booster"] = {"name": "gbtree", "model": {**model, "weight_drop": weights}}
+    again = read_foreign(json.dumps(fields).encode(), "model")
+    assert written(again) == written(read(booster))
+    fields["learner"]["gradient_booster"]["weight_drop"] = weights
+    refused(fields, "weights of its trees once")
+    fields["learner"]["gradient_booster"] = {"name": "gbtree", "model": {**model, "weight_drop": None}}
+    refused(fields, "weight_drop")
+
+
 def test_a_model_that_stopped_early_is_refused_with_the_remedy() -> None:
     fields = document()
     fields["learner"]["attributes"]["best_iteration"] = "0"
