@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -35,7 +36,7 @@ from leafgate.app import are_texts, is_number, list_at, object_at
 from leafgate_xgboost.node_sizes import sizes
 from leafgate_xgboost.training import learner_of
 from leafgate_xgboost.ubjson import parse_ubjson
-from leafgate_xgboost.unread import unread_content
+from leafgate_xgboost.unread import refuse_unknown_keys, unread_content
 
 BINARY = ("binary:logistic", "binary:logitraw", "binary:hinge")
 MULTI = ("multi:softprob", "multi:softmax")
@@ -46,6 +47,9 @@ NUMBERS = (
     "reg:quantileerror",
 )
 """What is predicted is the sum itself."""
+
+OBJECTIVE = re.compile(r"[a-z]{1,10}:[a-z_]{1,30}")
+"""An objective as XGBoost names them, which an error may print."""
 
 MAX_CLASSES = 1000
 
@@ -80,6 +84,7 @@ def read(content: bytes, place: str) -> ModelIR:
         _tree(tree, int(group) if objective in MULTI else None, names, weight, f"{at}.trees[{i}]")
         for i, (tree, group, weight) in enumerate(zip(trees, groups, _weights(weighted, len(trees), at), strict=True))
     )
+    refuse_unknown_keys(learner, trees, here)
     rounds = integers_at(booster, "iteration_indptr", at) if "iteration_indptr" in booster else None
     positive, unread = _positive_weight(learner), unread_content(document)
     sized, disclosed = sizes(built, base, objective, rounds, weighted=positive != 1.0)
@@ -198,7 +203,9 @@ def _classes(objective: str, value: int, place: str) -> tuple[str, ...]:
     if objective in NUMBERS:
         return ()
     known = ", ".join((*BINARY, *MULTI, *NUMBERS))
-    raise ReleaseError("has an objective that is not read", place=f"{place}.objective.name", remedy=f"read: {known}")
+    named = f": {objective}" if OBJECTIVE.fullmatch(objective) else ""
+    what = f"has an objective that is not read{named}"
+    raise ReleaseError(what, place=f"{place}.objective.name", remedy=f"read: {known}")
 
 
 def _booster(learner: Mapping[str, Any], place: str) -> tuple[dict[str, Any], Mapping[str, Any] | None]:
