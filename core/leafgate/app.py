@@ -159,6 +159,7 @@ if TYPE_CHECKING:
     from leafgate.session.domains import rare_values as rare_values
     from leafgate.session.domains import round_bounds as round_bounds
     from leafgate.session.draft import ModelHints as ModelHints
+    from leafgate.session.draft import columns_by_position as columns_by_position
     from leafgate.session.draft import model_hints as model_hints
     from leafgate.session.expected_run import ExpectedRun as ExpectedRun
     from leafgate.session.proposals import CONFIDENCE as CONFIDENCE
@@ -244,7 +245,7 @@ __getattr__ = lazy_exports(
         "leafgate.policy.strictness": "compare_policies line_of_value PolicyChange",
         "leafgate.progress": "progress_step",
         "leafgate.session.domains": "bounds_domain is_long_list list_domain number_domain rare_values round_bounds",
-        "leafgate.session.draft": "model_hints ModelHints",
+        "leafgate.session.draft": "columns_by_position model_hints ModelHints",
         "leafgate.session.expected_run": "ExpectedRun",
         "leafgate.session.proposals": "CONFIDENCE MODEL_GROUP Proposal propose SecretShares smallest_group",
         "leafgate.session.repair": "RepairFunction RepairResult",

@@ -103,6 +103,16 @@ BETWEEN = ("_", "=", "-", ".", ":", " ", "__")
 """What stands between column and value in names of dummy features."""
 
 
+POSITIONAL = re.compile(r"(?:x|f|Column_)([0-9]{1,6})")
+"""What libraries, and readers, call the features of a table whose columns have no names."""
+
+
+def is_position(name: str, position: int) -> bool:
+    """Is it what the feature at this position is called where it has no name?"""
+    found = POSITIONAL.fullmatch(name)
+    return found is not None and int(found[1]) == position
+
+
 ResolvedOrigin = Numeric | CategoryCodes | MissingIndicator
 
 
