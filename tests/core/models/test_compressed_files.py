@@ -134,7 +134,7 @@ def test_a_folder_is_refused_with_the_file_to_name(tmp_path: Path) -> None:
     with pytest.raises(ReleaseError, match="is a folder, not a model's file"):
         read_bounded(folder)
     (folder / "MLmodel").write_text("flavors: {}\n")
-    with pytest.raises(ReleaseError, match="folder that MLflow saved.*save the model itself"):
+    with pytest.raises(ReleaseError, match=r"folder that MLflow saved.*save the model itself"):
         read_bounded(folder)
     (folder / "model.xgb").write_text(json.dumps({}))
     with pytest.raises(ReleaseError, match=r"folder that MLflow saved.*name the file model\.xgb in it"):
