@@ -214,6 +214,12 @@ def folded(model: ModelIR) -> ModelIR:
     """The model over the columns' own numbers: how they were scaled and gaps filled goes into the thresholds."""
     if model.origins is None:
         return model
+    if any(isinstance(one, Numeric) and one.zero_is_missing for one in model.origins):
+        raise ReleaseError(
+            "takes 0 for missing in a column of numbers, which no test of a neutral file's own columns does",
+            place="model",
+            remedy="fit it on a dense table, in which 0 is a number",
+        )
     origins = tuple(Numeric(one.column) if isinstance(one, Numeric) else one for one in model.origins)
     return replace(model, trees=tuple(_folded(model, tree) for tree in model.trees), origins=origins)
 

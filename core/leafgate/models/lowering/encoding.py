@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
@@ -25,6 +25,7 @@ from leafgate.ir.features import (
     Unresolved,
     after_steps,
     known_by,
+    with_zero_missing,
 )
 from leafgate.types.release import FeatureEncoding
 from leafgate.types.schema import MISSING_WORDS, Column, Schema
@@ -125,6 +126,10 @@ class Encoding(Strict):
     missing: FiniteFloat | None = Field(
         None, description="The number of a missing cell; when left out, a missing number."
     )
+    zero: Literal["missing"] | None = Field(
+        None,
+        description="`missing`: the model is given a missing number in place of 0, as XGBoost is by a sparse matrix.",
+    )
 
     @model_validator(mode="after")
     def _one_way(self) -> Encoding:
@@ -222,6 +227,12 @@ def spellings(name: str) -> frozenset[str]:
 
 def _from_policy(name: str, declared: Encoding, schema: Schema) -> Origin:
     """What the policy says a feature is."""
+    origin = _declared_origin(name, declared, schema)
+    return with_zero_missing(origin) if declared.zero == "missing" else origin
+
+
+def _declared_origin(name: str, declared: Encoding, schema: Schema) -> Origin:
+    """What the policy says a feature is, where 0 is a number."""
     column = declared.column if declared.column is not None else name
     absent = math.nan if declared.missing is None else declared.missing
     if declared.value is not None:
@@ -292,7 +303,8 @@ def _to_schema(feature: Feature, origin: Origin, column: Column) -> Origin:
             return Unresolved(name, "is a number, and the column's values are none: which stands for which?")
         absent = math.nan if origin.fill is None else origin.fill
         codes = {value: after_steps(number, origin.steps) for value, number in numbers.items()}
-        return CategoryCodes(column.name, codes, None, absent)
+        coded = CategoryCodes(column.name, codes, None, absent)
+        return with_zero_missing(coded) if origin.zero_is_missing else coded
     if isinstance(origin, CategoryCodes) and column.numeric:
         return Unresolved(column.name, "the model takes it as values; the column needs `values` in the policy")
     if isinstance(origin, CategoryCodes):
