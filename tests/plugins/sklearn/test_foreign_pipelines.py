@@ -20,6 +20,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 import leafgate
+from command_line import leafgate as command
 from leafgate.algorithms.prediction import predict
 from leafgate.errors import ReleaseError
 from leafgate.session.run import open_session
@@ -185,3 +186,21 @@ def test_a_number_that_xgboost_is_told_to_take_for_missing_is_refused(missing: f
     model = xgboost.XGBClassifier(**XGB, missing=missing).fit(table[["age", "visits"]], ill)
     with pytest.raises(ReleaseError, match="takes a number for missing"):
         leafgate.audit(model, table[["age", "visits"]], ill, limits=SMALL)
+
+
+def test_a_scrubbed_pipeline_with_sparse_input_predicts_as_the_pipeline(tmp_path: Path) -> None:
+    table, ill = people(4, gaps=False)
+    model = pipeline(xgboost.XGBClassifier(**XGB), scaler=StandardScaler(), imputed=False, sparse=True).fit(table, ill)
+    audit = leafgate.audit(model, table, ill, limits=SMALL, roles=VISITS, search_remedies=False)
+    audit.to_policy(tmp_path)
+    policy = tmp_path / "policy.yaml"
+    ended = command("scrub", tmp_path / "model.json", tmp_path / "new.json", "--leaves", "shares", "--policy", policy)
+    assert (ended.code, "all records of the table" in ended.out) == (0, True)
+    policy.write_text(policy.read_text().replace("model.json", "new.json"))
+    session = open_session(policy)
+    release = session.audit(search_remedies=False).artifact
+    assert release is not None
+    records = session.table.frame
+    rows = pd.DataFrame({name: records[name].astype(table[name].dtype) for name in table.columns})
+    names = np.array(release.release.classes).astype(int)
+    assert np.array_equal(names[predict(release.release, session.table)], model.predict(rows))
