@@ -6,14 +6,14 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from leafgate.api.model_readers import HEAD, LARGEST, ModelReader, Vocabulary
 from leafgate.bounded.gzip import gzip_head, is_gzip, parse_bounded_gzip, refuse_gzip_notes
-from leafgate.errors import LeafgateError, Problem, ReleaseError
+from leafgate.errors import InconclusiveError, LeafgateError, Problem, ReleaseError
 from leafgate.ir.model import ModelIR
 from leafgate.ir.unread import has_known_words
 from leafgate.ir.validate import check_model
@@ -128,7 +128,9 @@ def read_model(
 
 
 def _of_unknown_object(thing: object, readers: Sequence[ModelReader]) -> ModelIR:
-    """The model of the first reader that knows the object; the errors of all where none does."""
+    """The model of the first reader that knows the object, or writes its file; the errors of all where none does."""
+    from leafgate.models.writer import object_as_file
+
     problems: list[Problem] = []
     for reader in readers:
         if reader.from_object is not None:
@@ -136,6 +138,9 @@ def _of_unknown_object(thing: object, readers: Sequence[ModelReader]) -> ModelIR
                 return model_of_object(thing, reader.name, readers)
             except ReleaseError as error:
                 problems += error.problems
+    with suppress(InconclusiveError):  # what writes the file is not installed
+        if (written := object_as_file(thing, readers)) is not None:
+            return read_foreign(written[1], written[0], readers)
     if not problems:
         raise ReleaseError("is an object, and no installed plugin reads models in memory", place="model")
     raise ReleaseError.listing(problems)

@@ -7,10 +7,12 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import joblib
 import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io
 import xgboost
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +23,7 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 import leafgate
 from command_line import leafgate as command
+from installed_readers import read_foreign
 from leafgate.algorithms.prediction import predict
 from leafgate.errors import ReleaseError
 from leafgate.session.run import open_session
@@ -204,3 +207,23 @@ def test_a_scrubbed_pipeline_with_sparse_input_predicts_as_the_pipeline(tmp_path
     rows = pd.DataFrame({name: records[name].astype(table[name].dtype) for name in table.columns})
     names = np.array(release.release.classes).astype(int)
     assert np.array_equal(names[predict(release.release, session.table)], model.predict(rows))
+
+
+def test_a_pickled_pipeline_is_converted_by_who_trusts_it_to_the_file_that_is_audited(tmp_path: Path) -> None:
+    table, ill = people(5, gaps=True)
+    model = pipeline(xgboost.XGBClassifier(**XGB), scaler=StandardScaler(), imputed=True, sparse=False).fit(table, ill)
+    leafgate.audit(model, table, ill, limits=SMALL, search_remedies=False).to_policy(tmp_path)
+    for thing, name in ((model, "pipeline"), (model[-1], "estimator")):
+        joblib.dump(thing, tmp_path / f"{name}.joblib")
+        made = tmp_path / f"{name}.json"
+        assert command("convert", tmp_path / f"{name}.joblib", made).code == 2
+        assert command("convert", tmp_path / f"{name}.joblib", made, "--trust").code == 0
+    assert (tmp_path / "pipeline.json").read_bytes() == (tmp_path / "model.json").read_bytes()
+    assert read_foreign((tmp_path / "estimator.json").read_bytes(), "m").producer.startswith("XGBoost")
+
+
+def test_a_skops_file_with_an_estimator_of_xgboost_is_refused_with_what_to_do() -> None:
+    table, ill = people(5, gaps=False)
+    model = pipeline(xgboost.XGBClassifier(**XGB), scaler=None, imputed=False, sparse=False).fit(table, ill)
+    with pytest.raises(ReleaseError, match=r"leafgate\.audit\(model, X, y\)"):
+        read_foreign(skops.io.dumps(model), "model.skops")

@@ -64,6 +64,12 @@ def test_scores_and_labels_are_those_of_the_producer(version: str, name: str) ->
     assert model.producer == f"XGBoost {version}"
 
 
+@pytest.mark.parametrize(("version", "name"), EACH_MODEL)
+def test_nothing_that_a_version_writes_is_other_content_but_what_it_pruned(version: str, name: str) -> None:
+    kinds = {item.kind for item in read_foreign(models_of(version)[name], name).discloses}
+    assert ("other_content" in kinds) == ("pruned" in name)
+
+
 def test_the_versions_are_those_that_the_documentation_names() -> None:
     assert VERSIONS == ["1.7.6", "2.1.4", "3.0.5", "3.2.0", "3.3.0", "3.4.1"]
     cases = [{name.rpartition(".")[0] for name in models_of(version)} for version in VERSIONS]
