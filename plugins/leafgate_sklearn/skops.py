@@ -25,8 +25,8 @@ from leafgate_sklearn.unread import WORDS, unread_skops_content
 
 SCHEMA = "schema.json"
 OF_OTHER_LIBRARY = (
-    "of a pipeline that ends in an estimator of XGBoost or LightGBM, run leafgate.audit(model, X, y) where it was fitted, "
-    "and publish the file that Audit.to_policy writes"
+    "of a pipeline that ends in an estimator of XGBoost or LightGBM, run leafgate.audit(model, X, y) where it was "
+    "fitted, and publish the file that Audit.to_policy writes"
 )
 OBJECTS = {"ObjectNode", "TreeNode", "ConstructorFromReduceNode"}
 LISTS = {"ListNode", "TupleNode", "SetNode"}
