@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import warnings
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,8 @@ import leafgate
 from command_line import leafgate as command
 from installed_readers import read_foreign
 from leafgate.algorithms.prediction import predict
-from leafgate.errors import ReleaseError
+from leafgate.disclosure.document import document
+from leafgate.errors import DataError, ReleaseError
 from leafgate.session.run import open_session
 
 SMALL = {"k_anonymity": 5}
@@ -172,6 +174,22 @@ def test_an_encoding_says_that_a_booster_was_given_a_sparse_matrix(tmp_path: Pat
         assert alike == bool(zero)
     assert found[False] == "inconclusive"  # it counts other people than the file
     assert found[True] != "inconclusive"
+
+
+def test_the_zeros_of_a_sparse_matrix_are_missing_cells_of_its_table() -> None:
+    """What the error says of a sparse X, and what the audit says of the same X with zeros."""
+    table, ill = people(3, gaps=False)
+    matrix = OneHotEncoder().fit_transform(table[["ward", "job"]])
+    model = xgboost.XGBClassifier(**XGB).fit(matrix, ill)
+    with pytest.raises(DataError, match=r"put NaN in place of its zeros"):
+        leafgate.audit(model, matrix, ill, limits=SMALL)
+    dense = matrix.toarray()
+    with_zeros = leafgate.audit(model, dense, ill, limits=SMALL, search_remedies=False)
+    assert with_zeros.verdict == "inconclusive"
+    assert "zero: missing" in json.dumps(document(with_zeros.report, "auditor"))
+    with_gaps = leafgate.audit(model, np.where(dense == 0, np.nan, dense), ill, limits=SMALL, search_remedies=False)
+    smallest = np.unique(model.apply(matrix), axis=0, return_counts=True)[1].min()
+    assert with_gaps.verdict == ("pass" if smallest >= 5 else "fail")
 
 
 def test_a_pipeline_whose_last_step_takes_categories_is_refused(tmp_path: Path) -> None:
