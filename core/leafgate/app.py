@@ -126,10 +126,12 @@ if TYPE_CHECKING:
     from leafgate.models.lowering.tests import apply_steps as apply_steps
     from leafgate.models.lowering.tests import invert_threshold as invert_threshold
     from leafgate.models.origins import with_origins as with_origins
+    from leafgate.models.reader import read_foreign as read_foreign
     from leafgate.models.reader import read_model as read_model
     from leafgate.models.writer import check_original as check_original
     from leafgate.models.writer import model_as_file as model_as_file
     from leafgate.models.writer import model_writer as model_writer
+    from leafgate.models.writer import object_as_file as object_as_file
     from leafgate.models.writer import writable_suffixes as writable_suffixes
     from leafgate.policy.inherit import quoted_value as quoted_value
     from leafgate.policy.load import PartialPolicy as PartialPolicy
@@ -159,6 +161,7 @@ if TYPE_CHECKING:
     from leafgate.session.domains import rare_values as rare_values
     from leafgate.session.domains import round_bounds as round_bounds
     from leafgate.session.draft import ModelHints as ModelHints
+    from leafgate.session.draft import columns_by_position as columns_by_position
     from leafgate.session.draft import model_hints as model_hints
     from leafgate.session.expected_run import ExpectedRun as ExpectedRun
     from leafgate.session.proposals import CONFIDENCE as CONFIDENCE
@@ -234,8 +237,8 @@ __getattr__ = lazy_exports(
         "leafgate.models.lowering.release": "asked_features lower_model",
         "leafgate.models.lowering.tests": "apply_steps invert_threshold Split",
         "leafgate.models.origins": "with_origins",
-        "leafgate.models.reader": "read_model",
-        "leafgate.models.writer": "check_original model_as_file model_writer writable_suffixes",
+        "leafgate.models.reader": "read_foreign read_model",
+        "leafgate.models.writer": "check_original model_as_file model_writer object_as_file writable_suffixes",
         "leafgate.policy.inherit": "quoted_value",
         "leafgate.policy.load": "compile_plan document_of load_policy PartialPolicy policy_model policy_of "
         "read_partial_policy",
@@ -245,7 +248,7 @@ __getattr__ = lazy_exports(
         "leafgate.policy.strictness": "compare_policies line_of_value PolicyChange",
         "leafgate.progress": "progress_step",
         "leafgate.session.domains": "bounds_domain is_long_list list_domain number_domain rare_values round_bounds",
-        "leafgate.session.draft": "model_hints ModelHints",
+        "leafgate.session.draft": "columns_by_position model_hints ModelHints",
         "leafgate.session.expected_run": "ExpectedRun",
         "leafgate.session.proposals": "CONFIDENCE MODEL_GROUP Proposal propose SecretShares smallest_group",
         "leafgate.session.repair": "RepairFunction RepairResult",

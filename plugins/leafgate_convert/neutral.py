@@ -103,7 +103,9 @@ def _tables(model: ModelIR) -> dict[int, Mapping[str, int]]:
 
 def _alone(origin: CategoryCodes) -> bool:
     """Are its group's values all that has to be said, all others being as unknown ones?"""
-    return not isinstance(origin.codes, OneHot) or origin.otherwise == origin.codes.off
+    if not isinstance(origin.codes, OneHot):
+        return True
+    return bool(_json_number(origin.otherwise) == _json_number(origin.codes.off))
 
 
 def _origin_document(origin: Origin | None, number: Mapping[int, int]) -> Any:
@@ -116,7 +118,7 @@ def _origin_document(origin: Origin | None, number: Mapping[int, int]) -> Any:
     if isinstance(origin, CategoryCodes):
         codes = origin.codes
         if isinstance(codes, OneHot) and not _alone(origin):
-            document["codes"] = [number[id(codes.groups)], codes.group, codes.on, codes.off]
+            document["codes"] = [number[id(codes.groups)], codes.group, codes.on, _json_number(codes.off)]
         else:
             own = codes.own_values() if isinstance(codes, OneHot) else codes
             document["codes"] = {value: _json_number(code) for value, code in own.items()}
@@ -129,6 +131,8 @@ def _origin_document(origin: Origin | None, number: Mapping[int, int]) -> Any:
         document |= {"there": _json_number(origin.there), "gone": _json_number(origin.gone)}
     if isinstance(origin, Numeric):
         document["steps"] = [[step.operation, step.by] for step in origin.steps]
+        if document.pop("zero_is_missing"):
+            document["zero"] = "missing"
     return document
 
 
@@ -247,9 +251,10 @@ def _table(document: Any, place: str) -> _Table:
 
 def _one_hot(document: Any, tables: Sequence[_Table], place: str) -> OneHot[str]:
     """The codes of one group's feature: the table, the group, its number and that of all others."""
-    if len(document) != 4 or not all(map(is_number, document)) or document[0] not in range(len(tables)):
+    if len(document) != 4 or not all(map(is_number, document[:3])) or document[0] not in range(len(tables)):
         raise ReleaseError("must be a table of `groups`, a group and two numbers", place=place)
-    number, group, on, off = document
+    number, group, on = document[:3]
+    off = _indicator_number(document[3], place)
     table = tables[int(number)]
     return OneHot(table.groups, int(group), table.values.get(int(group), ()), float(on), float(off))
 
@@ -268,7 +273,7 @@ def _origin(document: Any, place: str, tables: Sequence[_Table], known: Vocabula
     if not isinstance(column, str):
         raise ReleaseError("`column` must be a text", place=place)
     if kind == "number" and (document.get("fill") is None or is_number(document["fill"])):
-        return Numeric(column, _steps(document.get("steps"), place), document.get("fill"))
+        return _number_origin(document, column, place)
     seen = document.get("seen", "")
     if kind == "coded" and seen not in get_args(LookupPrecision):
         raise ReleaseError("`seen` must say how numbers are looked up", place=place)
@@ -294,6 +299,12 @@ def _origin(document: Any, place: str, tables: Sequence[_Table], known: Vocabula
     raise ReleaseError("is no origin of a feature", place=place)
 
 
+def _number_origin(document: Mapping[str, Any], column: str, place: str) -> Numeric:
+    if document.get("zero", "missing") != "missing":
+        raise ReleaseError("`zero` must be `missing`, or left out", place=place)
+    return Numeric(column, _steps(document.get("steps"), place), document.get("fill"), "zero" in document)
+
+
 def _code(document: Any, place: str) -> float | None:
     if document is None or is_number(document):
         return None if document is None else float(document)
@@ -306,7 +317,7 @@ def _indicator_number(document: Any, place: str) -> float:
     """A number of a missing indicator, as it stands in the file; NaN is written as a text."""
     number: float = math.nan if document == "missing" else document
     if document != "missing" and not is_number(document):
-        raise ReleaseError("a missing indicator must have two numbers", place=place)
+        raise ReleaseError("must be a number, or `missing`", place=place)
     return number
 
 

@@ -91,10 +91,11 @@ def rows_of(model: ModelIR, cells: Cells) -> Floats:
 
 def _feature(origin: Origin, cells: Sequence[Any]) -> Floats:
     match origin:
-        case Numeric(_, steps, fill):
+        case Numeric(_, steps, fill, zero_is_missing):
             numbers = np.array([math.nan if cell is None else cell for cell in cells], dtype=np.float64)
             changed = np.array([after_steps(number, steps) for number in numbers.tolist()]) if steps else numbers
-            return changed if fill is None else np.where(np.isnan(numbers), fill, changed)
+            filled = changed if fill is None else np.where(np.isnan(numbers), fill, changed)
+            return np.where(filled == 0, math.nan, filled) if zero_is_missing else filled
         case CategoryCodes(_, codes, other, missing):
             rest = math.nan if other is None else other
             absent = math.nan if missing is None else missing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeGuard
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from leafgate.api import (
     Ids,
     ModelIR,
     Numeric,
+    Origin,
     ReleaseError,
     TreeIR,
 )
@@ -211,11 +212,18 @@ def _labels(says: Floats) -> Floats:
 
 
 def folded(model: ModelIR) -> ModelIR:
-    """The model over the columns' own numbers: how they were scaled and gaps filled goes into the thresholds."""
+    """The model over the columns' own numbers: how they were scaled and gaps filled goes into the thresholds.
+
+    A column stays scaled whose scaled 0 is missing to the model: no threshold of its own numbers sends 0 elsewhere.
+    """
     if model.origins is None:
         return model
-    origins = tuple(Numeric(one.column) if isinstance(one, Numeric) else one for one in model.origins)
+    origins = tuple(Numeric(one.column) if _is_foldable(one) else one for one in model.origins)
     return replace(model, trees=tuple(_folded(model, tree) for tree in model.trees), origins=origins)
+
+
+def _is_foldable(origin: Origin | None) -> TypeGuard[Numeric]:
+    return isinstance(origin, Numeric) and not origin.zero_is_missing
 
 
 def _folded(model: ModelIR, tree: TreeIR) -> TreeIR:
@@ -226,7 +234,7 @@ def _folded(model: ModelIR, tree: TreeIR) -> TreeIR:
     threshold = tree.threshold.copy()
     for node in np.flatnonzero(tree.feature != LEAF).tolist():
         origin = model.origins[int(tree.feature[node])]
-        if not isinstance(origin, Numeric) or node in tree.subsets:
+        if not _is_foldable(origin) or node in tree.subsets:
             continue
         fields = {name: bool(array[node]) for name, array in arrays.items()}
         asked = Split(float(threshold[node]), fields["strict"], fields["float32"], fields["missing_low"])

@@ -44,7 +44,7 @@ def _entries(keys: str) -> dict[str, ContentField]:
 
 
 ORIGINS: Mapping[str, Mapping[str, ContentField]] = {
-    "number": _entries("kind column steps fill"),
+    "number": _entries("kind column steps fill zero"),
     "coded": _entries("kind column codes other missing seen stand_in"),
     "absent": _entries("kind column there gone"),
     "unknown": {**_entries("kind column why"), "remedy": EMPTY},

@@ -170,6 +170,8 @@ def _asked(model: ModelIR) -> dict[int, Asked]:
         origin = origins[feature] or Numeric(model.features[feature])
         if isinstance(origin, CategoryCodes):
             found[feature] = Asked(origin, _written_codes(origin))
+        elif isinstance(origin, Numeric) and origin.zero_is_missing:
+            raise ReleaseError("takes 0 for missing in a column of numbers", place=PLACE, remedy=OTHER_FORMAT)
         elif isinstance(origin, Numeric | MissingIndicator):
             found[feature] = Asked(origin)
         else:

@@ -6,28 +6,54 @@ import json
 import math
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from leafgate.api import LeafgateError
+from leafgate.api import LeafgateError, ModelIR
 from leafgate.app import (
     ModelHints,
     Proposal,
+    asked_features,
+    columns_by_position,
     fitting_classes,
-    load_plugins,
-    model_hints,
     open_session,
     parse_number,
-    read_model,
 )
 from leafgate_scaffold.limits import tried_and_demanded
 
 
-def hints_of(path: Path, columns: Sequence[str], texts: Mapping[str, Sequence[str]]) -> ModelHints:
-    """What the model in the file says of a table with these columns; `texts` are the values where none are numbers."""
-    return model_hints(read_model(path, load_plugins().readers), columns, texts)
+def class_by_position(model: ModelIR, values: Mapping[str, Sequence[str]], texts: Collection[str]) -> str | None:
+    """The column that a model predicts whose features are named by their positions among all other columns.
+
+    Of the columns that could be the class it is the one which leaves the most features with thresholds between the
+    smallest and the largest number of their columns; of several such columns the last.
+
+    Args:
+        model: the model.
+        values: the values of each column of the table, in its order.
+        texts: the columns that hold no numbers.
+
+    Returns:
+        None where features have names, or are not one fewer than the columns.
+    """
+    names = list(values)
+    if len(model.features) != len(names) - 1 or not columns_by_position(model, names):
+        return None
+    numbers = {name: sorted(map(float, values[name])) for name in names if name not in texts and values[name]}
+    features = list(asked_features(model).values())
+
+    def fitting(predicted: str) -> int:
+        columns = columns_by_position(model, [name for name in names if name != predicted])
+        spans = [(feature, numbers.get(columns[feature.name])) for feature in features]
+        return sum(span is not None and span[0] <= each.least and each.most <= span[-1] for each, span in spans)
+
+    if model.classes:
+        possible = [name for name in names if len(set(values[name])) == len(model.classes)]
+    else:
+        possible = list(numbers)
+    return max(reversed(possible), key=fitting, default=None)
 
 
 def class_column(hints: ModelHints, values: Mapping[str, Sequence[str]], columns: Sequence[str]) -> str:
@@ -83,10 +109,15 @@ def rest_of_policy(
 ) -> Iterator[str]:
     """The end of the policy: the model's file, its level, what it discloses, attacks and limits to start from."""
     yield ""
-    if hints.unresolved_features or codes is not None:
+    if hints.unresolved_features or hints.by_position or codes is not None:
         yield f"build:\n  use: published\n  path: {json.dumps(folder)}"
         yield "  encoding:                   # CHECK: what these features are, which the file does not say"
-        for name in hints.unresolved_features:
+        for name, column in hints.by_position.items():
+            check = "its position in the table"
+            if name in hints.unresolved_features:
+                check += "; add codes: {VALUE: number}, the model's number of each value"
+            yield f"    {json.dumps(name)}: {{column: {json.dumps(column)}}}          # CHECK: {check}"
+        for name in (name for name in hints.unresolved_features if name not in hints.by_position):
             yield f"    {json.dumps(name)}: {{}}   # CHECK: {{column: ..., value: ...}} or {{codes: {{VALUE: number}}}}"
         if codes is not None:
             listed = ", ".join(f"{json.dumps(value)}: {number:g}" for value, number in codes.codes.items())

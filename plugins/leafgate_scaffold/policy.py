@@ -28,16 +28,18 @@ from leafgate.app import (
     is_long_list,
     list_domain,
     load_plugins,
+    model_hints,
     number_domain,
     propose,
     rare_values,
+    read_model,
     read_undeclared_table,
     smallest_group,
     yaml_flow,
     yaml_text,
 )
 from leafgate_scaffold.limits import PRIVATE, limits_of
-from leafgate_scaffold.model import ClassCodes, class_column, codes_of_classes, hints_of, rest_of_policy
+from leafgate_scaffold.model import ClassCodes, class_by_position, class_column, codes_of_classes, rest_of_policy
 
 MISSING = ("", "?", "NA", "N/A")
 MANY = 50
@@ -158,10 +160,14 @@ def first_policy(
     hints = None
     if model is not None:
         texts = {guess.name: guess.values for guess in guesses if not guess.numeric}
-        hints = hints_of(model, names, texts)
+        fitted = read_model(model, load_plugins().readers)
+        hints = model_hints(fitted, names, texts)
         gaps = frozenset(word for guess in guesses if guess.numeric for word in guess.missing)
         guesses = [_guess(name, cells[name], few, hints.known - gaps) for name in names]
-        target = target or class_column(hints, {guess.name: guess.values for guess in guesses}, names)
+        values = {guess.name: guess.values for guess in guesses}
+        target = target or class_by_position(fitted, values, texts) or class_column(hints, values, names)
+        placed = model_hints(fitted, [name for name in names if name != target], texts)
+        hints = placed if placed.by_position else hints
     predicted = target or names[-1]
     kept, classes = _people_kept(cells, guesses, predicted, hints)
     spec = _class_spec(next(guess for guess in guesses if guess.name == predicted), classes, hints)
@@ -176,8 +182,7 @@ def first_policy(
     if hints is None or model is None:
         lines += limits_of(builder, proposal)
     else:
-        values = next(guess.values for guess in guesses if guess.name == predicted)
-        codes = codes_of_classes(hints, values)
+        codes = codes_of_classes(hints, next(guess.values for guess in guesses if guess.name == predicted))
         if codes is not None and not hints.unresolved_features:
             alone = [*_lines(path, csv, source, guesses, predicted, hints, spec, None, kept=kept, chosen=chosen)]
             alone += _limits_of_model(hints, predicted, codes, model, None, proposal)

@@ -83,7 +83,7 @@ def disclosures(
 
     `of_columns`: the numbers of scalers and binners are those of columns, and not of what another scaler made of them.
     """
-    found = [*_numbers(estimator, trees, counted), *_impurity(estimator, trees), *_coins(estimator), *_kept(root)]
+    found = [*_numbers(estimator, trees, counted), *_impurity(estimator, trees), *_coins(estimator), *kept_by(root)]
     severe = (one if of_columns or one.kind not in CELLS else replace(one, severity="high") for one in found)
     return tuple(dict.fromkeys(severe))
 
@@ -129,7 +129,7 @@ def _coins(estimator: ObjectView) -> Iterator[FileDisclosure]:
         yield FileDisclosure("seed", "medium", "the seed, with which training on a guessed table can be repeated")
 
 
-def _kept(whole: ObjectView) -> Iterator[FileDisclosure]:
+def kept_by(whole: ObjectView) -> Iterator[FileDisclosure]:
     """What every object in the file keeps; trees themselves are dealt with."""
     for each in _without_trees(whole):
         for name, result in KEPT.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from leafgate.api import (
@@ -102,11 +102,8 @@ def _estimator(
         if thing.kind in SEARCHES:
             thing = best_estimator(thing)
             continue
-        *before, last = thing.many("steps")
-        given = outputs if outputs is not None else _given(_first(thing), None)
-        for named in before:
-            given = transformed(named[1], given, place)
-        thing, outputs = last[1], given
+        last, outputs = thing.many("steps")[-1], features_before(thing, place, outputs)
+        thing = last[1]
         if not isinstance(thing, ObjectView):
             raise ReleaseError("its pipeline ends without an estimator", place=place)
     if thing.kind not in READERS:
@@ -117,6 +114,16 @@ def _estimator(
         what = f"holds a model of {kind}, and not a decision tree or a forest that leafgate reads"
         raise ReleaseError(what, place=place, remedy=remedy)
     return thing, outputs
+
+
+def features_before(
+    pipeline: ObjectView, place: str, given: Sequence[PipelineFeature] | None = None
+) -> list[PipelineFeature]:
+    """What the steps of a pipeline make for its last one, of the features `given`, or of the columns of a table."""
+    outputs = list(given) if given is not None else _given(_first(pipeline), None)
+    for named in pipeline.many("steps")[:-1]:
+        outputs = transformed(named[1], outputs, place)
+    return outputs
 
 
 def best_estimator(search: ObjectView) -> ObjectView:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 from leafgate.api import InconclusiveError, ReleaseError
 from leafgate_sklearn.disclosures import SEARCHES
@@ -17,7 +18,8 @@ NAME = "model.skops"
 def skops_file(thing: Any) -> tuple[str, bytes] | None:
     """The name and the bytes of the skops file of a fitted estimator or pipeline; None for objects of other libraries.
 
-    Of a search over settings it is the file of the best estimator.
+    Of a search over settings it is the file of the best estimator, of a pipeline that ends in an estimator of another
+    library the neutral one.
 
     Raises:
         ReleaseError: the estimator is not fitted, or skops cannot save it.
@@ -28,7 +30,10 @@ def skops_file(thing: Any) -> tuple[str, bytes] | None:
     if type(thing).__name__ in SEARCHES:
         thing = _best_estimator(thing)
     _refuse_unfitted(thing)
-    _refuse_other_libraries(thing)
+    if _ends_in_other_library(thing):
+        from leafgate_sklearn.foreign_estimators import pipeline_file
+
+        return pipeline_file(thing) or _refuse_other_library(thing)
     try:
         from skops.io import dumps
     except ImportError as error:
@@ -65,15 +70,17 @@ def _refuse_unfitted(thing: Any) -> None:
         raise ReleaseError(f"is a {kind}, which is no estimator", place=PLACE, remedy="give a fitted model") from None
 
 
-def _refuse_other_libraries(thing: Any) -> None:
-    """ReleaseError for a pipeline that ends in an estimator of another library, whose files have no pipelines."""
-    steps = getattr(thing, "steps", ())
-    last = steps[-1][1] if steps else thing
-    if type(last).__module__.partition(".")[0] != "sklearn":
-        remedy = (
-            "audit its last step on what the others make of X: leafgate.audit(model[-1], model[:-1].transform(X), y)"
-        )
-        raise ReleaseError(f"is a pipeline that ends in a {type(last).__name__}", place=PLACE, remedy=remedy)
+def _ends_in_other_library(thing: Any) -> bool:
+    """Is it a pipeline whose last step is an estimator of another library?"""
+    steps: Sequence[Any] = getattr(thing, "steps", ())
+    return bool(steps) and type(steps[-1][1]).__module__.partition(".")[0] != "sklearn"
+
+
+def _refuse_other_library(pipeline: Any) -> NoReturn:
+    """ReleaseError for a pipeline that ends in an estimator of a library which no reader can write."""
+    remedy = "audit its last step on what the others make of X: leafgate.audit(model[-1], model[:-1].transform(X), y)"
+    kind = type(pipeline.steps[-1][1]).__name__
+    raise ReleaseError(f"is a pipeline that ends in a {kind}", place=PLACE, remedy=remedy)
 
 
 def _renumbered(content: bytes) -> bytes:

@@ -25,6 +25,10 @@ from leafgate_sklearn.nearest_models import NEAREST_MODELS
 from leafgate_sklearn.unread import WORDS, unread_skops_content
 
 SCHEMA = "schema.json"
+OF_OTHER_LIBRARY = (
+    "of a pipeline that ends in an estimator of XGBoost or LightGBM, run leafgate.audit(model, X, y) where it was "
+    "fitted, and publish the file that Audit.to_policy writes"
+)
 OBJECTS = {"ObjectNode", "TreeNode", "ConstructorFromReduceNode"}
 LISTS = {"ListNode", "TupleNode", "SetNode"}
 ARRAYS = {"NdArrayNode", "MaskedArrayNode"}
@@ -41,7 +45,8 @@ def read(content: bytes, place: str) -> ModelIR:
         raise ReleaseError("is a zip without a skops schema", place=place)
     others = [name for name in parts.sizes if name != SCHEMA and not name.endswith(".npy")]
     if others:
-        raise ReleaseError(f"holds {len(others)} entr(ies) that are neither the schema nor arrays", place=place)
+        what = f"holds {len(others)} entr(ies) that are neither the schema nor arrays"
+        raise ReleaseError(what, place=place, remedy=OF_OTHER_LIBRARY)
     top = parse_bounded_json(parts.read(SCHEMA), f"{place}/{SCHEMA}")
     if not isinstance(top, dict) or "__loader__" not in top:
         raise ReleaseError("its schema is not one of skops", place=place)

@@ -130,13 +130,24 @@ def _read(name: str, value: Any, people: int) -> Setting | None:
 def _measured(case: ScoringContext, names: set[str]) -> dict[str, Setting]:
     """What the trees show: how deep and how many they are, and the fewest people in a leaf and at a test."""
     trees = case.release.trees
-    rounds = len(case.release.classes) if case.release.combine == "boost" and len(case.release.classes) > 2 else 1
-    asking = sum(not isinstance(tree, Leaf) for tree in trees)  # a leaf alone is what boosting starts from
-    found: dict[str, Setting] = {"n_estimators": max(1.0, asking / rounds), "max_depth": float(max(map(_depth, trees)))}
+    asking = [tree for tree in trees if not isinstance(tree, Leaf)]  # a leaf alone is what boosting starts from
+    rounds = len(asking) / (_scored_classes(asking) if case.release.combine == "boost" else 1)
+    found: dict[str, Setting] = {"n_estimators": max(1.0, rounds), "max_depth": float(max(map(_depth, trees)))}
     if names & set(COUNTS):
         least = np.array([_least_people(case, tree) for tree in trees]).min(axis=0)
         found |= {name: float(n) for name, n in zip(COUNTS, least, strict=True) if np.isfinite(n)}
     return found
+
+
+def _scored_classes(trees: Sequence[Node]) -> int:
+    """To how many classes' scores the trees add, each to one: so many trees are grown in a round of boosting."""
+    found = set[str]()
+    for tree in trees:
+        node = tree
+        while not isinstance(node, Leaf):
+            node = children(node)[0]
+        found |= {name for name, score in (node.scores or {}).items() if score}
+    return max(1, len(found))
 
 
 def _depth(tree: Node) -> int:

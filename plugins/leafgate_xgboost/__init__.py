@@ -7,6 +7,7 @@ other people.
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,12 @@ def to_file(thing: Any) -> tuple[str, bytes] | None:
         return None
     if isinstance(thing, xgboost.XGBModel) and not thing.__sklearn_is_fitted__():
         raise ReleaseError("is not fitted", place="model", remedy="call its `fit` first")
+    if isinstance(thing, xgboost.XGBModel) and not math.isnan(math.nan if thing.missing is None else thing.missing):
+        raise ReleaseError(
+            "takes a number for missing (`missing`), and no file of XGBoost says which",
+            place="model",
+            remedy="give X with these cells missing, and `model.get_booster()`",
+        )
     booster = thing if isinstance(thing, xgboost.Booster) else thing.get_booster()
     return "model.json", bytes(booster.save_raw("json"))
 

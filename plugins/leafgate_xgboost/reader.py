@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -35,15 +36,20 @@ from leafgate.app import are_texts, is_number, list_at, object_at
 from leafgate_xgboost.node_sizes import sizes
 from leafgate_xgboost.training import learner_of
 from leafgate_xgboost.ubjson import parse_ubjson
-from leafgate_xgboost.unread import unread_content
+from leafgate_xgboost.unread import refuse_unknown_keys, unread_content
 
 BINARY = ("binary:logistic", "binary:logitraw", "binary:hinge")
 MULTI = ("multi:softprob", "multi:softmax")
+"""A round grows a tree for each class, also where there are two."""
+
 NUMBERS = (
     *("reg:squarederror", "reg:linear", "reg:absoluteerror", "reg:pseudohubererror", "reg:squaredlogerror"),
     "reg:quantileerror",
 )
 """What is predicted is the sum itself."""
+
+OBJECTIVE = re.compile(r"[a-z]{1,10}:[a-z_]{1,30}")
+"""An objective as XGBoost names them, which an error may print."""
 
 MAX_CLASSES = 1000
 
@@ -59,20 +65,26 @@ def read(content: bytes, place: str) -> ModelIR:
     shape = _part(learner, "learner_model_param", here)
     objective = str(_part(learner, "objective", here).get("name"))
     classes = _classes(objective, _whole_number(shape, "num_class", here), here)
-    booster, drop = _booster(learner, f"{here}.gradient_booster")
+    scores = len(classes) if objective in MULTI else 1
+    booster, weighted = _booster(learner, f"{here}.gradient_booster")
     at = f"{here}.gradient_booster.model"
     features = _features(learner, _whole_number(shape, "num_feature", here), here)
     trees = list_at(booster, "trees", at)
     parallel = _parallel_trees(booster, at)
-    _refuse_early_stop(learner, parallel, len(trees) // (len(classes) if len(classes) > 2 else 1), here)
+    _refuse_early_stop(learner, parallel, len(trees) // scores, here)
     groups = integers_at(booster, "tree_info", at, len(trees))
+    if scores == 1 and groups.any():
+        raise ReleaseError(
+            "has trees for several targets, which is not read", place=f"{at}.tree_info", remedy="train a model for each"
+        )
     names = _categories(booster, features, at)
     numbers = _number_categories(booster, features, at)
-    base = _base(shape, objective, len(classes), here)
+    base = _base(shape, objective, scores, here)
     built = tuple(
-        _tree(tree, int(group), len(classes), names, weight, f"{at}.trees[{i}]")
-        for i, (tree, group, weight) in enumerate(zip(trees, groups, _weights(drop, len(trees), at), strict=True))
+        _tree(tree, int(group) if objective in MULTI else None, names, weight, f"{at}.trees[{i}]")
+        for i, (tree, group, weight) in enumerate(zip(trees, groups, _weights(weighted, len(trees), at), strict=True))
     )
+    refuse_unknown_keys(learner, trees, here)
     rounds = integers_at(booster, "iteration_indptr", at) if "iteration_indptr" in booster else None
     positive, unread = _positive_weight(learner), unread_content(document)
     sized, disclosed = sizes(built, base, objective, rounds, weighted=positive != 1.0)
@@ -84,9 +96,10 @@ def read(content: bytes, place: str) -> ModelIR:
         category_lists=tuple(CategoryList(features[i], frozenset(texts)) for i, texts in names.items()),
         texts=unread.texts,
         producer="XGBoost " + ".".join(str(part) for part in _version(document)),
-        hessians=_hessians(objective, base, positive, _rounds(groups, rounds, parallel), dart=drop is not None),
+        hessians=_hessians(objective, base, positive, _rounds(groups, rounds, parallel), dart=weighted is not None),
         learner=learner_of(
             objective,
+            len(classes),
             len(trees) // (max(1, int(groups.max(initial=0)) + 1) * parallel),
             parallel,
             positive,
@@ -190,23 +203,32 @@ def _classes(objective: str, value: int, place: str) -> tuple[str, ...]:
     if objective in NUMBERS:
         return ()
     known = ", ".join((*BINARY, *MULTI, *NUMBERS))
-    raise ReleaseError("has an objective that is not read", place=f"{place}.objective.name", remedy=f"read: {known}")
+    named = f": {objective}" if OBJECTIVE.fullmatch(objective) else ""
+    what = f"has an objective that is not read{named}"
+    raise ReleaseError(what, place=f"{place}.objective.name", remedy=f"read: {known}")
 
 
-def _booster(learner: Mapping[str, Any], place: str) -> tuple[dict[str, Any], Any]:
-    """The trees' part, and how much each tree counts where some were dropped out."""
-    booster = _part(learner, "gradient_booster", place)
-    drop = None
-    if booster.get("name") == "dart":
-        drop = booster.get("weight_drop")
-        booster = _part(booster, "gbtree", place)
+def _booster(learner: Mapping[str, Any], place: str) -> tuple[dict[str, Any], Mapping[str, Any] | None]:
+    """The part with the trees, and the part with their weights (`weight_drop`) if DART trained the model, else None.
+
+    Up to 3.2 the booster is named `dart`, holds the trees in a booster `gbtree` and has `weight_drop` beside it. From
+    3.3 on it is named `gbtree`, with `weight_drop` beside `model`; from 3.4 on `weight_drop` is in `model`.
+    """
+    outer = _part(learner, "gradient_booster", place)
+    is_dart = outer.get("name") == "dart"
+    booster = _part(outer, "gbtree", place) if is_dart else outer
     if booster.get("name") != "gbtree":
-        raise ReleaseError("is no booster of trees", place=f"{place}.name")
-    return _part(booster, "model", place), drop
+        raise ReleaseError("is no booster of trees", place=f"{place}.name", remedy="read: gbtree, dart")
+    model = _part(booster, "model", place)
+    parts = [outer, booster, model] if is_dart else [outer, model]
+    weighted = [part for part in parts if "weight_drop" in part]
+    if len(weighted) > 1 or (is_dart and not weighted):
+        raise ReleaseError("must have the weights of its trees once", place=f"{place}.weight_drop")
+    return model, weighted[0] if weighted else None
 
 
-def _weights(drop: Any, trees: int, place: str) -> Floats:
-    return np.ones(trees) if drop is None else floats_at({"weight_drop": drop}, "weight_drop", place, trees)
+def _weights(weighted: Mapping[str, Any] | None, trees: int, place: str) -> Floats:
+    return np.ones(trees) if weighted is None else floats_at(weighted, "weight_drop", place, trees)
 
 
 def _features(learner: Mapping[str, Any], number: int, place: str) -> tuple[str, ...]:
@@ -221,8 +243,8 @@ def _features(learner: Mapping[str, Any], number: int, place: str) -> tuple[str,
     return tuple(names)
 
 
-def _base(shape: Mapping[str, Any], objective: str, classes: int, place: str) -> tuple[float, ...]:
-    """What the sums start from, as a score; of two classes the second one's."""
+def _base(shape: Mapping[str, Any], objective: str, scores: int, place: str) -> tuple[float, ...]:
+    """What the sums of the trees start from, one for each score; a single score of two classes is the second one's."""
     result, here = shape.get("base_score"), f"{place}.base_score"
     try:
         found = json.loads(result) if isinstance(result, str) and len(result) < 100_000 else None
@@ -236,9 +258,9 @@ def _base(shape: Mapping[str, Any], objective: str, classes: int, place: str) ->
         if not all(0 < number < 1 for number in single):
             raise ReleaseError("must be a chance between 0 and 1", place=here)
         single = [-math.log(1 / number - 1) for number in single]
-    if len(single) == 1 and classes > 2:
-        single *= classes
-    if len(single) != max(1, classes if classes > 2 else 1):
+    if len(single) == 1:
+        single *= scores
+    if len(single) != scores:
         raise ReleaseError("must be one number, or one for each class", place=here)
     return tuple(single)
 
@@ -288,7 +310,8 @@ def _texts(document: Mapping[str, Any], place: str) -> list[str]:
         raise ReleaseError("is not UTF-8 text", place=place) from None
 
 
-def _tree(document: Any, group: int, classes: int, names: Names, weight: float, place: str) -> TreeIR:
+def _tree(document: Any, output: int | None, names: Names, weight: float, place: str) -> TreeIR:
+    """A tree whose leaves add to the score of the class `output`; None where the model has a single score."""
     document = object_at(document, place)
     if _part(document, "tree_param", place).get("size_leaf_vector", "1") not in ("0", "1"):
         raise ReleaseError(
@@ -318,7 +341,7 @@ def _tree(document: Any, group: int, classes: int, names: Names, weight: float, 
         float32=True,
         missing_low=default_left != by_set,
         subsets=subsets,
-        output=group if classes > 2 else None,
+        output=output,
         numbers=_sums(document, place, n),
     )
     return _without_deleted(tree)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 CLASSIFIER = "xgboost.XGBClassifier"
 OBJECTIVES = ("binary:logistic", "multi:softprob", "multi:softmax")
-"""What XGBClassifier chooses by the number of classes."""
+"""What XGBClassifier chooses by the number of classes: the first for two, the others for more."""
 
 NOT_IN_FILES = ("learning_rate", "max_depth", "min_child_weight", "subsample", "colsample_bytree", "reg_lambda")
 """Parameters that people set, and that a file does not hold."""
@@ -43,13 +43,13 @@ COMPUTED = frozenset({"device", "enable_categorical", "n_jobs", "objective", "ra
 
 
 def learner_of(
-    objective: str, rounds: int, parallel: int, positive: float, categories: frozenset[str]
+    objective: str, classes: int, rounds: int, parallel: int, positive: float, categories: frozenset[str]
 ) -> Learner | None:
     """The classifier that was fitted, as far as a file tells; None for what it is not fitted for.
 
     `categories` are the names of the features that are categories.
     """
-    if objective not in OBJECTIVES or math.isnan(positive):
+    if objective not in OBJECTIVES or (objective == OBJECTIVES[0]) != (classes == 2) or math.isnan(positive):
         return None
     found = {"n_estimators": int(rounds), "num_parallel_tree": parallel, "scale_pos_weight": positive}
     return Learner(CLASSIFIER, found, unknown=NOT_IN_FILES, categories=categories)

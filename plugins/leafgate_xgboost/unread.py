@@ -1,9 +1,12 @@
-"""Content of an XGBoost file that is not part of the model: entries and values that XGBoost does not write."""
+"""Content of an XGBoost file that is not part of the model: entries and values that XGBoost does not write.
+
+A key that is unknown where the file says what the model predicts may change the predictions, so the file is refused.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +14,7 @@ import numpy as np
 from leafgate.api import (
     ContentField,
     ContentKind,
+    ReleaseError,
     UnreadTracker,
     content_size,
     number_array,
@@ -31,6 +35,7 @@ SHORT_NUMBERS = re.compile(r"[-+.eE\d\[\], ]{0,40}")
 PARAMETER = ContentField(ContentKind.TEXT, SHORT_NUMBERS, words=True)
 CHECKED_WITH_LINKS = ContentField(ContentKind.ANY)
 PER_NODE = ContentField(ContentKind.NUMBERS, length="nodes")
+WEIGHTS = ContentField(ContentKind.NUMBERS, length="trees")
 FLAGS = ContentField(ContentKind.NUMBERS, length="nodes", below=2, booleans=True)
 
 
@@ -66,6 +71,7 @@ MODEL: Mapping[str, ContentField] = {
     "iteration_indptr": NUMBERS,
     "tree_info": ContentField(ContentKind.NUMBERS, length="trees", below=1000),
     "trees": ContentField(ContentKind.TABLES),
+    "weight_drop": WEIGHTS,
 }
 BOOSTER: Mapping[str, ContentField] = {"name": NAME, "model": ContentField(ContentKind.TABLE, fields=MODEL)}
 LEARNER: Mapping[str, ContentField] = {
@@ -82,7 +88,7 @@ LEARNER: Mapping[str, ContentField] = {
     "feature_types": ContentField(ContentKind.TEXTS, re.compile("int|float|i|q|c|categorical"), max_values="features"),
     "gradient_booster": ContentField(
         ContentKind.TABLE,
-        fields={**BOOSTER, "gbtree": ContentField(ContentKind.TABLE, fields=BOOSTER), "weight_drop": NUMBERS},
+        fields={**BOOSTER, "gbtree": ContentField(ContentKind.TABLE, fields=BOOSTER), "weight_drop": WEIGHTS},
     ),
     "learner_model_param": ContentField(
         ContentKind.TABLE,
@@ -109,7 +115,51 @@ FILE: Mapping[str, ContentField] = {
     "learner": ContentField(ContentKind.TABLE, fields=LEARNER),
     "version": ContentField(ContentKind.NUMBERS, max_values=4, below=10_000),
 }
-"""Everything that XGBoost writes; names of features and texts of categories are disclosed as such by the reader."""
+"""Everything that XGBoost 1.3 to 3.4 writes; names of features and texts of categories are disclosed as such by the
+reader."""
+
+NOT_PREDICTING = {"leaf_child_counts": PER_NODE}
+"""Keys of a tree that predict nothing and are other content: XGBoost 1.0 to 1.2 wrote them."""
+
+KEY = re.compile(r"[a-z][a-z0-9_]{0,39}")
+"""A key as XGBoost writes them, which an error may print."""
+
+
+def refuse_unknown_keys(learner: Mapping[str, Any], trees: Sequence[Any], place: str) -> None:
+    """Refuse a learner with a key that the reader does not know, except among the attributes, which nobody needs.
+
+    Raises:
+        ReleaseError: at the first such key.
+    """
+    deciding = {key: value for key, value in learner.items() if key != "attributes"}
+    at = f"{place}.gradient_booster.model.trees"
+    unknown = [
+        *_unknown_keys(deciding, LEARNER, place),
+        *(
+            each
+            for i, tree in enumerate(trees)
+            for each in _unknown_keys(tree, {**TREE, **NOT_PREDICTING}, f"{at}[{i}]")
+        ),
+    ]
+    if unknown:
+        where, key = unknown[0]
+        named = f"{key!r}" if KEY.fullmatch(key) else "that is no name"
+        raise ReleaseError(
+            f"has a key {named}, which is not known here and may change what the model predicts",
+            place=where,
+            remedy="save it with a version of XGBoost from 1.0 to 3.4, which write no such key",
+        )
+
+
+def _unknown_keys(document: Any, fields: Mapping[str, ContentField], location: str) -> Iterator[tuple[str, str]]:
+    """Each unknown key of a table and of the tables within it, after the location of its table."""
+    for key, value in document.items() if isinstance(document, dict) else ():
+        field = fields.get(key)
+        if field is None:
+            yield location, key
+        elif field.fields is not None:
+            for each in value if isinstance(value, list) else [value]:
+                yield from _unknown_keys(each, field.fields, f"{location}.{key}")
 
 
 def unread_content(document: Mapping[str, Any]) -> UnreadTracker:

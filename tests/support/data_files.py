@@ -13,6 +13,7 @@ import pytest
 BESIDE = Path(__file__).resolve().parents[3] / "shared"
 DATA = Path(os.environ.get("LEAFGATE_DATA") or BESIDE / "data")
 CASES = Path(os.environ.get("LEAFGATE_CASES") or BESIDE / "cases")
+"""Small files of other programs, each with the program's own answers: LEAFGATE_CASES, or `shared/cases`."""
 
 
 def case_file(name: str) -> Path:

@@ -96,7 +96,8 @@ class Contradiction:
 
 REMEDY = (
     "audit the model on the table it was trained on; if its trees were grown on a random part of the table, or with "
-    "weights, say so: `build: {trained_by: {subsample: ...}}` or `{weighted: true}`"
+    "weights, say so: `build: {trained_by: {subsample: ...}}` or `{weighted: true}`; if XGBoost was given a sparse "
+    "matrix, whose absent entries are missing to it: `build: {encoding: {FEATURE: {zero: missing}}}`"
 )
 
 

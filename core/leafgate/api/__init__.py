@@ -115,6 +115,7 @@ if TYPE_CHECKING:
     from leafgate.ir.features import after_steps as after_steps
     from leafgate.ir.features import distinct_names as distinct_names
     from leafgate.ir.features import number_codes as number_codes
+    from leafgate.ir.features import with_zero_missing as with_zero_missing
     from leafgate.ir.model import COUNTS_DISCLOSURE as COUNTS_DISCLOSURE
     from leafgate.ir.model import LEAF as LEAF
     from leafgate.ir.model import LEARNER_SETTINGS as LEARNER_SETTINGS
@@ -240,7 +241,7 @@ __getattr__ = lazy_exports(
         "TreeIRBuilder",
         "leafgate.ir.features": "after_steps ArithmeticStep CategoryCodes distinct_names LOOKUP_ROUNDING "
         "LookupPrecision MissingIndicator number_codes Numeric OneHot Operation Origin SINGLE_PRECISION "
-        "Unresolved",
+        "Unresolved with_zero_missing",
         "leafgate.ir.model": "boosted_model CategoryList COUNTS_DISCLOSURE LEAF LeafValueKind LEARNER_SETTINGS "
         "LearnerSetting LISTED_SETTINGS ModelIR NUMBERS_DISCLOSURE RATIOS_DISCLOSURE SCORES_DISCLOSURE "
         "SIZES_DISCLOSURE TreeIR",

@@ -130,7 +130,8 @@ class AuditState:
         contradiction = self.consistency.contradiction
         if self.consistency.release_mismatch or contradiction is None:
             return self.consistency.release_mismatch
-        return f"the model's file is not of this table's people: {contradiction.words} sends there"
+        said = "the model's file is not of this table's people, or the model was given other features of them"
+        return f"{said}: {contradiction.words} sends there"
 
     @cached_property
     def columns_spoken_of(self) -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from struct import Struct
 from typing import Literal, TypeVar
 
@@ -36,11 +36,15 @@ LookupPrecision = Literal["", "single", "whole", "single_whole"]
 
 @dataclass(frozen=True)
 class Numeric:
-    """The column's own number after `steps`; a missing cell becomes `fill`, or stays missing."""
+    """The column's own number after `steps`; a missing cell becomes `fill`, or stays missing.
+
+    `zero_is_missing`: where this comes to 0, the model is given a missing number.
+    """
 
     column: str
     steps: tuple[ArithmeticStep, ...] = ()
     fill: float | None = None
+    zero_is_missing: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +124,28 @@ class Unresolved:
 
 
 Origin = Numeric | CategoryCodes | MissingIndicator | Unresolved
+
+
+def with_zero_missing(origin: Origin) -> Origin:
+    """The origin for a model to which 0 is missing, as the absent entries of a sparse matrix are to XGBoost."""
+    match origin:
+        case Numeric():
+            return replace(origin, zero_is_missing=True)
+        case CategoryCodes(codes=OneHot() as hot):
+            codes: Mapping[str, float] = replace(hot, on=missing_if_zero(hot.on), off=missing_if_zero(hot.off))
+        case CategoryCodes():
+            codes = {value: missing_if_zero(code) for value, code in origin.codes.items()}
+        case MissingIndicator():
+            return replace(origin, there=missing_if_zero(origin.there), gone=missing_if_zero(origin.gone))
+        case Unresolved():
+            return origin
+    others = [None if number is None else missing_if_zero(number) for number in (origin.otherwise, origin.missing)]
+    return replace(origin, codes=codes, otherwise=others[0], missing=others[1])
+
+
+def missing_if_zero(number: float) -> float:
+    """The number; NaN in place of 0."""
+    return math.nan if number == 0 else number
 
 
 def distinct_names(names: Sequence[str]) -> tuple[str, ...]:

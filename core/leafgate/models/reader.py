@@ -6,13 +6,14 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from leafgate.api.model_readers import HEAD, LARGEST, ModelReader, Vocabulary
-from leafgate.errors import LeafgateError, Problem, ReleaseError
+from leafgate.bounded.gzip import gzip_head, is_gzip, parse_bounded_gzip, refuse_gzip_notes
+from leafgate.errors import InconclusiveError, LeafgateError, Problem, ReleaseError
 from leafgate.ir.model import ModelIR
 from leafgate.ir.unread import has_known_words
 from leafgate.ir.validate import check_model
@@ -29,6 +30,21 @@ INSTEAD_OF_PICKLE = (
 )
 
 
+R_DATA = re.compile(rb"RD[ABX][1-9]\n|X\n\x00\x00\x00|A\n[1-9]\n|B\n[\x01-\x09]\x00")
+"""What files of R's `save` and `saveRDS` begin with, once they are decompressed."""
+
+INSTEAD_OF_R_DATA = (
+    "write the model itself in R: `xgb.save(model, 'model.json')`, `lgb.save(model, 'model.txt')`, and of rpart "
+    "`writeLines(capture.output(print(model)), 'model.txt')`"
+)
+
+MLFLOW = "MLmodel"
+"""A file that is in every folder of a model that MLflow saves."""
+
+MLFLOW_FILES = ("model.skops", "model.xgb", "model.json", "model.ubj", "model.lgb", "model.txt", "model.onnx")
+"""What MLflow calls the model's own file in such a folder."""
+
+
 def refuse_pickle(path: Path, place: str) -> None:
     """Raise ReleaseError where the file is a pickle, by how it begins; a file that cannot be read is none."""
     try:
@@ -42,7 +58,18 @@ def refuse_pickle(path: Path, place: str) -> None:
 
 def is_foreign(head: bytes, readers: Sequence[ModelReader]) -> bool:
     """Does a file that begins so hold somebody else's model, or something that must be refused as such?"""
-    return is_pickle(head) or bool(_that_know(head, readers))
+    head = _inner_head(head)
+    return is_gzip(head) or is_pickle(head) or is_r_data(head) or bool(_that_know(head, readers))
+
+
+def _inner_head(head: bytes) -> bytes:
+    """The beginning of a file, of a compressed one that of what it holds."""
+    return (gzip_head(head, HEAD) or head) if is_gzip(head) else head
+
+
+def decompressed(content: bytes, place: str) -> bytes:
+    """The bytes of a model's file, of a gzip file those that it holds; ReleaseError if it is damaged."""
+    return parse_bounded_gzip(content, place) if is_gzip(content) else content
 
 
 def read_foreign(content: bytes, place: str, readers: Sequence[ModelReader]) -> ModelIR:
@@ -56,9 +83,16 @@ def read_with_format(content: bytes, place: str, readers: Sequence[ModelReader])
     Raises:
         ReleaseError: what is wrong with the file, and where.
     """
-    head = content[:HEAD]
+    head = _inner_head(content[:HEAD])
     if is_pickle(head):
         raise ReleaseError(PICKLE, place=place, remedy=INSTEAD_OF_PICKLE)
+    if is_r_data(head):
+        raise ReleaseError(
+            "is a file of R's own (.rds, .RData), which is not read", place=place, remedy=INSTEAD_OF_R_DATA
+        )
+    if is_gzip(content):
+        refuse_gzip_notes(content, place)
+    content = decompressed(content, place)
     known = Vocabulary.of(readers)
     candidates = _that_know(head, readers)
     if not candidates:
@@ -94,7 +128,9 @@ def read_model(
 
 
 def _of_unknown_object(thing: object, readers: Sequence[ModelReader]) -> ModelIR:
-    """The model of the first reader that knows the object; the errors of all where none does."""
+    """The model of the first reader that knows the object, or writes its file; the errors of all where none does."""
+    from leafgate.models.writer import object_as_file
+
     problems: list[Problem] = []
     for reader in readers:
         if reader.from_object is not None:
@@ -102,6 +138,9 @@ def _of_unknown_object(thing: object, readers: Sequence[ModelReader]) -> ModelIR
                 return model_of_object(thing, reader.name, readers)
             except ReleaseError as error:
                 problems += error.problems
+    with suppress(InconclusiveError):  # what writes the file is not installed
+        if (written := object_as_file(thing, readers)) is not None:
+            return read_foreign(written[1], written[0], readers)
     if not problems:
         raise ReleaseError("is an object, and no installed plugin reads models in memory", place="model")
     raise ReleaseError.listing(problems)
@@ -196,12 +235,24 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise ReleaseError("is no regular file", place=path.name)
             yield file
+    except IsADirectoryError:
+        raise _is_folder(path) from None
     except OSError as error:
         raise ReleaseError(f"cannot be read: {error.strerror}", place=path.name) from None
 
 
+def _is_folder(path: Path) -> ReleaseError:
+    """The error where a folder is named in place of a model's file; of one that MLflow saved it names the file."""
+    if not (path / MLFLOW).is_file():
+        return ReleaseError("is a folder, not a model's file", place=path.name, remedy="name the model's file in it")
+    found = next((name for name in MLFLOW_FILES if (path / name).is_file()), None)
+    instead = (
+        "save the model itself, by its library, and name that file" if found is None else f"name the file {found} in it"
+    )
+    return ReleaseError("is a folder that MLflow saved, not a model's file", place=path.name, remedy=instead)
+
+
 COMPRESSED = (
-    b"\x1f\x8b",
     b"BZh",
     b"\xfd7zXZ",
     b"\x04\x22\x4d\x18",
@@ -212,13 +263,19 @@ COMPRESSED = (
     b"x\x9c",
     b"x\xda",
 )
-"""What joblib compresses pickles with begins so: gzip, bzip2, xz, lz4, lzma, zstd, zlib."""
+"""What joblib compresses pickles with begins so: bzip2, xz, lz4, lzma, zstd, zlib; gzip files are looked into."""
 
 
 TEXT_PICKLE = re.compile(rb"\(?(c[\w.]+\n[\w.]+\n|[ld]p?\d*\n|i[\w.]+\n[\w.]+\n)")
 
 
 def is_pickle(head: bytes) -> bool:
-    """Is it a pickle, or compressed as joblib does it? No reader here takes anything compressed but zip."""
+    """Is it a pickle, or compressed as joblib does it? No reader here takes anything compressed but zip and gzip."""
+    head = _inner_head(head)
     binary = head[:1] == b"\x80" and head[1:2] <= b"\x05"
     return binary or head.startswith((*COMPRESSED, b"ZF")) or TEXT_PICKLE.match(head) is not None
+
+
+def is_r_data(head: bytes) -> bool:
+    """Is it a file that R's `save` or `saveRDS` wrote?"""
+    return R_DATA.match(_inner_head(head)) is not None

@@ -11,7 +11,7 @@ from leafgate.errors import LeafgateError, ReleaseError
 from leafgate.ir.model import ModelIR
 from leafgate.ir.validate import check_model
 from leafgate.models.exposure.implied import with_implied_disclosures
-from leafgate.models.reader import read_foreign
+from leafgate.models.reader import decompressed, read_foreign
 from leafgate.types.release import LEVELS
 
 
@@ -56,7 +56,7 @@ def check_original(original: bytes, name: str, readers: Sequence[ModelReader]) -
     if writer.check_original is None:
         return
     try:
-        writer.check_original(original)
+        writer.check_original(decompressed(original, name))
     except LeafgateError:
         raise
     except Exception as error:
@@ -121,7 +121,7 @@ def model_as_file(model: ModelIR, original: bytes, name: str, readers: Sequence[
         raise ReleaseError("is of a format that no installed plugin writes", place=name)
     model = check_model(model, name)
     try:
-        content = writer.write(model, original)
+        content = writer.write(model, decompressed(original, name))
     except LeafgateError:
         raise
     except Exception as error:

@@ -7,7 +7,6 @@ say what a file of text leaves open.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from leafgate.errors import InvalidError, ReleaseError, nearest_name
 from leafgate.io.json import parse_number
 from leafgate.ir.features import CategoryCodes, MissingIndicator, Numeric, Origin, Unresolved, known_by
-from leafgate.models.lowering.encoding import Encoding, class_values, spellings
+from leafgate.models.lowering.encoding import POSITIONAL, Encoding, class_values, spellings
 from leafgate.models.lowering.release import asked_features
 from leafgate.session.domains import bounds_domain, is_long_list, list_domain, number_domain
 from leafgate.session.proposals import MODEL_GROUP
@@ -42,9 +41,6 @@ MAX_CLASSES = 50
 MAX_SECRET_VALUES = 12
 """A secret of at most so many whole numbers is one of values, and not of intervals of numbers."""
 
-POSITIONAL = re.compile(r"(?:x|f|Column_)([0-9]{1,6})")
-"""What libraries call the features of a table whose columns have no names."""
-
 
 @dataclass(frozen=True)
 class ModelHints:
@@ -63,6 +59,7 @@ class ModelHints:
             encoder has a category for them, or they are filled or marked.
         people: how many people the roots of its trees count.
         takes_missing: does the file say where missing cells go?
+        by_position: the columns of features that are named by their positions, where the table has as many columns.
 
     Without that, `fills_missing` and `people` are empty.
     """
@@ -78,11 +75,32 @@ class ModelHints:
     fills_missing: frozenset[str]
     people: frozenset[int]
     takes_missing: bool
+    by_position: Mapping[str, str]
+
+
+def columns_by_position(model: ModelIR, columns: Sequence[str]) -> dict[str, str]:
+    """The columns of the features that some tree asks about, by the features' names.
+
+    Empty unless all of them are named by their positions, and no column has such a name.
+    """
+    found: dict[str, str] = {}
+    for feature in asked_features(model).values():
+        origin = feature.origin
+        column = origin.column if isinstance(origin, Numeric | CategoryCodes | MissingIndicator) else feature.name
+        position = None if isinstance(origin, Unresolved) else POSITIONAL.fullmatch(column)
+        if column in columns or position is None or int(position[1]) >= len(columns):
+            return {}
+        found[feature.name] = columns[int(position[1])]
+    return found
 
 
 def model_hints(model: ModelIR, columns: Sequence[str], texts: Mapping[str, Sequence[str]]) -> ModelHints:
-    """What the model says of a table with these columns; `texts` are the values where none are numbers."""
+    """What the model says of a table with these columns; `texts` are the values where none are numbers.
+
+    Features that are named by their positions are placed where the columns, without the class, are as many as they are.
+    """
     numbers: set[str] = set()
+    by_position = columns_by_position(model, columns) if len(columns) == len(model.features) else {}
     values: set[str] = set()
     unresolved: list[str] = []
     words: set[str] = set()
@@ -90,6 +108,7 @@ def model_hints(model: ModelIR, columns: Sequence[str], texts: Mapping[str, Sequ
     for feature in asked_features(model).values():
         result = feature.origin
         name = feature.name if feature.name in columns else plain.get(feature.name, feature.name)
+        name = by_position.get(feature.name, name)
         words |= {*feature.chosen, *(known_by(result) if isinstance(result, CategoryCodes) else ())}
         if (
             isinstance(result, Numeric | CategoryCodes | MissingIndicator)
@@ -125,6 +144,7 @@ def model_hints(model: ModelIR, columns: Sequence[str], texts: Mapping[str, Sequ
         fills_missing=frozenset(name if name in columns else plain.get(name, name) for name in filled if takes_missing),
         people=frozenset(_people_at_roots(model) if takes_missing else ()),
         takes_missing=takes_missing,
+        by_position=by_position,
     )
 
 
@@ -280,15 +300,7 @@ class TableDraft:
         """The columns of features that are named by their positions, where the table has as many columns with names."""
         assert self.model is not None
         names = [column.name for column in self.columns if column.name != self.target]
-        found: dict[str, dict[str, Any]] = {}
-        for feature in asked_features(self.model).values():
-            origin = feature.origin
-            column = origin.column if isinstance(origin, Numeric | CategoryCodes | MissingIndicator) else feature.name
-            position = None if isinstance(origin, Unresolved) else POSITIONAL.fullmatch(column)
-            if column in names or position is None or int(position[1]) >= len(names):
-                return {}
-            found[feature.name] = {"column": names[int(position[1])]}
-        return found
+        return {feature: {"column": column} for feature, column in columns_by_position(self.model, names).items()}
 
     def _numbers_of_values(self) -> dict[str, dict[str, Any]]:
         """Features that are the numbers of columns of values, such as a secret of 1, 2 and 3, and no codes of them."""

@@ -27,6 +27,7 @@ from leafgate.ir.model import LEAF, RATIOS_DISCLOSURE, ModelIR, TreeIR
 from leafgate.models.exposure.categories import without_declared
 from leafgate.models.exposure.shares import _fewest as fewest_people
 from leafgate.models.exposure.shares import counts_recoverable, identifiable_rows
+from leafgate.session.draft import model_hints
 from leafgate.types.release import FileDisclosure
 from leafgate.types.schema import Schema
 from leafgate_convert.equivalence import unproved, with_unproved
@@ -41,7 +42,6 @@ from leafgate_convert.scrub import (
     refuse_different,
     votes,
 )
-from leafgate_scaffold.model import hints_of
 from sample_model import MODEL, with_tree
 from sklearn_pipelines import PIPELINES, as_frame, people
 from sklearn_zoo import CLASSIFIERS, fitted, skops_bytes
@@ -215,7 +215,7 @@ def test_numbers_that_no_table_proved_are_what_the_policy_says(folder: Path) -> 
     policy["build"]["encoding"] = {"age": {"column": "age"}, "pay": {}}
     (folder / "policy.yaml").write_text(json.dumps(policy))
     assert leafgate("audit", folder / "policy.yaml").code == 0
-    hints = hints_of(folder / "scrubbed.json", ["age", "pay"], {})
+    hints = model_hints(read_foreign((folder / "scrubbed.json").read_bytes(), "model"), ["age", "pay"], {})
     assert hints.unresolved_features == ("age", "pay")
 
 

@@ -172,3 +172,39 @@ def test_a_policy_that_leaves_out_people_of_the_model_says_how_many_and_what_to_
     ended = leafgate("audit", policy)
     assert "people left out for missing cells, whom the file may count: 20 to 29" in ended.out
     assert "what to do: Audit the people with missing cells too" in ended.out
+
+
+@pytest.mark.parametrize(("position", "classes"), [(0, ("0", "1")), (2, ("no", "yes")), (6, ("no", "yes"))])
+def test_features_without_names_are_placed_by_their_positions(
+    tmp_path: Path, position: int, classes: tuple[str, str]
+) -> None:
+    """The class is not one of the other columns of two values, wherever it stands."""
+    xgboost = pytest.importorskip("xgboost")
+    rng = np.random.default_rng(0)
+    size = 800
+    features = pd.DataFrame(
+        {
+            "age": rng.integers(29, 78, size),
+            "sex": rng.integers(0, 2, size),
+            "pressure": rng.integers(90, 200, size),
+            "sugar": rng.integers(0, 2, size),
+            "rate": rng.integers(70, 200, size),
+            "angina": rng.integers(0, 2, size),
+        }
+    )
+    ill = (features["age"] / 70 + features["angina"] + rng.normal(size=size) * 0.4 > 1.3).astype(int)
+    data = xgboost.DMatrix(features.to_numpy(), label=ill)
+    booster = xgboost.train({"objective": "binary:logistic", "max_depth": 3, "nthread": 1}, data, 4)
+    booster.save_model(tmp_path / "m.json")
+    features.insert(position, "ill", np.array(classes)[ill])
+    features.to_csv(tmp_path / "people.csv", index=False)
+    made = leafgate("init", tmp_path / "people.csv", "--model", tmp_path / "m.json", "--out", tmp_path / "p.yaml")
+    assert made.code == 0
+    policy = load_policy(tmp_path / "p.yaml").policy
+    assert [name for name, spec in policy.data.columns.items() if "class" in spec.role] == ["ill"]
+    text = (tmp_path / "p.yaml").read_text()
+    for i, name in enumerate(name for name in features.columns if name != "ill"):
+        assert (f'"f{i}": {{column: "{name}"}}' in text) == (f"f{i}" in booster.get_score())
+    ended = leafgate("audit", tmp_path / "p.yaml", "--json")
+    assert ended.code == 1  # it is of these people, and its file discloses them
+    assert "which no tree asks about" not in ended.out

@@ -390,6 +390,15 @@ def test_what_boosting_starts_from_is_no_tree() -> None:
     assert score == 0
 
 
+def test_a_round_of_boosting_may_have_a_tree_for_each_of_two_classes() -> None:
+    """XGBoost's `multi:softprob` with two classes grows two trees a round; others grow one, for the last class."""
+    good = Leaf("good", scores={"good": 1.0, "bad": 0.0})
+    bad = Leaf("bad", scores={"good": 0.0, "bad": 1.0})
+    trees = [NumericSplit("age", 5, each, each) for each in (good, bad) * 3]
+    case = case_of(numbers_table(10), *trees, level="labels", combine="boost")
+    assert risky(case)[1]["settings"]["n_estimators"] == {"value": 3.0, "from": "measured"}
+
+
 def test_declared_settings_come_before_measured_ones() -> None:
     declared = {"use": "x", "max_depth": None, "min_samples_leaf": 0.5, "settings": {"splitter": "random"}}
     case = case_of(numbers_table(10), deep(2))

@@ -186,7 +186,9 @@ def _frame(table: Any, place: str) -> pd.DataFrame:
         kind = type(table).__name__
         remedy = "give a table of pandas, Polars, Arrow or NumPy"
         remedy = f"call its `collect()`; {remedy}" if hasattr(table, "collect") else remedy
-        remedy = f"call its `toarray()`; {remedy}" if hasattr(table, "toarray") else remedy
+        if hasattr(table, "toarray"):
+            absent = "of a model of XGBoost, to which absent entries are missing, put NaN in place of its zeros"
+            remedy = f"call its `toarray()`; {absent}; or {remedy}"
         raise DataError(f"is of the type {kind}, which is no table", place=place, remedy=remedy)
     if not frame.shape[1] or not len(frame):
         raise DataError("has no rows or no columns", place=place)

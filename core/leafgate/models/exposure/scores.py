@@ -118,7 +118,8 @@ def _chance(model: ModelIR, output: int | None) -> float:
 def _laws(model: ModelIR, scores: Floats, p: Floats) -> Iterator[_Law]:
     """What a learner may have done, the likeliest first."""
     k, half = len(model.classes), _unit(scores)
-    bends = (1.0,) if k == 2 else (2.0, 1.0, k / (k - 1))
+    is_single = k == 2 and len({tree.output for tree in model.trees}) == 1
+    bends = (1.0,) if is_single else (2.0, 1.0, k / (k - 1))
     for rate, penalty, bend in (*product(RATES, PENALTIES, bends), *product(OTHERS, PENALTIES[:2], bends)):
         steep = abs(scores) / rate * bend * p * (1 - p)
         if half is not None:

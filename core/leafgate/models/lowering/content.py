@@ -11,7 +11,7 @@ from leafgate.io.json import parse_number
 from leafgate.ir.content import ColumnNumbers, FileContent
 from leafgate.ir.features import CategoryCodes, Numeric, OneHot, Origin, known_by
 from leafgate.ir.model import CategoryList, Flags, ModelIR, TreeIR
-from leafgate.models.lowering.encoding import BETWEEN, Encoding, names_of, spellings
+from leafgate.models.lowering.encoding import BETWEEN, Encoding, is_position, names_of, spellings
 from leafgate.types.schema import MISSING_WORDS, Schema
 
 POSITION = re.compile(r"[0-9]{1,9}")
@@ -54,9 +54,13 @@ def content_of(
 
 
 def unknown_names(model: ModelIR, schema: Schema) -> frozenset[str]:
-    """The names in the file that are no column which the policy keeps, and no value of one: of features and columns."""
+    """The names in the file that are no column which the policy keeps, and no value of one: of features and columns.
+
+    A feature that is named by its position has no name in the file, or one that discloses nothing.
+    """
     origins = model.origins or (None,) * len(model.features)
-    names = {name if one is None else one.column for name, one in zip(model.features, origins, strict=True)}
+    listed = [name if one is None else one.column for name, one in zip(model.features, origins, strict=True)]
+    names = {name for position, name in enumerate(listed) if not is_position(name, position)}
     known = names_of(schema)
     return frozenset(name for name in names | set(model.other_names) if not {name, name.partition("__")[2]} & known)
 

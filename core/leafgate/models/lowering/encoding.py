@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
@@ -25,6 +25,7 @@ from leafgate.ir.features import (
     Unresolved,
     after_steps,
     known_by,
+    with_zero_missing,
 )
 from leafgate.types.release import FeatureEncoding
 from leafgate.types.schema import MISSING_WORDS, Column, Schema
@@ -107,6 +108,16 @@ BETWEEN = ("_", "=", "-", ".", ":", " ", "__")
 """What stands between column and value in names of dummy features."""
 
 
+POSITIONAL = re.compile(r"(?:x|f|Column_)([0-9]{1,6})")
+"""What libraries, and readers, call the features of a table whose columns have no names."""
+
+
+def is_position(name: str, position: int) -> bool:
+    """Is it what the feature at this position is called where it has no name?"""
+    found = POSITIONAL.fullmatch(name)
+    return found is not None and int(found[1]) == position
+
+
 ResolvedOrigin = Numeric | CategoryCodes | MissingIndicator
 
 
@@ -122,6 +133,10 @@ class Encoding(Strict):
     confirmed: bool = Field(
         False,
         description="Of the class: its values are mapped rightly, although they fit the table better in another order.",
+    )
+    zero: Literal["missing"] | None = Field(
+        None,
+        description="`missing`: the model is given a missing number in place of 0, as XGBoost is by a sparse matrix.",
     )
 
     @model_validator(mode="after")
@@ -220,6 +235,12 @@ def spellings(name: str) -> frozenset[str]:
 
 def _from_policy(name: str, declared: Encoding, schema: Schema) -> Origin:
     """What the policy says a feature is."""
+    origin = _declared_origin(name, declared, schema)
+    return with_zero_missing(origin) if declared.zero == "missing" else origin
+
+
+def _declared_origin(name: str, declared: Encoding, schema: Schema) -> Origin:
+    """What the policy says a feature is, where 0 is a number."""
     column = declared.column if declared.column is not None else name
     absent = math.nan if declared.missing is None else declared.missing
     if declared.value is not None:
@@ -290,7 +311,8 @@ def _to_schema(feature: Feature, origin: Origin, column: Column) -> Origin:
             return Unresolved(name, "is a number, and the column's values are none: which stands for which?")
         absent = math.nan if origin.fill is None else origin.fill
         codes = {value: after_steps(number, origin.steps) for value, number in numbers.items()}
-        return CategoryCodes(column.name, codes, None, absent)
+        coded = CategoryCodes(column.name, codes, None, absent)
+        return with_zero_missing(coded) if origin.zero_is_missing else coded
     if isinstance(origin, CategoryCodes) and column.numeric:
         return Unresolved(column.name, "the model takes it as values; the column needs `values` in the policy")
     if isinstance(origin, CategoryCodes):

@@ -10,7 +10,16 @@ from typing import Literal
 
 import numpy as np
 
-from leafgate.ir.features import ArithmeticStep, CategoryCodes, MissingIndicator, Numeric, Origin, rounded
+from leafgate.errors import ReleaseError
+from leafgate.ir.features import (
+    ArithmeticStep,
+    CategoryCodes,
+    MissingIndicator,
+    Numeric,
+    Origin,
+    missing_if_zero,
+    rounded,
+)
 from leafgate.ir.model import Floats
 from leafgate.types.schema import Column, Value
 from leafgate.types.tree import Branch, CategoricalSplit, Node, NumericSplit
@@ -62,6 +71,7 @@ def lower_split(
         case Numeric() if _asks_absence(asked, origin) and not column.missing:
             return low
         case Numeric():
+            _refuse_zero_apart(asked, origin, column)
             return _cut(asked, origin, low, high)
         case MissingIndicator() if column.numeric:
             return _by_absence(asked, origin, low, high)
@@ -93,11 +103,37 @@ def _asks_absence(asked: Split, origin: Numeric) -> bool:
     return asked.chosen is None and asked.at == MOST and not asked.strict and not origin.steps
 
 
+def _refuse_zero_apart(asked: Split, origin: Numeric, column: Column) -> None:
+    """Refuse a test that sends the number 0, missing to the model, elsewhere than numbers around it, if 0 may occur.
+
+    No test of a release does so.
+    """
+    if origin.zero_is_missing and asked.low(0.0) != asked.missing_low and _may_be_zero(origin, column):
+        raise ReleaseError(
+            f"takes 0 for missing in {column.name!r}, and sends it elsewhere than the numbers around it",
+            place="model",
+            remedy="give the column `values`, if it has few numbers; or fit the model on a dense table, in which 0 is "
+            "a number: ColumnTransformer(..., sparse_threshold=0) or OneHotEncoder(sparse_output=False)",
+        )
+
+
+def _may_be_zero(origin: Numeric, column: Column) -> bool:
+    """May some number of the column come to 0 after the steps? They rise, so only the largest up to 0 can."""
+    number = invert_threshold(Split(0.0, False, False, False), origin.steps) if origin.steps else 0.0
+    least, most = column.bounds or (-math.inf, math.inf)
+    number = min(number, most)
+    comes_to_zero = math.isfinite(number) and float(apply_steps(np.array([number]), origin.steps)[0]) == 0.0
+    single = not any(step.operation in {"at_least", "at_most"} for step in origin.steps)
+    off_grid = single and bool(column.step) and not (number / (column.step or 1.0)).is_integer()
+    return comes_to_zero and number >= least and not off_grid
+
+
 def _cut(asked: Split, origin: Numeric, low: Node, high: Node) -> Node:
     if not origin.steps and origin.fill is None:  # most cuts are such, and there may be millions
         side: Literal["low", "high"] = "low" if asked.missing_low else "high"
         return NumericSplit(origin.column, asked.at, low, high, side, asked.strict, asked.float32)
-    missing_low = asked.missing_low if origin.fill is None else asked.low(origin.fill)
+    fill = missing_if_zero(origin.fill) if origin.fill is not None and origin.zero_is_missing else origin.fill
+    missing_low = asked.missing_low if fill is None else asked.low(fill)
     missing: Literal["low", "high"] = "low" if missing_low else "high"
     if not origin.steps:
         return NumericSplit(origin.column, asked.at, low, high, missing, asked.strict, asked.float32)

@@ -63,6 +63,7 @@ FOUND_OUT: dict[str, Callable[[], bytes]] = {
     "XGBoost, its other settings": lambda: xgb(learning_rate=0.1, reg_lambda=0.0),
     "XGBoost, a rate of somebody's own": lambda: xgb(learning_rate=0.07),
     "XGBoost, three classes": lambda: xgb(THREE),
+    "XGBoost, a tree for each of two classes": lambda: xgb(objective="multi:softprob", num_class=2),
     "gradient boosting": lambda: sklearn(gradient()),
     "gradient boosting, three classes": lambda: sklearn(gradient(), THREE),
     "histogram boosting": lambda: sklearn(histogram()),

@@ -314,7 +314,6 @@ IN_XGBOOST: dict[str, Change] = {
     "attribute": lambda learner: learner["attributes"].update(Jane="1"),
     "tree's id": lambda learner: learner["gradient_booster"]["model"]["trees"][0].update(id="Jane"),
     "parameter": lambda learner: learner["objective"]["reg_loss_param"].update(scale_pos_weight="Jane"),
-    "parameters' name": lambda learner: learner["objective"].update(Jane={"x": "1"}),
     "type": lambda learner: learner.update(feature_types=["Jane"]),
 }
 

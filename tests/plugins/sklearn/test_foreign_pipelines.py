@@ -1,0 +1,247 @@
+"""Pipelines that end in XGBoost or LightGBM: the audit is of what they predict, for everybody."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import joblib
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+import xgboost
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
+
+import leafgate
+from command_line import leafgate as command
+from installed_readers import read_foreign
+from leafgate.algorithms.prediction import predict
+from leafgate.disclosure.document import document
+from leafgate.errors import DataError, ReleaseError
+from leafgate.session.run import open_session
+
+SMALL = {"k_anonymity": 5}
+WARDS = ["east", "north", "south", "west"]
+
+
+def people(seed: int, *, gaps: bool, size: int = 400) -> tuple[pd.DataFrame, pd.Series]:
+    """Made-up people; visits are 0 for many, and with `gaps` some ages are missing."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, size).astype(float),
+            "visits": rng.integers(0, 5, size),
+            "ward": rng.choice(WARDS, size),
+            "job": rng.choice(list("abcdef"), size),
+        }
+    )
+    score = table["age"] / 60 + (table["ward"] == "east") + (table["visits"] == 0) + rng.normal(size=size) / 2
+    if gaps:
+        table.loc[rng.random(size) < 0.1, "age"] = np.nan
+    return table, pd.Series((score > score.median()).astype(int), name="ill")
+
+
+def pipeline(estimator: Any, *, scaler: Any, imputed: bool, sparse: bool) -> Pipeline:
+    numbers = [*([SimpleImputer(strategy="median")] if imputed else []), *([scaler] if scaler is not None else [])]
+    prepare = ColumnTransformer(
+        [
+            ("ward", OneHotEncoder(handle_unknown="ignore"), ["ward", "job"]),
+            ("numbers", make_pipeline(*numbers) if numbers else "passthrough", ["age", "visits"]),
+        ],
+        sparse_threshold=1.0 if sparse else 0.0,
+    )
+    return make_pipeline(prepare, estimator)
+
+
+def leaves_of(model: Pipeline, table: pd.DataFrame) -> Any:
+    """The leaf of each person in each tree, by the library's own word."""
+    rows = model[:-1].transform(table)
+    return model[-1].apply(rows) if hasattr(model[-1], "apply") else model[-1].predict(rows, pred_leaf=True)
+
+
+def assert_audited_as_it_predicts(
+    model: Pipeline, table: pd.DataFrame, ill: pd.Series, folder: Path, **words: Any
+) -> leafgate.Audit:
+    """The release says of each record what the model says, and its smallest group is the one that shares all leaves."""
+    audit = leafgate.audit(model, table, ill, limits=SMALL, search_remedies=False, **words)
+    audit.to_policy(folder)
+    session = open_session(folder / "policy.yaml")
+    release = session.audit(search_remedies=False).artifact
+    assert release is not None
+    records = session.table.frame
+    rows = pd.DataFrame({name: records[name].astype(table[name].dtype) for name in table.columns})
+    names = np.array(release.release.classes).astype(int)
+    assert np.array_equal(names[predict(release.release, session.table)], model.predict(rows))
+    smallest = np.unique(leaves_of(model, table), axis=0, return_counts=True)[1].min()
+    finding = audit.findings_for("auditor").set_index("finding").loc["k_anonymity@linking#ill"]
+    assert (finding["value"], finding["verdict"]) == (smallest, "pass" if smallest >= 5 else "fail")
+    return audit
+
+
+XGB = {"n_estimators": 3, "max_depth": 3, "n_jobs": 1}
+VISITS = {"visits": {"role": "quasi_identifier", "values": [str(number) for number in range(5)]}}
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize(("gaps", "imputed"), [(False, False), (True, False), (True, True)])
+def test_a_pipeline_that_ends_in_xgboost_is_audited_as_it_predicts(
+    tmp_path: Path, gaps: bool, imputed: bool, sparse: bool
+) -> None:
+    """In a sparse matrix 0 is missing to XGBoost: other wards, and no visits."""
+    table, ill = people(1, gaps=gaps)
+    model = pipeline(xgboost.XGBClassifier(**XGB), scaler=None, imputed=imputed, sparse=sparse).fit(table, ill)
+    audit = assert_audited_as_it_predicts(model, table, ill, tmp_path, roles=VISITS)
+    assert "inconclusive" not in set(audit.findings["verdict"])  # the file counts the people of this table
+    assert "path: model.json" in (tmp_path / "policy.yaml").read_text().replace('"', "")
+
+
+@pytest.mark.thorough
+@given(
+    seed=st.integers(0, 10_000),
+    gaps=st.booleans(),
+    imputed=st.booleans(),
+    sparse=st.booleans(),
+    scaler=st.sampled_from([None, StandardScaler(), MinMaxScaler()]),
+    booster=st.sampled_from(["gbtree", "dart"]),
+)
+def test_whatever_a_pipeline_that_ends_in_xgboost_does_before(
+    tmp_path_factory: pytest.TempPathFactory,
+    seed: int,
+    gaps: bool,
+    imputed: bool,
+    sparse: bool,
+    scaler: Any,
+    booster: str,
+) -> None:
+    table, ill = people(seed, gaps=gaps)
+    estimator = xgboost.XGBClassifier(**XGB, booster=booster, rate_drop=0.5 if booster == "dart" else None)
+    model = pipeline(estimator, scaler=scaler, imputed=imputed, sparse=sparse).fit(table, ill)
+    refused = (ReleaseError,) if sparse and scaler is not None else ()  # an age may come to 0 when it is scaled
+    with contextlib.suppress(*refused):
+        assert_audited_as_it_predicts(model, table, ill, tmp_path_factory.mktemp("audit"), roles=VISITS)
+
+
+def test_a_number_that_may_be_an_absent_entry_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    table, ill = people(1, gaps=False)
+    model = pipeline(xgboost.XGBClassifier(**XGB), scaler=None, imputed=False, sparse=True).fit(table, ill)
+    with pytest.raises(ReleaseError, match=r"takes 0 for missing in 'visits'.*`values`.*sparse_threshold=0"):
+        leafgate.audit(model, table, ill, limits=SMALL)
+
+
+def test_a_pipeline_that_ends_in_lightgbm_is_audited_as_it_predicts(tmp_path: Path) -> None:
+    """To LightGBM 0 is a number in a sparse matrix, too."""
+    table, ill = people(2, gaps=False)
+    estimator = lightgbm.LGBMClassifier(n_estimators=3, max_depth=3, n_jobs=1, verbose=-1)
+    model = pipeline(estimator, scaler=StandardScaler(), imputed=False, sparse=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # LightGBM warns of columns without names
+        model.fit(table, ill)
+        assert_audited_as_it_predicts(model, table, ill, tmp_path)
+
+
+def test_an_encoding_says_that_a_booster_was_given_a_sparse_matrix(tmp_path: Path) -> None:
+    table, ill = people(3, gaps=False)
+    encoder = OneHotEncoder().fit(table[["ward", "job"]])
+    estimator = xgboost.XGBClassifier(**XGB).fit(encoder.transform(table[["ward", "job"]]), ill)
+    estimator.get_booster().save_model(tmp_path / "model.json")
+    pairs = [
+        (name, value) for name, values in zip(["ward", "job"], encoder.categories_, strict=True) for value in values
+    ]
+    found = {}
+    for zero in ({}, {"zero": "missing"}):
+        encoding = {f"f{i}": {"column": name, "value": value, **zero} for i, (name, value) in enumerate(pairs)}
+        asked = {name: encoding[name] for name in estimator.get_booster().get_score()}
+        audit = leafgate.audit(
+            tmp_path / "model.json", table[["ward", "job"]], ill, limits=SMALL, encoding=asked, search_remedies=False
+        )
+        found[bool(zero)] = audit.verdict
+        assert audit.artifact is not None
+        text = audit.to_policy(tmp_path / "files")
+        session = open_session(tmp_path / "files" / "policy.yaml")
+        assert ("zero: missing" in text) == bool(zero)
+        rows = encoder.transform(session.table.frame[["ward", "job"]].astype(str))
+        alike = np.array_equal(predict(audit.artifact.release, session.table), estimator.predict(rows))
+        assert alike == bool(zero)
+    assert found[False] == "inconclusive"  # it counts other people than the file
+    assert found[True] != "inconclusive"
+
+
+def test_the_zeros_of_a_sparse_matrix_are_missing_cells_of_its_table() -> None:
+    """What the error says of a sparse X, and what the audit says of the same X with zeros."""
+    table, ill = people(3, gaps=False)
+    matrix = OneHotEncoder().fit_transform(table[["ward", "job"]])
+    model = xgboost.XGBClassifier(**XGB).fit(matrix, ill)
+    with pytest.raises(DataError, match=r"put NaN in place of its zeros"):
+        leafgate.audit(model, matrix, ill, limits=SMALL)
+    dense = matrix.toarray()
+    with_zeros = leafgate.audit(model, dense, ill, limits=SMALL, search_remedies=False)
+    assert with_zeros.verdict == "inconclusive"
+    assert "zero: missing" in json.dumps(document(with_zeros.report, "auditor"))
+    with_gaps = leafgate.audit(model, np.where(dense == 0, np.nan, dense), ill, limits=SMALL, search_remedies=False)
+    smallest = np.unique(model.apply(matrix), axis=0, return_counts=True)[1].min()
+    assert with_gaps.verdict == ("pass" if smallest >= 5 else "fail")
+
+
+def test_a_pipeline_whose_last_step_takes_categories_is_refused(tmp_path: Path) -> None:
+    table, ill = people(3, gaps=False)
+    frame = table[["ward", "age"]].astype({"ward": "category"})
+    model = make_pipeline("passthrough", xgboost.XGBClassifier(**XGB, enable_categorical=True)).fit(frame, ill)
+    with pytest.raises(ReleaseError, match=r"takes categories|was it fitted"):
+        leafgate.audit(model, frame, ill, limits=SMALL)
+
+
+@pytest.mark.parametrize("missing", [0, -999.0])
+def test_a_number_that_xgboost_is_told_to_take_for_missing_is_refused(missing: float) -> None:
+    """The file does not say it."""
+    table, ill = people(3, gaps=False)
+    model = xgboost.XGBClassifier(**XGB, missing=missing).fit(table[["age", "visits"]], ill)
+    with pytest.raises(ReleaseError, match="takes a number for missing"):
+        leafgate.audit(model, table[["age", "visits"]], ill, limits=SMALL)
+
+
+def test_a_scrubbed_pipeline_with_sparse_input_predicts_as_the_pipeline(tmp_path: Path) -> None:
+    table, ill = people(4, gaps=False)
+    model = pipeline(xgboost.XGBClassifier(**XGB), scaler=StandardScaler(), imputed=False, sparse=True).fit(table, ill)
+    audit = leafgate.audit(model, table, ill, limits=SMALL, roles=VISITS, search_remedies=False)
+    audit.to_policy(tmp_path)
+    policy = tmp_path / "policy.yaml"
+    ended = command("scrub", tmp_path / "model.json", tmp_path / "new.json", "--leaves", "shares", "--policy", policy)
+    assert (ended.code, "all records of the table" in ended.out) == (0, True)
+    policy.write_text(policy.read_text().replace("model.json", "new.json"))
+    session = open_session(policy)
+    release = session.audit(search_remedies=False).artifact
+    assert release is not None
+    records = session.table.frame
+    rows = pd.DataFrame({name: records[name].astype(table[name].dtype) for name in table.columns})
+    names = np.array(release.release.classes).astype(int)
+    assert np.array_equal(names[predict(release.release, session.table)], model.predict(rows))
+
+
+def test_a_pickled_pipeline_is_converted_by_who_trusts_it_to_the_file_that_is_audited(tmp_path: Path) -> None:
+    table, ill = people(5, gaps=True)
+    model = pipeline(xgboost.XGBClassifier(**XGB), scaler=StandardScaler(), imputed=True, sparse=False).fit(table, ill)
+    leafgate.audit(model, table, ill, limits=SMALL, search_remedies=False).to_policy(tmp_path)
+    for thing, name in ((model, "pipeline"), (model[-1], "estimator")):
+        joblib.dump(thing, tmp_path / f"{name}.joblib")
+        made = tmp_path / f"{name}.json"
+        assert command("convert", tmp_path / f"{name}.joblib", made).code == 2
+        assert command("convert", tmp_path / f"{name}.joblib", made, "--trust").code == 0
+    assert (tmp_path / "pipeline.json").read_bytes() == (tmp_path / "model.json").read_bytes()
+    assert read_foreign((tmp_path / "estimator.json").read_bytes(), "m").producer.startswith("XGBoost")
+
+
+def test_a_skops_file_with_an_estimator_of_xgboost_is_refused_with_what_to_do() -> None:
+    table, ill = people(5, gaps=False)
+    model = pipeline(xgboost.XGBClassifier(**XGB), scaler=None, imputed=False, sparse=False).fit(table, ill)
+    with pytest.raises(ReleaseError, match=r"leafgate\.audit\(model, X, y\)"):
+        read_foreign(skops.io.dumps(model), "model.skops")
