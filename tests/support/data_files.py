@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-_BESIDE = Path(__file__).resolve().parents[3] / "shared"
-DATA = Path(os.environ.get("LEAFGATE_DATA") or _BESIDE / "data")
-CASES = Path(os.environ.get("LEAFGATE_CASES") or _BESIDE / "cases")
-"""Small files of other programs, each with the program's own answers: LEAFGATE_CASES, or `shared/cases`."""
+DATA = Path(os.environ.get("LEAFGATE_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
+CASES = Path(os.environ.get("LEAFGATE_CASES") or DATA.parent / "cases")
+"""Small files of other programs, each with the program's own answers: LEAFGATE_CASES, or `cases` beside the tables."""
