@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-BESIDE = Path(__file__).resolve().parents[3] / "shared"
-DATA = Path(os.environ.get("LEAFGATE_DATA") or BESIDE / "data")
-CASES = Path(os.environ.get("LEAFGATE_CASES") or BESIDE / "cases")
-"""Small files of other programs, each with the program's own answers: LEAFGATE_CASES, or `shared/cases`."""
+DATA = Path(os.environ.get("LEAFGATE_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
+CASES = Path(os.environ.get("LEAFGATE_CASES") or DATA.parent / "cases")
+"""Small files of other programs, each with the program's own answers: LEAFGATE_CASES, or `cases` beside the tables."""
 
 
 def case_file(name: str) -> Path:
