@@ -70,6 +70,9 @@ MOMENTS_ALONE = FileDisclosure("moments", "medium", "mean and spread of a column
 SEARCHES = frozenset({"GridSearchCV", "RandomizedSearchCV"})
 """Searches over settings, which keep the best model with all that they tried."""
 
+BAGGING = frozenset({"BaggingClassifier", "BaggingRegressor"})
+"""Ensembles that draw the rows of each tree by seeds of their own (`_seeds`)."""
+
 MAX_PARTS = 20
 """A search that divides the table into more parts may score each of a few people."""
 
@@ -93,6 +96,7 @@ def _numbers(estimator: ObjectView, trees: Sequence[TreeIR], counted: Counted) -
         says = {
             "exact": "how many people of each class are at every node, exactly (shares times weighted_n_node_samples)",
             "bootstrap": "how often people of each class were drawn to every node, and how many different ones",
+            "sampled": "how many of each tree's own people of each class are at every node, exactly",
         }.get(counted, "the weight of each class at every node")
         yield FileDisclosure("counts", "high", says, "counts")
     elif any(tree.size is not None for tree in trees):
@@ -121,11 +125,17 @@ def _coins(estimator: ObjectView) -> Iterator[FileDisclosure]:
     """Seeds, and with a bootstrap what follows from them."""
     members = estimator.get("estimators_")
     first = members[0] if isinstance(members, tuple) and members and isinstance(members[0], ObjectView) else None
+    seeded = "_seeds" in estimator or isinstance(estimator.get("random_state"), int)
     drawn = estimator.get("bootstrap") is True and first is not None and isinstance(first.get("random_state"), int)
-    if drawn:
+    if estimator.kind in BAGGING:
+        sample = estimator.get("bootstrap") is not False or estimator.get("_max_samples") != estimator.get("_n_samples")
+        if seeded and sample:
+            says = "which rows every tree was grown on: they are drawn again from the ensemble's seeds"
+            yield FileDisclosure("bootstrap_rows", "high", says)
+    elif drawn:
         says = "which rows every tree was grown on: they are drawn again from each tree's random_state"
         yield FileDisclosure("bootstrap_rows", "high", says)
-    if isinstance(estimator.get("random_state"), int) or isinstance(estimator.get("_random_seed"), int | np.ndarray):
+    if seeded or isinstance(estimator.get("_random_seed"), int | np.ndarray):
         yield FileDisclosure("seed", "medium", "the seed, with which training on a guessed table can be repeated")
 
 
@@ -187,6 +197,7 @@ def _something(document: Any) -> bool:
 
 DISCLOSURES = tuple(
     """
+    how many of each tree's own people of each class are at every node, exactly
     how many people of each class are at every node, exactly (shares times weighted_n_node_samples)
     how many rows reach every node
     how many rows reach every node (n_node_samples)
@@ -216,6 +227,7 @@ DISCLOSURES = tuple(
     what the forest says of every single row it was trained on (oob_prediction_)
     where a column's values lie: all of them where they are few, else quantiles (bin_thresholds_)
     which rows every tree was grown on: they are drawn again from each tree's random_state
+    which rows every tree was grown on: they are drawn again from the ensemble's seeds
     which values a column had in training (categories_)
     which values of a column were rare in training (infrequent_categories_)
     """.replace("\n    ", "\n")

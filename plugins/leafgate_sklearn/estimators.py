@@ -19,6 +19,7 @@ from leafgate.api import (
     distinct_names,
     view_object,
 )
+from leafgate_sklearn.bagging import bagging_classifier, bagging_regressor
 from leafgate_sklearn.disclosures import SEARCHES, disclosures
 from leafgate_sklearn.feature import UNKNOWN_CLASS, PipelineFeature, raw
 from leafgate_sklearn.hist_boosting import hist_classifier, hist_regressor
@@ -39,6 +40,10 @@ from leafgate_sklearn.unread import category_lists, names_in, number_lists, scal
 
 MAX_STEPS = 1_000
 """So many steps are asked which columns they were given."""
+
+
+ENSEMBLE_SETTINGS = frozenset({"bootstrap", "n_estimators", "max_samples"})
+"""The settings of bagging that mean the same as those of a forest; its `max_features` is another one."""
 
 
 def model_of(thing: Any, format: str, version: str, place: str) -> ModelIR:
@@ -69,12 +74,12 @@ def model_of(thing: Any, format: str, version: str, place: str) -> ModelIR:
         discloses=tuple(dict.fromkeys((*disclosed, *unread))),
         origins=tuple(one.origin for one in outputs) if result else None,
         producer=f"scikit-learn {version}, {estimator.kind}".replace("  ", " "),
-        settings=settings_of(estimator),
+        settings=_settings(estimator, read),
         category_lists=(*category_lists(thing), *number_lists(thing, outputs)),
         texts=texts,
         other_names=names_in(thing),
         sampling=read.sampling,
-        learner=learner_of(estimator),
+        learner=learner_of(estimator) if read.member is None else None,
     )
 
 
@@ -92,6 +97,19 @@ def settings_of(estimator: ObjectView) -> dict[str, LearnerSetting]:
     found = {name: estimator.get(name) for name in LEARNER_SETTINGS if name in estimator}
     plain = {name: value for name, value in found.items() if isinstance(value, str | int | float | None)}
     return plain | {name: True for name in found if name in LISTED_SETTINGS and name not in plain}
+
+
+def _settings(estimator: ObjectView, read: EstimatorIR) -> dict[str, LearnerSetting]:
+    """The settings of a learner; of an ensemble that keeps those of its trees in them, both.
+
+    Where it is not known how such an ensemble weighed and drew its rows, `class_weight` does not say it either: then
+    nothing may follow from a class that a leaf does not count.
+    """
+    if read.member is None:
+        return settings_of(estimator)
+    own = {name: value for name, value in settings_of(estimator).items() if name in ENSEMBLE_SETTINGS}
+    unknown: dict[str, LearnerSetting] = {"class_weight": True} if read.counted == "unknown" else {}
+    return settings_of(read.member) | own | unknown
 
 
 def _estimator(
@@ -176,6 +194,8 @@ READERS: Mapping[str, Callable[[ObjectView], EstimatorIR]] = {
     "GradientBoostingRegressor": boosting_regressor,
     "HistGradientBoostingClassifier": hist_classifier,
     "HistGradientBoostingRegressor": hist_regressor,
+    "BaggingClassifier": bagging_classifier,
+    "BaggingRegressor": bagging_regressor,
 }
 
 

@@ -19,6 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
+    BaggingClassifier,
+    BaggingRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     GradientBoostingClassifier,
@@ -129,6 +131,19 @@ HONEST: dict[str, tuple[str, Callable[[], bytes]]] = {
     ),
     "plain forest": ("two", lambda: of_sklearn(RandomForestClassifier(5, bootstrap=False), "two")),
     "regression forest": ("number", lambda: of_sklearn(RandomForestRegressor(5, random_state=0), "number")),
+    "bagged trees": ("three", lambda: of_sklearn(BaggingClassifier(n_estimators=5, random_state=0), "three")),
+    "bagged parts": (
+        "two",
+        lambda: of_sklearn(BaggingClassifier(n_estimators=5, max_samples=0.4, bootstrap=False, random_state=0), "two"),
+    ),
+    "bagged columns": (
+        "two",
+        lambda: of_sklearn(BaggingClassifier(n_estimators=5, bootstrap=False, bootstrap_features=True), "two"),
+    ),
+    "bagged regression trees": (
+        "number",
+        lambda: of_sklearn(BaggingRegressor(n_estimators=5, random_state=0), "number"),
+    ),
     "extra trees": ("two", lambda: of_sklearn(ExtraTreesClassifier(5), "two")),
     "extra regression trees": ("number", lambda: of_sklearn(ExtraTreesRegressor(5), "number")),
     "boosting": ("three", lambda: of_sklearn(GradientBoostingClassifier(n_estimators=5), "three")),
