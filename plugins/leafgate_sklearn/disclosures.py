@@ -73,6 +73,9 @@ SEARCHES = frozenset({"GridSearchCV", "RandomizedSearchCV"})
 BAGGING = frozenset({"BaggingClassifier", "BaggingRegressor"})
 """Ensembles that draw the rows of each tree by seeds of their own (`_seeds`)."""
 
+VOTING = frozenset({"VotingClassifier", "VotingRegressor"})
+"""Ensembles of estimators that each keep something of their own."""
+
 MAX_PARTS = 20
 """A search that divides the table into more parts may score each of a few people."""
 
@@ -86,7 +89,10 @@ def disclosures(
 
     `of_columns`: the numbers of scalers and binners are those of columns, and not of what another scaler made of them.
     """
-    found = [*_numbers(estimator, trees, counted), *_impurity(estimator, trees), *_coins(estimator), *kept_by(root)]
+    members = estimator.many("estimators_") if estimator.kind in VOTING else ()
+    voters = [each for each in members if isinstance(each, ObjectView)]
+    coins = [coin for each in (estimator, *voters) for coin in _coins(each)]
+    found = [*_numbers(estimator, trees, counted), *_impurity(estimator, trees), *coins, *kept_by(root)]
     severe = (one if of_columns or one.kind not in CELLS else replace(one, severity="high") for one in found)
     return tuple(dict.fromkeys(severe))
 
@@ -179,7 +185,8 @@ def _without_trees(whole: ObjectView) -> Iterator[ObjectView]:
         here = waiting.pop()
         if isinstance(here, ObjectView):
             yield here
-            waiting.extend(here.get(name) for name in sorted(here.names - {"estimators_", "_predictors", "tree_"}))
+            trees = {"_predictors", "tree_"} if here.kind in VOTING else {"estimators_", "_predictors", "tree_"}
+            waiting.extend(here.get(name) for name in sorted(here.names - trees))
         elif isinstance(here, tuple) and len(here) < 10_000:
             waiting.extend(here)
         elif isinstance(here, Mapping):

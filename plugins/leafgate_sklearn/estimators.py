@@ -37,6 +37,7 @@ from leafgate_sklearn.trees import (
     tree_regressor,
 )
 from leafgate_sklearn.unread import category_lists, names_in, number_lists, scales_twice, unread_content
+from leafgate_sklearn.voting import voting_classifier, voting_regressor
 
 MAX_STEPS = 1_000
 """So many steps are asked which columns they were given."""
@@ -53,7 +54,7 @@ def model_of(thing: Any, format: str, version: str, place: str) -> ModelIR:
     estimator, outputs = _estimator(thing, None, place)
     version = str(thing.get("_sklearn_version", version))
     read = READERS[estimator.kind](estimator)
-    outputs = _given(estimator, outputs) if outputs is None else outputs
+    outputs = _given(read.voters[0][0] if read.voters else estimator, outputs)
     if read.add_features is not None:
         outputs = read.add_features(estimator, outputs)
     named = distinct_names([one.name for one in outputs])
@@ -79,7 +80,7 @@ def model_of(thing: Any, format: str, version: str, place: str) -> ModelIR:
         texts=texts,
         other_names=names_in(thing),
         sampling=read.sampling,
-        learner=learner_of(estimator) if read.member is None else None,
+        learner=learner_of(estimator) if read.member is None and not read.voters else None,
     )
 
 
@@ -105,11 +106,25 @@ def _settings(estimator: ObjectView, read: EstimatorIR) -> dict[str, LearnerSett
     Where it is not known how such an ensemble weighed and drew its rows, `class_weight` does not say it either: then
     nothing may follow from a class that a leaf does not count.
     """
+    unknown: dict[str, LearnerSetting] = {"class_weight": True} if read.counted == "unknown" else {}
+    if read.voters:
+        return _settings_in_common([_settings(voter, of_voter) for voter, of_voter in read.voters]) | unknown
     if read.member is None:
         return settings_of(estimator)
     own = {name: value for name, value in settings_of(estimator).items() if name in ENSEMBLE_SETTINGS}
-    unknown: dict[str, LearnerSetting] = {"class_weight": True} if read.counted == "unknown" else {}
     return settings_of(read.member) | own | unknown
+
+
+def _settings_in_common(of_voters: Sequence[Mapping[str, LearnerSetting]]) -> dict[str, LearnerSetting]:
+    """The settings that all voters have alike; monotonic constraints of any of them hold for the whole."""
+    first, *others = of_voters
+    common = {
+        name: value
+        for name, value in first.items()
+        if name != "n_estimators" and all(name in each and each[name] == value for each in others)
+    }
+    constrained = any(each.get("monotonic_cst") is not None for each in of_voters)
+    return common | ({"monotonic_cst": True} if constrained else {})
 
 
 def _estimator(
@@ -196,6 +211,8 @@ READERS: Mapping[str, Callable[[ObjectView], EstimatorIR]] = {
     "HistGradientBoostingRegressor": hist_regressor,
     "BaggingClassifier": bagging_classifier,
     "BaggingRegressor": bagging_regressor,
+    "VotingClassifier": voting_classifier,
+    "VotingRegressor": voting_regressor,
 }
 
 

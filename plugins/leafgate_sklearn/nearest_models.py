@@ -15,8 +15,6 @@ SAVED_BOOSTER = (
 NEAREST_MODELS: Mapping[str, str] = {
     "AdaBoostClassifier": "fit a GradientBoostingClassifier",
     "AdaBoostRegressor": "fit a GradientBoostingRegressor",
-    "VotingClassifier": EACH_MEMBER,
-    "VotingRegressor": EACH_MEMBER,
     "StackingClassifier": EACH_MEMBER,
     "StackingRegressor": EACH_MEMBER,
     "CalibratedClassifierCV": "fit its decision tree or forest on all rows, without calibration",

@@ -30,7 +30,8 @@ class EstimatorIR:
     """What an estimator comes to: classes (none for numbers), trees, how they combine, what they count.
 
     `sampling` says on which rows each tree was grown. `member` is one of the estimators of an ensemble that keeps the
-    settings of its trees there alone.
+    settings of its trees there alone, `voters` are the estimators of one that combines several, each with what it comes
+    to.
     """
 
     classes: tuple[str, ...]
@@ -41,6 +42,7 @@ class EstimatorIR:
     add_features: Callable[[ObjectView, list[PipelineFeature]], list[PipelineFeature]] | None = None
     sampling: Sampling = NO_SAMPLING
     member: ObjectView | None = None
+    voters: tuple[tuple[ObjectView, EstimatorIR], ...] = ()
 
 
 def classes_of(estimator: ObjectView) -> tuple[str, ...]:

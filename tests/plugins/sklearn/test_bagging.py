@@ -12,16 +12,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
 import leafgate
-from installed_readers import read_foreign
+from ensemble_rows import around_every_threshold, both_readings, fitted
 from leafgate.algorithms.exclusion import absence_probability
 from leafgate.errors import InconclusiveError, ReleaseError
-from leafgate.ir.model import ModelIR
 from leafgate.ir.node_numbers import NO_SAMPLING, Sampling
 from leafgate.models.lowering.release import lower_model
 from leafgate.types.schema import Schema
 from leafgate_convert.scrub import leaves_of, votes
 from random_tables import categorical, numeric
-from sklearn_zoo import Rows, answers, rows, skops_bytes
+from sklearn_zoo import answers, rows
 
 TREE = DecisionTreeClassifier(max_depth=5)
 
@@ -48,33 +47,6 @@ REGRESSORS: dict[str, Any] = {
         DecisionTreeRegressor(max_depth=5), n_estimators=5, bootstrap=False, max_samples=0.5, random_state=2
     ),
 }
-
-
-def fitted(model: Any, classes: int) -> Any:
-    """The model fitted on the same rows: for `classes` 0 a regressor."""
-    given = rows(1)
-    y = np.array(["low", "middle", "high"])[answers(given, classes)] if classes else given[:, 0] + 100 * given[:, 2]
-    return clone(model).fit(given, y)
-
-
-def around_every_threshold(model: ModelIR, given: Rows) -> Rows:
-    """Rows with a number at each threshold of each tree, and the nearest single and double numbers beside it."""
-    found = [*given]
-    for tree in model.trees:
-        for node in np.flatnonzero(tree.feature >= 0):
-            at = float(tree.threshold[node])
-            single = np.float32(at)
-            singles = (single, np.nextafter(single, np.float32(np.inf)), np.nextafter(single, np.float32(-np.inf)))
-            for value in (at, np.nextafter(at, np.inf), np.nextafter(at, -np.inf), *map(float, singles)):
-                row = given[len(found) % len(given)].copy()
-                row[tree.feature[node]] = value
-                found.append(row)
-    return np.array(found)
-
-
-def both_readings(model: Any) -> list[ModelIR]:
-    """What is read of the model in memory, and of its skops file."""
-    return [leafgate.from_sklearn(model), read_foreign(skops_bytes(model), "model.skops")]
 
 
 @pytest.mark.parametrize("classes", [2, 3])
