@@ -31,46 +31,46 @@ Drawn = tuple[Counted, Sampling]
 
 def bagging_classifier(estimator: ObjectView) -> EstimatorIR:
     """Bagged classification trees; each answers the shares of its own classes, over its own features."""
-    classes, members = classes_of(estimator), _members(estimator)
+    classes, members = classes_of(estimator), members_of(estimator)
     trees = tuple(
         _over_all_features(_over_all_classes(member, len(classes)), features, estimator)
         for member, features in zip(members, _features(estimator, len(members)), strict=True)
     )
     if says_labels(trees):
-        return EstimatorIR(classes, trees, "vote", "unknown", member=_with_settings(members))
+        return EstimatorIR(classes, trees, "vote", "unknown", member=settings_member(members))
     if not all(tree.counts is not None for tree in trees):
         trees = tuple(replace(tree, counts=None) for tree in trees)
     return _with_drawn_rows(
-        estimator, EstimatorIR(classes, trees, "mean_per_tree", "unknown", member=_with_settings(members))
+        estimator, EstimatorIR(classes, trees, "mean_per_tree", "unknown", member=settings_member(members))
     )
 
 
 def bagging_regressor(estimator: ObjectView) -> EstimatorIR:
     """Bagged regression trees, each over its own features."""
-    members = _members(estimator)
+    members = members_of(estimator)
     trees = tuple(
         _over_all_features(number_tree(member, estimator.place), features, estimator)
         for member, features in zip(members, _features(estimator, len(members)), strict=True)
     )
     return _with_drawn_rows(
-        estimator, EstimatorIR((), trees, "mean_per_tree", "unknown", member=_with_settings(members))
+        estimator, EstimatorIR((), trees, "mean_per_tree", "unknown", member=settings_member(members))
     )
 
 
-def _members(estimator: ObjectView) -> tuple[ObjectView, ...]:
-    """The bagged trees; ReleaseError where anything else was bagged."""
+def members_of(estimator: ObjectView) -> tuple[ObjectView, ...]:
+    """The trees of bagging or AdaBoost; ReleaseError where they are of anything else."""
     members = as_tuple(estimator["estimators_"], estimator, "estimators_")
     kinds = {member.kind if isinstance(member, ObjectView) else "" for member in members}
     if not kinds or not kinds <= BAGGED_TREES:
         raise ReleaseError(
             f"is a {estimator.kind} of other models than single trees",
             place=estimator.place,
-            remedy="bag decision trees or extra trees, or fit a random forest",
+            remedy="fit it with decision trees or extra trees as its `estimator`, or fit a random forest",
         )
     return members
 
 
-def _with_settings(members: Sequence[ObjectView]) -> ObjectView:
+def settings_member(members: Sequence[ObjectView]) -> ObjectView:
     """The member whose settings are those of all: one with monotonic constraints, where some have them."""
     return next((member for member in members if member.get("monotonic_cst") is not None), members[0])
 
@@ -150,7 +150,7 @@ def _drawn(estimator: ObjectView) -> Drawn:
     routing), nothing is known of the sample, so that nothing follows from who is not counted.
     """
     drawn, people = estimator.get("_max_samples"), estimator.get("_n_samples")
-    members = _members(estimator)
+    members = members_of(estimator)
     weighted = estimator.get("_sample_weight") is not None
     weighted |= any(member.get("class_weight") is not None for member in members)
     if weighted or not isinstance(drawn, int) or not isinstance(people, int) or drawn < 1 or people < 1:

@@ -14,6 +14,7 @@ from leafgate.api import RATIOS_DISCLOSURE, Counted, FileDisclosure, ObjectView,
 from leafgate_sklearn.trees import says_labels
 
 ROWS = "how many rows reach every node (n_node_samples)"
+WEIGHTS_AND_ROWS = "how many rows reach every node, and the weight of each class there: in the first tree its people"
 KEPT: Mapping[str, FileDisclosure] = {
     "oob_decision_function_": FileDisclosure(
         "training_rows", "high", "what the forest says of every single row it was trained on (oob_decision_function_)"
@@ -49,6 +50,9 @@ KEPT: Mapping[str, FileDisclosure] = {
     "train_score_": FileDisclosure("training_loss", "low", "the loss after each stage of training (train_score_)"),
     "oob_improvement_": FileDisclosure(
         "training_loss", "low", "how well each stage did on rows left out of it (oob_improvement_, oob_scores_)"
+    ),
+    "estimator_errors_": FileDisclosure(
+        "training_loss", "low", "the error of each stage on the rows it was trained on (estimator_errors_)"
     ),
     "validation_score_": FileDisclosure("training_loss", "low", "the loss on rows set aside (validation_score_)"),
     "oob_score_": FileDisclosure("training_loss", "low", "how well it did on rows left out (oob_score_)"),
@@ -105,6 +109,8 @@ def _numbers(estimator: ObjectView, trees: Sequence[TreeIR], counted: Counted) -
             "sampled": "how many of each tree's own people of each class are at every node, exactly",
         }.get(counted, "the weight of each class at every node")
         yield FileDisclosure("counts", "high", says, "counts")
+    elif estimator.kind == "AdaBoostClassifier" and any(tree.size is not None for tree in trees):
+        yield FileDisclosure("counts", "high", WEIGHTS_AND_ROWS, "counts")
     elif any(tree.size is not None for tree in trees):
         yield FileDisclosure(
             "sizes", "high", ROWS if "Hist" not in estimator.kind else "how many rows reach every node", "counts"
@@ -207,6 +213,7 @@ DISCLOSURES = tuple(
     how many of each tree's own people of each class are at every node, exactly
     how many people of each class are at every node, exactly (shares times weighted_n_node_samples)
     how many rows reach every node
+    how many rows reach every node, and the weight of each class there: in the first tree its people
     how many rows reach every node (n_node_samples)
     how much every test gained
     how much every test gained (gain)
@@ -217,6 +224,7 @@ DISCLOSURES = tuple(
     mean and spread of a column (mean_, var_)
     mean and spread of a column, and how many rows there are (mean_, var_)
     median and quartiles of a column (center_, scale_)
+    the error of each stage on the rows it was trained on (estimator_errors_)
     the impurity of every node, from which shares of classes follow
     the loss after each stage of training (train_score_)
     the loss on rows set aside (validation_score_)

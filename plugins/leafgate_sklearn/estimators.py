@@ -19,6 +19,7 @@ from leafgate.api import (
     distinct_names,
     view_object,
 )
+from leafgate_sklearn.adaboost import adaboost_classifier
 from leafgate_sklearn.bagging import bagging_classifier, bagging_regressor
 from leafgate_sklearn.disclosures import SEARCHES, disclosures
 from leafgate_sklearn.feature import UNKNOWN_CLASS, PipelineFeature, raw
@@ -212,6 +213,7 @@ READERS: Mapping[str, Callable[[ObjectView], EstimatorIR]] = {
     "BaggingClassifier": bagging_classifier,
     "BaggingRegressor": bagging_regressor,
     "VotingClassifier": voting_classifier,
+    "AdaBoostClassifier": adaboost_classifier,
     "VotingRegressor": voting_regressor,
 }
 

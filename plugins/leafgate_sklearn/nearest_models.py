@@ -13,7 +13,6 @@ SAVED_BOOSTER = (
 )
 
 NEAREST_MODELS: Mapping[str, str] = {
-    "AdaBoostClassifier": "fit a GradientBoostingClassifier",
     "AdaBoostRegressor": "fit a GradientBoostingRegressor",
     "StackingClassifier": EACH_MEMBER,
     "StackingRegressor": EACH_MEMBER,

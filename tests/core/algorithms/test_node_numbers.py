@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
+    AdaBoostClassifier,
     BaggingClassifier,
     BaggingRegressor,
     ExtraTreesClassifier,
@@ -97,7 +98,7 @@ FEATURES = ["age", "pay"]
 
 def of_sklearn(model: Any, target: str, **fitting: Any) -> bytes:
     frame = people()
-    gaps = not type(model).__name__.startswith("Gradient")  # which takes no missing cells
+    gaps = not type(model).__name__.startswith(("Gradient", "AdaBoost"))  # which take no missing cells
     return skops_bytes(model.fit(frame[FEATURES if gaps else ["age"]], frame[target], **fitting))
 
 
@@ -143,6 +144,10 @@ HONEST: dict[str, tuple[str, Callable[[], bytes]]] = {
     "bagged regression trees": (
         "number",
         lambda: of_sklearn(BaggingRegressor(n_estimators=5, random_state=0), "number"),
+    ),
+    "AdaBoost": (
+        "three",
+        lambda: of_sklearn(AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=5), "three"),
     ),
     "extra trees": ("two", lambda: of_sklearn(ExtraTreesClassifier(5), "two")),
     "extra regression trees": ("number", lambda: of_sklearn(ExtraTreesRegressor(5), "number")),

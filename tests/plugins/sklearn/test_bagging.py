@@ -195,7 +195,7 @@ def test_bagged_trees_at_the_end_of_a_pipeline_keep_the_names_of_columns() -> No
 
 def test_bagging_of_forests_is_refused_with_what_to_bag() -> None:
     model = fitted(BaggingClassifier(RandomForestClassifier(2, max_depth=2), n_estimators=2), 2)
-    with pytest.raises(ReleaseError, match=r"BaggingClassifier of other models than single trees.*bag decision trees"):
+    with pytest.raises(ReleaseError, match=r"BaggingClassifier of other models than single trees.*with decision trees"):
         leafgate.from_sklearn(model)
 
 

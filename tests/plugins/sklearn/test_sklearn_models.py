@@ -11,7 +11,7 @@ import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
-    AdaBoostClassifier,
+    AdaBoostRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
@@ -23,7 +23,7 @@ from sklearn.model_selection import GridSearchCV, LeaveOneOut, RandomizedSearchC
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import RobustScaler, StandardScaler
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import leafgate
 from installed_readers import read_foreign
@@ -167,7 +167,7 @@ def test_histogram_boosting_never_says_that_it_counts_everybody(
     ("model", "message"),
     [
         (LogisticRegression(), "holds a model of the class LogisticRegression, and not a decision tree"),
-        (AdaBoostClassifier(), "holds a model of the class AdaBoostClassifier, and not a decision tree"),
+        (AdaBoostRegressor(), "holds a model of the class AdaBoostRegressor, and not a decision tree"),
         (DecisionTreeClassifier(), "was it fitted"),
         ("a text", "holds no estimator"),
     ],
@@ -182,7 +182,7 @@ def test_what_is_no_fitted_tree_is_refused_by_name(model: Any, message: str) -> 
     ("model", "nearest"),
     [
         (CalibratedClassifierCV(DecisionTreeClassifier(max_depth=2), cv=2), "without calibration"),
-        (AdaBoostClassifier(DecisionTreeClassifier(max_depth=2)), "fit a GradientBoostingClassifier"),
+        (AdaBoostRegressor(DecisionTreeRegressor(max_depth=2)), "fit a GradientBoostingRegressor"),
         (LogisticRegression(), "such as DecisionTreeClassifier"),
         (make_pipeline(StandardScaler(), OneVsRestClassifier(DecisionTreeClassifier())), "all classes at once"),
     ],
