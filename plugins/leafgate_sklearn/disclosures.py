@@ -14,6 +14,7 @@ from leafgate.api import RATIOS_DISCLOSURE, Counted, FileDisclosure, ObjectView,
 from leafgate_sklearn.trees import says_labels
 
 ROWS = "how many rows reach every node (n_node_samples)"
+WEIGHTS_AND_ROWS = "how many rows reach every node, and the weight of each class there: in the first tree its people"
 KEPT: Mapping[str, FileDisclosure] = {
     "oob_decision_function_": FileDisclosure(
         "training_rows", "high", "what the forest says of every single row it was trained on (oob_decision_function_)"
@@ -50,6 +51,9 @@ KEPT: Mapping[str, FileDisclosure] = {
     "oob_improvement_": FileDisclosure(
         "training_loss", "low", "how well each stage did on rows left out of it (oob_improvement_, oob_scores_)"
     ),
+    "estimator_errors_": FileDisclosure(
+        "training_loss", "low", "the error of each stage on the rows it was trained on (estimator_errors_)"
+    ),
     "validation_score_": FileDisclosure("training_loss", "low", "the loss on rows set aside (validation_score_)"),
     "oob_score_": FileDisclosure("training_loss", "low", "how well it did on rows left out (oob_score_)"),
     "categories_": FileDisclosure("categories", "low", "which values a column had in training (categories_)"),
@@ -70,6 +74,12 @@ MOMENTS_ALONE = FileDisclosure("moments", "medium", "mean and spread of a column
 SEARCHES = frozenset({"GridSearchCV", "RandomizedSearchCV"})
 """Searches over settings, which keep the best model with all that they tried."""
 
+BAGGING = frozenset({"BaggingClassifier", "BaggingRegressor"})
+"""Ensembles that draw the rows of each tree by seeds of their own (`_seeds`)."""
+
+VOTING = frozenset({"VotingClassifier", "VotingRegressor"})
+"""Ensembles of estimators that each keep something of their own."""
+
 MAX_PARTS = 20
 """A search that divides the table into more parts may score each of a few people."""
 
@@ -83,7 +93,10 @@ def disclosures(
 
     `of_columns`: the numbers of scalers and binners are those of columns, and not of what another scaler made of them.
     """
-    found = [*_numbers(estimator, trees, counted), *_impurity(estimator, trees), *_coins(estimator), *kept_by(root)]
+    members = estimator.many("estimators_") if estimator.kind in VOTING else ()
+    voters = [each for each in members if isinstance(each, ObjectView)]
+    coins = [coin for each in (estimator, *voters) for coin in _coins(each)]
+    found = [*_numbers(estimator, trees, counted), *_impurity(estimator, trees), *coins, *kept_by(root)]
     severe = (one if of_columns or one.kind not in CELLS else replace(one, severity="high") for one in found)
     return tuple(dict.fromkeys(severe))
 
@@ -93,8 +106,11 @@ def _numbers(estimator: ObjectView, trees: Sequence[TreeIR], counted: Counted) -
         says = {
             "exact": "how many people of each class are at every node, exactly (shares times weighted_n_node_samples)",
             "bootstrap": "how often people of each class were drawn to every node, and how many different ones",
+            "sampled": "how many of each tree's own people of each class are at every node, exactly",
         }.get(counted, "the weight of each class at every node")
         yield FileDisclosure("counts", "high", says, "counts")
+    elif estimator.kind == "AdaBoostClassifier" and any(tree.size is not None for tree in trees):
+        yield FileDisclosure("counts", "high", WEIGHTS_AND_ROWS, "counts")
     elif any(tree.size is not None for tree in trees):
         yield FileDisclosure(
             "sizes", "high", ROWS if "Hist" not in estimator.kind else "how many rows reach every node", "counts"
@@ -121,11 +137,17 @@ def _coins(estimator: ObjectView) -> Iterator[FileDisclosure]:
     """Seeds, and with a bootstrap what follows from them."""
     members = estimator.get("estimators_")
     first = members[0] if isinstance(members, tuple) and members and isinstance(members[0], ObjectView) else None
+    seeded = "_seeds" in estimator or isinstance(estimator.get("random_state"), int)
     drawn = estimator.get("bootstrap") is True and first is not None and isinstance(first.get("random_state"), int)
-    if drawn:
+    if estimator.kind in BAGGING:
+        sample = estimator.get("bootstrap") is not False or estimator.get("_max_samples") != estimator.get("_n_samples")
+        if seeded and sample:
+            says = "which rows every tree was grown on: they are drawn again from the ensemble's seeds"
+            yield FileDisclosure("bootstrap_rows", "high", says)
+    elif drawn:
         says = "which rows every tree was grown on: they are drawn again from each tree's random_state"
         yield FileDisclosure("bootstrap_rows", "high", says)
-    if isinstance(estimator.get("random_state"), int) or isinstance(estimator.get("_random_seed"), int | np.ndarray):
+    if seeded or isinstance(estimator.get("_random_seed"), int | np.ndarray):
         yield FileDisclosure("seed", "medium", "the seed, with which training on a guessed table can be repeated")
 
 
@@ -169,7 +191,8 @@ def _without_trees(whole: ObjectView) -> Iterator[ObjectView]:
         here = waiting.pop()
         if isinstance(here, ObjectView):
             yield here
-            waiting.extend(here.get(name) for name in sorted(here.names - {"estimators_", "_predictors", "tree_"}))
+            trees = {"_predictors", "tree_"} if here.kind in VOTING else {"estimators_", "_predictors", "tree_"}
+            waiting.extend(here.get(name) for name in sorted(here.names - trees))
         elif isinstance(here, tuple) and len(here) < 10_000:
             waiting.extend(here)
         elif isinstance(here, Mapping):
@@ -187,8 +210,10 @@ def _something(document: Any) -> bool:
 
 DISCLOSURES = tuple(
     """
+    how many of each tree's own people of each class are at every node, exactly
     how many people of each class are at every node, exactly (shares times weighted_n_node_samples)
     how many rows reach every node
+    how many rows reach every node, and the weight of each class there: in the first tree its people
     how many rows reach every node (n_node_samples)
     how much every test gained
     how much every test gained (gain)
@@ -199,6 +224,7 @@ DISCLOSURES = tuple(
     mean and spread of a column (mean_, var_)
     mean and spread of a column, and how many rows there are (mean_, var_)
     median and quartiles of a column (center_, scale_)
+    the error of each stage on the rows it was trained on (estimator_errors_)
     the impurity of every node, from which shares of classes follow
     the loss after each stage of training (train_score_)
     the loss on rows set aside (validation_score_)
@@ -216,6 +242,7 @@ DISCLOSURES = tuple(
     what the forest says of every single row it was trained on (oob_prediction_)
     where a column's values lie: all of them where they are few, else quantiles (bin_thresholds_)
     which rows every tree was grown on: they are drawn again from each tree's random_state
+    which rows every tree was grown on: they are drawn again from the ensemble's seeds
     which values a column had in training (categories_)
     which values of a column were rare in training (infrequent_categories_)
     """.replace("\n    ", "\n")

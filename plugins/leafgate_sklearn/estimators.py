@@ -19,6 +19,8 @@ from leafgate.api import (
     distinct_names,
     view_object,
 )
+from leafgate_sklearn.adaboost import adaboost_classifier
+from leafgate_sklearn.bagging import bagging_classifier, bagging_regressor
 from leafgate_sklearn.disclosures import SEARCHES, disclosures
 from leafgate_sklearn.feature import UNKNOWN_CLASS, PipelineFeature, raw
 from leafgate_sklearn.hist_boosting import hist_classifier, hist_regressor
@@ -36,9 +38,14 @@ from leafgate_sklearn.trees import (
     tree_regressor,
 )
 from leafgate_sklearn.unread import category_lists, names_in, number_lists, scales_twice, unread_content
+from leafgate_sklearn.voting import voting_classifier, voting_regressor
 
 MAX_STEPS = 1_000
 """So many steps are asked which columns they were given."""
+
+
+ENSEMBLE_SETTINGS = frozenset({"bootstrap", "n_estimators", "max_samples"})
+"""The settings of bagging that mean the same as those of a forest; its `max_features` is another one."""
 
 
 def model_of(thing: Any, format: str, version: str, place: str) -> ModelIR:
@@ -48,7 +55,7 @@ def model_of(thing: Any, format: str, version: str, place: str) -> ModelIR:
     estimator, outputs = _estimator(thing, None, place)
     version = str(thing.get("_sklearn_version", version))
     read = READERS[estimator.kind](estimator)
-    outputs = _given(estimator, outputs) if outputs is None else outputs
+    outputs = _given(read.voters[0][0] if read.voters else estimator, outputs)
     if read.add_features is not None:
         outputs = read.add_features(estimator, outputs)
     named = distinct_names([one.name for one in outputs])
@@ -69,12 +76,12 @@ def model_of(thing: Any, format: str, version: str, place: str) -> ModelIR:
         discloses=tuple(dict.fromkeys((*disclosed, *unread))),
         origins=tuple(one.origin for one in outputs) if result else None,
         producer=f"scikit-learn {version}, {estimator.kind}".replace("  ", " "),
-        settings=settings_of(estimator),
+        settings=_settings(estimator, read),
         category_lists=(*category_lists(thing), *number_lists(thing, outputs)),
         texts=texts,
         other_names=names_in(thing),
         sampling=read.sampling,
-        learner=learner_of(estimator),
+        learner=learner_of(estimator) if read.member is None and not read.voters else None,
     )
 
 
@@ -92,6 +99,33 @@ def settings_of(estimator: ObjectView) -> dict[str, LearnerSetting]:
     found = {name: estimator.get(name) for name in LEARNER_SETTINGS if name in estimator}
     plain = {name: value for name, value in found.items() if isinstance(value, str | int | float | None)}
     return plain | {name: True for name in found if name in LISTED_SETTINGS and name not in plain}
+
+
+def _settings(estimator: ObjectView, read: EstimatorIR) -> dict[str, LearnerSetting]:
+    """The settings of a learner; of an ensemble that keeps those of its trees in them, both.
+
+    Where it is not known how such an ensemble weighed and drew its rows, `class_weight` does not say it either: then
+    nothing may follow from a class that a leaf does not count.
+    """
+    unknown: dict[str, LearnerSetting] = {"class_weight": True} if read.counted == "unknown" else {}
+    if read.voters:
+        return _settings_in_common([_settings(voter, of_voter) for voter, of_voter in read.voters]) | unknown
+    if read.member is None:
+        return settings_of(estimator)
+    own = {name: value for name, value in settings_of(estimator).items() if name in ENSEMBLE_SETTINGS}
+    return settings_of(read.member) | own | unknown
+
+
+def _settings_in_common(of_voters: Sequence[Mapping[str, LearnerSetting]]) -> dict[str, LearnerSetting]:
+    """The settings that all voters have alike; monotonic constraints of any of them hold for the whole."""
+    first, *others = of_voters
+    common = {
+        name: value
+        for name, value in first.items()
+        if name != "n_estimators" and all(name in each and each[name] == value for each in others)
+    }
+    constrained = any(each.get("monotonic_cst") is not None for each in of_voters)
+    return common | ({"monotonic_cst": True} if constrained else {})
 
 
 def _estimator(
@@ -176,6 +210,11 @@ READERS: Mapping[str, Callable[[ObjectView], EstimatorIR]] = {
     "GradientBoostingRegressor": boosting_regressor,
     "HistGradientBoostingClassifier": hist_classifier,
     "HistGradientBoostingRegressor": hist_regressor,
+    "BaggingClassifier": bagging_classifier,
+    "BaggingRegressor": bagging_regressor,
+    "VotingClassifier": voting_classifier,
+    "AdaBoostClassifier": adaboost_classifier,
+    "VotingRegressor": voting_regressor,
 }
 
 

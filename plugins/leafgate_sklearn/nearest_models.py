@@ -13,12 +13,7 @@ SAVED_BOOSTER = (
 )
 
 NEAREST_MODELS: Mapping[str, str] = {
-    "BaggingClassifier": "fit a RandomForestClassifier, with `max_features=None` for bagged trees",
-    "BaggingRegressor": "fit a RandomForestRegressor, with `max_features=1.0` for bagged trees",
-    "AdaBoostClassifier": "fit a GradientBoostingClassifier",
     "AdaBoostRegressor": "fit a GradientBoostingRegressor",
-    "VotingClassifier": EACH_MEMBER,
-    "VotingRegressor": EACH_MEMBER,
     "StackingClassifier": EACH_MEMBER,
     "StackingRegressor": EACH_MEMBER,
     "CalibratedClassifierCV": "fit its decision tree or forest on all rows, without calibration",

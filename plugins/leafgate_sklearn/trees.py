@@ -29,7 +29,9 @@ from leafgate_sklearn.feature import PipelineFeature
 class EstimatorIR:
     """What an estimator comes to: classes (none for numbers), trees, how they combine, what they count.
 
-    `sampling` says on which rows each tree was grown.
+    `sampling` says on which rows each tree was grown. `member` is one of the estimators of an ensemble that keeps the
+    settings of its trees there alone, `voters` are the estimators of one that combines several, each with what it comes
+    to.
     """
 
     classes: tuple[str, ...]
@@ -39,6 +41,8 @@ class EstimatorIR:
     base: tuple[float, ...] = ()
     add_features: Callable[[ObjectView, list[PipelineFeature]], list[PipelineFeature]] | None = None
     sampling: Sampling = NO_SAMPLING
+    member: ObjectView | None = None
+    voters: tuple[tuple[ObjectView, EstimatorIR], ...] = ()
 
 
 def classes_of(estimator: ObjectView) -> tuple[str, ...]:
@@ -122,19 +126,19 @@ def _values(tree: ObjectView, nodes: np.ndarray, width: int | None) -> Floats:
     return values[:, 0, :].astype(np.float64)
 
 
-def _tree_of(estimator: Any, place: str) -> ObjectView:
+def tree_of(estimator: Any, place: str) -> ObjectView:
     tree = estimator.get("tree_") if isinstance(estimator, ObjectView) else None
     if not isinstance(tree, ObjectView):
         raise ReleaseError("has no `tree_`: was it fitted?", place=place)
     return tree
 
 
-def _class_tree(estimator: Any, classes: int, place: str) -> TreeIR:
+def class_tree(estimator: Any, classes: int, place: str) -> TreeIR:
     """A classification tree: shares as it predicts with them, counts where its weights are whole numbers of rows.
 
     Since 1.3 scikit-learn keeps shares and, beside them, the weight of each node; before it kept weights by class.
     """
-    tree = _tree_of(estimator, place)
+    tree = tree_of(estimator, place)
     arrays, nodes = _structure(tree)
     values, weight = _values(tree, nodes, classes), nodes["weighted_n_node_samples"].astype(np.float64)
     total = values.sum(axis=1, keepdims=True)
@@ -152,23 +156,23 @@ def _class_tree(estimator: Any, classes: int, place: str) -> TreeIR:
 
 def _rows_equal_people(estimator: Any, tree: TreeIR) -> bool:
     """Does each node weigh as much as it has rows? Then no row was weighed or drawn more than once."""
-    samples = _tree_of(estimator, "").array("nodes")["n_node_samples"]
+    samples = tree_of(estimator, "").array("nodes")["n_node_samples"]
     return tree.counts is not None and bool((tree.counts.sum(axis=1) == samples).all())
 
 
 def tree_classifier(estimator: ObjectView) -> EstimatorIR:
     classes = classes_of(estimator)
-    tree = _class_tree(estimator, len(classes), estimator.place)
+    tree = class_tree(estimator, len(classes), estimator.place)
     return EstimatorIR(classes, (tree,), "one", "exact" if _rows_equal_people(estimator, tree) else "unknown")
 
 
 def tree_regressor(estimator: ObjectView) -> EstimatorIR:
-    tree = _number_tree(estimator, estimator.place)
+    tree = number_tree(estimator, estimator.place)
     return EstimatorIR((), (tree,), "one", "unknown" if tree.size is None else "exact")
 
 
-def _number_tree(estimator: Any, place: str, times: float = 1.0, output: int | None = None) -> TreeIR:
-    tree = _tree_of(estimator, place)
+def number_tree(estimator: Any, place: str, times: float = 1.0, output: int | None = None) -> TreeIR:
+    tree = tree_of(estimator, place)
     arrays, nodes = _structure(tree)
     return TreeIR(**arrays, values=times * _values(tree, nodes, 1), output=output)
 
@@ -176,7 +180,7 @@ def _number_tree(estimator: Any, place: str, times: float = 1.0, output: int | N
 def forest_classifier(estimator: ObjectView) -> EstimatorIR:
     """A forest that takes the mean of its trees' shares; on a bootstrap its counts are draws, not people."""
     classes, members = classes_of(estimator), estimator.many("estimators_")
-    trees = tuple(_class_tree(one, len(classes), estimator.place) for one in members)
+    trees = tuple(class_tree(one, len(classes), estimator.place) for one in members)
     if says_labels(trees):
         return EstimatorIR(classes, trees, "vote", "unknown")
     if not all(tree.counts is not None for tree in trees):
@@ -186,12 +190,12 @@ def forest_classifier(estimator: ObjectView) -> EstimatorIR:
     if _drawn_by_weight(estimator):
         counted: Counted = "unknown"
     elif estimator.get("bootstrap") is True:
-        trees = tuple(_with_draws(tree) for tree in trees)
+        trees = tuple(with_draws(tree) for tree in trees)
         counted = "bootstrap" if trees and trees[0].counts is not None else "unknown"
     else:
         plain = all(_rows_equal_people(one, tree) for one, tree in zip(members, trees, strict=True))
         counted = "exact" if plain else "unknown"
-    return EstimatorIR(classes, trees, "mean_per_tree", counted, sampling=_bootstrap(estimator))
+    return EstimatorIR(classes, trees, "mean_per_tree", counted, sampling=bootstrap_sampling(estimator))
 
 
 def _drawn_by_weight(estimator: ObjectView) -> bool:
@@ -220,7 +224,7 @@ def _rates_by_weight(estimator: ObjectView) -> Sampling:
     return Sampling((float(drawn.min()), float(drawn.max())))
 
 
-def _bootstrap(estimator: ObjectView) -> Sampling:
+def bootstrap_sampling(estimator: ObjectView) -> Sampling:
     """How many rows a forest draws for each tree; all of them where it does not draw."""
     if _drawn_by_weight(estimator):
         return _rates_by_weight(estimator)
@@ -231,7 +235,7 @@ def _bootstrap(estimator: ObjectView) -> Sampling:
     return Sampling(draws=draws if good else 1.0)
 
 
-def _with_draws(tree: TreeIR) -> TreeIR:
+def with_draws(tree: TreeIR) -> TreeIR:
     """The tree with its nodes' weights as numbers of draws, where they are whole; as it is where it has no weights."""
     if len(tree.numbers) < 2:
         return tree
@@ -242,15 +246,15 @@ def _with_draws(tree: TreeIR) -> TreeIR:
 
 def forest_regressor(estimator: ObjectView) -> EstimatorIR:
     members = estimator.many("estimators_")
-    trees = tuple(_number_tree(one, estimator.place) for one in members)
+    trees = tuple(number_tree(one, estimator.place) for one in members)
     if all(tree.size is None for tree in trees):
         return EstimatorIR((), trees, "mean_per_tree", "unknown")
     if estimator.get("bootstrap") is not True:
         return EstimatorIR((), trees, "mean_per_tree", "exact")
     by_weight = _drawn_by_weight(estimator)
-    drawn = trees if by_weight else tuple(_with_draws(tree) for tree in trees)
+    drawn = trees if by_weight else tuple(with_draws(tree) for tree in trees)
     counted: Counted = "unknown" if by_weight else "bootstrap"
-    return EstimatorIR((), drawn, "mean_per_tree", counted, sampling=_bootstrap(estimator))
+    return EstimatorIR((), drawn, "mean_per_tree", counted, sampling=bootstrap_sampling(estimator))
 
 
 def _stages(estimator: ObjectView) -> list[tuple[Any, ...]]:
@@ -261,7 +265,7 @@ def _stages(estimator: ObjectView) -> list[tuple[Any, ...]]:
 def _boosted(estimator: ObjectView) -> tuple[TreeIR, ...]:
     rate = float(estimator["learning_rate"])
     return tuple(
-        _number_tree(one, estimator.place, rate, k if len(stage) > 1 else None)
+        number_tree(one, estimator.place, rate, k if len(stage) > 1 else None)
         for stage in _stages(estimator)
         for k, one in enumerate(stage)
     )
@@ -291,7 +295,7 @@ def _of_subsample(estimator: ObjectView) -> Counted:
     """What the nodes' rows are: some people alone where others were drawn out or set aside to know when to stop."""
     if float(estimator.get("subsample", 1.0)) != 1.0 or estimator.get("n_iter_no_change") is not None:
         return "sampled"
-    nodes = [_tree_of(one, estimator.place).array("nodes") for stage in _stages(estimator) for one in stage]
+    nodes = [tree_of(one, estimator.place).array("nodes") for stage in _stages(estimator) for one in stage]
     plain = all(np.array_equal(each["n_node_samples"], each["weighted_n_node_samples"]) for each in nodes)
     return "exact" if plain else "unknown"
 

@@ -39,7 +39,7 @@ _n_samples _n_samples_bootstrap n_threads n_trees_per_iteration_ node_count oob_
 presort quantile random_state remainder scoring _sklearn_version sparse sparse_output sparse_output_ sparse_threshold
 splitter _strategy strategy subsample tol transform_input unit_variance unknown_value _use_validation_data validate
 validation_fraction verbose verbose_feature_names_out warm_start with_centering with_mean with_scaling with_std xp
-y_true_int y_true_one_hot
+y_true_int y_true_one_hot bootstrap_features flatten_transform _max_features _max_samples voting
 """
 PER_FEATURE = """
 categorical_features center_ data_max_ data_min_ data_range_ drop drop_idx_ _drop_idx_after_grouping feature_names_in_
@@ -48,7 +48,8 @@ scale_ statistics_ var_
 """
 LARGE = """
 _baseline_prediction _bin_mapper bin_thresholds_ binned_left_cat_bitsets categories categories_ class_indexing_offsets
-_columns constant _default_to_infrequent_mappings dtype_exclude dtype_include estimators_ _feature_subsample_rng
+_columns constant _default_to_infrequent_mappings dtype_exclude dtype_include estimators estimators_
+_feature_subsample_rng le_ named_estimators_
 _fill_dtype _fit_dtype _fitted_with_sw gamma gauss has_gauss indicator_ _infrequent_indices init_ is_categorical K
 known_categories _label_encoder link _loss _missing_indices n_bins_non_missing_ _n_classes _n_outputs
 _name_to_fitted_passthrough oob_decision_function_ oob_improvement_ oob_prediction_ oob_scores_ output_indices_
@@ -81,6 +82,9 @@ ATTRIBUTES: Mapping[str, ContentField] = {
         "kw_args inv_kw_args transformer_weights n_classes_ _sklearn_output_config _kwargs _response_method", 10
     ),
     **_attributes("estimator_params", 30),
+    **_attributes("_seeds weights", "members"),
+    **_attributes("estimator_errors_ estimator_weights_", "stages"),
+    **_attributes("estimators_features_", "members by features"),
     **_attributes("_n_features_outs", 1_000),
     **_attributes("nodes", "numbers of nodes"),
     **_attributes("values", "numbers of leaves"),
@@ -137,7 +141,7 @@ PRODUCERS = frozenset({"in", "learn", "memory", "scikit", "skops"})
 """Words of what models read from skops files, or from memory, are called."""
 
 STEPS = 2_000_000
-STEPS_OF = {"steps", "transformers", "transformers_", "transformer_list"}
+STEPS_OF = {"estimators", "steps", "transformers", "transformers_", "transformer_list"}
 MAX_STEPS_NAMED = 50
 """Steps of one pipeline, parts of one transformer: what has more of them has names of something else."""
 
@@ -184,10 +188,15 @@ def _limits(kind: str, values: Mapping[str, Any]) -> dict[str, int]:
     """The most values of each kind that an object may have; any number where it does not say how many there are."""
     features, classes = values.get("n_features_in_"), values.get("classes_")
     most = max(features, 1) if isinstance(features, int) else sys.maxsize
+    listed = values.get("estimators_")
+    members = len(listed) if isinstance(listed, tuple | np.ndarray) else 0
     return {
         "features": most,
         "twice the features": 2 * most,
         "classes": len(classes) if isinstance(classes, tuple | np.ndarray) else sys.maxsize,
+        "members": members,
+        "stages": max(members, values["n_estimators"]) if isinstance(values.get("n_estimators"), int) else members,
+        "members by features": members * most,
         "numbers of nodes": sys.maxsize if kind in FIELDS else 0,
         "numbers of leaves": sys.maxsize if kind == "Tree" else 0,
     }

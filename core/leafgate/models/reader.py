@@ -44,6 +44,12 @@ MLFLOW = "MLmodel"
 MLFLOW_FILES = ("model.skops", "model.xgb", "model.json", "model.ubj", "model.lgb", "model.txt", "model.onnx")
 """What MLflow calls the model's own file in such a folder."""
 
+MLFLOW_PICKLES = ("model.pkl", "python_model.pkl")
+"""What MLflow calls a model's file that is a pickle."""
+
+MLFLOW_EXAMPLES = ("input_example.json", "serving_input_example.json")
+"""Files of such a folder that hold rows which the model was given, usually of the training table."""
+
 
 def refuse_pickle(path: Path, place: str) -> None:
     """Raise ReleaseError where the file is a pickle, by how it begins; a file that cannot be read is none."""
@@ -242,14 +248,23 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def _is_folder(path: Path) -> ReleaseError:
-    """The error where a folder is named in place of a model's file; of one that MLflow saved it names the file."""
+    """The error where a folder is named in place of a model's file; of one that MLflow saved it names the file.
+
+    What else is in such a folder is not audited: `input_example.json` holds rows, often of the training table.
+    """
     if not (path / MLFLOW).is_file():
         return ReleaseError("is a folder, not a model's file", place=path.name, remedy="name the model's file in it")
     found = next((name for name in MLFLOW_FILES if (path / name).is_file()), None)
-    instead = (
-        "save the model itself, by its library, and name that file" if found is None else f"name the file {found} in it"
-    )
-    return ReleaseError("is a folder that MLflow saved, not a model's file", place=path.name, remedy=instead)
+    what = "is a folder that MLflow saved, not a model's file"
+    if found is None and any((path / name).is_file() for name in MLFLOW_PICKLES):
+        what, instead = f"{what}; the model in it {PICKLE}", INSTEAD_OF_PICKLE
+    elif found is None:
+        instead = "save the model itself, by its library, and name that file"
+    else:
+        instead = f"name the file {found} in it"
+    examples = [name for name in MLFLOW_EXAMPLES if (path / name).is_file()]
+    rows = f"; {' and '.join(examples)} in it hold rows, which may be people's: do not publish them" if examples else ""
+    return ReleaseError(what, place=path.name, remedy=f"{instead}; the other files of the folder are not audited{rows}")
 
 
 COMPRESSED = (

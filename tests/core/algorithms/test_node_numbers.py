@@ -19,6 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    BaggingRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     GradientBoostingClassifier,
@@ -95,7 +98,7 @@ FEATURES = ["age", "pay"]
 
 def of_sklearn(model: Any, target: str, **fitting: Any) -> bytes:
     frame = people()
-    gaps = not type(model).__name__.startswith("Gradient")  # which takes no missing cells
+    gaps = not type(model).__name__.startswith(("Gradient", "AdaBoost"))  # which take no missing cells
     return skops_bytes(model.fit(frame[FEATURES if gaps else ["age"]], frame[target], **fitting))
 
 
@@ -129,6 +132,23 @@ HONEST: dict[str, tuple[str, Callable[[], bytes]]] = {
     ),
     "plain forest": ("two", lambda: of_sklearn(RandomForestClassifier(5, bootstrap=False), "two")),
     "regression forest": ("number", lambda: of_sklearn(RandomForestRegressor(5, random_state=0), "number")),
+    "bagged trees": ("three", lambda: of_sklearn(BaggingClassifier(n_estimators=5, random_state=0), "three")),
+    "bagged parts": (
+        "two",
+        lambda: of_sklearn(BaggingClassifier(n_estimators=5, max_samples=0.4, bootstrap=False, random_state=0), "two"),
+    ),
+    "bagged columns": (
+        "two",
+        lambda: of_sklearn(BaggingClassifier(n_estimators=5, bootstrap=False, bootstrap_features=True), "two"),
+    ),
+    "bagged regression trees": (
+        "number",
+        lambda: of_sklearn(BaggingRegressor(n_estimators=5, random_state=0), "number"),
+    ),
+    "AdaBoost": (
+        "three",
+        lambda: of_sklearn(AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=5), "three"),
+    ),
     "extra trees": ("two", lambda: of_sklearn(ExtraTreesClassifier(5), "two")),
     "extra regression trees": ("number", lambda: of_sklearn(ExtraTreesRegressor(5), "number")),
     "boosting": ("three", lambda: of_sklearn(GradientBoostingClassifier(n_estimators=5), "three")),

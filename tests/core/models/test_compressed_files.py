@@ -139,3 +139,28 @@ def test_a_folder_is_refused_with_the_file_to_name(tmp_path: Path) -> None:
     (folder / "model.xgb").write_text(json.dumps({}))
     with pytest.raises(ReleaseError, match=r"folder that MLflow saved.*name the file model\.xgb in it"):
         read_bounded(folder)
+
+
+def mlflow_folder(parent: Path, *names: str) -> Path:
+    """A folder as MLflow saves one, with files of these names."""
+    folder = parent / "model"
+    folder.mkdir()
+    for name in ("MLmodel", *names):
+        (folder / name).write_text("{}\n")
+    return folder
+
+
+def test_the_refusal_of_an_mlflow_folder_says_that_its_other_files_are_not_audited(tmp_path: Path) -> None:
+    with pytest.raises(ReleaseError, match=r"name the file model\.skops in it; the other files .* are not audited\)$"):
+        read_bounded(mlflow_folder(tmp_path, "model.skops", "conda.yaml"))
+
+
+def test_the_refusal_of_an_mlflow_folder_names_the_examples_that_hold_rows(tmp_path: Path) -> None:
+    rows = r"input_example\.json and serving_input_example\.json in it hold rows, which may be people's"
+    with pytest.raises(ReleaseError, match=rows):
+        read_bounded(mlflow_folder(tmp_path, "model.skops", "input_example.json", "serving_input_example.json"))
+
+
+def test_an_mlflow_folder_with_a_pickle_is_refused_with_what_to_save_instead(tmp_path: Path) -> None:
+    with pytest.raises(ReleaseError, match=r"is a pickle, which runs.*skops\.io\.dump.*are not audited"):
+        read_bounded(mlflow_folder(tmp_path, "model.pkl"))

@@ -11,7 +11,7 @@ import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
-    BaggingClassifier,
+    AdaBoostRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
@@ -23,7 +23,7 @@ from sklearn.model_selection import GridSearchCV, LeaveOneOut, RandomizedSearchC
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import RobustScaler, StandardScaler
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import leafgate
 from installed_readers import read_foreign
@@ -167,11 +167,11 @@ def test_histogram_boosting_never_says_that_it_counts_everybody(
     ("model", "message"),
     [
         (LogisticRegression(), "holds a model of the class LogisticRegression, and not a decision tree"),
-        (BaggingClassifier(), "holds a model of the class BaggingClassifier, and not a decision tree"),
+        (AdaBoostRegressor(), "holds a model of the class AdaBoostRegressor, and not a decision tree"),
         (DecisionTreeClassifier(), "was it fitted"),
         ("a text", "holds no estimator"),
     ],
-    ids=["logistic", "bagging", "unfitted", "text"],
+    ids=["logistic", "adaboost", "unfitted", "text"],
 )
 def test_what_is_no_fitted_tree_is_refused_by_name(model: Any, message: str) -> None:
     with pytest.raises(ReleaseError, match=message):
@@ -182,11 +182,11 @@ def test_what_is_no_fitted_tree_is_refused_by_name(model: Any, message: str) -> 
     ("model", "nearest"),
     [
         (CalibratedClassifierCV(DecisionTreeClassifier(max_depth=2), cv=2), "without calibration"),
-        (BaggingClassifier(DecisionTreeClassifier(max_depth=2)), "RandomForestClassifier, with `max_features=None`"),
+        (AdaBoostRegressor(DecisionTreeRegressor(max_depth=2)), "fit a GradientBoostingRegressor"),
         (LogisticRegression(), "such as DecisionTreeClassifier"),
         (make_pipeline(StandardScaler(), OneVsRestClassifier(DecisionTreeClassifier())), "all classes at once"),
     ],
-    ids=["calibrated", "bagging", "logistic", "pipeline"],
+    ids=["calibrated", "adaboost", "logistic", "pipeline"],
 )
 def test_a_file_of_another_class_is_refused_with_the_nearest_thing_that_is_read(model: Any, nearest: str) -> None:
     x = np.nan_to_num(rows(1))

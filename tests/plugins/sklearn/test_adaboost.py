@@ -1,0 +1,75 @@
+"""AdaBoost of scikit-learn's trees, compared with scikit-learn's own answers."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import sklearn
+from packaging.version import Version
+from sklearn.base import clone
+from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+
+import leafgate
+from ensemble_rows import around_every_threshold, both_readings, fitted
+from leafgate.errors import ReleaseError
+from leafgate.ir.model import LEAF
+from leafgate_convert.scrub import leaves_of, predicted, votes
+from sklearn_zoo import answers, rows
+
+SAMME: dict[str, Any] = {} if Version(sklearn.__version__) >= Version("1.6") else {"algorithm": "SAMME"}
+ENSEMBLES = {
+    "stumps": AdaBoostClassifier(n_estimators=9, random_state=0, **SAMME),
+    "trees": AdaBoostClassifier(DecisionTreeClassifier(max_depth=3), n_estimators=6, learning_rate=0.5, **SAMME),
+    "extra trees": AdaBoostClassifier(ExtraTreeClassifier(max_depth=5), n_estimators=5, random_state=1, **SAMME),
+    "one perfect tree": AdaBoostClassifier(DecisionTreeClassifier(), n_estimators=5, random_state=2, **SAMME),
+}
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("name", ENSEMBLES)
+def test_adaboost_answers_what_scikit_learn_answers(name: str, classes: int) -> None:
+    model = fitted(ENSEMBLES[name], classes)
+    for read in both_readings(model):
+        assert read.classes == tuple(model.classes_)
+        given = around_every_threshold(read, rows(2))
+        scores = np.exp(votes(read, given))
+        expected = model.predict_proba(given)
+        np.testing.assert_allclose(scores / scores.sum(axis=1, keepdims=True), expected, rtol=0, atol=1e-12)
+        assert (np.array(read.classes)[predicted(read, given)] == model.predict(given)).all()
+
+
+def test_the_rows_of_each_node_are_the_people_who_reach_it() -> None:
+    read = leafgate.from_sklearn(fitted(ENSEMBLES["trees"], 2))
+    assert (read.counted, read.settings["class_weight"]) == ("unknown", True)
+    for tree in read.trees:
+        where = leaves_of(tree, rows(1))
+        assert tree.size is not None
+        leaves = np.flatnonzero(tree.feature == LEAF)
+        assert [(where == leaf).sum() for leaf in leaves] == tree.size[leaves].tolist()
+
+
+def test_what_adaboost_keeps_is_disclosed() -> None:
+    for name in ("stumps", "one perfect tree"):
+        for read in both_readings(fitted(ENSEMBLES[name], 2)):
+            kinds = {item.kind for item in read.discloses}
+            assert {"counts", "impurity", "seed", "training_loss"} <= kinds
+            assert "unread" not in kinds
+            assert read.level == "counts"
+
+
+def test_adaboost_of_forests_and_of_logarithms_is_refused() -> None:
+    forests = fitted(AdaBoostClassifier(RandomForestClassifier(2, max_depth=2), n_estimators=2, **SAMME), 2)
+    with pytest.raises(ReleaseError, match="AdaBoostClassifier of other models than single trees"):
+        leafgate.from_sklearn(forests)
+    real = fitted(ENSEMBLES["stumps"], 2)
+    real.algorithm = "SAMME.R"
+    with pytest.raises(ReleaseError, match=r"SAMME\.R.*`algorithm=\"SAMME\"`"):
+        leafgate.from_sklearn(real)
+
+
+def test_weights_that_are_not_those_of_its_trees_are_refused() -> None:
+    model = clone(ENSEMBLES["stumps"]).fit(rows(1), answers(rows(1), 2))
+    model.estimator_weights_ = model.estimator_weights_[:-1]
+    with pytest.raises(ReleaseError, match="not one number for each tree"):
+        leafgate.from_sklearn(model)

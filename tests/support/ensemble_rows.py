@@ -1,0 +1,40 @@
+"""Ensembles of scikit-learn fitted on one table, both readings of them, and rows around their thresholds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+import leafgate
+from installed_readers import read_foreign
+from leafgate.ir.model import ModelIR
+from sklearn_zoo import Rows, answers, rows, skops_bytes
+
+
+def fitted(model: Any, classes: int) -> Any:
+    """The model fitted on the same rows: for `classes` 0 a regressor."""
+    given = rows(1)
+    y = np.array(["low", "middle", "high"])[answers(given, classes)] if classes else given[:, 0] + 100 * given[:, 2]
+    return clone(model).fit(given, y)
+
+
+def around_every_threshold(model: ModelIR, given: Rows) -> Rows:
+    """Rows with a number at each threshold of each tree, and the nearest single and double numbers beside it."""
+    found = [*given]
+    for tree in model.trees:
+        for node in np.flatnonzero(tree.feature >= 0):
+            at = float(tree.threshold[node])
+            single = np.float32(at)
+            singles = (single, np.nextafter(single, np.float32(np.inf)), np.nextafter(single, np.float32(-np.inf)))
+            for value in (at, np.nextafter(at, np.inf), np.nextafter(at, -np.inf), *map(float, singles)):
+                row = given[len(found) % len(given)].copy()
+                row[tree.feature[node]] = value
+                found.append(row)
+    return np.array(found)
+
+
+def both_readings(model: Any) -> list[ModelIR]:
+    """What is read of the model in memory, and of its skops file."""
+    return [leafgate.from_sklearn(model), read_foreign(skops_bytes(model), "model.skops")]
