@@ -51,7 +51,8 @@ def read_oblivious(
     document: Mapping[str, Any], read_split: ReadSplit, outputs: int, place: str
 ) -> tuple[Step, LeafTable]:
     """The tests and leaves of an oblivious tree: bit i of a leaf's number is the answer to the test i."""
-    items = list_at(document, "splits", place)
+    # A tree without a test has null in place of a list.
+    items = [] if document.get("splits", ()) is None else list_at(document, "splits", place)
     if len(items) > MAX_DEPTH:
         raise ReleaseError(f"is deeper than {MAX_DEPTH}", place=f"{place}.splits")
     splits = [read_split(each, f"{place}.splits[{i}]") for i, each in enumerate(items)]

@@ -251,7 +251,7 @@ def _check_split_numbers(tracker: UnreadTracker, document: Mapping[str, Any]) ->
 def _splits(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Every test of the file."""
     for tree in document.get("oblivious_trees") or ():
-        yield from tree["splits"]
+        yield from tree["splits"] or ()
     waiting = list(document.get("trees") or ())
     while waiting:
         node = waiting.pop()
