@@ -36,6 +36,9 @@ HASHES = 2**32
 
 NO_MISSING_CATEGORY = "CatBoost takes a missing category for the text that it was given for it"
 
+WORDS_FOR_MISSING = frozenset({"", "?", "<na>", "n/a", "na", "nan", "nat", "none", "null", "missing", "unknown"})
+"""Categories, in small letters, that a missing cell may have become before CatBoost was given the table."""
+
 DOCUMENT = ("ctr_data", "features_info", "model_info", "oblivious_trees", "scale_and_bias", "trees")
 NAMED = ("feature_id", "feature_index", "feature_name", "flat_feature_index")
 NUMERIC = (*NAMED, "borders", "has_nans", "nan_value_treatment")
@@ -70,17 +73,31 @@ def read(content: bytes, place: str) -> ModelIR:
     if unreachable:
         tracker.add("numbers of leaves that no row reaches", unreachable)
     has_weights = any(tree.numbers for tree in trees)
-    categories = bool(features.categorical)
+    unspecified = _unspecified_missing(features, exact=has_weights and kind == "rows")
     return replace(
         boosted_model("catboost", features.names, classes, trees),
         base=base,
         discloses=(*disclosed(document, kind if has_weights else None), *tracker.disclosures()),
-        unspecified_missing=NO_MISSING_CATEGORY if categories else "",
-        unspecified_missing_features=frozenset(features.names[i] for i in features.categorical.values()),
+        unspecified_missing=NO_MISSING_CATEGORY if unspecified else "",
+        unspecified_missing_features=unspecified,
         category_lists=(CategoryList("", frozenset(features.category_of.values())),) if features.category_of else (),
         texts=tracker.texts,
         producer=f"CatBoost {version_of(info)}".strip(),
     )
+
+
+def _unspecified_missing(features: Features, *, exact: bool) -> frozenset[str]:
+    """The features whose missing cells may have been given to CatBoost as a category that is not known.
+
+    CatBoost takes no missing category: somebody writes a text for it first. A text that is not in the list answers
+    no to every test, and so does a missing cell here. That is right unless the text is in the list. It is assumed not
+    to be where no category of the list is a usual word for missing, and the file has the people of every leaf
+    (`exact`): an audit compares these with the table, and finds a person who is in another leaf.
+    """
+    known = {text.lower() for text in features.category_of.values()}
+    if not features.category_of or (exact and not known & WORDS_FOR_MISSING):
+        return frozenset()
+    return frozenset(features.names[i] for i in features.categorical.values())
 
 
 def _classes(info: Mapping[str, Any], place: str) -> tuple[str, tuple[str, ...]]:

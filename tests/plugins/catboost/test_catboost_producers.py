@@ -95,6 +95,17 @@ def test_nothing_that_a_version_writes_is_other_content_but_borders_that_no_tree
     assert all("that no tree uses" in each and "1 part(s)" in each for each in says)
 
 
+def test_a_missing_category_is_read_where_the_people_of_leaves_would_show_a_misreading() -> None:
+    document = document_of("logloss-categories")
+    assert not read(document).unspecified_missing
+    for tree in document["oblivious_trees"]:
+        del tree["leaf_weights"]
+    assert read(document).unspecified_missing_features == CATEGORIES
+    document = document_of("logloss-categories")
+    document["features_info"]["cat_features_hash"].append({"hash": 1, "value": "NaN"})
+    assert read(document).unspecified_missing_features == CATEGORIES
+
+
 def counts_of(name: str) -> list[set[str]]:
     return [{number.kind for number in tree.numbers} for tree in read(document_of(name)).trees]
 
