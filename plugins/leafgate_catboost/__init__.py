@@ -1,6 +1,7 @@
 """CatBoost's JSON files.
 
-`reader` reads the document and builds the model, `trees` the nodes of each tree, `unread` records the rest of the
+`reader` reads the document and builds the model, `trees` the nodes of each tree, `hashes` what tests call
+categories, `unread` records the rest of the
 document: how the model was trained, and whatever CatBoost does not write.
 """
 

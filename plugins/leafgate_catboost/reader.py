@@ -19,6 +19,7 @@ from leafgate.api import (
     refuse_many_categories,
 )
 from leafgate.app import is_number, list_at, object_at
+from leafgate_catboost.hashes import category_hash
 from leafgate_catboost.trees import Split, build_tree, read_nested, read_oblivious, refuse_unknown_keys
 from leafgate_catboost.unread import disclosed, unread_content, version_of
 
@@ -204,6 +205,8 @@ def _categories(info: Mapping[str, Any], place: str) -> dict[int, str]:
         value, number = each.get("value"), _whole_number(each, "hash", f"{place}[{i}]")
         if not isinstance(value, str) or number in found:
             raise ReleaseError("must give each hash one text", place=f"{place}[{i}]")
+        if category_hash(value) not in {None, number}:
+            raise ReleaseError("is not the hash of the text beside it", place=f"{place}[{i}].hash")
         found[number] = value
     if len(set(found.values())) != len(found):
         raise ReleaseError("must give each text one hash", place=place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from leafgate.api import ReleaseError
 from leafgate.models.reader import read_foreign
 from leafgate_catboost import CATBOOST
+from leafgate_catboost.hashes import LONGEST, category_hash
 from leafgate_convert.scrub import predicted, votes
 
 catboost = pytest.importorskip("catboost")
@@ -80,6 +82,19 @@ def test_bootstrapped_trees_count_everybody() -> None:
         for tree in read_foreign(written[1], written[0], [CATBOOST]).trees:
             assert tree.size is not None
             assert tree.size[0] == ROWS
+
+
+def test_hashes_of_categories_are_catboosts(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    texts = ["".join(rng.choice(list("abc XYZ09_é.-"), size)) for size in rng.integers(0, 33, 300)]
+    table = pd.DataFrame({"text": texts, "number": np.arange(len(texts))})
+    pool = catboost.Pool(table, table["number"] % 2, cat_features=["text"])
+    path = tmp_path / "model.json"
+    catboost.CatBoostClassifier(**SMALL).fit(pool).save_model(str(path), format="json", pool=pool)
+    listed = json.loads(path.read_bytes())["features_info"]["cat_features_hash"]
+    known = [each for each in listed if len(each["value"].encode()) <= LONGEST]
+    assert len(known) > 200
+    assert [category_hash(each["value"]) for each in known] == [each["hash"] for each in known]
 
 
 def test_an_unfitted_model_is_refused_and_other_objects_are_of_no_concern() -> None:

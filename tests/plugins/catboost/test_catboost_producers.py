@@ -18,6 +18,7 @@ from leafgate.api import ModelIR, ReleaseError, TreeIR
 from leafgate.ir.model import Floats
 from leafgate.models.reader import read_foreign
 from leafgate_catboost import CATBOOST
+from leafgate_catboost.hashes import category_hash
 
 VERSIONS = sorted(path.stem for path in (Path(__file__).parent / "producers").glob("*.zip"))
 CATEGORIES = {"colour", "ward"}
@@ -102,7 +103,7 @@ def test_a_missing_category_is_read_where_the_people_of_leaves_would_show_a_misr
         del tree["leaf_weights"]
     assert read(document).unspecified_missing_features == CATEGORIES
     document = document_of("logloss-categories")
-    document["features_info"]["cat_features_hash"].append({"hash": 1, "value": "NaN"})
+    document["features_info"]["cat_features_hash"].append({"hash": category_hash("NaN"), "value": "NaN"})
     assert read(document).unspecified_missing_features == CATEGORIES
 
 
@@ -130,6 +131,14 @@ def test_weights_of_leaves_are_people_where_nobody_weighs_more() -> None:
 def test_what_is_not_read_is_refused_with_the_nearest_thing_that_is(name: str, reason: str) -> None:
     with pytest.raises(ReleaseError, match=f"(?s){reason}"):
         read(document_of(name))
+
+
+def test_a_category_beside_the_hash_of_another_is_refused() -> None:
+    document = document_of("logloss-categories")
+    first, second, *_ = document["features_info"]["cat_features_hash"]
+    first["value"], second["value"] = second["value"], first["value"]
+    with pytest.raises(ReleaseError, match="is not the hash of the text beside it"):
+        read(document)
 
 
 def unknown_key(document: Any) -> None:
