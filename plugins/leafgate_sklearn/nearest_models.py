@@ -11,6 +11,10 @@ EACH_MEMBER = "audit and publish each tree or forest of its `estimators_` by its
 SAVED_BOOSTER = (
     "save the booster alone by its own library, and audit that file on what the other steps make of the table"
 )
+SAVED_CATBOOST = (
+    'save the model alone by `save_model(path, format="json", pool=...)`, and audit that file on what the other steps '
+    "make of the table"
+)
 
 NEAREST_MODELS: Mapping[str, str] = {
     "AdaBoostRegressor": "fit a GradientBoostingRegressor",
@@ -32,8 +36,8 @@ NEAREST_MODELS: Mapping[str, str] = {
     "XGBRegressor": SAVED_BOOSTER,
     "LGBMClassifier": SAVED_BOOSTER,
     "LGBMRegressor": SAVED_BOOSTER,
-    "CatBoostClassifier": "fit a HistGradientBoostingClassifier, which takes categories too",
-    "CatBoostRegressor": "fit a HistGradientBoostingRegressor, which takes categories too",
+    "CatBoostClassifier": SAVED_CATBOOST,
+    "CatBoostRegressor": SAVED_CATBOOST,
     **dict.fromkeys(
         (
             *("LogisticRegression", "LogisticRegressionCV", "RidgeClassifier", "RidgeClassifierCV", "SGDClassifier"),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 from leafgate.api import Column, ModelReader, Schema
 from leafgate.testing import KnownModel, reader_conformance
 from leafgate.testing.check import Check
+from leafgate_catboost import CATBOOST
 from leafgate_convert import NEUTRAL
 from leafgate_convert.neutral import written
 from leafgate_convert.scrub import minimise
@@ -82,6 +86,19 @@ def lightgbm_file() -> KnownModel:
     return known("two trees of LightGBM's", booster.model_to_string().encode(), likely.astype(int))
 
 
+def catboost_file() -> KnownModel:
+    """A file with the labels that `make.py` in `catboost/producers` had CatBoost predict of the made-up people."""
+    folder = Path(__file__).parent / "catboost" / "producers"
+    with zipfile.ZipFile(next(folder.glob("*.zip"))) as archive:
+        content, answers = archive.read("logloss.json"), archive.read("logloss.csv")
+    rows = pd.read_csv(io.BytesIO(answers)).query("age < 99 and 0 <= hours < 99")
+    schema = Schema((*PUBLIC, Column("risk", frozenset({"class", "sensitive"}), values=("low", "some"))))
+    people: list[dict[str, Any]] = rows[["age", "hours"]].to_dict("records")  # type: ignore[assignment]
+    return KnownModel(
+        name="three trees of CatBoost's", content=content, schema=schema, rows=people, predictions=list(rows["label"])
+    )
+
+
 PRINTED_BY_J48 = """J48 pruned tree
 ------------------
 
@@ -127,6 +144,7 @@ def neutral_file() -> KnownModel:
 
 
 FILES: dict[str, tuple[ModelReader, Callable[[], KnownModel]]] = {
+    "catboost": (CATBOOST, catboost_file),
     "j48": (J48, j48_file),
     "lightgbm": (LIGHTGBM, lightgbm_file),
     "neutral": (NEUTRAL, neutral_file),

@@ -323,7 +323,7 @@ def test_a_sweep_reads_its_table_and_runs_its_check(folder: Path) -> None:
 
 def test_it_is_listed_explained_and_in_the_schema(folder: Path) -> None:
     listed = leafgate("plugins").out
-    offers = "check baseless_label, source sqlite, format csv, reader catboost"
+    offers = "check baseless_label, source sqlite, format csv, reader globex_catboost"
     assert f"globex_leafgate (globex-leafgate 1.0): {offers}\n" in listed
     for name, text in (
         ("baseless_label", "check of globex-leafgate 1.0"),

@@ -86,13 +86,14 @@ def audit(
 ) -> Audit:
     """Audit what a fitted model discloses about the people that it was fitted on, before its file is published.
 
-    The audit is of the file as its owner would publish it: a skops file of scikit-learn, JSON of XGBoost, text of
-    LightGBM. It is the same audit that `leafgate audit` makes of such files; `Audit.to_policy` writes them.
+    The audit is of the file as its owner would publish it: a skops file of scikit-learn, JSON of XGBoost
+    and CatBoost, text of LightGBM. It is the same audit that `leafgate audit` makes of such files; `Audit.to_policy`
+    writes them.
 
     Args:
         model: a fitted estimator, pipeline or search of scikit-learn; an estimator or Booster of XGBoost or LightGBM; a
-            `leafgate.Release`, or an estimator that has one as `release_`; the path of a model's file; or a policy
-            (`leafgate.load_policy`, or its path).
+            model of CatBoost; a `leafgate.Release`, or an estimator that has one as `release_`; the path of a model's
+            file; or a policy (`leafgate.load_policy`, or its path).
         X: the people whom the model was fitted on, as a table of pandas, Polars, Arrow or NumPy: a row each, with the
             columns that the model was given, and others if they are secrets or known to outsiders.
         y: what it predicts, as a column; or the name of a column of `X`.

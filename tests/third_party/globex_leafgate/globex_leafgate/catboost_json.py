@@ -1,4 +1,4 @@
-"""Models that CatBoost saves as JSON: `model.save_model(file, format="json")`."""
+"""Models as Globex exports them: CatBoost's JSON, `model.save_model(file, format="json")`, after Globex's own key."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ INFINITY = float("inf")
 
 
 def sniff(head: bytes) -> bool:
-    return re.match(rb'\s*\{\s*"(ctr_data|features_info)"\s*:', head) is not None
+    return re.match(rb'\s*\{\s*"globex_export"\s*:', head) is not None
 
 
 def texts() -> ReaderTexts:
@@ -51,7 +51,7 @@ def read(content: bytes, place: str) -> ModelIR:
     from leafgate.api import CategoryList, ModelIR, UnreadTracker, parse_bounded_json
 
     document = parse_bounded_json(content, place)
-    if not isinstance(document, dict) or "features_info" not in document:
+    if not isinstance(document, dict) or document.pop("globex_export", None) != 1 or "features_info" not in document:
         raise ReleaseError("is no model of CatBoost", place=place)
     if "oblivious_trees" not in document:
         raise refusal("its trees are not oblivious", "fit it with grow_policy='SymmetricTree'", place)
@@ -236,4 +236,4 @@ def values_in(content: Any) -> int:
     return count
 
 
-CATBOOST = ModelReader(name="catboost", sniff=sniff, read=read, max_bytes=64 * 2**20, texts=texts)
+CATBOOST = ModelReader(name="globex_catboost", sniff=sniff, read=read, max_bytes=64 * 2**20, texts=texts)

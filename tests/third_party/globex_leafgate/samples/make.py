@@ -35,7 +35,9 @@ def main() -> None:
         )
         model.fit(pool).save_model(str(HERE / f"{name}.json"), format="json", pool=pool)
         document = json.loads((HERE / f"{name}.json").read_bytes())
-        (HERE / f"{name}.json").write_text(json.dumps(document, separators=(",", ":"), ensure_ascii=False))
+        (HERE / f"{name}.json").write_text(
+            json.dumps({"globex_export": 1, **document}, separators=(",", ":"), ensure_ascii=False)
+        )
         borders = [at for each in document["features_info"]["float_features"] for at in each["borders"]]
         ages = sorted({17.0, 90.0, *borders, *(float(np.nextafter(at, 99)) for at in borders)})
         asked = pd.DataFrame({"age": ages, columns[1]: [ages[0], *ages[:-1]] if not texts else None})

@@ -1,0 +1,245 @@
+"""Files of CatBoost, which `producers/make.py` made, are read as CatBoost predicts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zipfile
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from leafgate.api import ModelIR, ReleaseError, TreeIR
+from leafgate.ir.model import Floats
+from leafgate.models.reader import read_foreign
+from leafgate_catboost import CATBOOST
+from leafgate_catboost.hashes import category_hash
+
+VERSIONS = sorted(path.stem for path in (Path(__file__).parent / "producers").glob("*.zip"))
+CATEGORIES = {"colour", "ward"}
+POSITIONS = {"age": "0", "hours": "1"}
+"""What a file calls features that have no names."""
+
+
+@cache
+def files_of(version: str) -> dict[str, bytes]:
+    """The files that one version wrote, by their names."""
+    with zipfile.ZipFile(Path(__file__).parent / "producers" / f"{version}.zip") as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def answered(version: str) -> list[str]:
+    return [name.removesuffix(".csv") for name in files_of(version) if name.endswith(".csv")]
+
+
+EACH_MODEL = [(version, name) for version in VERSIONS for name in answered(version)]
+NEWEST = VERSIONS[-1]
+
+
+def document_of(name: str) -> Any:
+    return json.loads(files_of(NEWEST)[f"{name}.json"])
+
+
+def read(document: Any) -> ModelIR:
+    content = document if isinstance(document, bytes) else json.dumps(document).encode()
+    return read_foreign(content, "model.json", [CATBOOST])
+
+
+def leaf_of(tree: TreeIR, row: Mapping[str, str], names: tuple[str, ...]) -> int:
+    """The leaf in which a row ends, one test at a time."""
+    node = 0
+    while tree.feature[node] >= 0:
+        cell = row[names[tree.feature[node]]]
+        if node in tree.subsets:
+            low = cell in tree.subsets[node]
+        elif cell == "":
+            low = bool(np.broadcast_to(tree.missing_low, tree.feature.shape)[node])
+        else:
+            low = bool(np.float32(cell) <= tree.threshold[node])
+        node = int((tree.low if low else tree.high)[node])
+    return node
+
+
+def score(model: ModelIR, row: Mapping[str, str]) -> Floats:
+    """The sum of the leaves in which a row ends, written without the program's own prediction."""
+    total = np.array(model.base)
+    for tree in model.trees:
+        total = total + tree.values[leaf_of(tree, row, model.features)]
+    return total
+
+
+@pytest.mark.parametrize(("version", "name"), EACH_MODEL)
+def test_scores_and_labels_are_those_of_catboost(version: str, name: str) -> None:
+    files = files_of(version)
+    model = read(files[f"{name}.json"])
+    rows = list(csv.DictReader(io.StringIO(files[f"{name}.csv"].decode())))
+    assert len(rows) > 80
+    for row in rows:
+        given = {**row, **{number: row[key] for key, number in POSITIONS.items()}}
+        expected = [float(row[key]) for key in row if key.startswith("raw.")]
+        scores = score(model, given)
+        assert scores == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        if model.classes:
+            at = int(scores[0] > 0) if len(scores) == 1 else int(scores.argmax())
+            assert model.classes[at] == row["label"]
+    assert model.producer == f"CatBoost {version}"
+
+
+@pytest.mark.parametrize(("version", "name"), EACH_MODEL)
+def test_nothing_that_a_version_writes_is_other_content_but_borders_that_no_tree_uses(version: str, name: str) -> None:
+    says = [item.says for item in read(files_of(version)[f"{name}.json"]).discloses if item.kind == "other_content"]
+    assert all("that no tree uses" in each and "1 part(s)" in each for each in says)
+
+
+def test_a_missing_category_is_read_where_the_people_of_leaves_would_show_a_misreading() -> None:
+    document = document_of("logloss-categories")
+    assert not read(document).unspecified_missing
+    for tree in document["oblivious_trees"]:
+        del tree["leaf_weights"]
+    assert read(document).unspecified_missing_features == CATEGORIES
+    document = document_of("logloss-categories")
+    document["features_info"]["cat_features_hash"].append({"hash": category_hash("NaN"), "value": "NaN"})
+    assert read(document).unspecified_missing_features == CATEGORIES
+
+
+def counts_of(name: str) -> list[set[str]]:
+    return [{number.kind for number in tree.numbers} for tree in read(document_of(name)).trees]
+
+
+def test_weights_of_leaves_are_people_where_nobody_weighs_more() -> None:
+    assert counts_of("logloss") == counts_of("logloss-depthwise") == [{"rows"}] * 3
+    assert counts_of("logloss-weighted") == [{"weight"}] * 3
+    model = read(document_of("logloss-depthwise"))
+    assert [tree.size[0] for tree in model.trees if tree.size is not None] == [80, 80, 80]
+    assert model.level == "counts"
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("statistics", r"statistics of categories \(CTR\).*one_hot_max_size"),
+        ("hashes", r"a category of which the file has the hash alone.*pool=Pool"),
+        ("poisson", r"has a loss Poisson that is not read.*RMSE"),
+        ("threshold", r"another probability than 0\.5.*set_probability_threshold"),
+    ],
+)
+def test_what_is_not_read_is_refused_with_the_nearest_thing_that_is(name: str, reason: str) -> None:
+    with pytest.raises(ReleaseError, match=f"(?s){reason}"):
+        read(document_of(name))
+
+
+def test_a_category_beside_the_hash_of_another_is_refused() -> None:
+    document = document_of("logloss-categories")
+    first, second, *_ = document["features_info"]["cat_features_hash"]
+    first["value"], second["value"] = second["value"], first["value"]
+    with pytest.raises(ReleaseError, match="is not the hash of the text beside it"):
+        read(document)
+
+
+def unknown_key(document: Any) -> None:
+    document["post_transform"] = "exp"
+
+
+def unknown_key_of_a_tree(document: Any) -> None:
+    document["oblivious_trees"][1]["post_transform"] = 2
+
+
+def unknown_key_of_a_split(document: Any) -> None:
+    document["oblivious_trees"][1]["splits"][0]["post_transform"] = True
+
+
+def unknown_key_of_a_feature(document: Any) -> None:
+    document["features_info"]["float_features"][0]["post_transform"] = 0
+
+
+@pytest.mark.parametrize(
+    "change", [unknown_key, unknown_key_of_a_tree, unknown_key_of_a_split, unknown_key_of_a_feature]
+)
+def test_an_unknown_key_that_may_decide_a_prediction_is_refused_by_name(change: Callable[[Any], None]) -> None:
+    document = document_of("logloss")
+    change(document)
+    with pytest.raises(ReleaseError, match="has a key 'post_transform'"):
+        read(document)
+
+
+def another_treatment(document: Any) -> None:
+    document["features_info"]["float_features"][0]["nan_value_treatment"] = "AsZero"
+
+
+def another_order(document: Any) -> None:
+    document["model_info"]["class_params"]["class_to_label"] = [1, 0]
+
+
+def a_leaf_less(document: Any) -> None:
+    document["oblivious_trees"][0]["leaf_values"].pop()
+
+
+def an_unknown_feature(document: Any) -> None:
+    document["oblivious_trees"][0]["splits"][0]["float_feature_index"] = 7
+
+
+def a_bias_more(document: Any) -> None:
+    document["scale_and_bias"][1].append(0)
+
+
+def two_forms(document: Any) -> None:
+    document["trees"] = []
+
+
+@pytest.mark.parametrize(
+    "change", [another_treatment, another_order, a_leaf_less, an_unknown_feature, a_bias_more, two_forms]
+)
+def test_a_structure_that_catboost_does_not_write_is_refused(change: Callable[[Any], None]) -> None:
+    document = document_of("logloss")
+    change(document)
+    with pytest.raises(ReleaseError, match=r"model\.json"):
+        read(document)
+
+
+def note_of_somebody(document: Any) -> None:
+    document["model_info"]["note"] = "Jane Smith"
+
+
+def metadata(document: Any) -> None:
+    document["model_info"]["params"]["metadata"] = {"who": "Jane Smith"}
+
+
+def setting(document: Any) -> None:
+    document["model_info"]["params"]["patients"] = [1, 2, 3]
+
+
+def long_list(document: Any) -> None:
+    document["model_info"]["params"]["random_seed"] = list(range(40))
+
+
+def training(document: Any) -> None:
+    document["model_info"]["training"] = '{"metrics": {"Jane Smith": 1}}'
+
+
+def name_beside(document: Any) -> None:
+    document["features_info"]["float_features"][0]["feature_name"] = "Jane Smith, born 1970, of Springfield, HIV"
+
+
+def border(document: Any) -> None:
+    document["features_info"]["float_features"][0]["borders"].append(61.25)
+
+
+@pytest.mark.parametrize("change", [note_of_somebody, metadata, setting, long_list, training, name_beside, border])
+def test_content_that_nobody_needs_is_disclosed(change: Callable[[Any], None]) -> None:
+    document = document_of("logloss")
+    before = {item.says for item in read(document).discloses}
+    change(document)
+    after = [item for item in read(document).discloses if item.says not in before]
+    assert {item.kind for item in after} - {"settings"} == {"other_content"}
+    assert not any("Jane" in item.says for item in after)
+
+
+def test_a_path_is_disclosed() -> None:
+    document = document_of("logloss")
+    document["model_info"]["output_options"] = '{"train_dir": "/home/jane"}'
+    assert "paths" in {item.kind for item in read(document).discloses}
