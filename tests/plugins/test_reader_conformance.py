@@ -87,7 +87,7 @@ def lightgbm_file() -> KnownModel:
 
 
 def catboost_file() -> KnownModel:
-    """A file with the labels that `make.py` in `catboost/producers` had CatBoost predict of the made-up people."""
+    """A file with the labels that CatBoost predicts of the made-up people (`make_catboost_files.py`)."""
     folder = Path(__file__).parent / "catboost" / "producers"
     with zipfile.ZipFile(next(folder.glob("*.zip"))) as archive:
         content, answers = archive.read("logloss.json"), archive.read("logloss.csv")

@@ -132,7 +132,15 @@ def test_no_attack_receives_what_a_builder_says_to_the_owner_alone() -> None:
     report_of(reads_tables(look), SURE)
     assert [type(release) for release in received] == [Release, Release]
     owners = {field.name for field in (*fields(BuildResult), *fields(LoadedRelease))} - {"release"}
-    of_files = {"node_numbers", "learner", "audited_file", "model_content", "unspecified_missing", "complete_rows"}
+    of_files = {
+        "node_numbers",
+        "learner",
+        "audited_file",
+        "model_content",
+        "unspecified_missing",
+        "complete_rows",
+        "mapped_classes",
+    }
     assert owners == {"origins", "trail", "content"} | of_files
     assert not any(hasattr(release, name) for release in received for name in owners)
 

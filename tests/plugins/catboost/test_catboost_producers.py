@@ -1,4 +1,4 @@
-"""Files of CatBoost, which `producers/make.py` made, are read as CatBoost predicts."""
+"""Files of CatBoost, which `producers/make_catboost_files.py` made, are read as CatBoost predicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of several versions of XGBoost, which `producers/make.py` made, are read as these versions predict."""
+"""Files of versions of XGBoost, which `producers/make_xgboost_files.py` made, are read as these versions predict."""
 
 from __future__ import annotations
 

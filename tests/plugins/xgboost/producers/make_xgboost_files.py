@@ -1,6 +1,6 @@
 """Small models of XGBoost with its own answers, made by the version that is installed where this is run.
 
-    python make.py FOLDER
+    python make_xgboost_files.py FOLDER
 
 It needs XGBoost and NumPy alone, and writes FOLDER/VERSION.zip:
 

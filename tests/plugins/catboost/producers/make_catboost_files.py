@@ -1,6 +1,6 @@
 """Small models of CatBoost with its own answers, made by the version that is installed where this is run.
 
-    python make.py FOLDER
+    python make_catboost_files.py FOLDER
 
 It needs CatBoost and pandas alone, and writes FOLDER/VERSION.zip:
 
