@@ -343,15 +343,16 @@ UNSEEN = (
     "there: that takes more people, or a stronger attack"
 )
 UNBREAKABLE = (
-    "no release could break this limit: imputation without the model is right for nearly everybody, so that no attack "
-    "gains as much, even one that knows everybody whose value is rare"
+    "no release could break this limit: an attack that knows everybody's value gains less than that over imputation "
+    "without the model, as where imputation is right for nearly everybody, or fewer than `top` people have the `value`"
 )
 LIMIT_RARE_VALUES = (
-    "Limit what sees rare values, beside it or in its place: `measure: ppv` of the rare `value`, or `measure: mcc`"
+    "Limit what sees rare values, beside it or in its place: `measure: mcc`, or `measure: ppv` of the rare `value` "
+    "with a `top` of no more people than have it."
 )
 NAME_STRONGER = (
     "The owner of the policy may judge this limit by an attack that sees more (`of`), such as `likelihood` with "
-    "`calibration: members`; or name more people in data.control"
+    "`calibration: members`; or name more people in data.control."
 )
 REMEDIES = {UNPLANTED: NAME_REPEATING, UNBREAKABLE: LIMIT_RARE_VALUES, UNSEEN: NAME_STRONGER}
 BELOW_CHANCE = "the limit is not above 0, which an attack reaches that learns nothing, so no leak is as small"

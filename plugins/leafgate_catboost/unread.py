@@ -144,9 +144,9 @@ SIZES = FileDisclosure(
 )
 WEIGHTS = FileDisclosure("sizes", "high", "what the people at every leaf weigh together (leaf_weights)")
 CATEGORIES = FileDisclosure("categories", "medium", "every category that somebody had in training")
-HAS_MISSING = FileDisclosure("missing", "low", "which columns had missing cells in training")
+HAS_MISSING = FileDisclosure("missing_cells", "low", "which columns had missing cells in training")
 SETTINGS_WRITTEN = "every setting of the learner, in # texts and numbers, its seeds among them"
-ERRORS = FileDisclosure("training errors", "medium", "the error of every round of training")
+ERRORS = FileDisclosure("training_loss", "medium", "the error of every round of training")
 WHEN = FileDisclosure("time", "low", "when training ended")
 WHERE = FileDisclosure("paths", "medium", "where the data lay")
 DISCLOSURES = (

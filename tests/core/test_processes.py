@@ -6,7 +6,7 @@ import multiprocessing
 import signal
 import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
@@ -32,9 +32,9 @@ def kill_workers(manager: threading.Thread) -> None:
     assert not manager.is_alive()
 
 
-def manager_of_workers(before: Collection[threading.Thread]) -> threading.Thread:
-    """The thread of the executor: the only one since `before` that this process waits for at its end."""
-    (manager,) = {thread for thread in threading.enumerate() if not thread.daemon}.difference(before)
+def manager_of_workers() -> threading.Thread:
+    """The thread of the executor: the only one that this process waits for at its end."""
+    (manager,) = {thread for thread in threading.enumerate() if not thread.daemon} - {threading.main_thread()}
     return manager
 
 
@@ -45,21 +45,19 @@ def test_results_come_in_the_order_of_the_work() -> None:
 
 def test_workers_that_die_after_work_was_given_up_print_no_traceback(tracebacks: list[Any]) -> None:
     """Python 3.11 prints one where a task that waits for a worker was cancelled before a worker ends."""
-    before = threading.enumerate()
     with worker_pool(1) as pool:
         results = pool.map(time.sleep, [0, *[SECONDS] * 5])
         assert next(results) is None
         del results  # as an interruption gives them up, in the frame that it ends
-        kill_workers(manager_of_workers(before))
+        kill_workers(manager_of_workers())
     assert not tracebacks
 
 
 def test_all_work_that_is_left_fails_where_a_worker_is_killed(tracebacks: list[Any]) -> None:
-    before = threading.enumerate()
     with worker_pool(1) as pool:
         results = pool.map(time.sleep, [0, *[SECONDS] * 500])
         assert next(results) is None
-        kill_workers(manager_of_workers(before))
+        kill_workers(manager_of_workers())
         with pytest.raises(BrokenProcessPool):
             next(results)
     assert not tracebacks

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from joblib.externals.loky import get_reusable_executor
 from sklearn.base import clone
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, RandomizedSearchCV, cross_val_score
@@ -246,6 +247,7 @@ def test_a_forest_that_a_search_chose_claims_nothing(kind: str, in_pipeline: boo
     X, y = people()
     model = make_pipeline("passthrough", private_forest()) if in_pipeline else private_forest()
     search = SEARCHES[kind](model, {"privateforestclassifier__k" if in_pipeline else "k": [20, 30]}).fit(X, y)
+    get_reusable_executor().shutdown()
     best = pickle.loads(pickle.dumps(search.best_estimator_))
     forest = best[-1] if in_pipeline else best
     assert (forest.claim_, dict(forest.release_.guarantee)) == ({}, {})
