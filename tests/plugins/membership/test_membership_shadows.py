@@ -292,7 +292,7 @@ def test_a_forecast_trains_nothing_and_is_the_same_on_every_machine() -> None:
     training = CountedTraining()
     known = replace(known_of(people(2, n=700)), retrain=training)
     options = ShadowOptions(models=10, jobs=1)
-    words = "10 shadow models, each trained on 300 of 600 candidates"
+    words = "10 shadow models, each trained on 300 of 700 candidates"
     assert forecast_shadows(options, known) == words
     assert training.calls == 0
     train_shadows(options, known)
