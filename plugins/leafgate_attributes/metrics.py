@@ -245,7 +245,7 @@ class AttributeLeak(ReleaseAtMost):
             value,
             interval=(low, high),
             insufficient=insufficient,
-            unbreakable=insufficient == UNBREAKABLE,
+            largest=largest_leak(self, asked),
             remedy=REMEDIES.get(insufficient, ""),
             sensitivity=self._sensitivity(asked),
             evidence=evidence,
@@ -496,7 +496,7 @@ def power_problem(metric: AttributeLeak, asked: Asked, error: float) -> str:
             if missed > REPEATS - DETECTED:
                 return UNSEEN if is_possible else UNBREAKABLE
     except InconclusiveError as problem:
-        return str(problem)
+        return str(problem) if is_possible else UNBREAKABLE
     return ""
 
 

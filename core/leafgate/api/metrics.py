@@ -74,8 +74,10 @@ class Score:
             for all of it is kept, one that holds for none of it is broken, and between the two it is inconclusive.
         insufficient: why a limit that this score keeps may be broken all the same, such as too few candidates: the
             finding is then inconclusive for that reason. A limit that the score breaks stays broken.
-        unbreakable: whether `insufficient` says that no release could break the limit. It is a pass all the same where
-            another finding about the same secret, by the same metric with another attack or other options, passes.
+        largest: the largest value that any release of these people could have; None where that is not known. A limit
+            above it could not be broken. Where that is why the score is `insufficient`, the limit passes all the same
+            beside another one about the same secret, by the same metric, that passes and that half of its own largest
+            value would break.
         remedy: what to do where a score of the release breaks its limit or is `insufficient`, without any cell and any
             number of people: a sentence, or remedies that scripts can follow, the best first. None of them may loosen
             the policy.
@@ -91,7 +93,7 @@ class Score:
     people: pd.Series | None = None
     interval: tuple[float, float] | None = None
     insufficient: str = ""
-    unbreakable: bool = False
+    largest: float | None = None
     remedy: str | Sequence[Remedy] = ""
     sensitivity: float = 0.0
     evidence: Mapping[str, Any] = field(default_factory=dict)

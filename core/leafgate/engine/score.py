@@ -63,6 +63,7 @@ from leafgate.types.report import (
     Scored,
     ScoredPeople,
     Unit,
+    lenient,
 )
 from leafgate.types.table import Table
 
@@ -253,8 +254,11 @@ def score_one(
         evidence["judged_by"] = "interval"
         evidence["interval"] = ends if metric.of_release and not private else AuditorOnly(ends)
         evidence |= {} if len(kept) == 1 else {"problem": "the limit lies within the interval of the score"}
+    if score.largest is not None:
+        evidence["largest"] = AuditorOnly(round(score.largest, 6))
     if passed is not False and score.insufficient:
-        evidence |= {"unbreakable": True} if score.unbreakable and passed else {}
+        unbreakable = passed and score.largest is not None and metric.bound > lenient(score.largest)
+        evidence |= {"unbreakable": True} if unbreakable else {}
         passed, evidence["problem"] = None, score.insufficient
     remedies = () if passed else score.remedies
     evidence |= {"remedy": remedies[0].text} if remedies and passed is False else {}
@@ -434,12 +438,17 @@ def judge(metrics: Sequence[Metric], state: AuditState) -> list[Finding]:
     return [*failed, *_beside_others(findings)]
 
 
-def _beside_others(findings: Sequence[Finding]) -> Iterator[Finding]:
-    """The findings; a limit that no release could break passes where another one passes on the same question.
+ANSWERING_PART = 0.5
+"""A limit answers for one that could not be broken if it is at most this part of the largest value it could have."""
 
-    That is a finding about the same secret by the same metric, with another attack or other options.
+
+def _beside_others(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """The findings; a limit that no release could break passes where another one answers the question.
+
+    That is a finding about the same secret by the same metric, with another attack or other options, that passes and
+    whose limit half of the largest leak would break: a limit that only the whole leak breaks says as little.
     """
-    answered = {_question(each) for each in findings if each.passed}
+    answered = {_question(each) for each in findings if each.passed and _answers(each)}
     for each in findings:
         if each.passed is None and each.evidence.get("unbreakable") and _question(each) in answered:
             evidence = {key: content for key, content in each.evidence.items() if key != "problem"}
@@ -449,8 +458,14 @@ def _beside_others(findings: Sequence[Finding]) -> Iterator[Finding]:
 
 
 def _question(finding: Finding) -> tuple[str, str | None]:
-    """What a finding answers: the metric, whatever it is called, and the secret."""
+    """The metric, whatever it is called, and the secret."""
     return finding.use or finding.metric, finding.secret
+
+
+def _answers(finding: Finding) -> bool:
+    """Would half of the largest value that the finding could have break its limit?"""
+    largest = finding.evidence.get("largest")
+    return isinstance(largest, AuditorOnly) and finding.bound <= ANSWERING_PART * largest.content
 
 
 def _failed(result: AttackResult) -> Finding:

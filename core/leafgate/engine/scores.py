@@ -36,7 +36,7 @@ class ValidScore:
     numbers: Any
     interval: tuple[float, float] | None
     insufficient: str
-    unbreakable: bool
+    largest: float | None
     remedies: tuple[Remedy, ...]
     sensitivity: float
     evidence: dict[str, Any]
@@ -63,10 +63,8 @@ def score_of(metric: Metric, plugins: Plugins, case: ScoringContext) -> ValidSco
         if not _are_remedies(score.remedy) or (of_people and score.remedy):
             raise InconclusiveError(f"{metric.use} returned a `remedy` that is no text of a release's score")
         evidence = checked_evidence(score.evidence, kept, f"{metric.use}: its")
-        unbreakable = bool(score.insufficient and score.unbreakable)
-        return ValidScore(
-            numbers, interval, score.insufficient, unbreakable, of_texts(score.remedy), sensitivity, evidence
-        )
+        largest = None if of_people else score.largest
+        return ValidScore(numbers, interval, score.insufficient, largest, of_texts(score.remedy), sensitivity, evidence)
 
 
 def _are_remedies(remedy: object) -> bool:

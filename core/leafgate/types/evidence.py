@@ -38,9 +38,9 @@ MAX_COUNT = 2**53 - 1
 
 RESERVED = frozenset(
     {
-        *("candidates", "claim", "composition", "derived", "dropped", "interval", "problem", "queries", "reason"),
-        *("reason_in_full", "refutes", "remedy", "scored_because", "tried", "tries", "unbounded", "unbreakable"),
-        "worst",
+        *("candidates", "claim", "composition", "derived", "dropped", "interval", "largest", "problem", "queries"),
+        *("reason", "reason_in_full", "refutes", "remedy", "scored_because", "tried", "tries", "unbounded"),
+        *("unbreakable", "worst"),
     }
 )
 """The keys that mean something to the core; no metric may use them."""
