@@ -67,13 +67,21 @@ class Beliefs:
 
     @cached_property
     def attack_right(self) -> Mask:
-        """For whom the attack's best guess is right: shape (n_people,)."""
-        return np.asarray(best_guess(self.attack, tie_rng()) == self.truth)
+        """For whom the attack's guess is right, the best one or `value`: shape (n_people,)."""
+        return self._right(self.attack)
 
     @cached_property
     def imputation_right(self) -> Mask:
-        """For whom the imputation's best guess is right: shape (n_people,)."""
-        return np.asarray(best_guess(self.imputation, tie_rng()) == self.truth)
+        """For whom the imputation's guess is right: shape (n_people,)."""
+        return self._right(self.imputation)
+
+    def _right(self, posterior: Posterior) -> Mask:
+        guess = best_guess(posterior, tie_rng()) if self.value is None else self.value
+        return np.asarray(guess == self.truth)
+
+    def guessed_columns(self, posterior: Posterior) -> Posterior:
+        """The columns of a posterior that say how sure a guess is: of all values, or of `value`."""
+        return posterior if self.value is None else posterior[:, [self.value]]
 
 
 def tie_rng() -> np.random.Generator:
@@ -139,14 +147,10 @@ def _with_ties_broken(measure: Measure, people: Beliefs, top: int, error: float)
     """The same with ties broken."""
     if measure == "accuracy":
         return accuracy_gain(people.attack_right, people.imputation_right, error)
-    if measure == "ppv" and people.value is not None:
-        have_it, of_value = people.truth == people.value, [people.value]
-        attack, imputation = (
-            surest_people(each[:, of_value], top, tie_rng()) for each in (people.attack, people.imputation)
-        )
-        return predictive_value_gain(have_it[attack], have_it[imputation], error)
     if measure == "ppv":
-        attack, imputation = (surest_people(each, top, tie_rng()) for each in (people.attack, people.imputation))
+        attack, imputation = (
+            surest_people(people.guessed_columns(each), top, tie_rng()) for each in (people.attack, people.imputation)
+        )
         return predictive_value_gain(people.attack_right[attack], people.imputation_right[imputation], error)
     attacked, guessed = best_guess(people.attack, tie_rng()), best_guess(people.imputation, tie_rng())
     return correlation_gain(people.truth, attacked, guessed, people.attack.shape[1], error, tie_rng())
