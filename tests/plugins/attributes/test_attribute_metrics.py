@@ -443,9 +443,11 @@ def replace_certain(case: AskedCase, certain: np.ndarray) -> AttributeBelief:
     return replace(case.context.belief, certain=certain)
 
 
-@pytest.mark.parametrize("measure", ["accuracy", "ppv"])
-def test_one_person_moves_a_leak_by_no_more_than_its_sensitivity(measure: Measure) -> None:
-    rng, people, metric = np.random.default_rng(4), 15, leak(measure=measure, top=8)
+@pytest.mark.parametrize(
+    "options", [{"measure": "accuracy"}, {"measure": "ppv"}, {"measure": "ppv", "value": "single"}]
+)
+def test_one_person_moves_a_leak_by_no_more_than_its_sensitivity(options: dict[str, Any]) -> None:
+    rng, people, metric = np.random.default_rng(4), 15, leak(**options, top=8)
     for _ in range(10):
         truth, inside = rng.integers(0, 2, 2 * people), groups(people)
         attack, imputation = (rng.dirichlet(np.ones(2), 2 * people) for _ in range(2))
@@ -658,6 +660,16 @@ def test_an_attack_that_knows_just_the_leaking_people_gains_the_leak(measure: Me
     assert size - 1e-9 <= gained <= size + 0.01
     everybody = leaking_people(measure, 200, people, 2.0, rng)
     assert everybody.sum() == (800 if measure == "ppv" else (imputation.argmax(axis=1) != truth).sum())
+
+
+@pytest.mark.parametrize("top", [5, 40, 200])
+def test_a_predictive_value_of_one_value_is_the_mean_over_orders_of_ties(top: int) -> None:
+    rng = np.random.default_rng(top)
+    truth, posterior = rng.integers(0, 3, 300), rng.dirichlet(np.ones(3), 300).round(1)
+    sure = posterior[:, 2].round(9)
+    orders = [np.lexsort((rng.random(300), -sure))[:top] for _ in range(4000)]
+    counted = np.mean([(truth[order] == 2).mean() for order in orders])
+    assert measured("ppv", truth, posterior, top, 2) == pytest.approx(counted, abs=0.01)
 
 
 # --- Certain people ---
