@@ -67,9 +67,12 @@ def worker_pool(
         yield WorkerPool(executor)
     except BaseException:
         processes = list(executor._processes.values())
+        manager: Any = executor._executor_manager_thread
         executor.shutdown(wait=False, cancel_futures=True)
         for process in processes:
             process.terminate()
+        if manager is not None:
+            manager.join()  # an exit while it closes its pipes would end in a traceback
         raise
     executor.shutdown()
 

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import process
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
@@ -62,6 +63,25 @@ def test_all_work_that_is_left_fails_where_a_worker_is_killed(tracebacks: list[A
             next(results)
     assert not tracebacks
     assert not multiprocessing.active_children()
+
+
+def test_a_pool_is_left_after_its_thread_has_closed_its_pipes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exit that finds the thread between its flag and its pipe writes to a closed pipe, and prints a traceback."""
+    close = process._ThreadWakeup.close
+
+    def slowly(wakeup: Any) -> None:
+        time.sleep(0.3)
+        close(wakeup)
+
+    monkeypatch.setattr(process._ThreadWakeup, "close", slowly)
+    with pytest.raises(BrokenProcessPool), worker_pool(1) as pool:
+        results = pool.map(time.sleep, [0, *[SECONDS] * 5])
+        assert next(results) is None
+        manager = manager_of_workers()
+        for worker in multiprocessing.active_children():
+            worker.kill()
+        next(results)
+    assert not manager.is_alive()
 
 
 def test_an_interruption_while_work_is_handed_out_waits_until_all_is() -> None:
