@@ -217,6 +217,17 @@ def test_a_number_that_is_too_small_is_refused_only_where_it_is_next_to_impossib
     assert adjusted_p_value_of_counters(counters, 10, 0.1) > LEVEL_OF_COUNTERS
 
 
+@pytest.mark.parametrize(("many", "refused"), [(3, False), (5, True)])
+def test_a_few_numbers_that_are_too_large_and_not_exact_pass_and_more_are_refused(many: int, refused: bool) -> None:
+    rng = np.random.default_rng(0)
+    there = np.array([20] * many + rng.integers(20, 800, 108 - many).tolist())
+    sample = np.array([14] * many + rng.binomial(there[many:], 0.25).tolist())
+    trees = np.sort(np.arange(108) % 8)
+    counters = Counters(trees, np.zeros_like(trees), there, np.where(sample >= 10, sample, 0))
+    assert (log_evidence_against_sampling(counters, 10, 0.25) >= LOG_LIMIT) is refused
+    assert adjusted_p_value_of_counters(counters, 10, 0.25) > LEVEL_OF_COUNTERS
+
+
 def noisy(people: Ids, scale: float, rng: np.random.Generator) -> Ids:
     """The people with discrete Laplace noise."""
     return np.asarray(np.maximum(people + stats.dlaplace(1 / scale).rvs(len(people), random_state=rng), 0))
