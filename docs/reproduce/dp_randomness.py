@@ -287,12 +287,10 @@ def lines(found: Sequence[Refused], forgeries: Sequence[Forged]) -> Iterator[str
 
 
 def _forged_lines(forgeries: Sequence[Forged]) -> Iterator[str]:
-    yield (
-        f"Refused of honest releases on {FORGED_PEOPLE:,} people, of those in which one count is exact or rounded (3 k "
-        "shown of 3 k / beta people), and of those that show the most people among several draws. *Smallest* is the "
-        "smallest exact count that is refused in every release of so many counters; *inconclusive* are honest releases "
-        "where the audit does not run the builder:\n"
-    )
+    yield f"Refused of honest releases on {FORGED_PEOPLE:,} people, of those in which one count is exact or rounded"
+    yield "(3 k shown of 3 k / beta people), and of those that show the most people among several draws."
+    yield "*Smallest* is the smallest exact count that is refused in every release of so many counters;"
+    yield "*inconclusive* are honest releases that leave an audit inconclusive if it does not run the builder:\n"
     head = ("trees", "k", "beta", "counters", "smallest", "honest", "inconclusive", "exact k", "exact 2 k", "exact 3 k")
     rows = []
     for each in forgeries:

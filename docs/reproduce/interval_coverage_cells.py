@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scipy import special
+from leafgate_membership.intervals import lower_bound
 
 ERROR = 0.05
 """The probability of a miss that is stated."""
@@ -34,6 +34,4 @@ class Cell:
 
     def fails(self, cells: int) -> bool:
         """Whether Clopper and Pearson's lower bound of the miss rate, joint for so many cells, is above the stated."""
-        if not self.missed:
-            return False
-        return bool(special.betaincinv(self.missed, self.runs - self.missed + 1, JOINT / cells) > self.stated)
+        return lower_bound(self.missed, self.runs, JOINT / cells) > self.stated

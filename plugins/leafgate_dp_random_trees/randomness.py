@@ -10,10 +10,10 @@ is at most 1, so by Markov's inequality an honest release reaches 1 / LEVEL_OF_W
 most, whatever its size, rate and threshold. No approximation and no simulation is part of that; how well the
 alternatives fit decides the power alone.
 
-The test of single counters finds one exact count among samples. Its p-value is the probability that a sample has as
-many people as are shown. It is smallest where everybody is shown, beta ** people, and counters whose smallest p-value
-is too large ever to be refused do not count among the tests. There is no such test of a number that is too small, which
-discloses nobody's presence, and none of noise, under which the exact count is the likeliest number.
+The test of single counters finds one exact count among samples. Its p-value is the probability that a sample has at
+least as many people as are shown. It is smallest where everybody is shown, beta ** people, and counters whose smallest
+p-value is too large ever to be refused do not count among the tests. There is no such test of a number that is too
+small, which discloses nobody's presence, and none of noise, under which the exact count is the likeliest number.
 
 Source: P. Grünwald, R. de Heide, W. Koolen, "Safe Testing", J. R. Stat. Soc. B 86(5), 2024; A. Wald, "Sequential
 Tests of Statistical Hypotheses", Ann. Math. Stat. 16(2), 1945 (alternatives that use what was seen before); R. E.

@@ -321,9 +321,9 @@ class Refits:
         return self._trained(i, np.concatenate([people, altered]), len(people), range(most), fewest)
 
     def least_influence(self, i: int) -> float:
-        """The least influence that somebody may have, by models of other seeds than before; wrong at most by ERROR.
+        """A number that the influence of one who is tried is above, but for the probability ERROR.
 
-        Whom to ask about was chosen by the models before, so that these ones do not know of the choice.
+        The person was chosen by the models before, so these have other seeds, which the choice does not depend on.
         """
 
         def influence(number: int) -> float | None:

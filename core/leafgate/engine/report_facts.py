@@ -154,9 +154,9 @@ def describe_threat_model(plan: AuditPlan, release: Release | None, schema: Sche
     """The columns by what the adversary knows of them, what else it is granted, its attacks, and what is published.
 
     An attack with a `knows` of its own that differs from the policy's has what that grants and withholds, in place of
-    the policy's.
-    One that is not handed the release has its `access`. One that infers who is in the table, or an input of the model,
-    has `candidates`: at most of how many people of the table, and of how many who are not in it, it does so.
+    the policy's. One that is not handed the release has its `access`. One that infers who is in the table, or an input
+    of the model, has `candidates`: at most of how many people of the table, and of how many who are not in it, it does
+    so.
 
     Nothing in it comes from the data: it follows from the policy, its plugins and what the release claims.
     """

@@ -629,13 +629,15 @@ def _as_value_errors() -> Iterator[None]:
 def _search_in_progress() -> str | None:
     """The class of the search that fits the estimator with the best parameters it found; None outside of searches.
 
-    A search calls the fit of its choice itself, in a pipeline or not and whatever `n_jobs` is, so it is among the
-    callers and has `best_params_`. Candidates are fitted before it has them, and thrown away.
+    A search calls the fit of its choice itself, in a pipeline or not and whatever its `n_jobs` is, so it is among the
+    callers. It has `best_params_` by then, or its class has a property of that name, which need not be readable yet.
+    Candidates may be taken for the choice; they are thrown away. Members of an ensemble that are fitted in other
+    threads or processes have other callers and are not noticed.
     """
     frame = inspect.currentframe()
     while frame is not None:
         caller = frame.f_locals.get("self")
-        if isinstance(caller, BaseEstimator) and hasattr(caller, "best_params_"):
+        if isinstance(caller, BaseEstimator) and inspect.getattr_static(caller, "best_params_", None) is not None:
             return type(caller).__name__
         frame = frame.f_back
     return None

@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from joblib.externals.loky import get_reusable_executor
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, RandomizedSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -231,12 +232,35 @@ def private_forest() -> PrivateForestClassifier:
     return PrivateForestClassifier(None, trees=2, combine="sum", domains=DOMAINS, classes=["low", "high"])
 
 
+class ReadableAtLast(BaseEstimator):  # type: ignore[misc]
+    """A search whose `best_params_` cannot be read before its fit has ended, as those of Optuna."""
+
+    def __init__(self, estimator: Any, grid: dict[str, Any], error: type[Exception]) -> None:
+        self.estimator = estimator
+        self.grid = grid
+        self.error = error
+
+    @property
+    def best_params_(self) -> dict[str, Any]:
+        if not hasattr(self, "refitted_"):
+            raise self.error("nothing was chosen yet")
+        return {name: values[0] for name, values in self.grid.items()}
+
+    def fit(self, X: Any, y: Any) -> ReadableAtLast:
+        chosen = {name: values[0] for name, values in self.grid.items()}
+        self.best_estimator_ = clone(self.estimator).set_params(**chosen).fit(X, y)
+        self.refitted_ = True
+        return self
+
+
 SEARCHES: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
     "grid": lambda estimator, grid: GridSearchCV(estimator, grid, cv=2),
     "grid in two processes": lambda estimator, grid: GridSearchCV(estimator, grid, cv=2, n_jobs=2),
     "random": lambda estimator, grid: RandomizedSearchCV(estimator, grid, n_iter=1, cv=2),
     "halving": lambda estimator, grid: HalvingGridSearchCV(estimator, grid, cv=2),
     "own refit": lambda estimator, grid: GridSearchCV(estimator, grid, cv=2, refit=lambda results: 0),
+    "not fitted before its end": lambda estimator, grid: ReadableAtLast(estimator, grid, NotFittedError),
+    "an error before its end": lambda estimator, grid: ReadableAtLast(estimator, grid, ValueError),
 }
 
 

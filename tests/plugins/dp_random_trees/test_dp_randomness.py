@@ -203,6 +203,31 @@ def test_where_delta_is_small_every_exact_count_is_refused(trees: int, k: int, b
         assert smallest_refused_count(counters * trees, k, beta) == k
 
 
+@pytest.mark.parametrize(("people", "refused"), [(300, False), (500, True)])
+@pytest.mark.parametrize("others", [0, 100, 1000])
+def test_a_number_that_is_too_small_is_refused_only_where_it_is_next_to_impossible(
+    people: int, refused: bool, others: int
+) -> None:
+    rng = np.random.default_rng(0)
+    there = np.array([people, *rng.integers(50, 1000, others)])
+    sample = np.array([0, *rng.binomial(there[1:], 0.1)])
+    none = np.zeros_like(there)
+    counters = Counters(none, none, there, np.where(sample >= 10, sample, 0))
+    assert (log_evidence_against_sampling(counters, 10, 0.1) >= LOG_LIMIT) is refused
+    assert adjusted_p_value_of_counters(counters, 10, 0.1) > LEVEL_OF_COUNTERS
+
+
+@pytest.mark.parametrize(("many", "refused"), [(3, False), (5, True)])
+def test_a_few_numbers_that_are_too_large_and_not_exact_pass_and_more_are_refused(many: int, refused: bool) -> None:
+    rng = np.random.default_rng(0)
+    there = np.array([20] * many + rng.integers(20, 800, 108 - many).tolist())
+    sample = np.array([14] * many + rng.binomial(there[many:], 0.25).tolist())
+    trees = np.sort(np.arange(108) % 8)
+    counters = Counters(trees, np.zeros_like(trees), there, np.where(sample >= 10, sample, 0))
+    assert (log_evidence_against_sampling(counters, 10, 0.25) >= LOG_LIMIT) is refused
+    assert adjusted_p_value_of_counters(counters, 10, 0.25) > LEVEL_OF_COUNTERS
+
+
 def noisy(people: Ids, scale: float, rng: np.random.Generator) -> Ids:
     """The people with discrete Laplace noise."""
     return np.asarray(np.maximum(people + stats.dlaplace(1 / scale).rvs(len(people), random_state=rng), 0))
