@@ -142,7 +142,9 @@ SIZES = FileDisclosure(
     "the people at every leaf of every tree (leaf_weights); with the leaves' values the people of each class",
     "counts",
 )
-WEIGHTS = FileDisclosure("sizes", "high", "what the people at every leaf weigh together (leaf_weights)")
+WEIGHTS = FileDisclosure("sizes", "high", "what the people at every leaf weigh together (leaf_weights)", "counts")
+"""The file has the weights of classes beside it, so that numbers of people of each class follow."""
+
 CATEGORIES = FileDisclosure("categories", "medium", "every category that somebody had in training")
 HAS_MISSING = FileDisclosure("missing_cells", "low", "which columns had missing cells in training")
 SETTINGS_WRITTEN = "every setting of the learner, in # texts and numbers, its seeds among them"

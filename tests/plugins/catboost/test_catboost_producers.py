@@ -119,6 +119,13 @@ def test_weights_of_leaves_are_people_where_nobody_weighs_more() -> None:
     assert model.level == "counts"
 
 
+def test_weights_of_leaves_are_of_the_level_of_counts() -> None:
+    """With classes that weigh 1 and 2.5, a weight of 20.5 leaves four possible pairs of numbers of people."""
+    assert {item.level for item in read(document_of("logloss-weighted")).discloses if item.kind == "sizes"} == {
+        "counts"
+    }
+
+
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
