@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import NoReturn
 
 import numpy as np
 
-from leafgate.api import Combine, Counted, ObjectView, ReleaseError, Sampling, TreeIR, as_tuple
+from leafgate.api import Combine, Counted, ObjectView, ReleaseError, Sampling, as_tuple
 from leafgate_sklearn.bagging import UNKNOWN_RATE, bagging_classifier, bagging_regressor
 from leafgate_sklearn.trees import (
     EstimatorIR,
     classes_of,
+    counted_alike,
     forest_classifier,
     forest_regressor,
     tree_classifier,
@@ -140,9 +140,7 @@ def _combined(
     Forests that were fitted with one seed have the same bootstraps, so those of several members are not independent of
     one another, and tests that count trees do not hold.
     """
-    trees: tuple[TreeIR, ...] = tuple(tree for _, read in voters for tree in read.trees)
-    if not all(tree.counts is not None for tree in trees):
-        trees = tuple(replace(tree, counts=None) for tree in trees)
+    trees = counted_alike(tuple(tree for _, read in voters for tree in read.trees))
     ways: set[tuple[Counted, Sampling]] = {(read.counted, read.sampling) for _, read in voters}
     counted, sampling = ways.pop() if len(ways) == 1 else ("unknown", UNKNOWN_RATE)
     if counted == "bootstrap" and len(voters) > 1:
