@@ -353,7 +353,8 @@ def class_values(classes: Sequence[str], encoding: Encoding | None, target: Colu
         spelled = {value: value for value in target.values or ()} | dict(target.aliases)
         numbers: dict[float, set[str]] = {}
         for text, value in spelled.items():
-            numbers.setdefault(as_number(text), set()).add(value)
+            if math.isfinite(number := as_number(text)):
+                numbers.setdefault(number, set()).add(value)
         named = [spelled.get(name) or _only(numbers.get(as_number(name), ())) for name in classes]
     if any(name is None or name not in (target.values or ()) for name in named) or len(set(named)) != len(named):
         raise ReleaseError(

@@ -114,6 +114,7 @@ def test_classes_are_the_policys_by_value_or_by_code() -> None:
         (("False", "True"), ("0", "1", "true"), {}, "VALUE: 0, VALUE: 1"),
         (("False", "True"), ("no", "yes"), {}, "is false .0. and which is true .1.: .*VALUE: 0, VALUE: 1"),
         (("2", "5"), ("no", "yes"), {}, "VALUE: 2, VALUE: 5"),
+        (("1", "N"), ("1", "no"), {}, "map them with `aliases: .* under `data: columns: ill:`"),
         (("N", "Y"), ("no", "yes"), {}, "map them with `aliases: .* under `data: columns: ill:`"),
     ],
 )
