@@ -179,7 +179,8 @@ def _idle(declared: Mapping[str, Encoding], features: Collection[str], schema: S
 def _origin(feature: Feature, declared: Encoding | None, schema: Schema) -> Origin:
     name, result = feature.name, feature.origin
     if declared is not None:
-        origin = _renamed(result, declared) or _from_policy(name, declared, schema)
+        origin = _renamed(result, declared) or _declared_origin(name, declared, schema)
+        origin = with_zero_missing(origin) if declared.zero == "missing" else origin
     else:
         origin = result if result is not None else _from_name(name, schema)
     if isinstance(origin, Unresolved):
@@ -198,17 +199,16 @@ def _origin(feature: Feature, declared: Encoding | None, schema: Schema) -> Orig
 
 
 def _renamed(origin: Origin | None, declared: Encoding) -> Origin | None:
-    """What the file says of a feature, of the column that the policy says it is made from; None where that is not so.
+    """What the file says of a feature, with the column that the policy says it is made from, if the policy says one.
 
-    A file's columns may have no names but positions; how they were scaled stays as the file says.
+    A file's columns may have no names but positions; how they were scaled stays as the file says. None where the file
+    does not say what the feature is, or the policy says more of it than its column and what 0 is.
     """
-    if origin is None or isinstance(origin, Unresolved) or declared.column is None:
+    says_more = (declared.value, declared.codes, declared.missing) != (None, None, None)
+    says_none = declared.column is None and declared.zero is None
+    if origin is None or isinstance(origin, Unresolved) or says_more or says_none:
         return None
-    return (
-        replace(origin, column=declared.column)
-        if (declared.value, declared.codes, declared.missing) == (None, None, None)
-        else None
-    )
+    return origin if declared.column is None else replace(origin, column=declared.column)
 
 
 def _spelled_plainly(origin: ResolvedOrigin, schema: Schema) -> ResolvedOrigin:
@@ -233,14 +233,8 @@ def spellings(name: str) -> frozenset[str]:
     return frozenset({plainly(name), name.replace(" ", "_")})
 
 
-def _from_policy(name: str, declared: Encoding, schema: Schema) -> Origin:
-    """What the policy says a feature is."""
-    origin = _declared_origin(name, declared, schema)
-    return with_zero_missing(origin) if declared.zero == "missing" else origin
-
-
 def _declared_origin(name: str, declared: Encoding, schema: Schema) -> Origin:
-    """What the policy says a feature is, where 0 is a number."""
+    """What the policy says a feature is, where 0 is a number to the model."""
     column = declared.column if declared.column is not None else name
     absent = math.nan if declared.missing is None else declared.missing
     if declared.value is not None:

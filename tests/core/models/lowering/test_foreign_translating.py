@@ -76,6 +76,16 @@ def test_codes_given_in_the_policy_count_before_names() -> None:
     assert {value for branch in tree.low.branches for value in branch.values} in ({"high", None}, {"none", "basic"})
 
 
+@pytest.mark.parametrize("said", [Encoding(zero="missing"), Encoding(column="school", zero="missing")])
+def test_a_zero_that_is_missing_goes_with_the_codes_of_the_file(said: Encoding) -> None:
+    codes = {"none": 0.0, "basic": 1.0, "high": 2.0}
+    origins = [CategoryCodes("school", {**codes, "none": number}, None, -1.0) for number in (0.0, math.nan)]
+    of_file, missing = (
+        ModelIR("skops", MODEL.features, MODEL.classes, (TREE,), "counts", origins=(None, origin)) for origin in origins
+    )
+    assert released(of_file, school_high=said).trees == released(missing).trees != released(of_file).trees
+
+
 UNTOLD = [
     (("age", "height"), {}, "'height': is neither a column"),
     (("age", "income"), {}, "asks about the class itself"),
