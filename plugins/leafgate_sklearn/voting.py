@@ -10,6 +10,7 @@ import numpy as np
 
 from leafgate.api import Combine, Counted, ObjectView, ReleaseError, Sampling, as_tuple
 from leafgate_sklearn.bagging import UNKNOWN_RATE, bagging_classifier, bagging_regressor
+from leafgate_sklearn.nearest_models import EACH_MEMBER
 from leafgate_sklearn.trees import (
     EstimatorIR,
     classes_of,
@@ -20,7 +21,7 @@ from leafgate_sklearn.trees import (
     tree_regressor,
 )
 
-VOTERS: Mapping[str, Callable[[ObjectView], EstimatorIR]] = {
+MEANS_OF_TREES: Mapping[str, Callable[[ObjectView], EstimatorIR]] = {
     "DecisionTreeClassifier": tree_classifier,
     "DecisionTreeRegressor": tree_regressor,
     "ExtraTreeClassifier": tree_classifier,
@@ -32,9 +33,8 @@ VOTERS: Mapping[str, Callable[[ObjectView], EstimatorIR]] = {
     "BaggingClassifier": bagging_classifier,
     "BaggingRegressor": bagging_regressor,
 }
-"""Members whose answer is the mean of their trees' answers."""
+"""The estimators whose answer is the mean of their trees' answers: those that may be members."""
 
-EACH_MEMBER = "audit and publish each tree or forest of its `estimators_` by itself"
 CLOSE = 1e-12
 """Weights of trees that differ by this part of them are equal."""
 
@@ -70,11 +70,11 @@ def _voters(estimator: ObjectView) -> tuple[tuple[ObjectView, EstimatorIR], ...]
     members = as_tuple(estimator["estimators_"], estimator, "estimators_")
     for member in members:
         kind = member.kind if isinstance(member, ObjectView) else "text"
-        if kind not in VOTERS:
+        if kind not in MEANS_OF_TREES:
             _refuse(estimator, f"one of its members is a {kind}, and not a tree, a forest or bagged trees")
     if not members or len({member.get("n_features_in_") for member in members}) != 1:
         _refuse(estimator, "its members were not given the same features")
-    voters = tuple((member, VOTERS[member.kind](member)) for member in members)
+    voters = tuple((member, MEANS_OF_TREES[member.kind](member)) for member in members)
     _refuse_other_models(estimator, [read for _, read in voters])
     if any(len(read.trees) > 1 and read.combine != "mean_per_tree" for _, read in voters):
         _refuse(estimator, "the trees of one of its members publish labels alone")
@@ -103,7 +103,9 @@ def _refuse_other_models(estimator: ObjectView, members: list[EstimatorIR]) -> N
     values = named_estimators.values() if isinstance(named_estimators, Mapping) else [named_estimators]
     others = [each for each in values if each != "drop"]
     same = len(others) == len(members) and all(
-        isinstance(other, ObjectView) and other.kind in VOTERS and _are_same(VOTERS[other.kind](other), member)
+        isinstance(other, ObjectView)
+        and other.kind in MEANS_OF_TREES
+        and _are_same(MEANS_OF_TREES[other.kind](other), member)
         for other, member in zip(others, members, strict=True)
     )
     if not same:
@@ -128,7 +130,7 @@ def _weights(estimator: ObjectView, members: int) -> list[float]:
     if weights.shape != (members,) or weights.dtype.kind not in "iuf":
         _refuse(estimator, "its `weights` are not one number for each member")
     if not (np.isfinite(weights) & (weights > 0)).all():
-        _refuse(estimator, "its `weights` are not all above 0", "fit it without the members of no weight")
+        _refuse(estimator, "its `weights` are not all above 0", "fit it without the members whose weight is 0")
     return [float(weight) for weight in weights]
 
 
