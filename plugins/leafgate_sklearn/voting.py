@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from leafgate.api import Combine, Counted, ObjectView, ReleaseError, Sampling, as_tuple
+from leafgate.api import Combine, Counted, Floats, Ids, ObjectView, ReleaseError, Sampling, TreeIR, as_tuple
 from leafgate_sklearn.bagging import UNKNOWN_RATE, bagging_classifier, bagging_regressor
 from leafgate_sklearn.nearest_models import EACH_MEMBER
 from leafgate_sklearn.trees import (
@@ -113,12 +113,19 @@ def _refuse_other_models(estimator: ObjectView, members: list[EstimatorIR]) -> N
 
 
 def _are_same(one: EstimatorIR, other: EstimatorIR) -> bool:
-    """Do two estimators have the same trees?"""
+    """Do two estimators have the same trees, with the same numbers on their nodes?"""
     return len(one.trees) == len(other.trees) and all(
-        np.array_equal(getattr(tree, name), getattr(twin, name), equal_nan=True)
+        len(_arrays(tree)) == len(_arrays(twin)) and all(map(_are_equal, _arrays(tree), _arrays(twin)))
         for tree, twin in zip(one.trees, other.trees, strict=True)
-        for name in ("feature", "threshold", "low", "high", "values")
     )
+
+
+def _arrays(tree: TreeIR) -> list[Floats | Ids]:
+    return [tree.feature, tree.threshold, tree.low, tree.high, tree.values, *(each.values for each in tree.numbers)]
+
+
+def _are_equal(one: Floats | Ids, other: Floats | Ids) -> bool:
+    return np.array_equal(one, other, equal_nan=True)
 
 
 def _weights(estimator: ObjectView, members: int) -> list[float]:

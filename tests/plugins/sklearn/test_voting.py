@@ -1,5 +1,6 @@
 """Voting of trees and forests of scikit-learn, compared with scikit-learn's own answers."""
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -148,5 +149,16 @@ def test_estimators_that_were_fitted_before_are_refused() -> None:
 def test_named_estimators_other_than_the_members_are_refused() -> None:
     trained = fitted(voting(TREE, OTHER), 2)
     trained.named_estimators_["model1"] = fitted(THIRD, 2)
+    with pytest.raises(ReleaseError, match="`named_estimators_` are not its `estimators_`"):
+        leafgate.from_sklearn(trained)
+
+
+def test_named_estimators_that_count_other_people_than_the_members_are_refused() -> None:
+    trained = fitted(voting(TREE, OTHER), 2)
+    copied = deepcopy(trained.named_estimators_["model1"])
+    state = copied.tree_.__getstate__()
+    state["nodes"]["n_node_samples"] *= 2
+    copied.tree_.__setstate__(state)
+    trained.named_estimators_["model1"] = copied
     with pytest.raises(ReleaseError, match="`named_estimators_` are not its `estimators_`"):
         leafgate.from_sklearn(trained)
