@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from leafgate.api import Floats, NodeNumbers, NumberKind, ReleaseError, TreeIR, TreeIRBuilder, floats_at
-from leafgate.app import is_number, list_at, object_at
+from leafgate.app import is_number, list_at, object_at, unknown_key
 
 MAX_DEPTH = 16
 """CatBoost grows no deeper oblivious trees."""
@@ -104,20 +104,10 @@ def read_nested(document: Mapping[str, Any], read_split: ReadSplit, outputs: int
 
 
 def refuse_unknown_keys(document: Mapping[str, Any], known: tuple[str, ...], place: str) -> None:
-    """Refuse a table of the part that decides predictions with a key that the reader does not know.
-
-    Raises:
-        ReleaseError: names the first such key, where it looks like one of CatBoost's.
-    """
+    """Refuse a table of the part that decides predictions with a key that the reader does not know."""
     strange = next((key for key in document if key not in known), None)
     if strange is not None:
-        is_name = len(strange) <= 40 and strange.isascii() and strange.replace("_", "").isalnum()
-        named = f"{strange!r}" if is_name and strange.islower() else "that is no name"
-        raise ReleaseError(
-            f"has a key {named}, which is not known here and may change what the model predicts",
-            place=place,
-            remedy="save it with CatBoost 1.2, which writes no such key",
-        )
+        raise unknown_key(strange, place, "save it with CatBoost 1.2, which writes no such key")
 
 
 def build_tree(step: Step, leaves: LeafTable, kind: NumberKind, scale: float) -> tuple[TreeIR, int]:
