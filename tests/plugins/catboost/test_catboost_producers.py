@@ -228,6 +228,19 @@ def training(document: Any) -> None:
     document["model_info"]["training"] = '{"metrics": {"Jane Smith": 1}}'
 
 
+def name_of_a_metric(document: Any) -> None:
+    document["model_info"]["training"] = '{"metrics": {"learn_best_error": {"JaneSmith": 1}}}'
+
+
+def more_errors_than_rounds(document: Any) -> None:
+    errors = [{"Logloss": number / 7} for number in range(50)]
+    document["model_info"]["training"] = json.dumps({"metrics": {"learn_metrics_history": errors}})
+
+
+def long_number(document: Any) -> None:
+    document["model_info"]["params"]["flat_params"]["random_seed"] = int("74971990" * 100)
+
+
 def name_beside(document: Any) -> None:
     document["features_info"]["float_features"][0]["feature_name"] = "Jane Smith, born 1970, of Springfield, HIV"
 
@@ -236,7 +249,13 @@ def border(document: Any) -> None:
     document["features_info"]["float_features"][0]["borders"].append(61.25)
 
 
-@pytest.mark.parametrize("change", [note_of_somebody, metadata, setting, long_list, training, name_beside, border])
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(note_of_somebody, metadata, setting, long_list, long_number),
+        *(training, name_of_a_metric, more_errors_than_rounds, name_beside, border),
+    ],
+)
 def test_content_that_nobody_needs_is_disclosed(change: Callable[[Any], None]) -> None:
     document = document_of("logloss")
     before = {item.says for item in read(document).discloses}
