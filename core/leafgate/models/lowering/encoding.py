@@ -72,9 +72,9 @@ def _misspelt(known: frozenset[str], column: Column, see: See, *, whole: bool) -
     that nobody has any more, or not know some that were declared. Both at once may be one value in two spellings.
     """
     values = frozenset(column.values or ())
-    numbers, alike = ({_seen(value, see) for value in each} for each in (values, known))
+    numbers, alike = ({_comparable(value, see) for value in each} for each in (values, known))
     named = known - values - {IDLE_CATEGORY}
-    strange = frozenset(value for value in named if _seen(value, see) not in numbers)
+    strange = frozenset(value for value in named if _comparable(value, see) not in numbers)
     gone = frozenset(value for value in strange if value.strip() in MISSING_WORDS)
     if gone and column.missing:
         why = "the model knows a value that stands for missing cells, and missing cells besides"
@@ -84,7 +84,7 @@ def _misspelt(known: frozenset[str], column: Column, see: See, *, whole: bool) -
         why = f"the model knows {merged} value(s) that `aliases` make another value of, so its tests for them are lost"
         return Unresolved(column.name, why, "declare them as `values`, without `aliases`")
     others = len(strange - gone)
-    if not others or (whole and all(value in known or _seen(value, see) in alike for value in values)):
+    if not others or (whole and all(value in known or _comparable(value, see) in alike for value in values)):
         return None
     why = f"the model knows {others} value(s) that the policy does not have"
     return Unresolved(
@@ -92,7 +92,7 @@ def _misspelt(known: frozenset[str], column: Column, see: See, *, whole: bool) -
     )
 
 
-def _seen(value: str, see: See) -> float | str:
+def _comparable(value: str, see: See) -> float | str:
     """A value as the model knows it: numbers as it sees them, truth values in one spelling, others as they are."""
     number = parse_number(value)
     if math.isfinite(number):
@@ -326,8 +326,8 @@ def _in_domain(origin: CategoryCodes, column: Column) -> dict[str, float]:
     """The codes under the policy's spelling: a model's 3.0 is `3`, and what it sees as 3.0 too; True is `TRUE`."""
     codes, see = origin.codes, LOOKUP_ROUNDING[origin.lookup_precision]
     exact = {value: codes[value] for value in column.values or () if value in codes}
-    alike = {_seen(text, see): code for text, code in codes.items()}
-    return {v: alike[_seen(v, see)] for v in column.values or () if _seen(v, see) in alike} | exact
+    alike = {_comparable(text, see): code for text, code in codes.items()}
+    return {v: alike[_comparable(v, see)] for v in column.values or () if _comparable(v, see) in alike} | exact
 
 
 def class_values(classes: Sequence[str], encoding: Encoding | None, target: Column, place: str) -> tuple[str, ...]:

@@ -59,8 +59,7 @@ def lower_model(
     """The model, checked before, over the policy's columns; it keeps what the file discloses, whatever the policy says.
 
     `encodings` is what the policy says of the features' encoding, `people` how many the table has, where there is one.
-    Raises ReleaseError for what cannot be expressed in the
-    policy's columns, each by its name.
+    Raises ReleaseError for what cannot be expressed in the policy's columns, each by its name.
     """
     target = schema.target
     _check_numbers(model, target, place)
