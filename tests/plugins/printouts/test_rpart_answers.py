@@ -12,6 +12,7 @@ import pytest
 from command_line import leafgate
 from data_files import case_file
 from installed_readers import read_foreign
+from leafgate.algorithms.node_counts import first_contradiction
 from leafgate.algorithms.prediction import predict, predicted_numbers
 from leafgate.errors import ReleaseError
 from leafgate.ir.model import ModelIR
@@ -99,6 +100,19 @@ def test_weights_of_rows_leave_shares_and_sizes() -> None:
     model, _, _ = released("weights")
     assert (model.level, model.values, model.counted) == ("counts", "shares", "unknown")
     assert [item.kind for item in model.discloses] == ["sizes", "shares", "categories"]
+
+
+def test_a_class_with_a_share_that_nobody_there_has_contradicts_the_table() -> None:
+    """Of the 22 people of the ward without a name, some have each class."""
+    model, _, table = released("weights")
+    loaded, rows = lower_model(model, b"", table.schema, {}, "weights"), people()
+    assert loaded.node_numbers is not None
+    assert first_contradiction(loaded.node_numbers, loaded.release, table) is None
+    changed = rows["two"].where(rows["ward"] != "", "yes")
+    other = table_of(table.schema.columns, list(zip(rows["ward"], rows["age"].astype(float), changed, strict=True)))
+    found = first_contradiction(loaded.node_numbers, loaded.release, other)
+    assert found is not None
+    assert found.name == "yprob"
 
 
 def test_a_class_that_no_node_predicts_needs_its_name_from_r() -> None:
