@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from leafgate.algorithms.node_counts import Contradiction, first_contradiction
 from leafgate.api import ModelIR, ReleaseError, TreeIR
 from leafgate.ir.model import Floats
+from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import read_foreign
 from leafgate_catboost import CATBOOST
 from leafgate_catboost.hashes import category_hash
+from random_tables import categorical, numeric, table_of
 
 VERSIONS = sorted(path.stem for path in (Path(__file__).parent / "producers").glob("*.zip"))
 CATEGORIES = {"colour", "ward"}
@@ -124,6 +127,37 @@ def test_weights_of_leaves_are_of_the_level_of_counts() -> None:
     assert {item.level for item in read(document_of("logloss-weighted")).discloses if item.kind == "sizes"} == {
         "counts"
     }
+
+
+WEIGHED = {22.0: (22, 0), 86.5: (84, 1), 11.0: (11, 0), 20.5: (13, 3)}
+"""People of two classes, who weigh 1 and 2.5, by what they weigh together at a leaf of the first tree."""
+
+
+def contradiction(people_at: Mapping[float, tuple[int, int]]) -> Contradiction | None:
+    """What in the first tree contradicts a table with these people."""
+    document = document_of("logloss-weighted")
+    del document["oblivious_trees"][1:]
+    model = read(document)
+    (tree,) = model.trees
+    rows = csv.DictReader(io.StringIO(files_of(NEWEST)["logloss-weighted.csv"].decode()))
+    cells = {leaf_of(tree, row, model.features): (row["age"], row["hours"]) for row in rows}
+    people: list[tuple[Any, ...]] = []
+    for leaf, numbers in cells.items():
+        person = [float(number) if number else None for number in numbers]
+        for name, count in zip(model.classes, people_at[float(tree.numbers[0].values[leaf])], strict=True):
+            people += [(*person, name)] * count
+    columns = [numeric(name, "quasi_identifier", bounds=(-1e6, 1e6), missing=True) for name in model.features]
+    table = table_of([*columns, categorical("y", "class", "sensitive", values=model.classes)], people)
+    loaded = lower_model(model, b"", table.schema, {}, "model")
+    assert loaded.node_numbers is not None
+    return first_contradiction(loaded.node_numbers, loaded.release, table)
+
+
+def test_weights_of_leaves_are_what_the_people_of_each_class_weigh() -> None:
+    assert contradiction(WEIGHED) is None
+    found = contradiction({**WEIGHED, 22.0: (21, 1)})
+    assert found is not None
+    assert (found.name, found.stated, found.expected) == ("leaf_weights", 22.0, 23.5)
 
 
 @pytest.mark.parametrize(
