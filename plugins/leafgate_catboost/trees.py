@@ -169,8 +169,8 @@ def _with_numbers(
     counted = np.full(len(builder), np.nan)
     counted[nodes] = leaves.weights[numbers]
     size = _sums(builder, counted) if of_leaves.kind == "rows" else None
-    numbers = NodeNumbers("leaf_weights", of_leaves.kind, counted, class_weights=of_leaves.class_weights)
-    return builder.build(values=scores, size=size, numbers=[numbers]), unreachable
+    weights = NodeNumbers("leaf_weights", of_leaves.kind, counted, class_weights=of_leaves.class_weights)
+    return builder.build(values=scores, size=size, numbers=[weights]), unreachable
 
 
 def _sums(builder: TreeIRBuilder, counted: Floats) -> Floats:

@@ -103,6 +103,9 @@ def classifier(
     features, modes, thresholds, yes, no = zip(*tests, (0, "LEAF", 0.0, 0, 0), strict=True)
     padded = {"featureids": features, "modes": modes, "values": thresholds, "truenodeids": yes, "falsenodeids": no}
     kind = "strings" if isinstance(labels[0], str) else "int64s"
+    attributes: dict[str, Any] = {f"classlabels_{kind}": list(labels)}
+    for name, column in padded.items():
+        attributes[f"nodes_{name}"] = [*column[:-1], *column[-1:] * ends]
     node = helper.make_node(
         "TreeEnsembleClassifier",
         ["X"],
@@ -110,13 +113,12 @@ def classifier(
         domain=ML,
         nodes_treeids=[0] * (len(tests) + ends),
         nodes_nodeids=list(range(len(tests) + ends)),
-        **{f"nodes_{name}": [*column[:-1], *column[-1:] * ends] for name, column in padded.items()},
         nodes_missing_value_tracks_true=[tracks] * len(tests) + [0] * ends,
         class_treeids=[0] * ends * len(labels),
         class_nodeids=[leaf for leaf in shares for _ in labels],
         class_ids=list(range(len(labels))) * ends,
         class_weights=[share for of_leaf in shares.values() for share in of_leaf],
-        **{f"classlabels_{kind}": list(labels)},
+        **attributes,
     )
     given = [helper.make_tensor_value_info("X", TensorProto.FLOAT, [None, width])]
     of_labels = TensorProto.STRING if kind == "strings" else TensorProto.INT64
