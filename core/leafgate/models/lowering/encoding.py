@@ -202,11 +202,10 @@ def _renamed(origin: Origin | None, declared: Encoding) -> Origin | None:
     """What the file says of a feature, with the column that the policy says it is made from, if the policy says one.
 
     A file's columns may have no names but positions; how they were scaled stays as the file says. None where the file
-    does not say what the feature is, or the policy says more of it than its column and what 0 is.
+    does not say what the feature is, or the policy says what its numbers stand for.
     """
-    says_more = (declared.value, declared.codes, declared.missing) != (None, None, None)
-    says_none = declared.column is None and declared.zero is None
-    if origin is None or isinstance(origin, Unresolved) or says_more or says_none:
+    says_numbers = (declared.value, declared.codes, declared.missing) != (None, None, None)
+    if origin is None or isinstance(origin, Unresolved) or says_numbers:
         return None
     return origin if declared.column is None else replace(origin, column=declared.column)
 
