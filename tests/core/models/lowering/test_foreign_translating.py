@@ -87,7 +87,7 @@ def test_a_zero_that_is_missing_goes_with_the_codes_of_the_file(said: Encoding) 
 
 
 def test_an_encoding_that_says_nothing_of_numbers_leaves_what_the_file_says() -> None:
-    scaled = Numeric("age", (ArithmeticStep("subtract", 10.0),))
+    scaled = Numeric("age", (ArithmeticStep("minus", 10.0),))
     model = ModelIR("skops", MODEL.features, MODEL.classes, (TREE,), "counts", origins=(scaled, None))
     for said in (Encoding(), Encoding(confirmed=True), Encoding(column="age")):
         assert released(model, age=said).trees == released(model).trees != released(MODEL).trees
