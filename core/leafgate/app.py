@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from leafgate.io.json import parse_number as parse_number
     from leafgate.io.json import readable as readable
     from leafgate.io.json import refuse_unknown as refuse_unknown
+    from leafgate.io.json import unknown_key as unknown_key
     from leafgate.io.locks import turn_in_folder as turn_in_folder
     from leafgate.io.release_codec import LoadedRelease as LoadedRelease
     from leafgate.io.release_codec import read_disclosure as read_disclosure
@@ -221,7 +222,7 @@ __getattr__ = lazy_exports(
         "results_folder write_file write_files",
         "leafgate.io.locks": "turn_in_folder",
         "leafgate.io.json": "are_numbers are_texts canonical is_number JsonDocument JsonObject list_at object_at "
-        "one_of parse_json parse_number readable refuse_unknown",
+        "one_of parse_json parse_number readable refuse_unknown unknown_key",
         "leafgate.io.release_codec": "LoadedRelease read_disclosure read_noise serialize",
         "leafgate.io.tables.reader": "read_columns",
         "leafgate.io.text": "clean LONGEST printable_line shorten",

@@ -1,8 +1,8 @@
 """CatBoost's JSON files.
 
-`reader` reads the document and builds the model, `trees` the nodes of each tree, `hashes` what tests call
-categories, `unread` records the rest of the
-document: how the model was trained, and whatever CatBoost does not write.
+`reader` reads the document and builds the model, `trees` builds the nodes of each tree, `hashes` computes the numbers
+by which tests name categories, and `unread` records the rest of the document: how the model was trained, and whatever
+CatBoost does not write.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 leafgate_api = ">=2,<3"
 
 FIRST_KEY = re.compile(rb'\s*\{\s*"(ctr_data|features_info)"\s*:')
-"""CatBoost writes keys in the order of the alphabet, so that one of these is the first."""
+"""CatBoost sorts the keys by name, so that one of these is the first."""
 
 
 def sniff(head: bytes) -> bool:

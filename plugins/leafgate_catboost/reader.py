@@ -11,7 +11,6 @@ import numpy as np
 from leafgate.api import (
     CategoryList,
     ModelIR,
-    NumberKind,
     ReleaseError,
     TreeIR,
     boosted_model,
@@ -20,7 +19,7 @@ from leafgate.api import (
 )
 from leafgate.app import is_number, list_at, object_at
 from leafgate_catboost.hashes import category_hash
-from leafgate_catboost.trees import Split, build_tree, read_nested, read_oblivious, refuse_unknown_keys
+from leafgate_catboost.trees import LeafWeights, Split, build_tree, read_nested, read_oblivious, refuse_unknown_keys
 from leafgate_catboost.unread import disclosed, unread_content, version_of
 
 NUMBERS = ("RMSE", "MAE", "Quantile", "MAPE", "Huber", "Lq", "Expectile")
@@ -68,17 +67,17 @@ def read(content: bytes, place: str) -> ModelIR:
     outputs = len(classes) if loss == "MultiClass" else 1
     features = _features(document, f"{place}.features_info")
     scale, base = _scale_and_bias(document, outputs, place)
-    kind = _kind_of_weights(document, info)
-    trees, unreachable = _trees(document, features, outputs, kind, scale, place)
+    of_leaves = _leaf_weights(document, info, len(classes))
+    trees, unreachable = _trees(document, features, outputs, of_leaves, scale, place)
     tracker = unread_content(document, features.names, trees)
     if unreachable:
         tracker.add("numbers of leaves that no row reaches", unreachable)
     has_weights = any(tree.numbers for tree in trees)
-    unspecified = _unspecified_missing(features, exact=has_weights and kind == "rows")
+    unspecified = _unspecified_missing(features, exact=has_weights and of_leaves.kind == "rows")
     return replace(
         boosted_model("catboost", features.names, classes, trees),
         base=base,
-        discloses=(*disclosed(document, kind if has_weights else None), *tracker.disclosures()),
+        discloses=(*disclosed(document, of_leaves.kind if has_weights else None), *tracker.disclosures()),
         unspecified_missing=NO_MISSING_CATEGORY if unspecified else "",
         unspecified_missing_features=unspecified,
         category_lists=(CategoryList("", frozenset(features.category_of.values())),) if features.category_of else (),
@@ -231,12 +230,15 @@ def _scale_and_bias(document: Mapping[str, Any], outputs: int, place: str) -> tu
     return float(pair[0]), tuple(map(float, bias))
 
 
-def _kind_of_weights(document: Mapping[str, Any], info: Mapping[str, Any]) -> NumberKind:
+def _leaf_weights(document: Mapping[str, Any], info: Mapping[str, Any], classes: int) -> LeafWeights:
     """What the weights of leaves are: numbers of people, or where classes or rows weigh differently their weights."""
     options = object_at(info.get("params"), "params").get("data_processing_options")
     options = options if isinstance(options, dict) else {}
-    weighted = bool(options.get("class_weights")) or options.get("auto_class_weights", "None") != "None"
-    return "weight" if weighted or not _all_whole(document) else "rows"
+    given = options.get("class_weights")
+    if isinstance(given, list) and len(given) == classes > 0 and all(is_number(each) and each > 0 for each in given):
+        return LeafWeights(kind="weight", class_weights=tuple(map(float, given)))
+    weighted = bool(given) or options.get("auto_class_weights", "None") != "None"
+    return LeafWeights(kind="weight" if weighted or not _all_whole(document) else "rows")
 
 
 def _all_whole(document: Mapping[str, Any]) -> bool:
@@ -255,7 +257,7 @@ def _all_whole(document: Mapping[str, Any]) -> bool:
 
 
 def _trees(
-    document: Mapping[str, Any], features: Features, outputs: int, kind: NumberKind, scale: float, place: str
+    document: Mapping[str, Any], features: Features, outputs: int, of_leaves: LeafWeights, scale: float, place: str
 ) -> tuple[tuple[TreeIR, ...], int]:
     """The trees, and how many numbers stand on leaves that no row can reach."""
     key = "oblivious_trees" if "oblivious_trees" in document else "trees"
@@ -274,7 +276,7 @@ def _trees(
             step, leaves = read_oblivious(tree, read_split, outputs, here)
         else:
             step, leaves = read_nested(tree, read_split, outputs, here)
-        built, away = build_tree(step, leaves, kind, scale)
+        built, away = build_tree(step, leaves, of_leaves, scale)
         result.append(built)
         unreachable += away
     return tuple(result), unreachable

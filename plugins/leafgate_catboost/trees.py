@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from leafgate.api import Floats, NodeNumbers, NumberKind, ReleaseError, TreeIR, TreeIRBuilder, floats_at
-from leafgate.app import is_number, list_at, object_at
+from leafgate.app import is_number, list_at, object_at, unknown_key
 
 MAX_DEPTH = 16
 """CatBoost grows no deeper oblivious trees."""
@@ -36,6 +36,14 @@ class LeafTable:
 
     values: Floats
     weights: Floats | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeafWeights:
+    """What the weights of leaves are, and what a person of each class weighs, where classes have weights."""
+
+    kind: NumberKind
+    class_weights: tuple[float, ...] = ()
 
 
 Position = tuple[int, int]
@@ -104,29 +112,19 @@ def read_nested(document: Mapping[str, Any], read_split: ReadSplit, outputs: int
 
 
 def refuse_unknown_keys(document: Mapping[str, Any], known: tuple[str, ...], place: str) -> None:
-    """Refuse a table of the part that decides predictions with a key that the reader does not know.
-
-    Raises:
-        ReleaseError: names the first such key, where it looks like one of CatBoost's.
-    """
+    """Refuse a table of the part that decides predictions with a key that the reader does not know."""
     strange = next((key for key in document if key not in known), None)
     if strange is not None:
-        is_name = len(strange) <= 40 and strange.isascii() and strange.replace("_", "").isalnum()
-        named = f"{strange!r}" if is_name and strange.islower() else "that is no name"
-        raise ReleaseError(
-            f"has a key {named}, which is not known here and may change what the model predicts",
-            place=place,
-            remedy="save it with CatBoost 1.2, which writes no such key",
-        )
+        raise unknown_key(strange, place, "save it with CatBoost 1.2, which writes no such key")
 
 
-def build_tree(step: Step, leaves: LeafTable, kind: NumberKind, scale: float) -> tuple[TreeIR, int]:
+def build_tree(step: Step, leaves: LeafTable, of_leaves: LeafWeights, scale: float) -> tuple[TreeIR, int]:
     """The tree, and how many numbers stand on leaves that no row can reach.
 
     Args:
         step: the tests.
         leaves: the leaves, whose values are multiplied by `scale`.
-        kind: what the weights of leaves are.
+        of_leaves: what the weights of leaves are.
         scale: the file's scale.
     """
     builder, leaf_of = TreeIRBuilder(), dict[int, int]()
@@ -153,11 +151,11 @@ def build_tree(step: Step, leaves: LeafTable, kind: NumberKind, scale: float) ->
                 waiting.append((found[2] if yes else found[1], node, int(goes_high), after))
         if parent >= 0:
             builder.children[parent][branch] = node
-    return _with_numbers(builder, leaf_of, leaves, kind, scale)
+    return _with_numbers(builder, leaf_of, leaves, of_leaves, scale)
 
 
 def _with_numbers(
-    builder: TreeIRBuilder, leaf_of: Mapping[int, int], leaves: LeafTable, kind: NumberKind, scale: float
+    builder: TreeIRBuilder, leaf_of: Mapping[int, int], leaves: LeafTable, of_leaves: LeafWeights, scale: float
 ) -> tuple[TreeIR, int]:
     nodes, numbers = list(leaf_of), list(leaf_of.values())
     away = np.ones(len(leaves.values), dtype=bool)
@@ -170,8 +168,9 @@ def _with_numbers(
     unreachable += int(np.count_nonzero(leaves.weights[away]))
     counted = np.full(len(builder), np.nan)
     counted[nodes] = leaves.weights[numbers]
-    size = _sums(builder, counted) if kind == "rows" else None
-    return builder.build(values=scores, size=size, numbers=[NodeNumbers("leaf_weights", kind, counted)]), unreachable
+    size = _sums(builder, counted) if of_leaves.kind == "rows" else None
+    weights = NodeNumbers("leaf_weights", of_leaves.kind, counted, class_weights=of_leaves.class_weights)
+    return builder.build(values=scores, size=size, numbers=[weights]), unreachable
 
 
 def _sums(builder: TreeIRBuilder, counted: Floats) -> Floats:

@@ -126,8 +126,24 @@ COMMIT_LINE = re.compile(
 VERSION = re.compile(r"Branch: tags/v(\d{1,3}\.\d{1,3}(\.\d{1,3})?)$", re.MULTILINE)
 DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 GUID = re.compile(r"[0-9a-f]{1,8}(-[0-9a-f]{1,8}){3}")
-METRIC = re.compile(r"[A-Z][A-Za-z0-9]{1,30}(:[a-z_]{1,30}=[\w.]{1,20}(;[a-z_]{1,30}=[\w.]{1,20})*)?")
-"""A metric as CatBoost names it."""
+METRIC_NAMES = """
+AUC Accuracy BalancedAccuracy BalancedErrorRate BrierScore CrossEntropy Expectile F F1 FairLoss HammingLoss HingeLoss
+Huber Kappa LogLikelihoodOfPrediction LogLinQuantile Logloss Lq MAE MAPE MCC MSLE MedianAbsoluteError MultiClass
+MultiClassOneVsAll NormalizedGini NumErrors PRAUC Poisson Precision Quantile R2 RMSE Recall SMAPE TotalF1 Tweedie WKappa
+ZeroOneLoss
+"""
+METRICS = frozenset(METRIC_NAMES.split())
+"""Metrics of classes and of numbers that are CatBoost's own."""
+
+WORD_OR_NUMBER = r"(\d{1,6}(\.\d{1,6})?|true|false|Classic|Macro|Micro|Mu|OneVsAll|Weighted)"
+METRIC = re.compile(rf"(?P<name>[A-Za-z0-9]+)(:[a-z_]{{1,30}}={WORD_OR_NUMBER}(;[a-z_]{{1,30}}={WORD_OR_NUMBER})*)?")
+"""A metric with its options, as CatBoost writes it."""
+
+LARGEST_SETTING = 2**64
+"""Settings are whole numbers below this, or numbers of double precision."""
+
+MAX_ROUNDS = 100_000
+"""Rounds of training whose errors a file may hold."""
 
 MODEL_INFO = frozenset(
     {
@@ -142,7 +158,9 @@ SIZES = FileDisclosure(
     "the people at every leaf of every tree (leaf_weights); with the leaves' values the people of each class",
     "counts",
 )
-WEIGHTS = FileDisclosure("sizes", "high", "what the people at every leaf weigh together (leaf_weights)")
+WEIGHTS = FileDisclosure("sizes", "high", "what the people at every leaf weigh together (leaf_weights)", "counts")
+"""The file has the weights of classes beside it, so that numbers of people of each class follow."""
+
 CATEGORIES = FileDisclosure("categories", "medium", "every category that somebody had in training")
 HAS_MISSING = FileDisclosure("missing_cells", "low", "which columns had missing cells in training")
 SETTINGS_WRITTEN = "every setting of the learner, in # texts and numbers, its seeds among them"
@@ -282,7 +300,7 @@ def _check_model_info(tracker: UnreadTracker, info: Mapping[str, Any], names: Co
             _check_settings(tracker, options, "model_info.output_options", known)
         else:
             tracker.add("model_info.output_options", content_size(info["output_options"]))
-    if info.get("training") and not _is_history(_parsed(info["training"])):
+    if info.get("training") and not _is_history(_parsed(info["training"]), _rounds(info)):
         tracker.add("model_info.training", content_size(info["training"]))
 
 
@@ -356,10 +374,17 @@ def _check_setting(
     for each in items:
         if isinstance(each, dict):
             waiting.append(each)
-        elif isinstance(each, list) and (number_array(each) is None or len(each) > MAX_LIST):
+        elif _is_too_large(each):
             tracker.add(location, content_size(each))
         elif isinstance(each, str) and key not in PATHS and not _is_programs_own(key, each):
             tracker.check_texts(location, [each], known)
+
+
+def _is_too_large(value: Any) -> bool:
+    """Whether a setting is a list that holds more than a few numbers, or a number of too many digits."""
+    if isinstance(value, list):
+        return number_array(value) is None or len(value) > MAX_LIST or any(map(_is_too_large, value))
+    return isinstance(value, int) and abs(value) >= LARGEST_SETTING
 
 
 def _is_programs_own(key: str, text: str) -> bool:
@@ -370,28 +395,42 @@ def _is_programs_own(key: str, text: str) -> bool:
         return text == NUMBER_SIGN
     if key == "__params_key_order":
         return ORDER.fullmatch(text) is not None
-    return key in METRIC_SETTINGS and METRIC.fullmatch(text) is not None
+    return key in METRIC_SETTINGS and _is_metric(text)
 
 
-def _is_history(document: Any) -> bool:
-    """Whether this is the record of errors: by metric numbers, for each round."""
+def _is_metric(text: str) -> bool:
+    found = METRIC.fullmatch(text)
+    return found is not None and found["name"] in METRICS
+
+
+def _rounds(info: Mapping[str, Any]) -> int:
+    """How many rounds of training the settings allow; 0 where they do not say."""
+    options = info["params"].get("boosting_options")
+    found = options.get("iterations") if isinstance(options, dict) else None
+    return found if type(found) is int and 0 <= found <= MAX_ROUNDS else 0
+
+
+def _is_history(document: Any, rounds: int) -> bool:
+    """Whether this is the record of errors: by metric one number for each of at most so many rounds."""
     metrics = document.get("metrics") if isinstance(document, dict) and len(document) == 1 else None
     if not isinstance(metrics, dict):
         return False
     known = {"best_iteration", "learn_best_error", "learn_metrics_history", "test_best_error", "test_metrics_history"}
-    return metrics.keys() <= known and all(map(_are_errors, metrics.values()))
+    return metrics.keys() <= known and all(_are_errors(each, rounds) for each in metrics.values())
 
 
-def _are_errors(content: Any) -> bool:
+def _are_errors(content: Any, rounds: int) -> bool:
     waiting = [content]
     while waiting:
         item = waiting.pop()
         if isinstance(item, list):
+            if len(item) > max(MAX_LIST, rounds):
+                return False
             waiting += item
         elif isinstance(item, dict):
-            if not all(METRIC.fullmatch(key) for key in item):
+            if not all(map(_is_metric, item)):
                 return False
             waiting += item.values()
-        elif isinstance(item, bool) or not isinstance(item, int | float):
+        elif isinstance(item, bool) or not isinstance(item, int | float) or abs(item) >= LARGEST_SETTING:
             return False
     return True

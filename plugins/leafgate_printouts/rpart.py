@@ -83,10 +83,11 @@ def read(content: bytes, place: str) -> ModelIR:
     factors = _factors(result)
     where = _grow(growing, result, factors, place)
     counts = PrintedCounts(result, classes).solve()
-    tree = growing.tree(
-        None if counts is None else _placed(growing, counts, where, len(classes)),
-        numbers=[_rows(growing, result, where)],
-    )
+    rows = _rows(growing, result, where)
+    if counts is None:
+        tree = growing.tree(numbers=[rows, _classes_there(growing, result, where, len(classes))])
+    else:
+        tree = growing.tree(_placed(growing, counts, where, len(classes)), numbers=[rows])
     shares = _shares(growing, result, where, classes) if counts is None else None
     tree = tree if shares is None else replace(tree, values=shares)
     people = (COUNTS,) if counts is not None else (SIZES, SHARES)
@@ -350,6 +351,16 @@ def _rows(growing: PrintedTree, document: Mapping[int, Line], where: Mapping[int
     for node, line in document.items():
         rows[where[node]] = line.people
     return NodeNumbers("n", "rows", rows)
+
+
+def _classes_there(
+    growing: PrintedTree, document: Mapping[int, Line], where: Mapping[int, int], width: int
+) -> NodeNumbers:
+    """The shares of classes as weights: somebody of the class is there. A share that is printed as 0 may be rounded."""
+    shares = np.full((len(growing), width), np.nan)
+    for node, line in document.items():
+        shares[where[node]] = [share if share > 0 else np.nan for share in line.shares]
+    return NodeNumbers("yprob", "weight", shares)
 
 
 def _placed(growing: PrintedTree, counts: Mapping[int, Floats], where: Mapping[int, int], width: int) -> Floats:

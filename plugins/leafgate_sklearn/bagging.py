@@ -14,6 +14,7 @@ from leafgate_sklearn.trees import (
     bootstrap_sampling,
     class_tree,
     classes_of,
+    counted_alike,
     number_tree,
     says_labels,
     tree_of,
@@ -38,11 +39,8 @@ def bagging_classifier(estimator: ObjectView) -> EstimatorIR:
     )
     if says_labels(trees):
         return EstimatorIR(classes, trees, "vote", "unknown", member=settings_member(members))
-    if not all(tree.counts is not None for tree in trees):
-        trees = tuple(replace(tree, counts=None) for tree in trees)
-    return _with_drawn_rows(
-        estimator, EstimatorIR(classes, trees, "mean_per_tree", "unknown", member=settings_member(members))
-    )
+    read = EstimatorIR(classes, counted_alike(trees), "mean_per_tree", "unknown", member=settings_member(members))
+    return _with_drawn_rows(estimator, read)
 
 
 def bagging_regressor(estimator: ObjectView) -> EstimatorIR:

@@ -20,7 +20,6 @@ from leafgate.api import (
     view_object,
 )
 from leafgate_sklearn.adaboost import adaboost_classifier
-from leafgate_sklearn.bagging import bagging_classifier, bagging_regressor
 from leafgate_sklearn.disclosures import SEARCHES, disclosures
 from leafgate_sklearn.feature import UNKNOWN_CLASS, PipelineFeature, raw
 from leafgate_sklearn.hist_boosting import hist_classifier, hist_regressor
@@ -31,14 +30,10 @@ from leafgate_sklearn.trees import (
     EstimatorIR,
     boosting_classifier,
     boosting_regressor,
-    forest_classifier,
-    forest_regressor,
     says_labels,
-    tree_classifier,
-    tree_regressor,
 )
 from leafgate_sklearn.unread import category_lists, names_in, number_lists, scales_twice, unread_content
-from leafgate_sklearn.voting import voting_classifier, voting_regressor
+from leafgate_sklearn.voting import MEANS_OF_TREES, voting_classifier, voting_regressor
 
 MAX_STEPS = 1_000
 """So many steps are asked which columns they were given."""
@@ -198,22 +193,13 @@ def _given(step: ObjectView, outputs: list[PipelineFeature] | None) -> list[Pipe
 
 
 READERS: Mapping[str, Callable[[ObjectView], EstimatorIR]] = {
-    "DecisionTreeClassifier": tree_classifier,
-    "DecisionTreeRegressor": tree_regressor,
-    "ExtraTreeClassifier": tree_classifier,
-    "ExtraTreeRegressor": tree_regressor,
-    "RandomForestClassifier": forest_classifier,
-    "RandomForestRegressor": forest_regressor,
-    "ExtraTreesClassifier": forest_classifier,
-    "ExtraTreesRegressor": forest_regressor,
+    **MEANS_OF_TREES,
     "GradientBoostingClassifier": boosting_classifier,
     "GradientBoostingRegressor": boosting_regressor,
     "HistGradientBoostingClassifier": hist_classifier,
     "HistGradientBoostingRegressor": hist_regressor,
-    "BaggingClassifier": bagging_classifier,
-    "BaggingRegressor": bagging_regressor,
-    "VotingClassifier": voting_classifier,
     "AdaBoostClassifier": adaboost_classifier,
+    "VotingClassifier": voting_classifier,
     "VotingRegressor": voting_regressor,
 }
 

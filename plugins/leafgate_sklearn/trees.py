@@ -149,9 +149,22 @@ def class_tree(estimator: Any, classes: int, place: str) -> TreeIR:
         return TreeIR(**arrays, values=shares)
     whole = bool((abs(counts - np.rint(counts)) <= CLOSE * np.maximum(1, counts)).all())
     if not whole:
-        shares_of_weight = NodeNumbers("value", "weight", shares)
-        return TreeIR(**{**arrays, "numbers": (*arrays["numbers"], shares_of_weight)}, values=shares)
+        return _with_shares_of_weight(TreeIR(**arrays, values=shares))
     return TreeIR(**{**arrays, "size": np.rint(weight)}, values=shares, counts=np.rint(counts))
+
+
+def counted_alike(trees: tuple[TreeIR, ...]) -> tuple[TreeIR, ...]:
+    """The trees as they are if all count people by class, else all with shares of their weights in place of counts.
+
+    The shares are then compared with the table, as those of the trees that never had counts are.
+    """
+    if all(tree.counts is not None for tree in trees):
+        return trees
+    return tuple(tree if tree.counts is None else _with_shares_of_weight(tree) for tree in trees)
+
+
+def _with_shares_of_weight(tree: TreeIR) -> TreeIR:
+    return replace(tree, counts=None, numbers=(*tree.numbers, NodeNumbers("value", "weight", tree.values)))
 
 
 def _rows_equal_people(estimator: Any, tree: TreeIR) -> bool:
@@ -183,8 +196,7 @@ def forest_classifier(estimator: ObjectView) -> EstimatorIR:
     trees = tuple(class_tree(one, len(classes), estimator.place) for one in members)
     if says_labels(trees):
         return EstimatorIR(classes, trees, "vote", "unknown")
-    if not all(tree.counts is not None for tree in trees):
-        trees = tuple(replace(tree, counts=None) for tree in trees)
+    trees = counted_alike(trees)
     if all(tree.size is None for tree in trees):
         return EstimatorIR(classes, trees, "mean_per_tree", "unknown")
     if _drawn_by_weight(estimator):

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import NoReturn
 
 import numpy as np
 
-from leafgate.api import Combine, Counted, ObjectView, ReleaseError, Sampling, TreeIR, as_tuple
+from leafgate.api import Combine, Counted, Floats, Ids, ObjectView, ReleaseError, Sampling, TreeIR, as_tuple
 from leafgate_sklearn.bagging import UNKNOWN_RATE, bagging_classifier, bagging_regressor
+from leafgate_sklearn.nearest_models import EACH_MEMBER
 from leafgate_sklearn.trees import (
     EstimatorIR,
     classes_of,
+    counted_alike,
     forest_classifier,
     forest_regressor,
     tree_classifier,
     tree_regressor,
 )
 
-VOTERS: Mapping[str, Callable[[ObjectView], EstimatorIR]] = {
+MEANS_OF_TREES: Mapping[str, Callable[[ObjectView], EstimatorIR]] = {
     "DecisionTreeClassifier": tree_classifier,
     "DecisionTreeRegressor": tree_regressor,
     "ExtraTreeClassifier": tree_classifier,
@@ -32,9 +33,8 @@ VOTERS: Mapping[str, Callable[[ObjectView], EstimatorIR]] = {
     "BaggingClassifier": bagging_classifier,
     "BaggingRegressor": bagging_regressor,
 }
-"""Members whose answer is the mean of their trees' answers."""
+"""The estimators whose answer is the mean of their trees' answers: those that may be members."""
 
-EACH_MEMBER = "audit and publish each tree or forest of its `estimators_` by itself"
 CLOSE = 1e-12
 """Weights of trees that differ by this part of them are equal."""
 
@@ -70,11 +70,11 @@ def _voters(estimator: ObjectView) -> tuple[tuple[ObjectView, EstimatorIR], ...]
     members = as_tuple(estimator["estimators_"], estimator, "estimators_")
     for member in members:
         kind = member.kind if isinstance(member, ObjectView) else "text"
-        if kind not in VOTERS:
+        if kind not in MEANS_OF_TREES:
             _refuse(estimator, f"one of its members is a {kind}, and not a tree, a forest or bagged trees")
     if not members or len({member.get("n_features_in_") for member in members}) != 1:
         _refuse(estimator, "its members were not given the same features")
-    voters = tuple((member, VOTERS[member.kind](member)) for member in members)
+    voters = tuple((member, MEANS_OF_TREES[member.kind](member)) for member in members)
     _refuse_other_models(estimator, [read for _, read in voters])
     if any(len(read.trees) > 1 and read.combine != "mean_per_tree" for _, read in voters):
         _refuse(estimator, "the trees of one of its members publish labels alone")
@@ -103,7 +103,9 @@ def _refuse_other_models(estimator: ObjectView, members: list[EstimatorIR]) -> N
     values = named_estimators.values() if isinstance(named_estimators, Mapping) else [named_estimators]
     others = [each for each in values if each != "drop"]
     same = len(others) == len(members) and all(
-        isinstance(other, ObjectView) and other.kind in VOTERS and _are_same(VOTERS[other.kind](other), member)
+        isinstance(other, ObjectView)
+        and other.kind in MEANS_OF_TREES
+        and _are_same(MEANS_OF_TREES[other.kind](other), member)
         for other, member in zip(others, members, strict=True)
     )
     if not same:
@@ -111,12 +113,19 @@ def _refuse_other_models(estimator: ObjectView, members: list[EstimatorIR]) -> N
 
 
 def _are_same(one: EstimatorIR, other: EstimatorIR) -> bool:
-    """Do two estimators have the same trees?"""
+    """Do two estimators have the same trees, with the same numbers on their nodes?"""
     return len(one.trees) == len(other.trees) and all(
-        np.array_equal(getattr(tree, name), getattr(twin, name), equal_nan=True)
+        len(_arrays(tree)) == len(_arrays(twin)) and all(map(_are_equal, _arrays(tree), _arrays(twin)))
         for tree, twin in zip(one.trees, other.trees, strict=True)
-        for name in ("feature", "threshold", "low", "high", "values")
     )
+
+
+def _arrays(tree: TreeIR) -> list[Floats | Ids]:
+    return [tree.feature, tree.threshold, tree.low, tree.high, tree.values, *(each.values for each in tree.numbers)]
+
+
+def _are_equal(one: Floats | Ids, other: Floats | Ids) -> bool:
+    return np.array_equal(one, other, equal_nan=True)
 
 
 def _weights(estimator: ObjectView, members: int) -> list[float]:
@@ -128,7 +137,7 @@ def _weights(estimator: ObjectView, members: int) -> list[float]:
     if weights.shape != (members,) or weights.dtype.kind not in "iuf":
         _refuse(estimator, "its `weights` are not one number for each member")
     if not (np.isfinite(weights) & (weights > 0)).all():
-        _refuse(estimator, "its `weights` are not all above 0", "fit it without the members of no weight")
+        _refuse(estimator, "its `weights` are not all above 0", "fit it without the members whose weight is 0")
     return [float(weight) for weight in weights]
 
 
@@ -140,9 +149,7 @@ def _combined(
     Forests that were fitted with one seed have the same bootstraps, so those of several members are not independent of
     one another, and tests that count trees do not hold.
     """
-    trees: tuple[TreeIR, ...] = tuple(tree for _, read in voters for tree in read.trees)
-    if not all(tree.counts is not None for tree in trees):
-        trees = tuple(replace(tree, counts=None) for tree in trees)
+    trees = counted_alike(tuple(tree for _, read in voters for tree in read.trees))
     ways: set[tuple[Counted, Sampling]] = {(read.counted, read.sampling) for _, read in voters}
     counted, sampling = ways.pop() if len(ways) == 1 else ("unknown", UNKNOWN_RATE)
     if counted == "bootstrap" and len(voters) > 1:

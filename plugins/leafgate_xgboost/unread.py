@@ -14,12 +14,12 @@ import numpy as np
 from leafgate.api import (
     ContentField,
     ContentKind,
-    ReleaseError,
     UnreadTracker,
     content_size,
     number_array,
     reachable_nodes,
 )
+from leafgate.app import unknown_key
 
 ROOT = 2**31 - 1
 """The parent that XGBoost writes for a root."""
@@ -121,9 +121,6 @@ reader."""
 NOT_PREDICTING = {"leaf_child_counts": PER_NODE}
 """Keys of a tree that predict nothing and are other content: XGBoost 1.0 to 1.2 wrote them."""
 
-KEY = re.compile(r"[a-z][a-z0-9_]{0,39}")
-"""A key as XGBoost writes them, which an error may print."""
-
 
 def refuse_unknown_keys(learner: Mapping[str, Any], trees: Sequence[Any], place: str) -> None:
     """Refuse a learner with a key that the reader does not know, except among the attributes, which nobody needs.
@@ -132,23 +129,18 @@ def refuse_unknown_keys(learner: Mapping[str, Any], trees: Sequence[Any], place:
         ReleaseError: at the first such key.
     """
     deciding = {key: value for key, value in learner.items() if key != "attributes"}
-    at = f"{place}.gradient_booster.model.trees"
+    of_tree = {**TREE, **NOT_PREDICTING}
     unknown = [
         *_unknown_keys(deciding, LEARNER, place),
         *(
             each
             for i, tree in enumerate(trees)
-            for each in _unknown_keys(tree, {**TREE, **NOT_PREDICTING}, f"{at}[{i}]")
+            for each in _unknown_keys(tree, of_tree, f"{place}.gradient_booster.model.trees[{i}]")
         ),
     ]
     if unknown:
         where, key = unknown[0]
-        named = f"{key!r}" if KEY.fullmatch(key) else "that is no name"
-        raise ReleaseError(
-            f"has a key {named}, which is not known here and may change what the model predicts",
-            place=where,
-            remedy="save it with a version of XGBoost from 1.0 to 3.4, which write no such key",
-        )
+        raise unknown_key(key, where, "save it with a version of XGBoost from 1.0 to 3.4, which write no such key")
 
 
 def _unknown_keys(document: Any, fields: Mapping[str, ContentField], location: str) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ from sklearn.base import clone
 import leafgate
 from installed_readers import read_foreign
 from leafgate.ir.model import ModelIR
+from leafgate_convert.scrub import votes
 from sklearn_zoo import Rows, answers, rows, skops_bytes
 
 
@@ -38,3 +39,20 @@ def around_every_threshold(model: ModelIR, given: Rows) -> Rows:
 def both_readings(model: Any) -> list[ModelIR]:
     """What is read of the model in memory, and of its skops file."""
     return [leafgate.from_sklearn(model), read_foreign(skops_bytes(model), "model.skops")]
+
+
+def assert_shares_are_scikit_learns(read: ModelIR, model: Any) -> Rows:
+    """What was read of a classifier answers as it does; returns the rows on which both were asked."""
+    assert read.classes == tuple(model.classes_)
+    given = around_every_threshold(read, rows(2))
+    shares = np.exp(votes(read, given)) if read.combine == "boost" else votes(read, given)
+    np.testing.assert_allclose(
+        shares / shares.sum(axis=1, keepdims=True), model.predict_proba(given), rtol=0, atol=1e-12
+    )
+    return given
+
+
+def assert_numbers_are_scikit_learns(read: ModelIR, model: Any) -> None:
+    """What was read of a regressor answers as it does."""
+    given = around_every_threshold(read, rows(2))
+    np.testing.assert_allclose(votes(read, given)[:, 0], model.predict(given), rtol=1e-12)

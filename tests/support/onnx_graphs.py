@@ -80,3 +80,51 @@ def with_features(document: Any, made: str = "y") -> Any:
         return shown
     shown.graph.output.append(helper.make_empty_tensor_value_info(made))
     return shown
+
+
+def classifier(
+    tests: Sequence[tuple[int, str, float, int, int]],
+    shares: Mapping[int, Sequence[float]],
+    labels: Sequence[int] | Sequence[str],
+    *,
+    width: int,
+    tracks: int = 0,
+) -> Any:
+    """A model of one tree, by the operator TreeEnsembleClassifier.
+
+    Args:
+        tests: the first nodes: feature, mode, threshold, and the nodes where it is true and where it is not.
+        shares: the shares of the classes at each leaf, by its number.
+        labels: the classes.
+        width: how many numbers the model is given.
+        tracks: 1 where missing numbers go where tests are true.
+    """
+    ends = len(shares)
+    features, modes, thresholds, yes, no = zip(*tests, (0, "LEAF", 0.0, 0, 0), strict=True)
+    padded = {"featureids": features, "modes": modes, "values": thresholds, "truenodeids": yes, "falsenodeids": no}
+    kind = "strings" if isinstance(labels[0], str) else "int64s"
+    attributes: dict[str, Any] = {f"classlabels_{kind}": list(labels)}
+    for name, column in padded.items():
+        attributes[f"nodes_{name}"] = [*column[:-1], *column[-1:] * ends]
+    node = helper.make_node(
+        "TreeEnsembleClassifier",
+        ["X"],
+        ["l", "p"],
+        domain=ML,
+        nodes_treeids=[0] * (len(tests) + ends),
+        nodes_nodeids=list(range(len(tests) + ends)),
+        nodes_missing_value_tracks_true=[tracks] * len(tests) + [0] * ends,
+        class_treeids=[0] * ends * len(labels),
+        class_nodeids=[leaf for leaf in shares for _ in labels],
+        class_ids=list(range(len(labels))) * ends,
+        class_weights=[share for of_leaf in shares.values() for share in of_leaf],
+        **attributes,
+    )
+    given = [helper.make_tensor_value_info("X", TensorProto.FLOAT, [None, width])]
+    of_labels = TensorProto.STRING if kind == "strings" else TensorProto.INT64
+    outputs = [
+        helper.make_tensor_value_info("l", of_labels, [None]),
+        helper.make_tensor_value_info("p", TensorProto.FLOAT, [None, len(labels)]),
+    ]
+    sets = [helper.make_opsetid("", 17), helper.make_opsetid(ML, 3)]
+    return helper.make_model(helper.make_graph([node], "g", given, outputs), opset_imports=sets, ir_version=9)

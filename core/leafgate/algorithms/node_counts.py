@@ -184,6 +184,9 @@ class _Check:
         if numbers.kind == "hessian" and scores is not None and scores.known:
             expected = sums.of(scores.hessians(tree.output), numbers)
             wrong = self._wrong_hessians(numbers, expected, sums.people(numbers), tree, scores)
+        elif numbers.class_weights and self.by_root == (1.0, 1.0) and not self.numbers.weighted:
+            expected = sums.by_class(numbers) @ np.array(numbers.class_weights)
+            wrong = abs(numbers.values - expected) > WHOLE_TOLERANCE * min(numbers.class_weights)
         elif numbers.kind == "parts" and self.by_root == (1.0, 1.0) and not self.numbers.weighted:
             expected = sums.by_class(numbers, complete) if numbers.values.ndim == 2 else sums.of(complete, numbers)
             wrong = self._wrong_parts(numbers.values, expected, sums, everybody=bool(complete.all()))

@@ -11,30 +11,31 @@ MAX_BYTES = 256 * 2**20
 """Bytes that a file may decompress to; no more are ever decompressed."""
 
 HEAD = b"\x1f\x8b\x08"
-HEAD_BYTES = 10
-"""The fixed part at the beginning: this head, flags (byte 3), a time and the system."""
+"""What a gzip file begins with: its two magic bytes and the method `deflate`."""
 
-NAME = 8
+HEADER_BYTES = 10
+"""The fixed part at the beginning: `HEAD`, flags (byte 3), a time and the system."""
+
+NAME_FLAG = 8
 """The flag of a file name, which is the only part that may follow the fixed one."""
 
-GZIP = 31
-"""zlib's number of gzip files, with their largest window."""
+WINDOW_BITS = 31
+"""zlib's `wbits` for gzip files with the largest window."""
+
+COMPRESS_AGAIN = "compress it again with `gzip -n`, or name the file that was compressed"
 
 
 def is_gzip(head: bytes) -> bool:
-    """Does a file that begins so hold one compressed by gzip?"""
+    """Is a file that begins so one that gzip compressed?"""
     return head.startswith(HEAD)
 
 
 def gzip_head(head: bytes, limit: int) -> bytes:
     """The first bytes of what a gzip file holds, at most `limit`, from its own first ones; empty if it is damaged."""
     try:
-        return zlib.decompressobj(GZIP).decompress(head, limit)
+        return zlib.decompressobj(WINDOW_BITS).decompress(head, limit)
     except zlib.error:
         return b""
-
-
-AGAIN = "compress it again with `gzip -n`, or name the file that was compressed"
 
 
 def refuse_gzip_notes(content: bytes, place: str) -> None:
@@ -48,10 +49,12 @@ def refuse_gzip_notes(content: bytes, place: str) -> None:
         ReleaseError: it has one.
     """
     flags, name = content[3:4], b""
-    if flags == bytes([NAME]):
-        name = content[HEAD_BYTES:].partition(b"\x00")[0][:256]
-    if flags not in {b"\x00", bytes([NAME])} or name not in {b"", PurePath(place).stem.encode()}:
-        raise ReleaseError("is compressed, with a comment or the name of another file", place=place, remedy=AGAIN)
+    if flags == bytes([NAME_FLAG]):
+        name = content[HEADER_BYTES:].partition(b"\x00")[0][:256]
+    if flags not in {b"\x00", bytes([NAME_FLAG])} or name not in {b"", PurePath(place).stem.encode()}:
+        raise ReleaseError(
+            "is compressed, with a comment or the name of another file", place=place, remedy=COMPRESS_AGAIN
+        )
 
 
 def parse_bounded_gzip(content: bytes, place: str) -> bytes:
@@ -60,13 +63,15 @@ def parse_bounded_gzip(content: bytes, place: str) -> bytes:
     Raises:
         ReleaseError: it is damaged, decompresses to too much, or goes on after its end.
     """
-    decompressor = zlib.decompressobj(GZIP)
+    decompressor = zlib.decompressobj(WINDOW_BITS)
     try:
         found = decompressor.decompress(content, MAX_BYTES + 1)
     except zlib.error:
-        raise ReleaseError("is a gzip file that is damaged", place=place, remedy=AGAIN) from None
+        raise ReleaseError("is a gzip file that is damaged", place=place, remedy=COMPRESS_AGAIN) from None
     if len(found) > MAX_BYTES:
         raise ReleaseError(f"decompresses to more than {MAX_BYTES / 2**20:.0f} MB", place=place)
     if not decompressor.eof or decompressor.unused_data:
-        raise ReleaseError("is a gzip file that ends too early, or goes on after its end", place=place, remedy=AGAIN)
+        raise ReleaseError(
+            "is a gzip file that ends too early, or goes on after its end", place=place, remedy=COMPRESS_AGAIN
+        )
     return found

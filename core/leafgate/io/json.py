@@ -68,6 +68,17 @@ def refuse_unknown(keys: Collection[str], known: Collection[str], error: type[In
         raise error(message, place=place, remedy="take them out; what is not understood cannot be audited")
 
 
+KEY = re.compile(r"[a-z][a-z0-9_]{0,39}")
+"""A key as libraries of models write them, which an error may print."""
+
+
+def unknown_key(key: str, place: str, remedy: str) -> ReleaseError:
+    """The error for a key in a part of a model's file that decides predictions, and that its reader does not know."""
+    named = f"{key!r}" if KEY.fullmatch(key) else "that is no name"
+    what = f"has a key {named}, which is not known here and may change what the model predicts"
+    return ReleaseError(what, place=place, remedy=remedy)
+
+
 def canonical(document: Any) -> bytes:
     """One line of JSON with sorted keys: what digests are taken of."""
     return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()

@@ -53,11 +53,10 @@ class TreeIR:
     with `strict[i]` `x < threshold[i]`, else to `high[i]`; where `float32[i]`, x is rounded to single precision first.
     A node in `subsets` sends the categories listed there low, all others high; categories are texts, or the numbers the
     model codes them as. A missing x goes low where `missing_low[i]`, else high. `values[i]` are a leaf's numbers, one
-    for
-    each class (or one alone, with `output` the class it is about; None: the last class of two, or a predicted
-    number); rows of inner nodes are not read. `counts[i]` and `size[i]` are how many a node counts by class and in
-    all, where the file has it; NaN for a node where the file has none. `numbers` are the numbers that the file itself
-    has on the nodes, each with what it counts, where `counts` and `size` do not say all of it.
+    for each class (or one alone, with `output` the class it is about; None: the last class of two, or a predicted
+    number); rows of inner nodes are not read. `counts[i]` and `size[i]` are how many a node counts by class and in all,
+    where the file has it; NaN for a node where the file has none. `numbers` are the numbers that the file itself has on
+    the nodes, each with what it counts, where `counts` and `size` do not say all of it.
     """
 
     feature: Ids
@@ -110,17 +109,16 @@ class ModelIR:
     are empty for a model that predicts numbers. `combine` and `base` say how trees become a prediction: with `boost`
     the base and the leaves' scores are added up for each class; a model of two classes may keep one score, of the
     second. The words for `values`, `combine` and `counted` are in docs/reference/plugins.md, "The words of a model".
-    `counted` is what the numbers count. `discloses` is what the file discloses beyond its predictions,
-    an empty tuple where a reader looked and found nothing; where no reader says anything it is `NOT_STATED`.
-    `unspecified_missing` says why the file does not state where missing cells go, of the columns
-    `unspecified_missing_features` (none: of
-    any); it is empty where it does. `category_lists` are values that the file lists beside those of `origins`, whether
-    tests need them or not; `other_names` are names of columns beside those of features and origins, `texts` the short
-    texts that are of no column: names of steps, settings and functions. A leaf of labels that says nothing of any class
-    predicts nothing; so does, in a model of one tree, a leaf whose predicted number is NaN. `settings` are the
-    learner's, where the file has them, by scikit-learn's names. `sampling` is how the rows of each tree were drawn, and
-    `hessians` how sums of second derivatives follow from scores. `learner` is the estimator that was fitted, where the
-    file names it.
+    `counted` is what the numbers count. `discloses` is what the file discloses beyond its predictions, an empty tuple
+    where a reader looked and found nothing; where no reader says anything it is `NOT_STATED`. `unspecified_missing`
+    says why the file does not state where missing cells go, in the columns `unspecified_missing_features` (where these
+    are empty: in any); it is empty where the file does. `category_lists` are values that the file lists beside those of
+    `origins`, whether tests need them or not; `other_names` are names of columns beside those of features and origins,
+    `texts` the short texts that are of no column: names of steps, settings and functions. A leaf of labels that says
+    nothing of any class predicts nothing; in a model of one tree, neither does a leaf whose number is NaN. `settings`
+    are the learner's, where the file has them, by scikit-learn's names. `sampling` is how the rows of each tree were
+    drawn, and `hessians` how sums of second derivatives follow from scores. `learner` is the estimator that was fitted,
+    where the file names it.
     """
 
     format: str

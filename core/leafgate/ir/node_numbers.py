@@ -34,13 +34,15 @@ class NodeNumbers:
     file's nodes are not the tree's, `members` pairs positions in `values` with nodes of the tree: the people of a
     number are those of all its nodes. `kind` is what is counted: `rows` (training rows), `parts` (rows, those with
     missing cells in part), `draws` (rows drawn with replacement), `weight` (weights of rows that nobody knows) or
-    `hessian` (sums of second derivatives).
+    `hessian` (sums of second derivatives). `class_weights` are what a person of each of the model's classes weighs,
+    where the file states it of numbers of the kind `weight`; else it is empty.
     """
 
     name: str
     kind: NumberKind
     values: Floats
     members: tuple[Ids, Ids] | None = None
+    class_weights: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

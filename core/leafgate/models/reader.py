@@ -242,12 +242,12 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
                 raise ReleaseError("is no regular file", place=path.name)
             yield file
     except IsADirectoryError:
-        raise _is_folder(path) from None
+        raise _folder_error(path) from None
     except OSError as error:
         raise ReleaseError(f"cannot be read: {error.strerror}", place=path.name) from None
 
 
-def _is_folder(path: Path) -> ReleaseError:
+def _folder_error(path: Path) -> ReleaseError:
     """The error where a folder is named in place of a model's file; of one that MLflow saved it names the file.
 
     What else is in such a folder is not audited: `input_example.json` holds rows, often of the training table.

@@ -30,6 +30,7 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    VotingClassifier,
 )
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
@@ -391,6 +392,18 @@ def test_records_that_several_people_share_may_be_weights() -> None:
     assert held(read, once) is None
     assert held(read, many) is None
     assert held(changed(read, 0, 1, 1, 1), many) is not None
+
+
+def test_the_classes_of_a_tree_without_weights_are_compared_beside_a_tree_with_weights() -> None:
+    members = [("plain", DecisionTreeClassifier()), ("weighted", DecisionTreeClassifier(class_weight="balanced"))]
+    model = VotingClassifier(members, voting="soft").fit(people()[FEATURES], people()["two"])
+    read = read_foreign(skops_bytes(model), "model")
+    table = table_named("two")
+    assert held(read, table) is None
+    values = model.estimators_[0].tree_.value
+    leaf = int(np.flatnonzero((values[:, 0] == 1).any(axis=1))[0])
+    values[leaf, 0] = values[leaf, 0, ::-1]
+    assert held(read_foreign(skops_bytes(model), "model"), table) is not None
 
 
 def test_a_scrubbed_file_counts_nobody_and_agrees_with_everything() -> None:

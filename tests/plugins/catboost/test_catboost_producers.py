@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from leafgate.algorithms.node_counts import Contradiction, first_contradiction
 from leafgate.api import ModelIR, ReleaseError, TreeIR
 from leafgate.ir.model import Floats
+from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import read_foreign
 from leafgate_catboost import CATBOOST
 from leafgate_catboost.hashes import category_hash
+from random_tables import categorical, numeric, table_of
 
 VERSIONS = sorted(path.stem for path in (Path(__file__).parent / "producers").glob("*.zip"))
 CATEGORIES = {"colour", "ward"}
@@ -117,6 +120,44 @@ def test_weights_of_leaves_are_people_where_nobody_weighs_more() -> None:
     model = read(document_of("logloss-depthwise"))
     assert [tree.size[0] for tree in model.trees if tree.size is not None] == [80, 80, 80]
     assert model.level == "counts"
+
+
+def test_weights_of_leaves_are_of_the_level_of_counts() -> None:
+    """With classes that weigh 1 and 2.5, a weight of 20.5 leaves four possible pairs of numbers of people."""
+    assert {item.level for item in read(document_of("logloss-weighted")).discloses if item.kind == "sizes"} == {
+        "counts"
+    }
+
+
+WEIGHED = {22.0: (22, 0), 86.5: (84, 1), 11.0: (11, 0), 20.5: (13, 3)}
+"""People of two classes, who weigh 1 and 2.5, by what they weigh together at a leaf of the first tree."""
+
+
+def contradiction(people_at: Mapping[float, tuple[int, int]]) -> Contradiction | None:
+    """What in the first tree contradicts a table with these people."""
+    document = document_of("logloss-weighted")
+    del document["oblivious_trees"][1:]
+    model = read(document)
+    (tree,) = model.trees
+    rows = csv.DictReader(io.StringIO(files_of(NEWEST)["logloss-weighted.csv"].decode()))
+    cells = {leaf_of(tree, row, model.features): (row["age"], row["hours"]) for row in rows}
+    people: list[tuple[Any, ...]] = []
+    for leaf, numbers in cells.items():
+        person = [float(number) if number else None for number in numbers]
+        for name, count in zip(model.classes, people_at[float(tree.numbers[0].values[leaf])], strict=True):
+            people += [(*person, name)] * count
+    columns = [numeric(name, "quasi_identifier", bounds=(-1e6, 1e6), missing=True) for name in model.features]
+    table = table_of([*columns, categorical("y", "class", "sensitive", values=model.classes)], people)
+    loaded = lower_model(model, b"", table.schema, {}, "model")
+    assert loaded.node_numbers is not None
+    return first_contradiction(loaded.node_numbers, loaded.release, table)
+
+
+def test_weights_of_leaves_are_what_the_people_of_each_class_weigh() -> None:
+    assert contradiction(WEIGHED) is None
+    found = contradiction({**WEIGHED, 22.0: (21, 1)})
+    assert found is not None
+    assert (found.name, found.stated, found.expected) == ("leaf_weights", 22.0, 23.5)
 
 
 @pytest.mark.parametrize(
@@ -221,6 +262,19 @@ def training(document: Any) -> None:
     document["model_info"]["training"] = '{"metrics": {"Jane Smith": 1}}'
 
 
+def name_of_a_metric(document: Any) -> None:
+    document["model_info"]["training"] = '{"metrics": {"learn_best_error": {"JaneSmith": 1}}}'
+
+
+def more_errors_than_rounds(document: Any) -> None:
+    errors = [{"Logloss": number / 7} for number in range(50)]
+    document["model_info"]["training"] = json.dumps({"metrics": {"learn_metrics_history": errors}})
+
+
+def long_number(document: Any) -> None:
+    document["model_info"]["params"]["flat_params"]["random_seed"] = int("74971990" * 100)
+
+
 def name_beside(document: Any) -> None:
     document["features_info"]["float_features"][0]["feature_name"] = "Jane Smith, born 1970, of Springfield, HIV"
 
@@ -229,7 +283,13 @@ def border(document: Any) -> None:
     document["features_info"]["float_features"][0]["borders"].append(61.25)
 
 
-@pytest.mark.parametrize("change", [note_of_somebody, metadata, setting, long_list, training, name_beside, border])
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(note_of_somebody, metadata, setting, long_list, long_number),
+        *(training, name_of_a_metric, more_errors_than_rounds, name_beside, border),
+    ],
+)
 def test_content_that_nobody_needs_is_disclosed(change: Callable[[Any], None]) -> None:
     document = document_of("logloss")
     before = {item.says for item in read(document).discloses}

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 from installed_readers import read_foreign
@@ -15,38 +13,20 @@ from leafgate.algorithms.prediction import predict
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
 from leafgate_convert.scrub import predicted
+from onnx_graphs import classifier
 from random_tables import categorical, numeric, table_of
 
 TENTHS = [0.1, 0.3, 0.2, float(np.float32(0.1)), float(np.nextafter(np.float32(0.1), np.float32(1))), -1.0]
 
 
-def model(first: str, second: str) -> onnx.ModelProto:
+def model(first: str, second: str) -> Any:
     """Two tests one after another, of a first number that is 0.3 and a second that is 0.1."""
-    node = helper.make_node(
-        "TreeEnsembleClassifier",
-        ["X"],
-        ["l", "p"],
-        domain="ai.onnx.ml",
-        nodes_treeids=[0] * 5,
-        nodes_nodeids=[0, 1, 2, 3, 4],
-        nodes_featureids=[0, 1, 0, 0, 0],
-        nodes_modes=[first, second, "LEAF", "LEAF", "LEAF"],
-        nodes_values=[0.3, 0.1, 0.0, 0.0, 0.0],
-        nodes_truenodeids=[1, 2, 0, 0, 0],
-        nodes_falsenodeids=[4, 3, 0, 0, 0],
-        nodes_missing_value_tracks_true=[0] * 5,
-        class_treeids=[0] * 9,
-        class_nodeids=[2, 2, 2, 3, 3, 3, 4, 4, 4],
-        class_ids=[0, 1, 2] * 3,
-        class_weights=[0.8, 0.1, 0.1, 0.1, 0.7, 0.2, 0.1, 0.3, 0.6],
-        classlabels_strings=["no", "yes", "perhaps"],
+    return classifier(
+        [(0, first, 0.3, 1, 4), (1, second, 0.1, 2, 3)],
+        {2: (0.8, 0.1, 0.1), 3: (0.1, 0.7, 0.2), 4: (0.1, 0.3, 0.6)},
+        ["no", "yes", "perhaps"],
+        width=2,
     )
-    given = [helper.make_tensor_value_info("X", TensorProto.FLOAT, [None, 2])]
-    labels = helper.make_tensor_value_info("l", TensorProto.STRING, [None])
-    chances = helper.make_tensor_value_info("p", TensorProto.FLOAT, [None, 2])
-    graph = helper.make_graph([node], "g", given, [labels, chances])
-    sets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
-    return helper.make_model(graph, opset_imports=sets, ir_version=9)
 
 
 @pytest.mark.parametrize("first", ["BRANCH_EQ", "BRANCH_NEQ", "BRANCH_LEQ"])

@@ -10,7 +10,6 @@ import numpy as np
 import onnx
 import pandas as pd
 import pytest
-from onnx import TensorProto, helper
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
@@ -20,6 +19,7 @@ from installed_readers import read_foreign
 from leafgate.algorithms.prediction import predict
 from leafgate.models.lowering.release import lower_model
 from onnx_five import ensemble, graph
+from onnx_graphs import classifier
 from onnx_pipelines import document_of, session
 from random_tables import categorical, numeric, table_of
 
@@ -41,31 +41,8 @@ def predicted(content: bytes, names: tuple[str, ...], rows: np.ndarray, *, missi
 
 def one_test(mode: str, threshold: float, tracks: int) -> bytes:
     """A tree of one test: 1 where it is true."""
-    node = helper.make_node(
-        "TreeEnsembleClassifier",
-        ["x"],
-        ["l", "p"],
-        domain="ai.onnx.ml",
-        nodes_treeids=[0] * 3,
-        nodes_nodeids=[0, 1, 2],
-        nodes_featureids=[0] * 3,
-        nodes_modes=[mode, "LEAF", "LEAF"],
-        nodes_values=[threshold, 0.0, 0.0],
-        nodes_truenodeids=[1, 0, 0],
-        nodes_falsenodeids=[2, 0, 0],
-        nodes_missing_value_tracks_true=[tracks, 0, 0],
-        class_treeids=[0] * 4,
-        class_nodeids=[1, 1, 2, 2],
-        class_ids=[0, 1, 0, 1],
-        class_weights=[0.0, 1.0, 1.0, 0.0],
-        classlabels_int64s=[0, 1],
-    )
-    given = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [None, 1])]
-    labels = helper.make_tensor_value_info("l", TensorProto.INT64, [None])
-    shares = helper.make_tensor_value_info("p", TensorProto.FLOAT, [None, 2])
-    graph = helper.make_graph([node], "g", given, [labels, shares])
-    sets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
-    content: bytes = helper.make_model(graph, opset_imports=sets, ir_version=9).SerializeToString()
+    document = classifier([(0, mode, threshold, 1, 2)], {1: (0.0, 1.0), 2: (1.0, 0.0)}, [0, 1], width=1, tracks=tracks)
+    content: bytes = document.SerializeToString()
     return content
 
 

@@ -12,12 +12,13 @@ import pytest
 from command_line import leafgate
 from data_files import case_file
 from installed_readers import read_foreign
+from leafgate.algorithms.node_counts import first_contradiction
 from leafgate.algorithms.prediction import predict, predicted_numbers
 from leafgate.errors import ReleaseError
 from leafgate.ir.model import ModelIR
 from leafgate.models.lowering.release import lower_model
 from leafgate.types.release import Release
-from leafgate.types.schema import Column, bin_names
+from leafgate.types.schema import Column, Schema, bin_names
 from leafgate.types.table import Table
 from leafgate.types.tree import leaves
 from random_tables import categorical, numeric, table_of
@@ -99,6 +100,19 @@ def test_weights_of_rows_leave_shares_and_sizes() -> None:
     model, _, _ = released("weights")
     assert (model.level, model.values, model.counted) == ("counts", "shares", "unknown")
     assert [item.kind for item in model.discloses] == ["sizes", "shares", "categories"]
+
+
+def test_a_class_with_a_share_that_nobody_there_has_contradicts_the_table() -> None:
+    """Of the 22 people of the ward without a name, some have each class."""
+    model, _, table = released("weights")
+    loaded, rows = lower_model(model, b"", table.schema, {}, "weights"), people()
+    assert loaded.node_numbers is not None
+    assert first_contradiction(loaded.node_numbers, loaded.release, table) is None
+    changed = rows["two"].where(rows["ward"] != "", "yes")
+    other = table_of(table.schema.columns, list(zip(rows["ward"], rows["age"].astype(float), changed, strict=True)))
+    found = first_contradiction(loaded.node_numbers, loaded.release, other)
+    assert found is not None
+    assert found.name == "yprob"
 
 
 def test_a_class_that_no_node_predicts_needs_its_name_from_r() -> None:
@@ -187,6 +201,26 @@ def test_levels_without_an_answer_have_none_in_converted_and_scrubbed_files(text
         (tree,) = read_foreign(new.read_bytes(), "new").trees
         silent = np.isnan(tree.values[tree.leaves]) if text is OF_NUMBERS else tree.values[tree.leaves] == 0
         assert silent.all(axis=1).sum() == 1
+
+
+def test_a_policy_without_the_levels_of_either_branch_is_refused_with_what_to_declare() -> None:
+    """Young people of the wards a and b, and older ones of x and y, have no number."""
+    lines = [
+        *("n= 20", "node), split, n, deviance, yval", "1) root 20 100 5", "2) age< 30 10 50 2"),
+        *("4) ward=x 5 10 1 *", "5) ward=y 5 10 3 *", "3) age>=30 10 50 8", "6) ward=a 5 10 7 *", "7) ward=b 5 10 9 *"),
+    ]
+    model = read_foreign("\n".join(lines).encode(), "numbers.txt")
+    _, _, table = released("anova")
+    age, target = table.schema["age"], table.schema["learned"]
+
+    def lowered(*wards: str) -> Release:
+        ward = categorical("ward", "quasi_identifier", values=wards)
+        return lower_model(model, b"", Schema((ward, age, target)), {}, "numbers.txt").release
+
+    assert lowered("a", "b", "x", "y").predicts_numbers
+    for wards in (("a", "b"), ("b", "x")):
+        with pytest.raises(ReleaseError, match=r"predicts nothing for some people.*every value that the model knows"):
+            lowered(*wards)
 
 
 @pytest.mark.parametrize("name", ["levels-named-on-both-sides", "narrowed-factor", "three-digits", "prior"])

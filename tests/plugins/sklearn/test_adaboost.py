@@ -11,10 +11,14 @@ from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 import leafgate
-from ensemble_rows import around_every_threshold, both_readings, fitted
+from ensemble_rows import (
+    assert_shares_are_scikit_learns,
+    both_readings,
+    fitted,
+)
 from leafgate.errors import ReleaseError
 from leafgate.ir.model import LEAF
-from leafgate_convert.scrub import leaves_of, predicted, votes
+from leafgate_convert.scrub import leaves_of, predicted
 from sklearn_zoo import answers, rows
 
 SAMME: dict[str, Any] = {} if Version(sklearn.__version__) >= Version("1.6") else {"algorithm": "SAMME"}
@@ -31,11 +35,7 @@ ENSEMBLES = {
 def test_adaboost_answers_what_scikit_learn_answers(name: str, classes: int) -> None:
     model = fitted(ENSEMBLES[name], classes)
     for read in both_readings(model):
-        assert read.classes == tuple(model.classes_)
-        given = around_every_threshold(read, rows(2))
-        scores = np.exp(votes(read, given))
-        expected = model.predict_proba(given)
-        np.testing.assert_allclose(scores / scores.sum(axis=1, keepdims=True), expected, rtol=0, atol=1e-12)
+        given = assert_shares_are_scikit_learns(read, model)
         assert (np.array(read.classes)[predicted(read, given)] == model.predict(given)).all()
 
 

@@ -12,13 +12,18 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
 import leafgate
-from ensemble_rows import around_every_threshold, both_readings, fitted
+from ensemble_rows import (
+    assert_numbers_are_scikit_learns,
+    assert_shares_are_scikit_learns,
+    both_readings,
+    fitted,
+)
 from leafgate.algorithms.exclusion import absence_probability
 from leafgate.errors import InconclusiveError, ReleaseError
 from leafgate.ir.node_numbers import NO_SAMPLING, Sampling
 from leafgate.models.lowering.release import lower_model
 from leafgate.types.schema import Schema
-from leafgate_convert.scrub import leaves_of, votes
+from leafgate_convert.scrub import leaves_of
 from random_tables import categorical, numeric
 from sklearn_zoo import answers, rows
 
@@ -54,19 +59,14 @@ REGRESSORS: dict[str, Any] = {
 def test_bagged_classification_trees_answer_the_shares_that_scikit_learn_answers(name: str, classes: int) -> None:
     model = fitted(CLASSIFIERS[name], classes)
     for read in both_readings(model):
-        assert read.classes == tuple(model.classes_)
-        given = around_every_threshold(read, rows(2))
-        shares = votes(read, given)
-        shares = shares / shares.sum(axis=1, keepdims=True)
-        np.testing.assert_allclose(shares, model.predict_proba(given), rtol=0, atol=1e-12)
+        assert_shares_are_scikit_learns(read, model)
 
 
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_bagged_regression_trees_answer_the_numbers_that_scikit_learn_answers(name: str) -> None:
     model = fitted(REGRESSORS[name], 0)
     for read in both_readings(model):
-        given = around_every_threshold(read, rows(2))
-        np.testing.assert_allclose(votes(read, given)[:, 0], model.predict(given), rtol=1e-12)
+        assert_numbers_are_scikit_learns(read, model)
 
 
 def test_a_tree_that_knows_fewer_classes_than_the_ensemble_answers_in_their_columns() -> None:
@@ -74,10 +74,7 @@ def test_a_tree_that_knows_fewer_classes_than_the_ensemble_answers_in_their_colu
     given = rows(1)
     kept = answers(given, 3) != 1  # the second class, `low` being the last in the order of the alphabet
     model.estimators_[1] = clone(TREE).fit(given[kept], np.where(answers(given, 3) == 2, 0, 1)[kept] * 2)
-    read = leafgate.from_sklearn(model)
-    shares = votes(read, around_every_threshold(read, given))
-    expected = model.predict_proba(around_every_threshold(read, given))
-    np.testing.assert_allclose(shares / shares.sum(axis=1, keepdims=True), expected, rtol=0, atol=1e-12)
+    assert_shares_are_scikit_learns(leafgate.from_sklearn(model), model)
 
 
 @pytest.mark.parametrize(

@@ -69,19 +69,24 @@ def leaves_of(model: Pipeline, table: pd.DataFrame) -> Any:
     return model[-1].apply(rows) if hasattr(model[-1], "apply") else model[-1].predict(rows, pred_leaf=True)
 
 
-def assert_audited_as_it_predicts(
-    model: Pipeline, table: pd.DataFrame, ill: pd.Series, folder: Path, **words: Any
-) -> leafgate.Audit:
-    """The release says of each record what the model says, and its smallest group is the one that shares all leaves."""
-    audit = leafgate.audit(model, table, ill, limits=SMALL, search_remedies=False, **words)
-    audit.to_policy(folder)
-    session = open_session(folder / "policy.yaml")
+def assert_predicts_as(model: Pipeline, table: pd.DataFrame, policy: Path) -> None:
+    """The release that the policy audits says of each record what the model says."""
+    session = open_session(policy)
     release = session.audit(search_remedies=False).artifact
     assert release is not None
     records = session.table.frame
     rows = pd.DataFrame({name: records[name].astype(table[name].dtype) for name in table.columns})
     names = np.array(release.release.classes).astype(int)
     assert np.array_equal(names[predict(release.release, session.table)], model.predict(rows))
+
+
+def assert_audited_as_it_predicts(
+    model: Pipeline, table: pd.DataFrame, ill: pd.Series, folder: Path, **words: Any
+) -> leafgate.Audit:
+    """The release says of each record what the model says, and its smallest group is the one that shares all leaves."""
+    audit = leafgate.audit(model, table, ill, limits=SMALL, search_remedies=False, **words)
+    audit.to_policy(folder)
+    assert_predicts_as(model, table, folder / "policy.yaml")
     smallest = np.unique(leaves_of(model, table), axis=0, return_counts=True)[1].min()
     finding = audit.findings_for("auditor").set_index("finding").loc["k_anonymity@linking#ill"]
     assert (finding["value"], finding["verdict"]) == (smallest, "pass" if smallest >= 5 else "fail")
@@ -218,13 +223,7 @@ def test_a_scrubbed_pipeline_with_sparse_input_predicts_as_the_pipeline(tmp_path
     ended = command("scrub", tmp_path / "model.json", tmp_path / "new.json", "--leaves", "shares", "--policy", policy)
     assert (ended.code, "all records of the table" in ended.out) == (0, True)
     policy.write_text(policy.read_text().replace("model.json", "new.json"))
-    session = open_session(policy)
-    release = session.audit(search_remedies=False).artifact
-    assert release is not None
-    records = session.table.frame
-    rows = pd.DataFrame({name: records[name].astype(table[name].dtype) for name in table.columns})
-    names = np.array(release.release.classes).astype(int)
-    assert np.array_equal(names[predict(release.release, session.table)], model.predict(rows))
+    assert_predicts_as(model, table, policy)
 
 
 def test_a_pickled_pipeline_is_converted_by_who_trusts_it_to_the_file_that_is_audited(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Voting of trees and forests of scikit-learn, compared with scikit-learn's own answers."""
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,18 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
 import leafgate
-from ensemble_rows import around_every_threshold, both_readings, fitted
+from ensemble_rows import (
+    around_every_threshold,
+    assert_numbers_are_scikit_learns,
+    assert_shares_are_scikit_learns,
+    both_readings,
+    fitted,
+)
 from installed_readers import read_foreign
 from leafgate.errors import ReleaseError
 from leafgate.ir.node_numbers import NO_SAMPLING, Sampling
 from leafgate_convert.neutral import written
-from leafgate_convert.scrub import predicted, votes
+from leafgate_convert.scrub import predicted
 from sklearn_zoo import answers, rows
 
 TREE = DecisionTreeClassifier(max_depth=3)
@@ -57,11 +64,7 @@ HARD = {
 def test_soft_voting_answers_the_shares_that_scikit_learn_answers(name: str, classes: int) -> None:
     model = fitted(SOFT[name], classes)
     for read in both_readings(model):
-        assert read.classes == tuple(model.classes_)
-        given = around_every_threshold(read, rows(2))
-        shares = votes(read, given)
-        shares = shares / shares.sum(axis=1, keepdims=True)
-        np.testing.assert_allclose(shares, model.predict_proba(given), rtol=0, atol=1e-12)
+        assert_shares_are_scikit_learns(read, model)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -82,8 +85,7 @@ def test_voting_regression_answers_the_numbers_that_scikit_learn_answers(weights
     members = trees if weights is None else forests
     model = fitted(VotingRegressor([("one", members[0]), ("other", members[1])], weights=weights), 0)
     for read in both_readings(model):
-        given = around_every_threshold(read, rows(2))
-        np.testing.assert_allclose(votes(read, given)[:, 0], model.predict(given), rtol=1e-12)
+        assert_numbers_are_scikit_learns(read, model)
 
 
 @pytest.mark.parametrize(
@@ -148,5 +150,16 @@ def test_estimators_that_were_fitted_before_are_refused() -> None:
 def test_named_estimators_other_than_the_members_are_refused() -> None:
     trained = fitted(voting(TREE, OTHER), 2)
     trained.named_estimators_["model1"] = fitted(THIRD, 2)
+    with pytest.raises(ReleaseError, match="`named_estimators_` are not its `estimators_`"):
+        leafgate.from_sklearn(trained)
+
+
+def test_named_estimators_that_count_other_people_than_the_members_are_refused() -> None:
+    trained = fitted(voting(TREE, OTHER), 2)
+    copied = deepcopy(trained.named_estimators_["model1"])
+    state = copied.tree_.__getstate__()
+    state["nodes"]["n_node_samples"] *= 2
+    copied.tree_.__setstate__(state)
+    trained.named_estimators_["model1"] = copied
     with pytest.raises(ReleaseError, match="`named_estimators_` are not its `estimators_`"):
         leafgate.from_sklearn(trained)

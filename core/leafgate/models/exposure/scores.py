@@ -11,7 +11,7 @@ import numpy as np
 
 from leafgate.algorithms.certainty import LEARNING_RATES as RATES
 from leafgate.algorithms.consistency import decimal_places
-from leafgate.ir.model import Floats, ModelIR
+from leafgate.ir.model import Floats, ModelIR, TreeIR
 from leafgate.types.release import FileDisclosure
 
 PEOPLE, FEW = 500, (10, 30, 100, 500)
@@ -93,17 +93,30 @@ def counts_recoverable_from_scores(model: ModelIR) -> bool:
 
 
 def _first(model: ModelIR) -> tuple[Floats, Floats]:
-    """The different scores other than 0 of each class's first tree, and the chance of the class that it starts from."""
+    """The different scores other than 0 of each class's first tree, and the chance of the class that it starts from.
+
+    A tree with a score for each class is the first of all classes, unless it votes; the last class's score follows
+    from the others.
+    """
     found: list[tuple[float, float]] = []
     seen = set[int | None]()
     for tree in model.trees:
-        if tree.output not in seen and tree.values.shape[1] == 1:
-            seen.add(tree.output)
-            chance = _chance(model, tree.output)
-            found += [(score, chance) for score in np.unique(tree.values[tree.leaves, 0]).tolist() if score]
+        width = tree.values.shape[1]
+        for column, output in enumerate([tree.output] if width == 1 else range(width - 1)):
+            if output in seen or (width > 1 and _votes(tree)):
+                continue
+            seen.add(output)
+            chance = _chance(model, output)
+            found += [(score, chance) for score in np.unique(tree.values[tree.leaves, column]).tolist() if score]
     step = max(1, math.ceil(len(found) / LEAVES))
     numbers = np.array(found[::step]).reshape(-1, 2)
     return numbers[:, 0], numbers[:, 1]
+
+
+def _votes(tree: TreeIR) -> bool:
+    """Whether all leaves have one weight for their label and one for the other classes, as AdaBoost's have."""
+    scores = np.sort(tree.values[tree.leaves], axis=1)
+    return bool((scores == scores[0]).all() and (scores[0, :-1] == scores[0, 0]).all())
 
 
 def _chance(model: ModelIR, output: int | None) -> float:
@@ -118,7 +131,8 @@ def _chance(model: ModelIR, output: int | None) -> float:
 def _laws(model: ModelIR, scores: Floats, p: Floats) -> Iterator[_Law]:
     """What a learner may have done, the likeliest first."""
     k, half = len(model.classes), _unit(scores)
-    is_single = k == 2 and len({tree.output for tree in model.trees}) == 1
+    is_single = k == 2 and {tree.values.shape[1] for tree in model.trees} == {1}
+    is_single &= len({tree.output for tree in model.trees}) == 1
     bends = (1.0,) if is_single else (2.0, 1.0, k / (k - 1))
     for rate, penalty, bend in (*product(RATES, PENALTIES, bends), *product(OTHERS, PENALTIES[:2], bends)):
         steep = abs(scores) / rate * bend * p * (1 - p)

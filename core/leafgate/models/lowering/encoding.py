@@ -72,9 +72,9 @@ def _misspelt(known: frozenset[str], column: Column, see: See, *, whole: bool) -
     that nobody has any more, or not know some that were declared. Both at once may be one value in two spellings.
     """
     values = frozenset(column.values or ())
-    numbers, alike = ({_seen(value, see) for value in each} for each in (values, known))
+    numbers, alike = ({_comparable(value, see) for value in each} for each in (values, known))
     named = known - values - {IDLE_CATEGORY}
-    strange = frozenset(value for value in named if _seen(value, see) not in numbers)
+    strange = frozenset(value for value in named if _comparable(value, see) not in numbers)
     gone = frozenset(value for value in strange if value.strip() in MISSING_WORDS)
     if gone and column.missing:
         why = "the model knows a value that stands for missing cells, and missing cells besides"
@@ -84,7 +84,7 @@ def _misspelt(known: frozenset[str], column: Column, see: See, *, whole: bool) -
         why = f"the model knows {merged} value(s) that `aliases` make another value of, so its tests for them are lost"
         return Unresolved(column.name, why, "declare them as `values`, without `aliases`")
     others = len(strange - gone)
-    if not others or (whole and all(value in known or _seen(value, see) in alike for value in values)):
+    if not others or (whole and all(value in known or _comparable(value, see) in alike for value in values)):
         return None
     why = f"the model knows {others} value(s) that the policy does not have"
     return Unresolved(
@@ -92,7 +92,7 @@ def _misspelt(known: frozenset[str], column: Column, see: See, *, whole: bool) -
     )
 
 
-def _seen(value: str, see: See) -> float | str:
+def _comparable(value: str, see: See) -> float | str:
     """A value as the model knows it: numbers as it sees them, truth values in one spelling, others as they are."""
     number = parse_number(value)
     if math.isfinite(number):
@@ -179,7 +179,8 @@ def _idle(declared: Mapping[str, Encoding], features: Collection[str], schema: S
 def _origin(feature: Feature, declared: Encoding | None, schema: Schema) -> Origin:
     name, result = feature.name, feature.origin
     if declared is not None:
-        origin = _renamed(result, declared) or _from_policy(name, declared, schema)
+        origin = _renamed(result, declared) or _declared_origin(name, declared, schema)
+        origin = with_zero_missing(origin) if declared.zero == "missing" else origin
     else:
         origin = result if result is not None else _from_name(name, schema)
     if isinstance(origin, Unresolved):
@@ -198,17 +199,15 @@ def _origin(feature: Feature, declared: Encoding | None, schema: Schema) -> Orig
 
 
 def _renamed(origin: Origin | None, declared: Encoding) -> Origin | None:
-    """What the file says of a feature, of the column that the policy says it is made from; None where that is not so.
+    """What the file says of a feature, with the column that the policy says it is made from, if the policy says one.
 
-    A file's columns may have no names but positions; how they were scaled stays as the file says.
+    A file's columns may have no names but positions; how they were scaled stays as the file says. None where the file
+    does not say what the feature is, or the policy says what its numbers stand for.
     """
-    if origin is None or isinstance(origin, Unresolved) or declared.column is None:
+    says_numbers = (declared.value, declared.codes, declared.missing) != (None, None, None)
+    if origin is None or isinstance(origin, Unresolved) or says_numbers:
         return None
-    return (
-        replace(origin, column=declared.column)
-        if (declared.value, declared.codes, declared.missing) == (None, None, None)
-        else None
-    )
+    return origin if declared.column is None else replace(origin, column=declared.column)
 
 
 def _spelled_plainly(origin: ResolvedOrigin, schema: Schema) -> ResolvedOrigin:
@@ -233,14 +232,8 @@ def spellings(name: str) -> frozenset[str]:
     return frozenset({plainly(name), name.replace(" ", "_")})
 
 
-def _from_policy(name: str, declared: Encoding, schema: Schema) -> Origin:
-    """What the policy says a feature is."""
-    origin = _declared_origin(name, declared, schema)
-    return with_zero_missing(origin) if declared.zero == "missing" else origin
-
-
 def _declared_origin(name: str, declared: Encoding, schema: Schema) -> Origin:
-    """What the policy says a feature is, where 0 is a number."""
+    """What the policy says a feature is, where 0 is a number to the model."""
     column = declared.column if declared.column is not None else name
     absent = math.nan if declared.missing is None else declared.missing
     if declared.value is not None:
@@ -332,8 +325,8 @@ def _in_domain(origin: CategoryCodes, column: Column) -> dict[str, float]:
     """The codes under the policy's spelling: a model's 3.0 is `3`, and what it sees as 3.0 too; True is `TRUE`."""
     codes, see = origin.codes, LOOKUP_ROUNDING[origin.lookup_precision]
     exact = {value: codes[value] for value in column.values or () if value in codes}
-    alike = {_seen(text, see): code for text, code in codes.items()}
-    return {v: alike[_seen(v, see)] for v in column.values or () if _seen(v, see) in alike} | exact
+    alike = {_comparable(text, see): code for text, code in codes.items()}
+    return {v: alike[_comparable(v, see)] for v in column.values or () if _comparable(v, see) in alike} | exact
 
 
 def class_values(classes: Sequence[str], encoding: Encoding | None, target: Column, place: str) -> tuple[str, ...]:
@@ -353,7 +346,8 @@ def class_values(classes: Sequence[str], encoding: Encoding | None, target: Colu
         spelled = {value: value for value in target.values or ()} | dict(target.aliases)
         numbers: dict[float, set[str]] = {}
         for text, value in spelled.items():
-            numbers.setdefault(as_number(text), set()).add(value)
+            if math.isfinite(number := as_number(text)):
+                numbers.setdefault(number, set()).add(value)
         named = [spelled.get(name) or _only(numbers.get(as_number(name), ())) for name in classes]
     if any(name is None or name not in (target.values or ()) for name in named) or len(set(named)) != len(named):
         raise ReleaseError(

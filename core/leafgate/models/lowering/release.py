@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -21,7 +22,7 @@ from leafgate.models.lowering.encoding import Encoding, as_number, class_values,
 from leafgate.models.lowering.tests import Sides, Split, lower_split
 from leafgate.types.release import FileDisclosure, ModelFile, Publish, Release
 from leafgate.types.schema import Column, Schema
-from leafgate.types.tree import Leaf, Node, children
+from leafgate.types.tree import Leaf, Node, children, leaves
 
 
 def asked_features(model: ModelIR) -> dict[int, Feature]:
@@ -59,8 +60,7 @@ def lower_model(
     """The model, checked before, over the policy's columns; it keeps what the file discloses, whatever the policy says.
 
     `encodings` is what the policy says of the features' encoding, `people` how many the table has, where there is one.
-    Raises ReleaseError for what cannot be expressed in the
-    policy's columns, each by its name.
+    Raises ReleaseError for what cannot be expressed in the policy's columns, each by its name.
     """
     target = schema.target
     _check_numbers(model, target, place)
@@ -74,6 +74,8 @@ def lower_model(
     sides: Sides = {}
     whole: WholeCounts = {}
     translated = [_tree(model, tree, origins, values, schema, sides, whole) for tree in model.trees]
+    if any(_silent_nodes(model, tree) for tree in model.trees):
+        _refuse_leaf_without_number([tree for tree, _ in translated], place)
     items = (*model.disclosures, *_unused_columns(model, schema, people))
     file = ModelFile(model.format, hashlib.sha256(content).hexdigest(), items)
     release = Release(
@@ -105,6 +107,16 @@ def _check_numbers(model: ModelIR, target: Column, place: str) -> None:
     if not model.classes and target.edges is None:
         remedy = f"in the policy, give {target.name!r} `bins`, the edges of the intervals its numbers are told in"
         raise ReleaseError(f"predicts numbers, and {target.name!r} has none", place=place, remedy=remedy)
+
+
+def _refuse_leaf_without_number(trees: Sequence[Node], place: str) -> None:
+    """Refuse a leaf that predicts no number, where no other branch stands beside it and it cannot be left out."""
+    if any(leaf.value is not None and math.isnan(leaf.value) for tree in trees for leaf in leaves(tree)):
+        raise ReleaseError(
+            "predicts nothing for some people, because no value that the policy declares takes the other branch",
+            place=place,
+            remedy="declare in `values` of its columns every value that the model knows",
+        )
 
 
 def _mapped_classes(model: ModelIR, values: Sequence[str], encoding: Encoding | None) -> dict[str, str]:

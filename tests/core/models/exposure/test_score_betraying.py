@@ -1,5 +1,7 @@
 import io
+import zipfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import lightgbm
@@ -7,7 +9,7 @@ import numpy as np
 import pytest
 import skops.io
 import xgboost
-from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
+from sklearn.ensemble import AdaBoostClassifier, GradientBoostingClassifier, HistGradientBoostingClassifier
 
 from example_counts import seeds
 from installed_readers import read_foreign
@@ -46,6 +48,12 @@ def sklearn(model: Any, y: Any = Y) -> bytes:
     return file.getvalue()
 
 
+def catboost(name: str) -> bytes:
+    """A file that CatBoost wrote."""
+    with zipfile.ZipFile(Path(__file__).parents[3] / "plugins" / "catboost" / "producers" / "1.2.10.zip") as files:
+        return files.read(f"{name}.json")
+
+
 def gradient(**options: Any) -> GradientBoostingClassifier:
     return GradientBoostingClassifier(**{"n_estimators": 2, "random_state": 0, **options})
 
@@ -70,6 +78,8 @@ FOUND_OUT: dict[str, Callable[[], bytes]] = {
     "histogram boosting with a penalty": lambda: sklearn(histogram(l2_regularization=1.0)),
     "histogram boosting, three classes": lambda: sklearn(histogram(), THREE),
     "LightGBM from nothing": lambda: lgb(boost_from_average=False),
+    "CatBoost, a score for each of two classes": lambda: catboost("multi-of-two"),
+    "CatBoost, three classes": lambda: catboost("multi-of-three"),
 }
 
 
@@ -116,17 +126,24 @@ def test_the_people_of_each_leaf_are_the_fewest_that_explain_its_score() -> None
     assert len(right) >= 0.8 * len(small)
 
 
+def test_the_weights_of_trees_that_vote_are_of_no_small_leaf() -> None:
+    for y in (Y, THREE):
+        found = after_scrubbing(sklearn(AdaBoostClassifier(n_estimators=3), y))
+        assert not {RECOVERABLE_FROM_SCORES.kind, UNSETTLED.kind} & {item.kind for item in found.discloses}
+
+
 def of_scores(scores: Floats, base: float) -> ModelIR:
-    """A tree with these scores on its leaves."""
+    """A tree with these scores on its leaves: shape (n_leaves,), or (n_leaves, n_classes)."""
     n, i = len(scores), np.arange(len(scores) - 1)
     tree = TreeIR(
         feature=np.r_[np.zeros(n - 1, dtype=np.int64), np.full(n, LEAF)],
         threshold=np.zeros(2 * n - 1),
         low=np.r_[2 * i + 1, np.full(n, LEAF)],
         high=np.r_[2 * i + 2, np.full(n, LEAF)],
-        values=np.r_[np.full(n - 1, np.nan), scores][:, None],
+        values=np.r_[np.full((n - 1, scores[0].size), np.nan), scores.reshape(n, -1)],
     )
-    return ModelIR("x", ("a",), ("n", "p"), (tree,), "scores", "boost", base=(base,))
+    classes = ("n", "p", "q")[: max(2, scores[0].size)]
+    return ModelIR("x", ("a",), classes, (tree,), "scores", "boost", base=(base,))
 
 
 @pytest.mark.parametrize(
@@ -143,6 +160,13 @@ def test_scores_by_chance_are_not_taken_for_people(leaves: int, single: bool, di
         assert not counts_recoverable_from_scores(
             of_scores(scores if digits is None else np.round(scores, digits), rng.normal())
         )
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_scores_of_each_class_by_chance_are_not_taken_for_people(classes: int) -> None:
+    for seed in seeds(20):
+        scores = np.random.default_rng(seed).normal(scale=0.3, size=(16, classes))
+        assert not counts_recoverable_from_scores(of_scores(scores - scores.mean(axis=1, keepdims=True), 0.0))
 
 
 def score(k: int, n: int, chance: float) -> float:

@@ -76,6 +76,23 @@ def test_codes_given_in_the_policy_count_before_names() -> None:
     assert {value for branch in tree.low.branches for value in branch.values} in ({"high", None}, {"none", "basic"})
 
 
+@pytest.mark.parametrize("said", [Encoding(zero="missing"), Encoding(column="school", zero="missing")])
+def test_a_zero_that_is_missing_goes_with_the_codes_of_the_file(said: Encoding) -> None:
+    codes = {"none": 0.0, "basic": 1.0, "high": 2.0}
+    origins = [CategoryCodes("school", {**codes, "none": number}, None, -1.0) for number in (0.0, math.nan)]
+    of_file, missing = (
+        ModelIR("skops", MODEL.features, MODEL.classes, (TREE,), "counts", origins=(None, origin)) for origin in origins
+    )
+    assert released(of_file, school_high=said).trees == released(missing).trees != released(of_file).trees
+
+
+def test_an_encoding_that_says_nothing_of_numbers_leaves_what_the_file_says() -> None:
+    scaled = Numeric("age", (ArithmeticStep("minus", 10.0),))
+    model = ModelIR("skops", MODEL.features, MODEL.classes, (TREE,), "counts", origins=(scaled, None))
+    for said in (Encoding(), Encoding(confirmed=True), Encoding(column="age")):
+        assert released(model, age=said).trees == released(model).trees != released(MODEL).trees
+
+
 UNTOLD = [
     (("age", "height"), {}, "'height': is neither a column"),
     (("age", "income"), {}, "asks about the class itself"),
@@ -114,6 +131,7 @@ def test_classes_are_the_policys_by_value_or_by_code() -> None:
         (("False", "True"), ("0", "1", "true"), {}, "VALUE: 0, VALUE: 1"),
         (("False", "True"), ("no", "yes"), {}, "is false .0. and which is true .1.: .*VALUE: 0, VALUE: 1"),
         (("2", "5"), ("no", "yes"), {}, "VALUE: 2, VALUE: 5"),
+        (("1", "N"), ("1", "no"), {}, "map them with `aliases: .* under `data: columns: ill:`"),
         (("N", "Y"), ("no", "yes"), {}, "map them with `aliases: .* under `data: columns: ill:`"),
     ],
 )
