@@ -73,15 +73,20 @@ def test_a_pool_is_left_after_its_thread_has_closed_its_pipes(monkeypatch: pytes
         time.sleep(0.3)
         close(wakeup)
 
+    def broken() -> None:
+        with worker_pool(1) as pool:
+            results = pool.map(time.sleep, [0, *[SECONDS] * 5])
+            assert next(results) is None
+            managers.append(manager_of_workers())
+            for worker in multiprocessing.active_children():
+                worker.kill()
+            next(results)
+
+    managers: list[threading.Thread] = []
     monkeypatch.setattr(process._ThreadWakeup, "close", slowly)
-    with pytest.raises(BrokenProcessPool), worker_pool(1) as pool:
-        results = pool.map(time.sleep, [0, *[SECONDS] * 5])
-        assert next(results) is None
-        manager = manager_of_workers()
-        for worker in multiprocessing.active_children():
-            worker.kill()
-        next(results)
-    assert not manager.is_alive()
+    with pytest.raises(BrokenProcessPool):
+        broken()
+    assert not managers[0].is_alive()
 
 
 def test_an_interruption_while_work_is_handed_out_waits_until_all_is() -> None:
