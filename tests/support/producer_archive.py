@@ -9,6 +9,7 @@ An archive, `VERSION.tar.xz` (or `VERSION.zip`), holds
 - `labels.csv`, the name of the class that it predicts for each row: a column for each case that has classes;
 - `made_with.csv`, the versions of the other programs that took part.
 
+Where the rows of the cases differ, `CASE.csv` has a case's rows and answers instead, in columns `raw.NUMBER` and `label`.
 A row without an answer was not asked about, a case without answers is one that leafgate refuses. Programs that make
 archives import this module in environments of the versions they run with: it needs NumPy alone.
 """
@@ -165,37 +166,47 @@ class Archive:
         """The files of models by their names."""
         return {name: content for name, content in self.files.items() if not name.endswith(".csv")}
 
-    @cached_property
-    def rows(self) -> dict[str, Any]:
-        """The columns of the rows."""
-        return columns_of(self.files["rows.csv"].decode())
-
-    @cached_property
-    def labels(self) -> dict[str, list[str]]:
-        """The names of the predicted classes, by case; an empty text where a row has no answer."""
-        names, *rows = csv.reader(io.StringIO(self.files["labels.csv"].decode()))
+    def _table(self, name: str) -> dict[str, list[str]]:
+        """The cells of a CSV file by column; none where there is no such file."""
+        names, *rows = csv.reader(io.StringIO(self.files.get(f"{name}.csv", b"\n").decode()))
         return {name: list(column) for name, column in zip(names, zip(*rows))}  # noqa: B905
 
     @cached_property
-    def _margins(self) -> dict[str, Any]:
-        return columns_of(self.files["margins.csv"].decode())
+    def rows(self) -> dict[str, Any]:
+        """The columns of the rows."""
+        return {name: _cells(column) for name, column in self._table("rows").items()}
 
     @cached_property
     def made_with(self) -> dict[str, str]:
         """The versions of the other programs that took part, by their names."""
-        names, *versions = csv.reader(io.StringIO(self.files.get("made_with.csv", b"\n\n").decode()))
-        return dict(zip(names, *versions))  # noqa: B905
+        return {name: version for name, (version,) in self._table("made_with").items()}
+
+    @cached_property
+    def _margins(self) -> dict[str, Any]:
+        return {name: _cells(column) for name, column in self._table("margins").items()}
+
+    @cached_property
+    def _labels(self) -> dict[str, list[str]]:
+        return self._table("labels")
+
+    def own_rows(self, case: str) -> dict[str, list[str]]:
+        """The texts of a case's own rows with their answers, by column; none where all cases have the same rows."""
+        return self._table(case)
 
     def margins(self, case: str) -> Any:
-        """Each row's scores: shape (n_rows, n_scores), with no column where the case has no answers."""
-        columns = [column for key, column in self._margins.items() if case_of(key) == case]
-        return np.column_stack(columns) if columns else np.empty((len(next(iter(self.rows.values()))), 0))
+        """Each row's scores: shape (n_rows, n_scores); no row where the case has no answers."""
+        own = [_cells(column) for key, column in self.own_rows(case).items() if key.startswith("raw.")]
+        columns = own or [column for key, column in self._margins.items() if case_of(key) == case]
+        return np.column_stack(columns) if columns else np.empty((0, 0))
+
+    def labels(self, case: str) -> list[str]:
+        """The name of the class that each row is predicted, "" where it has no answer; empty for numbers."""
+        return self.own_rows(case).get("label") or self._labels.get(case, [])
 
     @property
     def answered(self) -> list[str]:
         """The names of the files with answers."""
-        with_answers = {case_of(key) for key in self._margins}
-        return [name for name in self.models if case_of(name) in with_answers]
+        return [name for name in self.models if len(self.margins(case_of(name)))]
 
     @property
     def unanswered(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from installed_readers import read_foreign
 from leafgate.algorithms.prediction import class_scores, predict, predicted_numbers
 from leafgate.errors import ReleaseError
 from leafgate.ir.features import CategoryCodes, OneHot
-from leafgate.ir.model import Floats, ModelIR
+from leafgate.ir.model import Floats, ModelIR, TreeIR
 from leafgate.models.lowering.release import lower_model
 from leafgate.types.schema import Column, bin_names
 from leafgate_convert.scrub import leaves_of, predicted, votes
@@ -101,7 +101,7 @@ def model_of(archive: Archive, name: str) -> ModelIR:
 
 def compared(answers: Answers, archive: Archive, name: str, relative: float) -> Outcome:
     """On how many rows leafgate and the producer answer alike."""
-    mine, theirs, labels = answers.scores, archive.margins(case_of(name)), archive.labels.get(case_of(name), [])
+    mine, theirs, labels = answers.scores, archive.margins(case_of(name)), archive.labels(case_of(name))
     if answers.differences:
         mine, theirs = centred(mine), centred(theirs)
     asked = ~np.isnan(theirs).any(axis=1)
@@ -181,6 +181,41 @@ def _plain(rows: Any) -> list[list[Any]]:
     return [[None if cell is None or cell != cell else cell for cell in row] for row in rows]
 
 
+def rows_of(archive: Archive, case: str) -> list[dict[str, str]]:
+    """The rows of a case with rows of its own, as texts by column."""
+    columns = archive.own_rows(case)
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def leaf_of(tree: TreeIR, row: Mapping[str, str], names: Sequence[str]) -> int:
+    """The leaf in which a row ends, one test at a time."""
+    node = 0
+    while tree.feature[node] >= 0:
+        cell = row[names[tree.feature[node]]]
+        if node in tree.subsets:
+            low = cell in tree.subsets[node]
+        elif cell == "":
+            low = bool(tree.flag("missing_low")[node])
+        else:
+            low = bool(np.float32(cell) <= tree.threshold[node])
+        node = int((tree.low if low else tree.high)[node])
+    return node
+
+
+def of_catboost(model: ModelIR, archive: Archive, name: str) -> Answers:
+    """Answers to a case's own rows of numbers and texts: the sums of the leaves in which they end."""
+    columns = [column for column in archive.own_rows(case_of(name)) if not column.startswith(("raw.", "label"))]
+    names = columns if model.features == tuple(map(str, range(len(columns)))) else model.features
+    scores = np.array(
+        [
+            np.array(model.base) + sum(tree.values[leaf_of(tree, row, names)] for tree in model.trees)
+            for row in rows_of(archive, case_of(name))
+        ]
+    )
+    best = scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(int)
+    return Answers(scores, [model.classes[i] for i in best] if model.classes else [])
+
+
 def of_lightgbm(model: ModelIR, archive: Archive, name: str) -> Answers:
     """Answers to rows of features; a forest predicts the mean of what LightGBM adds up."""
     answers = by_features(model, archive, name)
@@ -241,6 +276,20 @@ PRODUCERS = (
         leftovers=frozenset({"logistic-pruned"}),
         relative=4e-6,
         answers=by_features,
+    ),
+    Producer(
+        name="CatBoost",
+        folder="catboost",
+        versions=("1.2.10",),
+        refused={
+            "statistics": "statistics of categories (CTR)",
+            "hashes": "a category of which the file has the hash alone",
+            "poisson": "has a loss Poisson that is not read",
+            "threshold": "another probability than 0.5",
+        },
+        leftovers=frozenset(),
+        relative=1e-9,
+        answers=of_catboost,
     ),
     Producer(
         name="scikit-learn",
