@@ -61,10 +61,17 @@ def _subject(op: Operator, graph: Graph, place: str) -> str:
     """What an operator is given: its one input, or what it multiplies by 1; empty where it is given more."""
     if len(op.inputs) == 1:
         return op.inputs[0]
-    factors = [tensor_of(graph.constants[name], place) for name in op.inputs if name in graph.constants]
-    one = op.kind == "Mul" and len(op.inputs) == 2 and len(factors) == 1 and factors[0].kind in {FLOAT, DOUBLE}
-    plain = one and len(factors[0].shape) <= 1 and factors[0].values.tolist() == [1.0]
-    return next(name for name in op.inputs if name not in graph.constants) if plain else ""
+    others = [name for name in op.inputs if name not in graph.constants or not _is_one(graph.constants[name], place)]
+    return others[0] if op.kind == "Mul" and len(op.inputs) == 2 and len(others) == 1 else ""
+
+
+def _is_one(constant: bytes, place: str) -> bool:
+    """Is a constant the number 1, alone?"""
+    try:
+        found = tensor_of(constant, place)
+    except ReleaseError:  # of a type that is not read
+        return False
+    return found.numeric and len(found.shape) <= 1 and bool(found.values.tolist() == [1.0])
 
 
 def _same_after(op: Operator, role: Role, ensemble: Operator) -> bool:
