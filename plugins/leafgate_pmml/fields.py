@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -28,13 +28,18 @@ LOW: Mapping[str, tuple[bool, bool]] = {
 
 @dataclass(frozen=True)
 class Field:
-    """A field of the data dictionary: all its `values`, where they are declared; `fill` replaces a missing one."""
+    """A field of the data dictionary: all its `values`, where they are declared; `fill` replaces a missing one.
+
+    A number is rounded to single precision where it is `single`, and compared with thresholds in double precision where
+    it was made `wide` again.
+    """
 
     name: str
     number: bool
     single: bool = False
     values: tuple[str, ...] | None = None
     fill: str | None = None
+    wide: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ class Test:
             return self.turned
         if self.at is None:
             return (self.field.fill in self.chosen) != self.turned
-        number = parsed(self.field.fill, self.field, "missingValueReplacement")
+        number = parsed(self.field.fill, replace(self.field, wide=False), "missingValueReplacement")
         return (number < self.at if self.strict else number <= self.at) != self.turned
 
 
@@ -80,9 +85,30 @@ def parsed(text: str | None, field: Field, place: str) -> float:
         number = float(text or "")
     except ValueError:
         number = math.nan
-    if not math.isfinite(number) or "_" in (text or "") or (field.single and abs(number) > np.finfo(np.float32).max):
+    rounded = field.single and not field.wide
+    if not math.isfinite(number) or "_" in (text or "") or (rounded and abs(number) > np.finfo(np.float32).max):
         raise ReleaseError(f"compares {field.name!r} with what is no number", place=place)
-    return float(np.float32(number)) if field.single else number
+    return float(np.float32(number)) if rounded else number
+
+
+def with_casts(fields: Mapping[str, Field], transformations: Iterable[Element]) -> dict[str, Field]:
+    """The fields, and those that are derived from a number by nothing but another precision, under their names.
+
+    Other derived fields are left out: a test that asks about one is refused.
+    """
+    found = dict(fields)
+    for derived in (each for group in transformations for each in named(group, "DerivedField")):
+        references = [each for each in derived if name_of(each) != "Extension"]
+        if [name_of(each) for each in references] != ["FieldRef"] or references[0].get("mapMissingTo") is not None:
+            continue
+        source, kind, name = found.get(references[0].get("field", "")), derived.get("dataType"), derived.get("name", "")
+        if source is None or not source.number or derived.get("optype") != "continuous" or name in found:
+            continue
+        if kind == "float":
+            found[name] = replace(source, single=True, wide=False)
+        elif kind == "double":
+            found[name] = replace(source, wide=True)
+    return found
 
 
 def fields_of(root: Element, place: str) -> dict[str, Field]:
@@ -110,7 +136,8 @@ def predicate_of(element: Element, fields: Mapping[str, Field], place: str, dept
         return _several(element, fields, place, depth)
     name = element.get("field", "")
     if name not in fields:
-        raise ReleaseError(f"asks about {name[:60]!r}, which is no field of its data dictionary", place=place)
+        why = "which is no field of its data dictionary, nor one that only has another precision"
+        raise ReleaseError(f"asks about {name[:60]!r}, {why}", place=place)
     field = fields[name]
     if kind == "SimpleSetPredicate":
         chosen = frozenset(word for array in named(element, "Array") for word in words(array))

@@ -25,7 +25,7 @@ from leafgate.api import (
     parse_bounded_xml,
 )
 from leafgate.app import parse_number
-from leafgate_pmml.fields import Field, fields_of, predicate_of
+from leafgate_pmml.fields import Field, fields_of, predicate_of, with_casts
 from leafgate_pmml.trees import Missing, PmmlNode, Walk, names_in
 from leafgate_pmml.unread import unread_content
 from leafgate_pmml.xml import name_of, named, only
@@ -50,6 +50,9 @@ COMBINE: Mapping[str, Combine] = {
 }
 
 
+RESCALING = frozenset({"field", "rescaleConstant", "rescaleFactor"})
+"""Attributes of a target that are read."""
+
 NOTHING = "the model predicts nothing for those"
 REASONS = (NOTHING, "the model weighs several leaves for those (aggregateNodes, weightedConfidence), which is not read")
 """Why it is not known where people with missing cells go."""
@@ -61,22 +64,23 @@ def read(content: bytes, place: str) -> ModelIR:
     models = list(named(root, "TreeModel", "MiningModel"))
     if name_of(root) != "PMML" or len(models) != 1:
         raise ReleaseError("must hold one TreeModel or MiningModel", place=place)
-    fields = fields_of(root, place)
     model = models[0]
+    fields = fields_of(root, place)
     here = f"{place}.{name_of(model)}"
-    if list(named(model, "Targets", "LocalTransformations")):
-        raise ReleaseError("transforms what it asks or predicts, which is not read", place=here)
     target = _target(model, here)
+    factor, constant = _rescaling(model, here)
     parts, combine = ([model], "one") if name_of(model) == "TreeModel" else _segments(model, here)
     classes = _classes(model, parts, fields.get(target), here)
     roots = [
-        _root(part, _with_fills(part, model, fields, here), classes, f"{here}[{i}]") for i, part in enumerate(parts)
+        _root(part, _fields_of_part(part, model, root, fields, here), classes, f"{here}[{i}]")
+        for i, part in enumerate(parts)
     ]
     names = tuple(dict.fromkeys(name for node in roots for name in _asked(node)))
     untold = _untold(parts, bool(classes) and combine != "mean_per_tree")
     kind: NumberKind = "rows" if len(parts) == 1 else "draws"
     walks = [_walk(part, node, names, not untold, kind, here) for part, node in zip(parts, roots, strict=True)]
     says, trees = _leaf_values(walks, classes, combine, here)
+    trees = tuple(replace(tree, values=tree.values * factor + (combine != "sum") * constant) for tree in trees)
     disclosed = _disclosed(roots, trees)
     has_counts = any(item.level == "counts" for item in disclosed)
     unread, texts = unread_content(root, content, has_counts, {*names, target})
@@ -87,6 +91,7 @@ def read(content: bytes, place: str) -> ModelIR:
         trees=trees,
         values=says,
         combine=combine,  # type: ignore[arg-type]
+        base=(constant,) if combine == "sum" and constant else (),
         counted="exact" if len(trees) == 1 and _has_whole_counts(trees[0]) else "unknown",
         discloses=(*disclosed, *unread),
         texts=texts,
@@ -124,6 +129,18 @@ def _target(model: Element, place: str) -> str:
     return found[0] if found else ""
 
 
+def _rescaling(model: Element, place: str) -> tuple[float, float]:
+    """By what a predicted number is multiplied, and what is added to it then."""
+    targets = [each for group in named(model, "Targets") for each in group if name_of(each) != "Extension"]
+    if not targets:
+        return 1.0, 0.0
+    plain = len(targets) == 1 and not set(targets[0].keys()) - RESCALING and not len(targets[0])
+    if not plain or model.get("functionName") != "regression":
+        raise ReleaseError("changes what its trees predict (Targets) otherwise than by rescaling", place=place)
+    factor, constant = (targets[0].get(key, usual) for key, usual in (("rescaleFactor", "1"), ("rescaleConstant", "0")))
+    return _number(factor, place), _number(constant, place)
+
+
 def _segments(model: Element, place: str) -> tuple[list[Element], Combine]:
     """The trees of a mining model, which must all count the same, and how they are put together."""
     result = only(model, "Segmentation", place)
@@ -136,6 +153,8 @@ def _segments(model: Element, place: str) -> tuple[list[Element], Combine]:
     if not segments or not all(list(named(segment, "True")) for segment in segments):
         raise ReleaseError("has segments that are not for everybody, or none", place=place)
     trees = [only(segment, "TreeModel", f"{place}.Segment[{i}]") for i, segment in enumerate(segments)]
+    if any(list(named(tree, "Targets")) for tree in trees):
+        raise ReleaseError("changes what single trees predict (Targets), which is not read", place=place)
     return trees, COMBINE[how]
 
 
@@ -157,22 +176,32 @@ def _classes(model: Element, parts: Sequence[Element], target: Field | None, pla
     return tuple(dict.fromkeys([*order, *found, *declared]))
 
 
-def _with_fills(part: Element, model: Element, fields: Mapping[str, Field], place: str) -> Mapping[str, Field]:
-    """The fields with what replaces a missing value of theirs."""
+def _fields_of_part(
+    part: Element, model: Element, root: Element, fields: Mapping[str, Field], place: str
+) -> Mapping[str, Field]:
+    """The fields that a tree's tests ask about: filled where they are missing, then in the precision they are given."""
+    derived = (*named(root, "TransformationDictionary"), *named(model, "LocalTransformations"))
+    found = with_casts(_with_fills(model, fields, place), derived)
+    if part is model:
+        return found
+    return with_casts(_with_fills(part, found, place), named(part, "LocalTransformations"))
+
+
+def _with_fills(element: Element, fields: Mapping[str, Field], place: str) -> Mapping[str, Field]:
+    """The fields with what replaces a missing value of theirs in a model."""
     found = dict(fields)
-    for element in (model, part):
-        for result in named(only(element, "MiningSchema", place), "MiningField"):
-            name = result.get("name", "")
-            if result.get("outliers", "asIs") != "asIs" or result.get("invalidValueTreatment") == "asMissing":
-                raise ReleaseError(f"changes values of {name!r} before it asks, which is not read", place=place)
-            if name in found and result.get("missingValueReplacement") is not None:
-                found[name] = replace(found[name], fill=result.get("missingValueReplacement"))
+    for result in named(only(element, "MiningSchema", place), "MiningField"):
+        name = result.get("name", "")
+        if result.get("outliers", "asIs") != "asIs" or result.get("invalidValueTreatment") == "asMissing":
+            raise ReleaseError(f"changes values of {name!r} before it asks, which is not read", place=place)
+        if name in found and result.get("missingValueReplacement") is not None:
+            found[name] = replace(found[name], fill=result.get("missingValueReplacement"))
     return found
 
 
 def _root(part: Element, fields: Mapping[str, Field], classes: Sequence[str], place: str) -> PmmlNode:
-    if part.get("isScorable", "true") != "true" or list(named(part, "LocalTransformations", "Targets")):
-        raise ReleaseError("is not for scoring, or transforms what it asks", place=place)
+    if part.get("isScorable", "true") != "true":
+        raise ReleaseError("is not for scoring", place=place)
     return _node(only(part, "Node", place), fields, classes, place, 0)
 
 

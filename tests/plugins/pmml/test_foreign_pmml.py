@@ -310,6 +310,69 @@ def test_where_the_model_weighs_several_leaves_missing_cells_are_refused_by_name
 
 
 GOOD = tree_model(COUNTED, AGE)
+APPLIED = '<Apply function="ln"><FieldRef field="age"/></Apply>'
+
+
+def derived(name: str, content: str, kind: str = "double", text: str = GOOD) -> str:
+    """The tree, which asks about a field that is derived from the age."""
+    field = f'<DerivedField name="{name}" optype="continuous" dataType="{kind}">{content}</DerivedField>'
+    asking = text.replace('Predicate field="age"', f'Predicate field="{name}"')
+    return asking.replace("<Node", f"<LocalTransformations>{field}</LocalTransformations><Node", 1)
+
+
+def numbers_rescaled(attributes: str, method: str | None = None) -> str:
+    """A tree of the numbers 1 and 4, or two of them put together, whose result is rescaled."""
+    nodes = (
+        '<Node><True/><Node score="1"><SimplePredicate field="age" operator="lessOrEqual" value="37.5"/></Node>'
+        '<Node score="4"><True/></Node></Node>'
+    )
+    tree = tree_model(nodes, AGE).replace('"classification"', '"regression"')
+    targets = f"<Targets><Target {attributes}/></Targets>"
+    if method is None:
+        return tree.replace("<Node", f"{targets}<Node", 1)
+    segments = f"<Segment><True/>{tree}</Segment>" * 2
+    return (
+        f'<MiningModel functionName="regression">{schema_of(AGE)}{targets}'
+        f'<Segmentation multipleModelMethod="{method}">{segments}</Segmentation></MiningModel>'
+    )
+
+
+@pytest.mark.parametrize(("method", "expected"), [(None, [5, 11]), ("sum", [7, 19]), ("average", [5, 11])])
+def test_a_predicted_number_is_rescaled(method: str | None, expected: list[float]) -> None:
+    """Twice what the trees predict together, and 3."""
+    text = numbers_rescaled('field="y" rescaleFactor="2" rescaleConstant="3"', method)
+    model = read_foreign(document(text, AGE, ()), "m")
+    assert votes(model, np.array([[37.0], [38.0]]))[:, 0].tolist() == expected
+    assert "other_content" not in {item.kind for item in model.discloses}
+
+
+EDGE = 37.7
+"""Not a number of single precision: the nearest one is above it."""
+
+SINGLE = '<DerivedField name="float(age)" optype="continuous" dataType="float"><FieldRef field="age"/></DerivedField>'
+
+
+@pytest.mark.parametrize(
+    ("text", "low"),
+    [
+        (derived("double(age)", '<FieldRef field="age"/>'), True),
+        (derived("float(age)", '<FieldRef field="age"/>', "float"), True),
+        (
+            derived("double(float(age))", '<FieldRef field="float(age)"/>').replace("<Derived", f"{SINGLE}<Derived", 1),
+            False,
+        ),
+    ],
+    ids=["double", "single", "double of single"],
+)
+def test_a_field_in_another_precision_is_compared_in_it(text: str, low: bool) -> None:
+    """The edge itself is low, but where it is rounded and the threshold is not."""
+    assert float(np.float32(EDGE)) > EDGE
+    model = read_foreign(document(text.replace("37.5", str(EDGE)), AGE, ("low", "high")), "m")
+    assert model.features == ("age",)
+    assert predicted(model, np.array([[EDGE]])).tolist() == [0 if low else 1]
+    assert "other_content" not in {item.kind for item in model.discloses}
+
+
 REFUSED = {
     "a field of its own making": (GOOD.replace('field="age"', 'field="log_age"'), "no field of its data dictionary"),
     "an unknown strategy": (tree_model(COUNTED, AGE, missingValueStrategy="guess"), "treats missing values by 'guess'"),
@@ -317,7 +380,15 @@ REFUSED = {
     "a threshold that is none": (GOOD.replace("37.5", "nan"), "what is no number"),
     "a threshold with an underscore": (GOOD.replace("37.5", "3_7"), "what is no number"),
     "a count that is none": (GOOD.replace('recordCount="5"', 'recordCount="many"'), "a count or a score"),
-    "a transformation": (GOOD.replace("<Node", "<LocalTransformations/><Node", 1), "transforms"),
+    "a computed field": (derived("log(age)", APPLIED), "nor one that only has another precision"),
+    "a field that replaces missing values": (
+        derived("double(age)", '<FieldRef field="age" mapMissingTo="0"/>'),
+        "nor one that only has another precision",
+    ),
+    "a field of whole numbers": (derived("whole", '<FieldRef field="age"/>', "integer"), "nor one that only has"),
+    "targets of classes": (GOOD.replace("<Node", '<Targets><Target rescaleFactor="2"/></Targets><Node', 1), "Targets"),
+    "rounded targets": (numbers_rescaled('castInteger="round"'), "Targets"),
+    "targets at most 9": (numbers_rescaled('max="9"'), "Targets"),
     "an outlier that is cut": (GOOD.replace('name="age"/', 'name="age" outliers="asExtremeValues"/'), "changes values"),
     "two predicates": (GOOD.replace("<True/>", "<True/><True/>", 1), "one predicate"),
     "a tree for some": (
