@@ -24,13 +24,22 @@ FIRST_KEY = re.compile(rb'\s*\{\s*"(ctr_data|features_info)"\s*:')
 """CatBoost sorts the keys by name, so that one of these is the first."""
 
 
+BINARY = b"CBM1"
+
+
 def sniff(head: bytes) -> bool:
-    """Does the file begin as CatBoost's JSON does?"""
-    return FIRST_KEY.match(head) is not None
+    """Does the file begin as CatBoost's JSON does, or as its binary file, which is refused by its name?"""
+    return FIRST_KEY.match(head) is not None or head.startswith(BINARY)
 
 
 def read(content: bytes, place: str) -> ModelIR:
     """The model in a JSON file of CatBoost; the core checks it."""
+    if content.startswith(BINARY):
+        raise ReleaseError(
+            "is a binary file of CatBoost (.cbm), which CatBoost alone reads",
+            place=place,
+            remedy='save it by `save_model(path, format="json", pool=Pool(X, cat_features=...))`',
+        )
     from leafgate_catboost import reader
 
     return reader.read(content, place)
@@ -66,7 +75,14 @@ def texts() -> ReaderTexts:
     )
 
 
-CATBOOST = ModelReader(name="catboost", sniff=sniff, read=read, max_bytes=128 * 2**20, texts=texts, to_file=to_file)
+CATBOOST = ModelReader(
+    name="catboost",
+    sniff=sniff,
+    read=read,
+    max_bytes=128 * 2**20,
+    texts=texts,
+    to_file=to_file,
+)
 """The files that `save_model(path, format="json")` writes."""
 
 
