@@ -2,7 +2,7 @@
 
 `reader` reads the document and builds the model, `trees` builds the nodes of each tree, `hashes` computes the numbers
 by which tests name categories, and `unread` records the rest of the document: how the model was trained, and whatever
-CatBoost does not write.
+CatBoost does not write. `training` fits such models on other people.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING, Any
 from leafgate.api import ModelReader, ReaderTexts, ReleaseError, hookimpl
 
 if TYPE_CHECKING:
-    from leafgate.api import ModelIR
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from leafgate.api import Learner, ModelIR, Table
 
 leafgate_api = ">=2,<3"
 
@@ -75,6 +78,13 @@ def texts() -> ReaderTexts:
     )
 
 
+def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
+    """The scores of an estimator that is fitted on people; see `training.train`."""
+    from leafgate_catboost import training
+
+    return training.train(learner, own, asked, seed)
+
+
 CATBOOST = ModelReader(
     name="catboost",
     sniff=sniff,
@@ -82,6 +92,8 @@ CATBOOST = ModelReader(
     max_bytes=128 * 2**20,
     texts=texts,
     to_file=to_file,
+    trains=("catboost.",),
+    train=train,
 )
 """The files that `save_model(path, format="json")` writes."""
 
