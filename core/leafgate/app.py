@@ -127,6 +127,7 @@ if TYPE_CHECKING:
     from leafgate.models.lowering.tests import apply_steps as apply_steps
     from leafgate.models.lowering.tests import invert_threshold as invert_threshold
     from leafgate.models.origins import with_origins as with_origins
+    from leafgate.models.reader import model_bytes as model_bytes
     from leafgate.models.reader import read_foreign as read_foreign
     from leafgate.models.reader import read_model as read_model
     from leafgate.models.writer import check_original as check_original
@@ -185,6 +186,8 @@ if TYPE_CHECKING:
     from leafgate.session.run import read_undeclared_table as read_undeclared_table
     from leafgate.session.run import with_data_files as with_data_files
     from leafgate.session.stale_results import RELEASE as RELEASE
+    from leafgate.types.folders import FOLDER_HEAD as FOLDER_HEAD
+    from leafgate.types.folders import folder_files as folder_files
     from leafgate.types.paths import DocumentPath as DocumentPath
     from leafgate.types.paths import format_path as format_path
     from leafgate.types.report import DIRECTIONS as DIRECTIONS
@@ -238,7 +241,7 @@ __getattr__ = lazy_exports(
         "leafgate.models.lowering.release": "asked_features lower_model",
         "leafgate.models.lowering.tests": "apply_steps invert_threshold Split",
         "leafgate.models.origins": "with_origins",
-        "leafgate.models.reader": "read_foreign read_model",
+        "leafgate.models.reader": "model_bytes read_foreign read_model",
         "leafgate.models.writer": "check_original model_as_file model_writer object_as_file writable_suffixes",
         "leafgate.policy.inherit": "quoted_value",
         "leafgate.policy.load": "compile_plan document_of load_policy PartialPolicy policy_model policy_of "
@@ -258,6 +261,7 @@ __getattr__ = lazy_exports(
         "leafgate.session.run": "audit_inputs_sha256 audit_policy fitting_classes open_session read_undeclared_table "
         "Session SharedTables with_data_files",
         "leafgate.session.stale_results": "RELEASE",
+        "leafgate.types.folders": "FOLDER_HEAD folder_files",
         "leafgate.types.paths": "DocumentPath format_path",
         "leafgate.types.report": "Direction DIRECTIONS EXIT_CODES Finding REPAIR Report Verdict",
     },

@@ -25,8 +25,8 @@ from leafgate.api import (
     parse_bounded_xml,
 )
 from leafgate.app import parse_number
-from leafgate_pmml.fields import Field, fields_of, predicate_of, with_casts
-from leafgate_pmml.trees import Missing, PmmlNode, Walk, names_in
+from leafgate_pmml.fields import CASTS, Field, casts_of, fields_of, predicate_of
+from leafgate_pmml.trees import Missing, PmmlNode, Walk, fields_in
 from leafgate_pmml.unread import unread_content
 from leafgate_pmml.xml import name_of, named, only
 
@@ -64,18 +64,21 @@ def read(content: bytes, place: str) -> ModelIR:
     models = list(named(root, "TreeModel", "MiningModel"))
     if name_of(root) != "PMML" or len(models) != 1:
         raise ReleaseError("must hold one TreeModel or MiningModel", place=place)
-    model = models[0]
     fields = fields_of(root, place)
+    model = models[0]
     here = f"{place}.{name_of(model)}"
     target = _target(model, here)
     factor, constant = _rescaling(model, here)
     parts, combine = ([model], "one") if name_of(model) == "TreeModel" else _segments(model, here)
     classes = _classes(model, parts, fields.get(target), here)
     roots = [
-        _root(part, _fields_of_part(part, model, root, fields, here), classes, f"{here}[{i}]")
+        _root(part, _fields_of_part(root, model, part, fields, here), classes, f"{here}[{i}]")
         for i, part in enumerate(parts)
     ]
-    names = tuple(dict.fromkeys(name for node in roots for name in _asked(node)))
+    asked = [field for node in roots for field in _asked(node)]
+    names = tuple(dict.fromkeys(field.name for field in asked))
+    if len({(field.name, field.single, field.widened) for field in asked}) > len(names):
+        raise ReleaseError("asks about one field in several precisions, which is not read", place=here, remedy=CASTS)
     untold = _untold(parts, bool(classes) and combine != "mean_per_tree")
     kind: NumberKind = "rows" if len(parts) == 1 else "draws"
     walks = [_walk(part, node, names, not untold, kind, here) for part, node in zip(parts, roots, strict=True)]
@@ -176,26 +179,33 @@ def _classes(model: Element, parts: Sequence[Element], target: Field | None, pla
     return tuple(dict.fromkeys([*order, *found, *declared]))
 
 
-def _fields_of_part(
-    part: Element, model: Element, root: Element, fields: Mapping[str, Field], place: str
-) -> Mapping[str, Field]:
-    """The fields that a tree's tests ask about: filled where they are missing, then in the precision they are given."""
-    derived = (*named(root, "TransformationDictionary"), *named(model, "LocalTransformations"))
-    found = with_casts(_with_fills(model, fields, place), derived)
-    if part is model:
-        return found
-    return with_casts(_with_fills(part, found, place), named(part, "LocalTransformations"))
-
-
-def _with_fills(element: Element, fields: Mapping[str, Field], place: str) -> Mapping[str, Field]:
-    """The fields with what replaces a missing value of theirs in a model."""
+def _with_fills(part: Element, model: Element, fields: Mapping[str, Field], place: str) -> Mapping[str, Field]:
+    """The fields with what replaces a missing value of theirs."""
     found = dict(fields)
-    for result in named(only(element, "MiningSchema", place), "MiningField"):
-        name = result.get("name", "")
-        if result.get("outliers", "asIs") != "asIs" or result.get("invalidValueTreatment") == "asMissing":
-            raise ReleaseError(f"changes values of {name!r} before it asks, which is not read", place=place)
-        if name in found and result.get("missingValueReplacement") is not None:
-            found[name] = replace(found[name], fill=result.get("missingValueReplacement"))
+    for element in (model, part):
+        for result in named(only(element, "MiningSchema", place), "MiningField"):
+            name = result.get("name", "")
+            if result.get("outliers", "asIs") != "asIs" or result.get("invalidValueTreatment") == "asMissing":
+                raise ReleaseError(f"changes values of {name!r} before it asks, which is not read", place=place)
+            fill = result.get("missingValueReplacement")
+            if fill is not None and name not in found:
+                raise ReleaseError("fills gaps of a field that it does not declare, which is not read", place=place)
+            if fill is not None:
+                found[name] = replace(found[name], fill=fill)
+    return found
+
+
+def _fields_of_part(
+    root: Element, model: Element, part: Element, fields: Mapping[str, Field], place: str
+) -> Mapping[str, Field]:
+    """What a tree may ask about: fields of the data dictionary with what fills their gaps, and casts of these."""
+    found = _with_fills(part, model, fields, place)
+    within = [model] if part is model else [model, part]
+    for transformations in (
+        *named(root, "TransformationDictionary"),
+        *(each for element in within for each in named(element, "LocalTransformations")),
+    ):
+        found = casts_of(transformations, found, place)
     return found
 
 
@@ -262,11 +272,11 @@ def _number(text: str, place: str) -> float:
     return found
 
 
-def _asked(node: PmmlNode) -> list[str]:
-    found, waiting = list[str](), [node]
+def _asked(node: PmmlNode) -> list[Field]:
+    found, waiting = list[Field](), [node]
     while waiting:
         here = waiting.pop()
-        found += names_in(here.predicate)
+        found += fields_in(here.predicate)
         waiting += here.children
     return found
 

@@ -51,6 +51,7 @@ ATTRIBUTES: Mapping[str, ContentField] = {
 
 NAMES = {
     ("DataField", "name"),
+    ("FieldRef", "field"),
     ("MiningField", "name"),
     ("Value", "value"),
     ("SimplePredicate", "field"),
@@ -58,7 +59,6 @@ NAMES = {
     ("SimpleSetPredicate", "field"),
     ("ScoreDistribution", "value"),
     ("Node", "score"),
-    ("FieldRef", "field"),
     ("Target", "field"),
 }
 """The attributes of elements that are names of columns, values or classes."""
@@ -79,6 +79,9 @@ ELEMENTS: Mapping[str, Mapping[str, ContentField]] = {
         "Value": "value property",
         "Interval": "closure leftMargin rightMargin",
         "TransformationDictionary": "",
+        "LocalTransformations": "",
+        "DerivedField": "name optype dataType displayName",
+        "FieldRef": "field",
         "TreeModel": MODEL + "splitCharacteristic isScorable x-mathContext",
         "MiningModel": MODEL + "isScorable x-mathContext",
         "MiningSchema": "",
@@ -95,9 +98,6 @@ ELEMENTS: Mapping[str, Mapping[str, ContentField]] = {
         "SimpleSetPredicate": "field booleanOperator",
         "CompoundPredicate": "booleanOperator",
         "Array": "n type",
-        "LocalTransformations": "",
-        "DerivedField": "name optype dataType",
-        "FieldRef": "field",
         "Targets": "",
         "Target": "field rescaleConstant rescaleFactor",
     }.items()
@@ -106,10 +106,10 @@ ELEMENTS: Mapping[str, Mapping[str, ContentField]] = {
 
 NOT_READ = """
 Annotation Anova AnovaRow Apply BinarySimilarity BlockIndicator ClassLabels Constant ContStats Counts DecisionTree
-Decisions DefineFunction DiscrStats Discretize EmbeddedModel Extension FieldColumnPair
-InlineTable MapValues MiningBuildTask ModelExplanation ModelStats ModelVerification
-MultivariateStats NormContinuous NormDiscrete NumericInfo ParameterField Partition PredictiveModelQuality Quantile
-Regression TableLocator TargetValue Taxonomy TextIndex UnivariateStats VariableWeight VerificationFields row
+Decisions DefineFunction DiscrStats Discretize EmbeddedModel Extension FieldColumnPair InlineTable MapValues
+MiningBuildTask ModelExplanation ModelStats ModelVerification MultivariateStats NormContinuous NormDiscrete NumericInfo
+ParameterField Partition PredictiveModelQuality Quantile Regression TableLocator TargetValue Taxonomy TextIndex
+UnivariateStats VariableWeight VerificationFields row
 """
 STANDARD = frozenset(NOT_READ.split())
 """Elements of the standard that no reader of trees needs; a report calls no others by name."""
@@ -129,7 +129,7 @@ FORM_WORDS = """
 {} probability({}) probability_{} Probability_{} confidence({}) Confidence_{} P({}) P_{} p_{} y_{}
 proba_{} predicted_{} Predicted_{} predicted({}) prediction({})
 """
-CASTS = ("double({})", "float({})", "double(float({}))")
+CASTS = ("double({})", "float({})", "double(float({}))", "float(double({}))")
 """Names that JPMML gives a field in another precision."""
 
 FORMS = frozenset({*FORM_WORDS.split(), *CASTS})

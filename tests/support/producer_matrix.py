@@ -351,7 +351,7 @@ PRODUCERS = (
                 "puts its models together by 'modelChain'",
             ),
             "logistic": "must hold one TreeModel or MiningModel",
-            "pipeline-scaled": "no field of its data dictionary, nor one that only has another precision",
+            "pipeline-scaled": "computes a field by 'Apply'",
         },
         later={"adaboost": "0.133.1"},
         leftovers=frozenset({"lightgbm-number"}),
