@@ -261,6 +261,11 @@ def of_pmml(model: ModelIR, archive: Archive, name: str) -> Answers:
     return answers if in_order else replace(answers, scores=answers.scores[:, np.argsort(model.classes)])
 
 
+def of_mlflow(model: ModelIR, archive: Archive, name: str) -> Answers:
+    """Answers as those of the library whose model MLflow saved."""
+    return (of_sklearn if name.startswith("sklearn") else by_features)(model, archive, name)
+
+
 PRODUCERS = (
     Producer(
         name="LightGBM",
@@ -381,5 +386,13 @@ PRODUCERS = (
         },
         relative=1e-12,
         answers=of_sklearn,
+    ),
+    Producer(
+        name="MLflow",
+        folder="mlflow/producers",
+        versions=("3.17.2",),
+        refused={},
+        relative=4e-6,
+        answers=of_mlflow,
     ),
 )
