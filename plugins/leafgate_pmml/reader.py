@@ -149,7 +149,8 @@ def _segments(model: Element, place: str) -> tuple[list[Element], Combine]:
     result = only(model, "Segmentation", place)
     how = result.get("multipleModelMethod", "")
     if how not in COMBINE:
-        raise ReleaseError(f"puts its models together by {how[:40]!r}, which is not read", place=place)
+        remedy = "save boosted classes with skops, or as their library does" if how == "modelChain" else ""
+        raise ReleaseError(f"puts its models together by {how[:40]!r}, which is not read", place=place, remedy=remedy)
     segments = list(named(result, "Segment"))
     if how.startswith("weighted") and len({segment.get("weight", "1") for segment in segments}) > 1:
         raise ReleaseError("weighs its trees differently, which is not read", place=place)

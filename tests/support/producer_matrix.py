@@ -89,7 +89,7 @@ class Producer:
         try:
             model = model_of(archive, name)
         except ReleaseError as error:
-            return Outcome(str(error))
+            return Outcome(error.problems[0].message)
         return compared(self.answers(model, archive, name), archive, name, self.relative)
 
 
@@ -150,7 +150,7 @@ def by_table(model: ModelIR, archive: Archive, name: str, columns: Mapping[str, 
     schema = [
         categorical(key, "quasi_identifier", values=sorted({cell for cell in column if cell}), missing=None in column)
         if column.dtype == object
-        else numeric(key, "quasi_identifier", bounds=(-1e6, 1e6), missing=True)
+        else numeric(key, "quasi_identifier", bounds=(-1e6, 1e6), missing=bool(np.isnan(column).any()))
         for key, column in cells.items()
     ]
     target = (
@@ -264,6 +264,14 @@ def of_pmml(model: ModelIR, archive: Archive, name: str) -> Answers:
 def of_mlflow(model: ModelIR, archive: Archive, name: str) -> Answers:
     """Answers as those of the library whose model MLflow saved."""
     return (of_sklearn if name.startswith("sklearn") else by_features)(model, archive, name)
+
+
+def of_rpart(model: ModelIR, archive: Archive, name: str) -> Answers:
+    """Answers to people; where R weights classes by priors, the class alone, for counts have no weights."""
+    answers = by_table(model, archive, name, {})
+    if case_of(name) != "prior":
+        return answers
+    return replace(answers, scores=np.array(answers.labels)[:, None] == np.array(sorted(model.classes)))
 
 
 PRODUCERS = (
@@ -386,6 +394,14 @@ PRODUCERS = (
         },
         relative=1e-12,
         answers=of_sklearn,
+    ),
+    Producer(
+        name="R's rpart",
+        folder="printouts/producers",
+        versions=("4.1.19",),
+        refused={"unnamed-class": "never says what class 1 is called"},
+        relative=1e-6,
+        answers=of_rpart,
     ),
     Producer(
         name="MLflow",
