@@ -39,7 +39,8 @@ _n_samples _n_samples_bootstrap n_threads n_trees_per_iteration_ node_count oob_
 presort quantile random_state remainder scoring _sklearn_version sparse sparse_output sparse_output_ sparse_threshold
 splitter _strategy strategy subsample tol transform_input unit_variance unknown_value _use_validation_data validate
 validation_fraction verbose verbose_feature_names_out warm_start with_centering with_mean with_scaling with_std xp
-y_true_int y_true_one_hot bootstrap_features flatten_transform _max_features _max_samples voting
+y_true_int y_true_one_hot bootstrap_features flatten_transform _max_features _max_samples voting a_ b_ beta_ cv ensemble
+increasing increasing_ method out_of_bounds X_max_ X_min_ y_max y_min
 """
 PER_FEATURE = """
 categorical_features center_ data_max_ data_min_ data_range_ drop drop_idx_ _drop_idx_after_grouping feature_names_in_
@@ -55,6 +56,7 @@ known_categories _label_encoder link _loss _missing_indices n_bins_non_missing_ 
 _name_to_fitted_passthrough oob_decision_function_ oob_improvement_ oob_prediction_ oob_scores_ output_indices_
 _predictors _preprocessor _random_seed raw_left_cat_bitsets _remainder _rng _sample_weight _scorer steps train_score_
 transformer_list _transformer_to_input_indices transformers transformers_ tree_ validation_score_
+calibrated_classifiers_ calibrators classes f_ X_thresholds_ y_thresholds_
 """
 SEARCH = """
 best_estimator_ best_params_ _checked_cv_orig cv_results_ _estimator param_distributions param_grid scorer_ scoring
@@ -139,32 +141,34 @@ PADDING = 8
 
 
 WRITTEN = """
-absolute accuracy ada adaboostclassifier adaboostregressor all allow array as auc auto average bagging baggingclassifier
-baggingregressor balanced best binarizer binary binning binomial bitset bool boost boosting both box brier builtins
-booster bytearray bytes category cats centerer child children classification classifier clf cls code codes column
-columntransformer complex compose concat counter cox cross cy d datetime decision decisiontreeclassifier
-decisiontreeregressor defaultdict deny deprecated deviance dict discretization discretizer dispatch dt dummy
-dummyclassifier dummyregressor dxsm else embedding encode encoded encoders encoding ensemble ensure entropy est exist
-exp explained expm exponential extra extratreeclassifier extratreeregressor extratreesclassifier extratreesregressor f
-false fdr featureunion filled final finite first fit flag flags float fold forest fpr frame frequent friedman from
-functions functiontransformer functools fwe gain gaps gb gbc gbm generic gini go gradient gradientboostingclassifier
-gradientboostingregressor grid gridsearchcv half hgb hist histgradientboostingclassifier histgradientboostingregressor
-huber identity if iforest ignore imputation impute imputed imputer inc index is isolation isolationforest it jobs
-johnson json kbinsdiscretizer kernel kernelcenterer key keywords kfold knn knnimputer kwds labelbinarizer labelencoder
-labels lad large last learn learner leave leaveoneout lgbm log logit logs ls ma macro mae main make mask masked
-maskedarray matthews max maxabsscaler median method metrics micro minmaxscaler missingindicator model most mse mt mtrand
-multi multilabelbinarizer multinomial na namespace nan nd ndarray neg nested nominal none normalizer num number numbers
-numeric numerical numpy nums object ohe one onehot onehotencoder only ord ordered ordinal ordinalencoder other out p
-pandas partial pass passthrough pcg percentile philox pipe pipeline poisson polars polynomial polynomialfeatures pool
-pos power powertransformer precision predict predictor prep preprocess preprocessing proba quantiletransformer r raise
-randomforestclassifier randomforestregressor randomized randomizedsearchcv randomtreesembedding rank ranking rare recall
-regressor repeated repeatedkfold repeatedstratifiedkfold response rest results rf rfe rfecv right robust robustscaler
-roc samples scaled scaler score scorer scorers scores scoring search second select selection selector seq sequence
-sequential series set sfc shufflesplit side sign simple simpleimputer size slice spawn spawned spline splinetransformer
-split splits sqrt square squared stacking stackingclassifier stackingregressor standard standardscaler step stop str
-stratified stratifiedkfold stratifiedshufflesplit string target targetencoder test text texts then time timedelta train
-transformed transformedtargetregressor tuple two type types ufunc uint uinteger uniform union univariate utils voting
-votingclassifier votingregressor warn ways weighted xgb xgbrf yeo zero
+absolute accuracy ada adaboostclassifier adaboostregressor all allow array as auc auto average bagging
+baggingclassifier baggingregressor balanced best binarizer binary binning binomial bitset bool boost booster boosting
+both box brier builtins bytearray bytes calibrated calibratedclassifiercv calibration category cats centerer child
+children classification classifier clf cls code codes column columntransformer complex compose concat counter cox cross
+cv cy d datetime decision decisiontreeclassifier decisiontreeregressor defaultdict deny deprecated deviance dict
+discretization discretizer dispatch dt dummy dummyclassifier dummyregressor dxsm else embedding encode encoded encoders
+encoding ensemble ensure entropy est exist exp explained expm exponential extra extratreeclassifier extratreeregressor
+extratreesclassifier extratreesregressor f false fdr featureunion filled final finite first fit flag flags float fold
+forest fpr frame frequent friedman from frozen functions functiontransformer functools fwe gain gaps gb gbc gbm generic
+gini go gradient gradientboostingclassifier gradientboostingregressor grid gridsearchcv half hgb hist
+histgradientboostingclassifier histgradientboostingregressor huber identity if iforest ignore imputation impute imputed
+imputer inc index is isolation isolationforest isotonic isotonicregression it jobs johnson json kbinsdiscretizer kernel
+kernelcenterer key keywords kfold knn knnimputer kwds labelbinarizer labelencoder labels lad large last learn learner
+leave leaveoneout lgbm log logit logs ls ma macro mae main make mask masked maskedarray matthews max maxabsscaler
+median method metrics micro minmaxscaler missingindicator model most mse mt mtrand multi multilabelbinarizer
+multinomial na namespace nan nd ndarray neg nested nominal none normalizer num number numbers numeric numerical numpy
+nums object ohe one onehot onehotencoder only ord ordered ordinal ordinalencoder other out p pandas partial pass
+passthrough pcg percentile philox pipe pipeline poisson polars polynomial polynomialfeatures pool pos power
+powertransformer precision predict predictor prep preprocess preprocessing proba quantiletransformer r raise
+randomforestclassifier randomforestregressor randomized randomizedsearchcv randomtreesembedding rank ranking rare
+recall regression regressor repeated repeatedkfold repeatedstratifiedkfold response rest results rf rfe rfecv right
+robust robustscaler roc samples scaled scaler scaling score scorer scorers scores scoring search second select
+selection selector seq sequence sequential series set sfc shufflesplit side sigmoid sign simple simpleimputer size
+slice spawn spawned spline splinetransformer split splits sqrt square squared stacking stackingclassifier
+stackingregressor standard standardscaler step stop str stratified stratifiedkfold stratifiedshufflesplit string target
+targetencoder temperature test text texts then thresholds time timedelta train transformed transformedtargetregressor
+tuple two type types ufunc uint uinteger uniform union univariate utils voting votingclassifier votingregressor warn
+ways weighted xgb xgbrf yeo zero
 """
 WORDS = frozenset(re.findall("[a-z]+", f"{' '.join(ATTRIBUTES)} {WRITTEN}".lower()))
 """Words of the names of scikit-learn's classes and of their attributes: reports print no others."""
@@ -178,6 +182,8 @@ MAX_STEPS_NAMED = 50
 """Steps of one pipeline, parts of one transformer: what has more of them has names of something else."""
 
 GENERATORS = {"RandomState", "Generator"}
+COMPUTED = {"interp1d"}
+"""What an object in memory holds that follows from its other attributes, and that no file has."""
 
 
 def unread_content(
@@ -191,7 +197,7 @@ def unread_content(
     tracker, names, random = UnreadTracker(), set[str](), False
     for each in _objects(root):
         random |= each.kind in GENERATORS
-        if each.kind not in GENERATORS:
+        if each.kind not in GENERATORS | COMPUTED:
             _check_object(tracker, each)
         names |= {str(name) for name in _listed(each.get("feature_names_in_"))}
     unknown_names = {name for name in names - own if name.partition("__")[2] not in own}
@@ -351,7 +357,7 @@ def _objects(whole: ObjectView) -> Iterator[ObjectView]:
         here = waiting.pop()
         if isinstance(here, ObjectView):
             yield here
-            if here.kind not in GENERATORS:
+            if here.kind not in GENERATORS | COMPUTED:
                 waiting.extend(each for name in sorted(here.names) if _deep(each := here.get(name)))
         else:
             waiting.extend(filter(_deep, here.values() if isinstance(here, Mapping) else here))
