@@ -72,16 +72,19 @@ max_cat_threshold max_cat_to_onehot max_delta_step max_leaves min_child_samples 
 multi_strategy _n_features _n_features_in _network num_leaves num_parallel_tree objective _objective reg_alpha
 reg_lambda sampling_method scale_pos_weight subsample_for_bin subsample_freq _train_data_name train_set_version
 tree_method validate_parameters verbosity _Booster__need_reload_eval_info _Booster__num_class _Booster__num_dataset
-_Booster__num_inner_eval _Booster__set_objective_to_none network pred_parameter _free_handle
+_Booster__num_inner_eval _Booster__set_objective_to_none network pred_parameter best_ntree_limit _fobj gpu_id predictor
+silent use_label_encoder bagging_fraction bagging_freq cat_l2 cat_smooth data_sample_strategy deterministic device_type
+extra_trees feature_fraction feature_fraction_bynode force_col_wise force_row_wise is_unbalance lambda_l1 lambda_l2
+linear_tree other_rate path_smooth seed top_rate
 """
 """Attributes of estimators and Boosters of XGBoost and LightGBM with one value."""
 
 BOOSTERS_LISTS = """
-callbacks eval_metric kwargs name_valid_sets _other_params params _Booster__higher_better_inner_eval
-_Booster__is_predicted_cur_iter _Booster__name_inner_eval
+callbacks _class_weight eval_metric metric kwargs name_valid_sets _other_params params
+_Booster__higher_better_inner_eval _Booster__is_predicted_cur_iter _Booster__name_inner_eval
 """
 BOOSTERS_PER_FEATURE = "feature_types feature_weights interaction_constraints monotone_constraints"
-BOOSTERS_EMPTY = "_Booster__init_predictor _Booster__inner_predict_buffer"
+BOOSTERS_EMPTY = "_Booster__attr _Booster__init_predictor _Booster__inner_predict_buffer"
 """What a Booster keeps of rows while it is trained; one that is saved holds none."""
 
 BOOSTERS_LARGE = (
@@ -91,6 +94,7 @@ BOOSTER_NAMES = frozenset(f"{BOOSTERS} {BOOSTERS_LISTS} {BOOSTERS_PER_FEATURE} {
 MODELS = ("handle", "_handle")
 """Where a Booster holds its model, which its own library's reader reads."""
 
+CONSTRAINTS = re.compile(r"[\w\[\](){}\"',.: -]{0,200}")
 SETTING = re.compile(r"[\w.+*<>/:()-]{0,40}( [\w.+*<>/:()-]{1,20}){0,2}")
 """A setting that is a text, or the name of a step: up to three words."""
 
@@ -120,6 +124,7 @@ ATTRIBUTES: Mapping[str, ContentField] = {
     **_attributes(BOOSTERS, 1),
     **_attributes(BOOSTERS_LISTS, 100),
     **_attributes(BOOSTERS_PER_FEATURE, "features"),
+    "interaction_constraints": ContentField(ContentKind.ANY, CONSTRAINTS, max_values="twice the features"),
     **_attributes(BOOSTERS_EMPTY, 0),
     **_attributes(BOOSTERS_LARGE),
     **dict.fromkeys(MODELS, ContentField(ContentKind.ANY)),
@@ -457,7 +462,9 @@ def _check_texts(tracker: UnreadTracker, parts: ZipParts, top: Any, schema: str,
 
 
 def _plain(content: str) -> str:
-    """The text that a plain value is: as JSON, where it is one; numbers are none."""
+    """The text that a plain value is: as JSON, where it is one; numbers, and lists of a few of them, are none."""
+    if GROUPS.fullmatch(content):
+        return ""
     if content.startswith('"') and content.endswith('"'):
         try:
             return str(json.loads(content))
@@ -465,6 +472,9 @@ def _plain(content: str) -> str:
             return content
     return "" if NUMBER.fullmatch(content) else content
 
+
+GROUPS = re.compile(r'"[\[(][0-9\[\](), -]{0,60}[\])]"')
+"""Groups of features, as XGBoost is given constraints; what attributes may hold such is checked with them."""
 
 NUMBER = re.compile(r"-?([0-9]{1,40}|[0-9.]{1,24}(e[-+]?[0-9]{1,3})?|NaN|Infinity)|true|false|null")
 
