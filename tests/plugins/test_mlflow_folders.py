@@ -260,6 +260,13 @@ def test_bytes_that_were_put_together_otherwise_are_no_folder() -> None:
             read_foreign(other, "model")
 
 
+def test_a_folder_within_a_folder_is_no_model(tmp_path: Path) -> None:
+    packed = model_bytes(folder_in(tmp_path))
+    files = {"MLmodel": MLMODEL.encode(), "model.skops": packed}
+    with pytest.raises(ReleaseError, match="no model of a format that is known here"):
+        read_foreign(pack_folder(files), "model")
+
+
 SAVE = """
 import os, sys, warnings
 warnings.filterwarnings("ignore")

@@ -406,6 +406,16 @@ def test_settings_of_a_booster_that_contradict_its_model_are_refused() -> None:
         read_foreign(with_entries(entries), "m")
 
 
+def test_a_file_within_a_booster_is_read_by_no_other_reader() -> None:
+    """A zip may hold itself."""
+    table, ill = people(9, gaps=False)
+    content = skops.io.dumps(xgboost.XGBClassifier(**XGB).fit(table[["age"]], ill))
+    entries = entries_of(content)
+    name = next(each for each in entries if each.endswith(".bin"))
+    with pytest.raises(ReleaseError, match=r"no model of a format that is known here.*known: xgboost"):
+        read_foreign(with_entries({**entries, name: content}), "m")
+
+
 def test_bytes_and_texts_that_no_model_needs_are_other_content() -> None:
     table, ill = people(9, gaps=False)
     estimator = xgboost.XGBClassifier(**XGB).fit(table[["age"]], ill)
