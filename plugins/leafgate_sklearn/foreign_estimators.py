@@ -157,6 +157,12 @@ def _booster_file(estimator: ObjectView, place: str) -> bytes:
             remedy="fit it with an objective of its library",
         )
     if isinstance(content, bytes):
+        if estimator.get("objective") == "binary:logitraw" and estimator.kind.endswith("Classifier"):
+            raise ReleaseError(
+                f"is a {estimator.kind} of binary:logitraw, which takes sums above 0.5 for its second class",
+                place=place,
+                remedy='fit it with `objective="binary:logistic"`',
+            )
         missing = estimator.get("missing")
         if missing is not None and not (isinstance(missing, float) and math.isnan(missing)):
             raise ReleaseError(

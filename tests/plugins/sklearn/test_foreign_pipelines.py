@@ -390,6 +390,12 @@ def test_estimators_of_skops_files_that_predict_something_else_than_their_booste
     x = table[["age", "visits"]]
     with pytest.raises(ReleaseError, match="takes a number for missing"):
         read_foreign(skops.io.dumps(xgboost.XGBClassifier(**XGB, missing=0).fit(x, ill)), "m")
+    raw = xgboost.XGBClassifier(**XGB, objective="binary:logitraw").fit(x, ill)
+    assert np.array_equal(raw.predict(x), raw.predict(x, output_margin=True) > 0.5)
+    with pytest.raises(ReleaseError, match=r"sums above 0\.5 for its second class"):
+        read_foreign(skops.io.dumps(raw), "m")
+    with pytest.raises(ReleaseError, match=r"sums above 0\.5 for its second class"):
+        leafgate.audit(raw, x, ill, limits=SMALL)
     ranker = lightgbm.LGBMRanker(n_estimators=2, verbose=-1).fit(x, ill, group=[len(x)])
     with pytest.raises(ReleaseError, match="objective that is not read"):
         read_foreign(skops.io.dumps(ranker), "m")
