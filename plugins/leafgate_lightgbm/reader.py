@@ -36,6 +36,9 @@ from leafgate_lightgbm.training import learner_of
 from leafgate_lightgbm.unread import PATHS, unread_content
 
 MAX_LINES = 2_000_000
+OBJECTIVE = re.compile(r"[a-z_]{1,30}")
+"""An objective as LightGBM names them, or `sqrt`, which an error may print."""
+
 MAX_CLASSES = 1000
 MAX_WORDS = 2**21
 """Words of 32 bits that the sets of one tree may take."""
@@ -260,7 +263,9 @@ def _classes(objective: Sequence[str], head: Lines, place: str) -> tuple[str, ..
     if objective[0] in NUMBERS and "sqrt" not in objective:
         return ()
     known = ", ".join((*ONE, *SEVERAL, *NUMBERS))
-    raise ReleaseError("has an objective that is not read", place=here, remedy=f"read: {known}")
+    words = " ".join(word for word in objective[:2] if OBJECTIVE.fullmatch(word))
+    what = f"has an objective that is not read{f': {words}' if words else ''}"
+    raise ReleaseError(what, place=here, remedy=f"read: {known}; fit the model with one of these")
 
 
 def _whole_number(lines: Lines, key: str, place: str) -> int:

@@ -397,7 +397,7 @@ def test_estimators_of_skops_files_that_predict_something_else_than_their_booste
     with pytest.raises(ReleaseError, match=r"sums above 0\.5 for its second class"):
         leafgate.audit(raw, x, ill, limits=SMALL)
     ranker = lightgbm.LGBMRanker(n_estimators=2, verbose=-1).fit(x, ill, group=[len(x)])
-    with pytest.raises(ReleaseError, match="objective that is not read"):
+    with pytest.raises(ReleaseError, match="objective that is not read: lambdarank"):
         read_foreign(skops.io.dumps(ranker), "m")
 
 
