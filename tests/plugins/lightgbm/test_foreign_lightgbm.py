@@ -201,8 +201,8 @@ def test_where_the_data_lay_is_told() -> None:
     ("options", "why"),
     [
         ({"linear_tree": True, "sets": False}, "linear_tree"),
-        ({"objective": "poisson"}, "has the objective poisson that is not read"),
-        ({"objective": "regression", "reg_sqrt": True}, "has the objective reg_sqrt that is not read"),
+        ({"objective": "poisson"}, "an objective that is not read: poisson"),
+        ({"objective": "regression", "reg_sqrt": True}, "an objective that is not read: regression sqrt"),
         ({"zero_as_missing": True}, "zero_as_missing"),
     ],
     ids=str,
