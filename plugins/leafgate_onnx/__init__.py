@@ -55,6 +55,7 @@ ONNX = ModelReader(
     texts=texts,
     write=write,
     suffixes=(".onnx",),
+    tested=("skl2onnx 1.20", "leafgate"),
 )
 """ONNX graphs with one ensemble of trees."""
 

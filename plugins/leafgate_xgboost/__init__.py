@@ -76,6 +76,7 @@ XGBOOST = ModelReader(
     to_file=to_file,
     trains=("xgboost.",),
     train=train,
+    tested=("XGBoost 1.7", "XGBoost 2.1", "XGBoost 3.0", "XGBoost 3.2", "XGBoost 3.3", "XGBoost 3.4"),
 )
 """The files that `Booster.save_model` writes."""
 
