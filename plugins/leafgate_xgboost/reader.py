@@ -36,7 +36,7 @@ from leafgate.app import are_texts, is_number, list_at, object_at
 from leafgate_xgboost.node_sizes import sizes
 from leafgate_xgboost.training import learner_of
 from leafgate_xgboost.ubjson import parse_ubjson
-from leafgate_xgboost.unread import refuse_unknown_keys, unread_content
+from leafgate_xgboost.unread import unknown_keys, unread_content
 
 BINARY = ("binary:logistic", "binary:logitraw", "binary:hinge")
 MULTI = ("multi:softprob", "multi:softmax")
@@ -84,7 +84,6 @@ def read(content: bytes, place: str) -> ModelIR:
         _tree(tree, int(group) if objective in MULTI else None, names, weight, f"{at}.trees[{i}]")
         for i, (tree, group, weight) in enumerate(zip(trees, groups, _weights(weighted, len(trees), at), strict=True))
     )
-    refuse_unknown_keys(learner, trees, here)
     rounds = integers_at(booster, "iteration_indptr", at) if "iteration_indptr" in booster else None
     positive, unread = _positive_weight(learner), unread_content(document)
     sized, disclosed = sizes(built, base, objective, rounds, weighted=positive != 1.0)
@@ -96,6 +95,7 @@ def read(content: bytes, place: str) -> ModelIR:
         category_lists=tuple(CategoryList(features[i], frozenset(texts)) for i, texts in names.items()),
         texts=unread.texts,
         producer="XGBoost " + ".".join(str(part) for part in _version(document)),
+        unknown=unknown_keys(learner, trees),
         hessians=_hessians(objective, base, positive, _rounds(groups, rounds, parallel), dart=weighted is not None),
         learner=learner_of(
             objective,

@@ -342,7 +342,7 @@ def test_a_read_model_can_be_converted_and_scrubbed(folder: Path) -> None:
     assert leafgate("convert", folder / "plan.json", folder / "neutral.json").code == 0
     assert json.loads((folder / "neutral.json").read_bytes())["from"] == "catboost"
     ended = leafgate("scrub", folder / "risk.json", folder / "scrubbed.json", "--leaves", "shares")
-    assert (ended.code, "predicts the same on 20,000 random points" in ended.out) == (0, True)
+    assert (ended.code, "predicts the same as what was read of" in ended.out) == (0, True)
     assert "leaf_weights" not in (folder / "scrubbed.json").read_text()
 
 

@@ -52,7 +52,7 @@ def reading_check(
     elif by_itself := _without_witness(state, reading):
         passed, evidence = True, {"reason": by_itself}
     else:
-        passed, evidence, remedies = None, {"problem": _untested(reading)}, (Remedy(action="advise", text=WITNESS),)
+        passed, evidence, remedies = None, _untested(reading), (Remedy(action="advise", text=WITNESS),)
     yield Finding(
         READING,
         READING,
@@ -83,15 +83,13 @@ def counts_decide(release: Release) -> bool:
     return exact and release.combine != "boost" and not release.predicts_numbers
 
 
-def _untested(reading: ModelReading) -> str:
-    if reading.unknown:
-        keys = ", ".join(reading.unknown[:5])
-        return (
-            f"nothing shows that the file is read as its model predicts: it has keys that are not known here ({keys})"
-        )
-    return (
-        "nothing shows that the file is read as its model predicts: its program is none whose files are read in tests"
-    )
+def _untested(reading: ModelReading) -> dict[str, Any]:
+    """Why nothing shows that the file is read right."""
+    unshown = "nothing shows that the file is read as its model predicts:"
+    if not reading.unknown:
+        return {"problem": f"{unshown} its program is none whose files are read in tests"}
+    named = AuditorOnly(f"they are {', '.join(reading.unknown[:5])}")
+    return {"problem": f"{unshown} keys where predictions are decided are not known here", "reason_in_full": named}
 
 
 def _by_witness(
@@ -108,9 +106,9 @@ def _by_witness(
         return None, {"problem": f"the witness cannot be used: {error}"}, from_error(error)
     different = first_difference(witness.answers, answers_of(release, witness.rows))
     if different is not None:
-        problem = "the witness answers otherwise than what was read of the file"
-        where = AuditorOnly(f"row {int(witness.numbers[different])} of {path.name} is the first that differs")
-        return None, {"problem": problem, "reason_in_full": where}, (Remedy(action="advise", text=MISREAD),)
+        row = int(witness.numbers[different])
+        problem = f"the witness answers otherwise than what was read of the file, first in its row {row}"
+        return None, {"problem": problem}, (Remedy(action="advise", text=MISREAD),)
     unreached = unreached_share(release, state.table, witness.rows)
     if unreached > MOST_UNREACHED:
         problem = "people of the table come to leaves of some tree which no row of the witness comes to"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leafgate.io.tables.frames import FrameColumn, csv_bytes, single_column, table_columns
+from leafgate.io.tables.frames import FrameColumn, csv_bytes, has_names, pandas_frame, single_column, table_columns
 from leafgate.io.tables.witness import PREDICTION
 from leafgate.ir.model import ModelIR
 from leafgate.models.edges import around, column_edges
@@ -50,53 +50,37 @@ def estimator_answers(
         class_order: the classes of the estimator in its order; empty where it has none.
         missing: the text of a missing cell.
     """
-    rows = _given_rows(model, table)
-    if rows is None or set(read.classes) & {PREDICTION, *(column.name for column in columns)}:
+    if isinstance(model, str | Path) or not callable(getattr(model, "predict", None)):
         return None
-    own = [column for column in columns if column.name in _names(rows, columns)]
-    if len(own) != rows.shape[1]:
+    rows = _given_rows(model, pandas_frame(table, "X"))
+    names = [column.name for column in columns]
+    names = [str(name) for name in rows.columns] if has_names(rows) else names[: rows.shape[1]]
+    own = [column for column in columns if column.name in names]
+    if len(own) != rows.shape[1] or set(read.classes) & {PREDICTION, *names}:
         return None
     classes = class_order if set(class_order) == set(read.classes) else read.classes  # which may number them
     rng = np.random.default_rng(0)
-    chosen = np.sort(rng.permutation(len(rows))[:MOST_ROWS])
-    asked = _taken(rows, chosen)
+    asked = _taken(rows, np.sort(rng.permutation(len(rows))[:MOST_ROWS]))
     points = _points(rows, own, specs, read, rng)
     for each in (pd.concat([asked, points], ignore_index=True), asked):
-        given = each if isinstance(rows, pd.DataFrame) else each.to_numpy()
-        answers = _answers(model, given, classes)
+        answers = _answers(model, each.to_numpy() if isinstance(table, np.ndarray) else each, classes)
         if answers is not None:
-            named = table_columns(each.set_axis([column.name for column in own], axis=1), "X")
-            return csv_bytes([*named, *answers], missing)
+            return csv_bytes([*table_columns(each.set_axis(names, axis=1), "X"), *answers], missing)
     return None
 
 
-def _given_rows(model: Any, table: Any) -> Any:
-    """The columns of the table that the estimator takes, in its order; None where that is not known."""
-    if isinstance(model, str | Path) or not callable(getattr(model, "predict", None)):
-        return None
-    names = getattr(model, "feature_names_in_", None)
-    if isinstance(table, np.ndarray):
-        return table if table.ndim == 2 else None
-    if not isinstance(table, pd.DataFrame):
-        return None
-    if names is None:
-        return table
-    listed = [str(name) for name in names]
-    return table[listed] if set(listed) <= set(table.columns) else None
+def _given_rows(model: Any, rows: pd.DataFrame) -> pd.DataFrame:
+    """The columns of the table that the estimator takes, in its order, where it names them."""
+    listed = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    return rows[listed] if listed and set(listed) <= set(rows.columns) else rows
 
 
-def _names(rows: Any, columns: Sequence[FrameColumn]) -> list[str]:
-    if isinstance(rows, pd.DataFrame) and all(isinstance(name, str) for name in rows.columns):
-        return list(rows.columns)
-    return [column.name for column in columns][: rows.shape[1]]
-
-
-def _taken(rows: Any, chosen: np.ndarray) -> pd.DataFrame:
-    return (rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(rows)).iloc[chosen].reset_index(drop=True)
+def _taken(rows: pd.DataFrame, chosen: np.ndarray) -> pd.DataFrame:
+    return rows.iloc[chosen].reset_index(drop=True)
 
 
 def _points(
-    rows: Any,
+    rows: pd.DataFrame,
     columns: Sequence[FrameColumn],
     specs: Mapping[str, Mapping[str, Any]],
     read: ModelIR,
@@ -109,8 +93,7 @@ def _points(
         most = max(1, MOST_POINTS // len(columns))
         base = _taken(rows, rng.integers(0, len(rows), most))
         label, spec = base.columns[position], specs.get(column.name, {})
-        is_number = pd.api.types.is_numeric_dtype(base[label]) and not pd.api.types.is_bool_dtype(base[label])
-        if column.name in edges and is_number and "values" not in spec:
+        if column.name in edges and column.kind == "number" and "values" not in spec:
             at = list(edges[column.name])
             numbers = around(rng.choice(at, MOST_EDGES, replace=False) if len(at) > MOST_EDGES else at)
             numbers = np.clip(numbers, *spec.get("bounds", (-np.inf, np.inf)))
