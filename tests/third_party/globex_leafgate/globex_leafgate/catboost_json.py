@@ -237,5 +237,5 @@ def values_in(content: Any) -> int:
 
 
 CATBOOST = ModelReader(
-    name="globex_catboost", sniff=sniff, read=read, max_bytes=64 * 2**20, texts=texts, tested=("CatBoost",)
+    name="globex_catboost", sniff=sniff, read=read, max_bytes=64 * 2**20, texts=texts, tested=("catboost",)
 )
