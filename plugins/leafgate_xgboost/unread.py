@@ -20,6 +20,7 @@ from leafgate.api import (
     reachable_nodes,
 )
 from leafgate.app import KEY
+from leafgate_xgboost.saved_state import check_settings
 
 ROOT = 2**31 - 1
 """The parent that XGBoost writes for a root."""
@@ -82,6 +83,7 @@ LEARNER: Mapping[str, ContentField] = {
             **dict.fromkeys(
                 ("best_iteration", "best_ntree_limit"), ContentField(ContentKind.TEXT, re.compile(r"\d{1,7}"))
             ),
+            "best_score": ContentField(ContentKind.TEXT, re.compile(r"-?[\d.]{1,24}(e[-+]?\d{1,3})?")),
         },
     ),
     "feature_names": ContentField(ContentKind.TEXTS),
@@ -143,8 +145,8 @@ def _unknown_keys(document: Any, fields: Mapping[str, ContentField], location: s
                 yield from _unknown_keys(each, field.fields, f"{location}.{key}")
 
 
-def unread_content(document: Mapping[str, Any]) -> UnreadTracker:
-    """What the file holds besides the model."""
+def unread_content(document: Mapping[str, Any], settings: Mapping[str, Any] | None) -> UnreadTracker:
+    """What the file holds besides the model; `settings` are those of the state of a Booster."""
     tracker = UnreadTracker()
     learner = document["learner"]
     booster = learner["gradient_booster"]
@@ -161,6 +163,8 @@ def unread_content(document: Mapping[str, Any]) -> UnreadTracker:
     _check_categories(tracker, model.get("cats"), features)
     for number, tree in enumerate(trees):
         _check_tree(tracker, tree, number, limits)
+    if settings is not None:
+        check_settings(tracker, settings)
     return tracker
 
 
@@ -260,8 +264,11 @@ def _per_node(tracker: UnreadTracker, tree: Mapping[str, Any], key: str, nodes: 
 DISCLOSURES = tuple(
     """
     every category that somebody had in training
+    every setting of the learner, its seeds among them
     how much every test gained
+    how well the best round did on rows set aside
     the people on every node of the first trees; with the leaves' values the people of each class
+    the state of the generator of random numbers that it was trained with
     the sum of second derivatives on every node
     the sum of second derivatives on every node: people, the unsure ones weighing more
     their sum on every node
