@@ -1,0 +1,134 @@
+"""The formats of model files: how each is parsed, written and evaluated, and which files there are."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Any
+
+from evaluators import ubjson, xgboost_trees
+from evaluators.answers import Answers, Cell, Columns, Questions
+from mutations.changes import Path, Vocabulary
+
+PLUGINS = FilePath(__file__).resolve().parents[2] / "plugins"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelFile:
+    """A producer's file, and rows that it was made or asked with."""
+
+    name: str
+    content: bytes
+    rows: Columns
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """A format of model files.
+
+    Attributes:
+        name: what the page calls it.
+        files: the files there are.
+        parse: the document in a file's bytes.
+        dump: the bytes of a document.
+        evaluate: what a document answers.
+        questions: what the tests of a document ask.
+        words: what mutations are made of.
+    """
+
+    name: str
+    files: Callable[[], Iterable[ModelFile]]
+    parse: Callable[[bytes], Any]
+    dump: Callable[[Any], bytes]
+    evaluate: Callable[[Any, Columns], Answers]
+    questions: Callable[[Any], Questions]
+    words: Vocabulary
+
+
+def numbers_of_csv(content: bytes) -> dict[str, list[Cell]]:
+    """The columns of a CSV file; empty cells are missing, and columns of numbers are numbers."""
+    names, *rows = csv.reader(io.StringIO(content.decode()))
+    return {name: _cells(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+
+
+def _cells(column: Iterable[str]) -> list[Cell]:
+    texts = list(column)
+    try:
+        return [None if text == "" else float(text) for text in texts]
+    except ValueError:
+        return [text or None for text in texts]
+
+
+def archived(path: FilePath) -> dict[str, bytes]:
+    """The files in an archive, by their names."""
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def _xgboost_files() -> Iterable[ModelFile]:
+    for path in sorted((PLUGINS / "xgboost" / "producers").glob("*.zip")):
+        files = archived(path)
+        rows = numbers_of_csv(files["rows.csv"])
+        for name, content in files.items():
+            if not name.endswith(".csv"):
+                yield ModelFile(name=f"{path.stem}/{name}", content=content, rows=rows)
+
+
+XGBOOST_KINDS = {
+    **{"left_children": "children", "right_children": "children", "split_indices": "feature"},
+    **{"default_left": "default direction", "weight_drop": "weight", "tree_info": "class order"},
+    **{"base_score": "base score", "categories": "categories", "categories_nodes": "categories"},
+    **{"categories_segments": "categories", "categories_sizes": "categories", "split_type": "categories"},
+    **{"sum_hessian": "count", "name": "objective", "iteration_indptr": "rounds", "num_parallel_tree": "rounds"},
+}
+
+
+def _xgboost_kind(document: Any, path: Path) -> str:
+    keys = [step for step in path if isinstance(step, str)]
+    if not keys or keys[0] == "version":
+        return "other"
+    if keys[-1] == "split_conditions" and isinstance(path[-1], int):
+        tree: Any = document
+        for step in path[:-2]:
+            tree = tree[step]
+        return "leaf" if tree["left_children"][path[-1]] == -1 else "threshold"
+    return XGBOOST_KINDS.get(keys[-1], "other")
+
+
+XGBOOST = Format(
+    name="XGBoost",
+    files=_xgboost_files,
+    parse=lambda content: json.loads(content) if content[1:2] == b'"' else ubjson.parse(content),
+    dump=lambda document: ubjson.dump(document) if _has_arrays(document) else json.dumps(document).encode(),
+    evaluate=xgboost_trees.evaluate,
+    questions=xgboost_trees.questions,
+    words=Vocabulary(
+        kind_of=_xgboost_kind,
+        texts={
+            "name": (
+                *sorted(xgboost_trees.CLASSES | xgboost_trees.SEVERAL | xgboost_trees.AS_IT_IS),
+                "gbtree",
+                "dart",
+                "gblinear",
+                "count:poisson",
+            )
+        },
+        additions={"trees": {"weight_drop": lambda model: [0.5] * len(model["trees"])}},
+    ),
+)
+
+
+def _has_arrays(document: Any) -> bool:
+    if isinstance(document, dict):
+        return any(map(_has_arrays, document.values()))
+    if isinstance(document, list):
+        return any(map(_has_arrays, document))
+    return hasattr(document, "dtype")
+
+
+FORMATS = {each.name: each for each in (XGBOOST,)}
