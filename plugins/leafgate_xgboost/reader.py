@@ -139,7 +139,7 @@ def _parallel_trees(booster: Mapping[str, Any], place: str) -> int:
 
 
 def _refuse_other_trees(booster: Mapping[str, Any], trees: Sequence[Any], place: str) -> None:
-    """XGBoost puts each tree at the place that its `id` names, and from 2.1 on predicts with the trees of its rounds."""
+    """XGBoost puts each tree where its `id` says, and from 2.1 on predicts with the trees of the rounds alone."""
     if booster.get("gbtree_model_param", {}).get("num_trees", str(len(trees))) != str(len(trees)):
         raise ReleaseError("must be the number of trees", place=f"{place}.gbtree_model_param.num_trees")
     for i, tree in enumerate(trees):

@@ -51,9 +51,9 @@ class Question:
         for threshold in sorted(self.thresholds):
             with np.errstate(over="ignore"):
                 at = self.precision(threshold)
-            if np.isfinite(at):
                 most = self.precision(np.inf)
-                yield from (float(np.nextafter(at, -most)), float(at), float(np.nextafter(at, most)))
+                beside = (np.nextafter(at, -most), at, np.nextafter(at, most))
+            yield from (float(each) for each in beside if np.isfinite(each))
 
 
 Questions = dict[str, Question]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
 
-from evaluators import ubjson, xgboost_trees
+from evaluators import catboost_trees, ubjson, xgboost_trees
 from evaluators.answers import Answers, Cell, Columns, Questions
 from mutations.changes import Path, Vocabulary
 
@@ -39,6 +39,7 @@ class Format:
         evaluate: what a document answers.
         questions: what the tests of a document ask.
         words: what mutations are made of.
+        missing_texts: whether a cell of texts may be missing.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Format:
     evaluate: Callable[[Any, Columns], Answers]
     questions: Callable[[Any], Questions]
     words: Vocabulary
+    missing_texts: bool = True
 
 
 def numbers_of_csv(content: bytes) -> dict[str, list[Cell]]:
@@ -131,4 +133,62 @@ def _has_arrays(document: Any) -> bool:
     return hasattr(document, "dtype")
 
 
-FORMATS = {each.name: each for each in (XGBOOST,)}
+def _catboost_files() -> Iterable[ModelFile]:
+    for path in sorted((PLUGINS / "catboost" / "producers").glob("*.zip")):
+        files = archived(path)
+        for name in files:
+            if name.endswith(".csv"):
+                content, rows = files[name.replace(".csv", ".json")], numbers_of_csv(files[name])
+                own = {key: _as_texts(column) if key == "ward" else column for key, column in rows.items()}
+                names = {key for key in rows if key != "label" and not key.startswith("raw.")}
+                nameless = not json.loads(content)["features_info"]["float_features"][0].get("feature_name")
+                positions = {"age": "0", "hours": "1"} if nameless else {}
+                columns = {positions.get(key, key): column for key, column in own.items() if key in names}
+                yield ModelFile(name=f"{path.stem}/{name}", content=content, rows=columns)
+
+
+def _as_texts(column: Iterable[Cell]) -> list[Cell]:
+    return [None if cell is None else f"{cell:.0f}" if isinstance(cell, float) else cell for cell in column]
+
+
+CATBOOST_KINDS = {
+    **{"leaf_values": "leaf", "value": "leaf", "border": "threshold", "borders": "threshold", "values": "categories"},
+    **{"split_index": "feature", "float_feature_index": "feature", "cat_feature_index": "feature"},
+    **{"feature_index": "feature", "flat_feature_index": "feature", "nan_value_treatment": "default direction"},
+    **{"leaf_weights": "count", "weight": "count", "class_names": "class order", "class_to_label": "class order"},
+    **{"scale_and_bias": "base score", "left": "children", "right": "children", "split_type": "objective"},
+    **{"hash": "categories"},
+}
+
+
+def _catboost_kind(document: Any, path: Path) -> str:
+    keys = [step for step in path if isinstance(step, str)]
+    if keys[:2] == ["features_info", "cat_features_hash"] and keys[-1] == "value":
+        return "categories"
+    if keys[-1] == "feature_id":
+        return ""
+    if "model_info" in keys and "class_params" not in keys:
+        return "objective" if keys[-2:] == ["loss_function", "type"] else "other" if len(keys) < 3 else ""
+    return CATBOOST_KINDS.get(keys[-1], "other")
+
+
+CATBOOST = Format(
+    name="CatBoost",
+    files=_catboost_files,
+    parse=json.loads,
+    dump=lambda document: json.dumps(document).encode(),
+    evaluate=catboost_trees.evaluate,
+    questions=catboost_trees.questions,
+    words=Vocabulary(
+        kind_of=_catboost_kind,
+        texts={
+            "type": ("Logloss", "MultiClass", "RMSE", "MAE", "Poisson", "CrossEntropy"),
+            "nan_value_treatment": ("AsIs", "AsFalse", "AsTrue", "AsZero"),
+            "split_type": ("FloatFeature", "OneHotFeature", "OnlineCtr"),
+        },
+    ),
+    missing_texts=False,
+)
+
+
+FORMATS = {each.name: each for each in (XGBOOST, CATBOOST)}

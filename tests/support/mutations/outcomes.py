@@ -126,7 +126,7 @@ class Original:
         self.format, self.file = format, file
         self.document = format.parse(file.content)
         self.questions = format.questions(self.document)
-        self.columns = points(file.rows, [self.questions], rng)
+        self.columns = points(file.rows, [self.questions], rng, missing_texts=format.missing_texts)
         self.answers = format.evaluate(self.document, self.columns)
         self.paths = paths_by_kind(self.document, format.words)
 
@@ -166,7 +166,8 @@ class Original:
         known = {name: self.questions.get(name) for name in asked}
         if known == asked or set(asked) - set(self.file.rows):
             return self.columns, found, self.answers
-        columns = points(self.file.rows, [self.questions, asked], rng)
+        both = [self.questions, asked]
+        columns = points(self.file.rows, both, rng, missing_texts=self.format.missing_texts)
         return columns, self.format.evaluate(document, columns), self.format.evaluate(self.document, columns)
 
 

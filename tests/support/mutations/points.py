@@ -17,7 +17,7 @@ RANDOM_ROWS = 300
 UNKNOWN = "unheard of"
 
 
-def _pool(name: str, rows: Columns, asked: Sequence[Questions]) -> list[Cell]:
+def _pool(name: str, rows: Columns, asked: Sequence[Questions], *, missing_texts: bool) -> list[Cell]:
     """The cells to try in a column: on both sides of every threshold, missing, each category and an unknown one."""
     found: set[float | str] = set()
     categories: set[float | str] = set()
@@ -27,16 +27,19 @@ def _pool(name: str, rows: Columns, asked: Sequence[Questions]) -> list[Cell]:
             categories |= questions[name].categories
     cells = [cell for cell in rows[name] if cell is not None]
     if any(isinstance(cell, str) for cell in [*cells, *categories]):
-        return [None, UNKNOWN, *sorted({str(cell) for cell in [*cells, *categories]})]
+        gone = [None] if missing_texts else []
+        return [*gone, UNKNOWN, *sorted({str(cell) for cell in [*cells, *categories]})]
     if categories:
         found |= categories | {max(map(float, categories)) + 1}
     return [None, *sorted(map(float, found))]
 
 
-def points(rows: Columns, asked: Sequence[Questions], rng: np.random.Generator) -> Columns:
+def points(
+    rows: Columns, asked: Sequence[Questions], rng: np.random.Generator, *, missing_texts: bool = True
+) -> Columns:
     """Some of the rows, rows that differ from one of them in one cell, and rows of cells chosen at random."""
     names = list(rows)
-    pools = {name: _pool(name, rows, asked) for name in names}
+    pools = {name: _pool(name, rows, asked, missing_texts=missing_texts) for name in names}
     own = list(zip(*(rows[name] for name in names), strict=True))
     chosen = [own[int(i)] for i in rng.permutation(len(own))[:MOST_ROWS]]
     made = list(chosen)
