@@ -190,10 +190,11 @@ def _features(document: Mapping[str, Any], place: str) -> Features:
 def _borders(numeric: Mapping[int, Mapping[str, Any]], place: str) -> Iterator[tuple[str, int, float]]:
     """The borders of each feature of numbers, which ascend: CatBoost counts how many of them a number is above."""
     for index, each in numeric.items():
-        borders = [] if each.get("borders") is None else floats_at(each, "borders", place).astype(np.float32)
+        given = np.zeros(0) if each.get("borders") is None else floats_at(each, "borders", place)
+        borders = given.astype(np.float32).tolist()
         if not all(below < above for below, above in pairwise(borders)):
             raise ReleaseError("must ascend", place=f"{place}.borders")
-        yield from ((FLOAT, index, float(border)) for border in borders)
+        yield from ((FLOAT, index, border) for border in borders)
 
 
 def _values(categorical: Mapping[int, Mapping[str, Any]], place: str) -> Iterator[tuple[str, int, float]]:
@@ -327,7 +328,7 @@ def _split(item: Any, features: Features, place: str) -> Split:
         refuse_unknown_keys(document, ("cat_feature_index", "split_index", "split_type", "value"), place)
         index, value = _index(document, "cat_feature_index", features.categorical, place), document.get("value")
         category = features.category_of.get(value % HASHES) if type(value) is int else None
-        if category is None:
+        if category is None or type(value) is not int:
             raise ReleaseError(
                 "asks for a category of which the file has the hash alone",
                 place=place,

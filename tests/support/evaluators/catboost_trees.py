@@ -1,8 +1,8 @@
 """CatBoost's JSON documents, as CatBoost predicts raw values.
 
-Source: CatBoost, catboost/libs/model/model_export/json_model_helpers.cpp: a test is the number `split_index` in the list
-of all borders of `float_features`, then of all `values` of `categorical_features`; what else stands beside it is not
-read. Bit i of a leaf's number is the answer to test i.
+Source: CatBoost, catboost/libs/model/model_export/json_model_helpers.cpp: a test is the number `split_index` in the
+list of all borders of `float_features`, then of all `values` of `categorical_features`; what else stands beside it is
+not read. Bit i of a leaf's number is the answer to test i.
 """
 
 from __future__ import annotations

@@ -86,8 +86,12 @@ def other_numbers(value: float, beside: Sequence[Any], rng: np.random.Generator)
     return {**found, **changed, "zero": 0.0 if value else 0.5}
 
 
-def _changed_text(value: str, key: str, words: Vocabulary, rng: np.random.Generator) -> tuple[str, str]:
+def _changed_text(
+    value: str, key: str, beside: Sequence[Any], words: Vocabulary, rng: np.random.Generator
+) -> tuple[str, str]:
     choices = [each for each in words.texts.get(key, ()) if each != value]
+    if not choices and rng.random() < 0.2:
+        choices = sorted({each for each in beside if isinstance(each, str) and each != value})
     if choices:
         return "another", choices[int(rng.integers(len(choices)))]
     found = list(NUMBER.finditer(value))
@@ -177,7 +181,8 @@ def changed(
         how = sorted(options)[int(rng.integers(len(options)))]
         _put(result, path, options[how])
     elif isinstance(value, str):
-        how, parent[path[-1]] = _changed_text(value, key, words, rng)
+        beside = parent if isinstance(parent, list) else []
+        how, parent[path[-1]] = _changed_text(value, key, beside, words, rng)
     else:
         how, parent[path[-1]] = "a number", 1
     return Change(kind=kind, how=how, path=path), result

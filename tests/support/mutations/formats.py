@@ -8,10 +8,13 @@ import json
 import zipfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path as FilePath
 from typing import Any
 
-from evaluators import catboost_trees, ubjson, xgboost_trees
+import numpy as np
+
+from evaluators import catboost_trees, lightgbm_trees, ubjson, xgboost_trees
 from evaluators.answers import Answers, Cell, Columns, Questions
 from mutations.changes import Path, Vocabulary
 
@@ -191,4 +194,94 @@ CATBOOST = Format(
 )
 
 
-FORMATS = {each.name: each for each in (XGBOOST, CATBOOST)}
+LIGHTGBM_CASES: dict[str, dict[str, Any]] = {
+    "binary": {"objective": "binary"},
+    "binary-categories": {"objective": "binary", "sets": True},
+    "binary-forest": {"objective": "binary", "boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.6},
+    "binary-dart": {"objective": "binary", "boosting": "dart", "drop_rate": 0.5},
+    "binary-none-missing": {"objective": "binary", "missing": False},
+    "binary-zero-missing": {"objective": "binary", "zero_as_missing": True, "use_missing": True},
+    "multiclass": {"objective": "multiclass", "num_class": 3},
+    "multiclassova-categories": {"objective": "multiclassova", "num_class": 3, "sets": True},
+    "regression": {"objective": "regression"},
+    "quantile-categories": {"objective": "quantile", "alpha": 0.7, "sets": True},
+    "huber-forest": {"objective": "huber", "boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.6},
+}
+LIGHTGBM_USUAL = {
+    **{"num_leaves": 6, "verbose": -1, "num_threads": 1, "seed": 1, "deterministic": True, "min_data_in_leaf": 5},
+    **{"min_data_per_group": 3, "cat_smooth": 1, "max_cat_to_onehot": 2, "learning_rate": 0.5},
+}
+
+
+def people(*, missing: bool = True) -> tuple[dict[str, list[Cell]], Any]:
+    """Made-up people, and a number that models learn from."""
+    rng = np.random.default_rng(7)
+    x = np.column_stack([rng.integers(18, 90, 120), rng.integers(0, 9, 120), rng.integers(0, 6, 120)]).astype(float)
+    number = x[:, 0] / 20 + (x[:, 2] % 2) * 2 + x[:, 1] / 6 + rng.normal(size=120)
+    if missing:
+        x[rng.random(x.shape) < 0.08] = np.nan
+    names = ("age", "visits", "ward")
+    cells = [[None if np.isnan(cell) else float(cell) for cell in column] for column in x.T]
+    return dict(zip(names, cells, strict=True)), number
+
+
+@cache
+def lightgbm_boosters() -> dict[str, Any]:
+    """A fitted booster of each case, by the library that is installed."""
+    import lightgbm
+
+    found = {}
+    for name, case in LIGHTGBM_CASES.items():
+        options = {**LIGHTGBM_USUAL, **case}
+        sets = ["ward"] if options.pop("sets", False) else []
+        rows, number = people(missing=options.pop("missing", True))
+        kinds = options.get("num_class", 2)
+        classes = np.searchsorted(np.quantile(number, np.arange(1, kinds) / kinds), number)
+        target = number if options["objective"] in {"regression", "quantile", "huber"} else classes
+        x = np.array([[np.nan if cell is None else cell for cell in column] for column in rows.values()]).T
+        data = lightgbm.Dataset(x, target, feature_name=list(rows), categorical_feature=sets)
+        found[name] = lightgbm.train(options, data, 3)
+    return found
+
+
+def _lightgbm_files() -> Iterable[ModelFile]:
+    for name, booster in lightgbm_boosters().items():
+        rows, _ = people(missing=LIGHTGBM_CASES[name].get("missing", True))
+        yield ModelFile(name=name, content=booster.model_to_string().encode(), rows=rows)
+
+
+LIGHTGBM_KINDS = {
+    **{"left_child": "children", "right_child": "children", "split_feature": "feature", "threshold": "threshold"},
+    **{"decision_type": "default direction", "leaf_value": "leaf", "cat_boundaries": "categories"},
+    **{"cat_threshold": "categories", "num_cat": "categories", "objective": "objective", "num_class": "class order"},
+    **{"num_tree_per_iteration": "class order", "average_output": "weight", "shrinkage": "weight"},
+    **{"leaf_count": "count", "internal_count": "count", "leaf_weight": "count", "internal_weight": "count"},
+}
+
+
+def _lightgbm_kind(document: Any, path: Path) -> str:
+    keys = [step for step in path if isinstance(step, str)]
+    if keys[-1] in {"tree_sizes", "tail", "feature_names", "", "tree", "head"}:
+        return ""
+    return LIGHTGBM_KINDS.get(keys[-1], "other")
+
+
+LIGHTGBM = Format(
+    name="LightGBM",
+    files=_lightgbm_files,
+    parse=lightgbm_trees.parse,
+    dump=lightgbm_trees.dump,
+    evaluate=lightgbm_trees.evaluate,
+    questions=lightgbm_trees.questions,
+    words=Vocabulary(
+        kind_of=_lightgbm_kind,
+        texts={
+            "objective": ("binary", "multiclass", "multiclassova", "regression", "quantile", "poisson", "sigmoid:1"),
+            "decision_type": tuple(map(str, range(16))),
+        },
+        additions={"objective": {"average_output": lambda head: None}},
+    ),
+)
+
+
+FORMATS = {each.name: each for each in (XGBOOST, CATBOOST, LIGHTGBM)}

@@ -30,7 +30,8 @@ def _pool(name: str, rows: Columns, asked: Sequence[Questions], *, missing_texts
         gone = [None] if missing_texts else []
         return [*gone, UNKNOWN, *sorted({str(cell) for cell in [*cells, *categories]})]
     if categories:
-        found |= categories | {max(map(float, categories)) + 1}
+        whole = {float(cell) for cell in [*cells, *found] if float(cell) >= 0 and float(cell).is_integer()}
+        found = whole | categories | {max(map(float, categories)) + 1}
     return [None, *sorted(map(float, found))]
 
 
