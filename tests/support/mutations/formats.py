@@ -221,7 +221,7 @@ def people(*, missing: bool = True) -> tuple[dict[str, list[Cell]], Any]:
     if missing:
         x[rng.random(x.shape) < 0.08] = np.nan
     names = ("age", "visits", "ward")
-    cells = [[None if np.isnan(cell) else float(cell) for cell in column] for column in x.T]
+    cells: list[list[Cell]] = [[None if np.isnan(cell) else float(cell) for cell in column] for column in x.T]
     return dict(zip(names, cells, strict=True)), number
 
 
