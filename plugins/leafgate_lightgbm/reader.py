@@ -44,6 +44,11 @@ ONE, SEVERAL = ("binary",), ("multiclass", "multiclassova")
 NUMBERS = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
 """What is predicted is the sum itself."""
 
+UNREAD = (
+    *("poisson", "gamma", "tweedie", "cross_entropy", "cross_entropy_lambda", "lambdarank", "rank_xendcg", "custom"),
+)
+"""Objectives that an error names: what is predicted is not the sum, or no class and no number of a person."""
+
 ZERO = float(np.float32(1e-35))
 """Numbers as small, this one among them, are zero to LightGBM before it asks anything."""
 
@@ -72,7 +77,7 @@ def read(content: bytes, place: str) -> ModelIR:
     features = tuple(file.head.get("feature_names", "").split(" "))
     if len(features) != _whole_number(file.head, "max_feature_idx", place) + 1:
         raise ReleaseError("must name every feature", place=f"{place}.feature_names")
-    each = max(1, len(classes) if len(classes) > 2 else 1)
+    each = len(classes) if objective[0] in SEVERAL else 1
     if _whole_number(file.head, "num_tree_per_iteration", place) != each or len(file.trees) % each:
         raise ReleaseError("has not as many trees a round as classes", place=f"{place}.num_tree_per_iteration")
     rounds = len(file.trees) // each if "average_output" in file.head else 1
@@ -96,7 +101,9 @@ def read(content: bytes, place: str) -> ModelIR:
         settings=_settings(file.settings, len(file.trees) // each),
         sampling=_sampling(file.settings, place),
         hessians=_hessians(file, objective, len(classes), each, place),
-        learner=learner_of(
+        learner=None
+        if each == 2  # LGBMClassifier fits the objective `binary` where there are two classes
+        else learner_of(
             file.settings,
             objective[0],
             len(file.trees) // each,
@@ -256,13 +263,18 @@ def _classes(objective: Sequence[str], head: Lines, place: str) -> tuple[str, ..
         return ("0", "1")
     if objective[0] in SEVERAL:
         number = _whole_number(head, "num_class", place)
-        if not 2 < number <= MAX_CLASSES:
-            raise ReleaseError(f"has fewer than 3 classes, or more than {MAX_CLASSES:,}", place=here)
+        if not 2 <= number <= MAX_CLASSES:
+            raise ReleaseError(f"has fewer than 2 classes, or more than {MAX_CLASSES:,}", place=here)
         return tuple(map(str, range(number)))
     if objective[0] in NUMBERS and "sqrt" not in objective:
         return ()
+    name = "reg_sqrt" if objective[0] in NUMBERS else objective[0] if objective[0] in UNREAD else ""
     known = ", ".join((*ONE, *SEVERAL, *NUMBERS))
-    raise ReleaseError("has an objective that is not read", place=here, remedy=f"read: {known}")
+    raise ReleaseError(
+        f"has {f'the objective {name}' if name else 'an objective'} that is not read",
+        place=here,
+        remedy=f"read: {known}",
+    )
 
 
 def _whole_number(lines: Lines, key: str, place: str) -> int:

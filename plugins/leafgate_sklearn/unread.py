@@ -27,24 +27,25 @@ from leafgate.api import (
 from leafgate_sklearn.feature import PipelineFeature, is_missing, text_of
 
 SINGLE_VALUES = """
-accept_sparse add_indicator alpha approx_hessian base_estimator bootstrap ccp_alpha check_inverse clip closs constant_
-constant_hessian copy criterion device do_early_stopping_ dtype early_stopping encoded_missing_value error_on_new
-estimator estimator_ feature_name_combiner feature_names_out features fill_value force_int_remainder_cols func
-handle_unknown high high_inclusive _infrequent_enabled init interval_y_pred interval_y_true inverse_func
-keep_empty_features l2_regularization learning_rate loss low low_inclusive max_bins max_depth max_features
-max_features_ max_iter max_leaf_nodes max_samples memory min_frequency min_impurity_decrease min_impurity_split
-min_samples_leaf min_samples_split min_weight_fraction_leaf missing_values missing_values_bin_idx_ n_bins n_classes
-n_estimators n_estimators_ _n_features n_features n_features_in_ n_iter_no_change n_jobs n_outputs n_outputs_
-_n_samples _n_samples_bootstrap n_threads n_trees_per_iteration_ node_count oob_score oob_score_ pattern _precomputed
+accept_sparse add_indicator algorithm alpha approx_hessian base_estimator bootstrap ccp_alpha check_inverse clip closs
+constant_ constant_hessian copy criterion device do_early_stopping_ dtype early_stopping encoded_missing_value
+error_on_new estimator estimator_ feature_name_combiner feature_names_out features fill_value force_int_remainder_cols
+func handle_unknown high high_inclusive _infrequent_enabled init interval_y_pred interval_y_true inverse_func
+keep_empty_features l2_regularization learning_rate loss low low_inclusive max_bins max_depth max_features max_features_
+max_iter max_leaf_nodes max_samples memory min_frequency min_impurity_decrease min_impurity_split min_samples_leaf
+min_samples_split min_weight_fraction_leaf missing_values missing_values_bin_idx_ n_bins n_classes n_estimators
+n_estimators_ _n_features n_features n_features_in_ n_iter_no_change n_jobs n_outputs n_outputs_ _n_samples
+_n_samples_bootstrap n_threads n_trees_per_iteration_ node_count oob_score oob_score_ pattern percentile _precomputed
 presort quantile random_state remainder scoring _sklearn_version sparse sparse_output sparse_output_ sparse_threshold
 splitter _strategy strategy subsample tol transform_input unit_variance unknown_value _use_validation_data validate
 validation_fraction verbose verbose_feature_names_out warm_start with_centering with_mean with_scaling with_std xp
-y_true_int y_true_one_hot bootstrap_features flatten_transform _max_features _max_samples voting
+y_true_int y_true_one_hot bootstrap_features flatten_transform _max_features _max_samples voting future_dtype
+warning_was_emitted warning_enabled
 """
 PER_FEATURE = """
 categorical_features center_ data_max_ data_min_ data_range_ drop drop_idx_ _drop_idx_after_grouping feature_names_in_
 features_ is_categorical_ _is_categorical_remapped max_abs_ max_categories mean_ min_ monotonic_cst n_samples_seen_
-scale_ statistics_ var_
+scale_ statistics_ var_ data
 """
 LARGE = """
 _baseline_prediction _bin_mapper bin_thresholds_ binned_left_cat_bitsets categories categories_ class_indexing_offsets

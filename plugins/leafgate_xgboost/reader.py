@@ -71,13 +71,13 @@ def read(content: bytes, place: str) -> ModelIR:
     features = _features(learner, _whole_number(shape, "num_feature", here), here)
     trees = list_at(booster, "trees", at)
     parallel = _parallel_trees(booster, at)
-    _refuse_early_stop(learner, parallel, len(trees) // scores, here)
     _refuse_other_trees(booster, trees, at)
     groups = integers_at(booster, "tree_info", at, len(trees))
-    if scores == 1 and groups.any():
+    if scores == 1 and (groups.any() or ("num_target" in shape and _whole_number(shape, "num_target", here) > 1)):
         raise ReleaseError(
             "has trees for several targets, which is not read", place=f"{at}.tree_info", remedy="train a model for each"
         )
+    _refuse_early_stop(learner, parallel, len(trees) // scores, here)
     names = _categories(booster, features, at)
     numbers = _number_categories(booster, features, at)
     base = _base(shape, objective, scores, here)

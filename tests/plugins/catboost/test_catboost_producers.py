@@ -1,102 +1,36 @@
-"""Files of CatBoost, which `producers/make_catboost_files.py` made, are read as CatBoost predicts."""
+"""What files of CatBoost say that the producer matrix (tests/plugins/test_producers.py) does not compare."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import zipfile
 from collections.abc import Callable, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from leafgate.algorithms.node_counts import Contradiction, first_contradiction
-from leafgate.api import ModelIR, ReleaseError, TreeIR
-from leafgate.ir.model import Floats
+from leafgate.api import ModelIR, ReleaseError
 from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import read_foreign
 from leafgate_catboost import CATBOOST
 from leafgate_catboost.hashes import category_hash
+from producer_archive import archives_in
+from producer_matrix import leaf_of, rows_of
 from random_tables import categorical, numeric, table_of
 
-VERSIONS = sorted(path.stem for path in (Path(__file__).parent / "producers").glob("*.zip"))
+ARCHIVES = archives_in(Path(__file__).parent / "producers")
+NEWEST = ARCHIVES[-1]
 CATEGORIES = {"colour", "ward"}
-POSITIONS = {"age": "0", "hours": "1"}
-"""What a file calls features that have no names."""
-
-
-@cache
-def files_of(version: str) -> dict[str, bytes]:
-    """The files that one version wrote, by their names."""
-    with zipfile.ZipFile(Path(__file__).parent / "producers" / f"{version}.zip") as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
-def answered(version: str) -> list[str]:
-    return [name.removesuffix(".csv") for name in files_of(version) if name.endswith(".csv")]
-
-
-EACH_MODEL = [(version, name) for version in VERSIONS for name in answered(version)]
-NEWEST = VERSIONS[-1]
 
 
 def document_of(name: str) -> Any:
-    return json.loads(files_of(NEWEST)[f"{name}.json"])
+    return json.loads(NEWEST.models[f"{name}.json"])
 
 
 def read(document: Any) -> ModelIR:
     content = document if isinstance(document, bytes) else json.dumps(document).encode()
     return read_foreign(content, "model.json", [CATBOOST])
-
-
-def leaf_of(tree: TreeIR, row: Mapping[str, str], names: tuple[str, ...]) -> int:
-    """The leaf in which a row ends, one test at a time."""
-    node = 0
-    while tree.feature[node] >= 0:
-        cell = row[names[tree.feature[node]]]
-        if node in tree.subsets:
-            low = cell in tree.subsets[node]
-        elif cell == "":
-            low = bool(np.broadcast_to(tree.missing_low, tree.feature.shape)[node])
-        else:
-            low = bool(np.float32(cell) <= tree.threshold[node])
-        node = int((tree.low if low else tree.high)[node])
-    return node
-
-
-def score(model: ModelIR, row: Mapping[str, str]) -> Floats:
-    """The sum of the leaves in which a row ends, written without the program's own prediction."""
-    total = np.array(model.base)
-    for tree in model.trees:
-        total = total + tree.values[leaf_of(tree, row, model.features)]
-    return total
-
-
-@pytest.mark.parametrize(("version", "name"), EACH_MODEL)
-def test_scores_and_labels_are_those_of_catboost(version: str, name: str) -> None:
-    files = files_of(version)
-    model = read(files[f"{name}.json"])
-    rows = list(csv.DictReader(io.StringIO(files[f"{name}.csv"].decode())))
-    assert len(rows) > 80
-    for row in rows:
-        given = {**row, **{number: row[key] for key, number in POSITIONS.items()}}
-        expected = [float(row[key]) for key in row if key.startswith("raw.")]
-        scores = score(model, given)
-        assert scores == pytest.approx(expected, rel=1e-9, abs=1e-9)
-        if model.classes:
-            at = int(scores[0] > 0) if len(scores) == 1 else int(scores.argmax())
-            assert model.classes[at] == row["label"]
-    assert model.producer == f"CatBoost {version}"
-
-
-@pytest.mark.parametrize(("version", "name"), EACH_MODEL)
-def test_nothing_that_a_version_writes_is_other_content_but_borders_that_no_tree_uses(version: str, name: str) -> None:
-    says = [item.says for item in read(files_of(version)[f"{name}.json"]).discloses if item.kind == "other_content"]
-    assert all("that no tree uses" in each and "1 part(s)" in each for each in says)
 
 
 def test_a_missing_category_is_read_where_the_people_of_leaves_would_show_a_misreading() -> None:
@@ -139,7 +73,7 @@ def contradiction(people_at: Mapping[float, tuple[int, int]]) -> Contradiction |
     del document["oblivious_trees"][1:]
     model = read(document)
     (tree,) = model.trees
-    rows = csv.DictReader(io.StringIO(files_of(NEWEST)["logloss-weighted.csv"].decode()))
+    rows = rows_of(NEWEST, "logloss-weighted")
     cells = {leaf_of(tree, row, model.features): (row["age"], row["hours"]) for row in rows}
     people: list[tuple[Any, ...]] = []
     for leaf, numbers in cells.items():

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -17,6 +13,7 @@ import numpy as np
 from evaluators import catboost_trees, lightgbm_trees, ubjson, xgboost_trees
 from evaluators.answers import Answers, Cell, Columns, Questions
 from mutations.changes import Path, Vocabulary
+from producer_archive import NAMES, archives_in, case_of
 
 PLUGINS = FilePath(__file__).resolve().parents[2] / "plugins"
 
@@ -55,33 +52,25 @@ class Format:
     missing_texts: bool = True
 
 
-def numbers_of_csv(content: bytes) -> dict[str, list[Cell]]:
-    """The columns of a CSV file; empty cells are missing, and columns of numbers are numbers."""
-    names, *rows = csv.reader(io.StringIO(content.decode()))
-    return {name: _cells(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+def _cell(text: Any) -> Cell:
+    return None if text == "" or (isinstance(text, float) and np.isnan(text)) else text
 
 
-def _cells(column: Iterable[str]) -> list[Cell]:
-    texts = list(column)
+def archived(folder: str, names: Callable[[str], Sequence[str]] = lambda case: NAMES) -> Iterable[ModelFile]:
+    """The files of the archives of a program that have answers, with the columns of their rows."""
+    for archive in archives_in(PLUGINS / folder / "producers"):
+        for name in archive.answered:
+            own = archive.own_rows(case_of(name))
+            rows = {key: _numbers(column) for key, column in own.items()} if own else archive.rows
+            columns = {key: [_cell(each) for each in rows[key]] for key in names(case_of(name))}
+            yield ModelFile(name=f"{archive.version}/{name}", content=archive.models[name], rows=columns)
+
+
+def _numbers(column: Sequence[str]) -> list[float] | list[str]:
     try:
-        return [None if text == "" else float(text) for text in texts]
+        return [float(cell or "nan") for cell in column]
     except ValueError:
-        return [text or None for text in texts]
-
-
-def archived(path: FilePath) -> dict[str, bytes]:
-    """The files in an archive, by their names."""
-    with zipfile.ZipFile(path) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
-def _xgboost_files() -> Iterable[ModelFile]:
-    for path in sorted((PLUGINS / "xgboost" / "producers").glob("*.zip")):
-        files = archived(path)
-        rows = numbers_of_csv(files["rows.csv"])
-        for name, content in files.items():
-            if not name.endswith(".csv"):
-                yield ModelFile(name=f"{path.stem}/{name}", content=content, rows=rows)
+        return list(column)
 
 
 XGBOOST_KINDS = {
@@ -107,7 +96,7 @@ def _xgboost_kind(document: Any, path: Path) -> str:
 
 XGBOOST = Format(
     name="XGBoost",
-    files=_xgboost_files,
+    files=lambda: archived("xgboost"),
     parse=lambda content: json.loads(content) if content[1:2] == b'"' else ubjson.parse(content),
     dump=lambda document: ubjson.dump(document) if _has_arrays(document) else json.dumps(document).encode(),
     evaluate=xgboost_trees.evaluate,
@@ -137,21 +126,15 @@ def _has_arrays(document: Any) -> bool:
 
 
 def _catboost_files() -> Iterable[ModelFile]:
-    for path in sorted((PLUGINS / "catboost" / "producers").glob("*.zip")):
-        files = archived(path)
-        for name in files:
-            if name.endswith(".csv"):
-                content, rows = files[name.replace(".csv", ".json")], numbers_of_csv(files[name])
-                own = {key: _as_texts(column) if key == "ward" else column for key, column in rows.items()}
-                names = {key for key in rows if key != "label" and not key.startswith("raw.")}
-                nameless = not json.loads(content)["features_info"]["float_features"][0].get("feature_name")
-                positions = {"age": "0", "hours": "1"} if nameless else {}
-                columns = {positions.get(key, key): column for key, column in own.items() if key in names}
-                yield ModelFile(name=f"{path.stem}/{name}", content=content, rows=columns)
+    for file in archived("catboost", lambda case: ["age", "hours"] + ["colour", "ward"] * ("categories" in case)):
+        texts = {key: _as_texts(column) if key == "ward" else column for key, column in file.rows.items()}
+        if "nameless" in file.name:
+            texts = {str(i): column for i, column in enumerate(texts.values())}
+        yield ModelFile(name=file.name, content=file.content, rows=texts)
 
 
 def _as_texts(column: Iterable[Cell]) -> list[Cell]:
-    return [None if cell is None else f"{cell:.0f}" if isinstance(cell, float) else cell for cell in column]
+    return [f"{cell:.0f}" if isinstance(cell, float) else cell for cell in column]
 
 
 CATBOOST_KINDS = {
@@ -194,62 +177,6 @@ CATBOOST = Format(
 )
 
 
-LIGHTGBM_CASES: dict[str, dict[str, Any]] = {
-    "binary": {"objective": "binary"},
-    "binary-categories": {"objective": "binary", "sets": True},
-    "binary-forest": {"objective": "binary", "boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.6},
-    "binary-dart": {"objective": "binary", "boosting": "dart", "drop_rate": 0.5},
-    "binary-none-missing": {"objective": "binary", "missing": False},
-    "binary-zero-missing": {"objective": "binary", "zero_as_missing": True, "use_missing": True},
-    "multiclass": {"objective": "multiclass", "num_class": 3},
-    "multiclassova-categories": {"objective": "multiclassova", "num_class": 3, "sets": True},
-    "regression": {"objective": "regression"},
-    "quantile-categories": {"objective": "quantile", "alpha": 0.7, "sets": True},
-    "huber-forest": {"objective": "huber", "boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.6},
-}
-LIGHTGBM_USUAL = {
-    **{"num_leaves": 6, "verbose": -1, "num_threads": 1, "seed": 1, "deterministic": True, "min_data_in_leaf": 5},
-    **{"min_data_per_group": 3, "cat_smooth": 1, "max_cat_to_onehot": 2, "learning_rate": 0.5},
-}
-
-
-def people(*, missing: bool = True) -> tuple[dict[str, list[Cell]], Any]:
-    """Made-up people, and a number that models learn from."""
-    rng = np.random.default_rng(7)
-    x = np.column_stack([rng.integers(18, 90, 120), rng.integers(0, 9, 120), rng.integers(0, 6, 120)]).astype(float)
-    number = x[:, 0] / 20 + (x[:, 2] % 2) * 2 + x[:, 1] / 6 + rng.normal(size=120)
-    if missing:
-        x[rng.random(x.shape) < 0.08] = np.nan
-    names = ("age", "visits", "ward")
-    cells: list[list[Cell]] = [[None if np.isnan(cell) else float(cell) for cell in column] for column in x.T]
-    return dict(zip(names, cells, strict=True)), number
-
-
-@cache
-def lightgbm_boosters() -> dict[str, Any]:
-    """A fitted booster of each case, by the library that is installed."""
-    import lightgbm
-
-    found = {}
-    for name, case in LIGHTGBM_CASES.items():
-        options = {**LIGHTGBM_USUAL, **case}
-        sets = ["ward"] if options.pop("sets", False) else []
-        rows, number = people(missing=options.pop("missing", True))
-        kinds = options.get("num_class", 2)
-        classes = np.searchsorted(np.quantile(number, np.arange(1, kinds) / kinds), number)
-        target = number if options["objective"] in {"regression", "quantile", "huber"} else classes
-        x = np.array([[np.nan if cell is None else cell for cell in column] for column in rows.values()]).T
-        data = lightgbm.Dataset(x, target, feature_name=list(rows), categorical_feature=sets)
-        found[name] = lightgbm.train(options, data, 3)
-    return found
-
-
-def _lightgbm_files() -> Iterable[ModelFile]:
-    for name, booster in lightgbm_boosters().items():
-        rows, _ = people(missing=LIGHTGBM_CASES[name].get("missing", True))
-        yield ModelFile(name=name, content=booster.model_to_string().encode(), rows=rows)
-
-
 LIGHTGBM_KINDS = {
     **{"left_child": "children", "right_child": "children", "split_feature": "feature", "threshold": "threshold"},
     **{"decision_type": "default direction", "leaf_value": "leaf", "cat_boundaries": "categories"},
@@ -268,7 +195,7 @@ def _lightgbm_kind(document: Any, path: Path) -> str:
 
 LIGHTGBM = Format(
     name="LightGBM",
-    files=_lightgbm_files,
+    files=lambda: archived("lightgbm"),
     parse=lightgbm_trees.parse,
     dump=lightgbm_trees.dump,
     evaluate=lightgbm_trees.evaluate,

@@ -1,6 +1,6 @@
 """Small models of CatBoost with its own answers, made by the version that is installed where this is run.
 
-    python make_catboost_files.py FOLDER
+    PYTHONPATH=tests/support python make_catboost_files.py FOLDER
 
 It needs CatBoost and pandas alone, and writes FOLDER/VERSION.zip:
 
@@ -10,17 +10,17 @@ It needs CatBoost and pandas alone, and writes FOLDER/VERSION.zip:
   is a score before its last transform, and `label` the class where the case has classes.
 """
 
-import io
 import json
 import sys
 import tempfile
-import zipfile
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+
+from producer_archive import write_archive
 
 ROWS = 80
 NUMBERS = ["age", "hours"]
@@ -157,11 +157,7 @@ def main(folder: Path) -> None:
             if isinstance(model, catboost.CatBoostClassifier):
                 answers["label"] = model.predict(given).ravel()
             files[f"{name}.csv"] = answers.to_csv(index=False, float_format="%.17g").encode()
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as made:
-        for file_name, file in files.items():
-            made.writestr(zipfile.ZipInfo(file_name), file, zipfile.ZIP_DEFLATED)
-    (folder / f"{catboost.__version__}.zip").write_bytes(archive.getvalue())
+    write_archive(folder / f"{catboost.__version__}.zip", files)
 
 
 if __name__ == "__main__":

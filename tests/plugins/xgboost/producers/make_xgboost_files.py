@@ -1,28 +1,22 @@
 """Small models of XGBoost with its own answers, made by the version that is installed where this is run.
 
-    python make_xgboost_files.py FOLDER
+    PYTHONPATH=tests/support python make_xgboost_files.py FOLDER
 
-It needs XGBoost and NumPy alone, and writes FOLDER/VERSION.zip:
-
-- a model for each case of `CASES`, every second one as UBJSON;
-- `rows.csv`, made-up people; an empty cell is missing, `ward` is a category in some cases;
-- `margins.csv`, what XGBoost says of each row before its last transform: a column `CASE.NUMBER` for each score;
-- `labels.csv`, which class it predicts for each row: a column for each case that has classes.
+It needs XGBoost and NumPy, and writes the archive FOLDER/VERSION.zip (`producer_archive`): every second model as
+UBJSON, and `ward` is a category in some cases.
 """
 
-import io
 import sys
 import tempfile
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xgboost as xgb
 
-ROWS = 80
+from producer_archive import NAMES, Making, made_up_people, quantiles, with_probes
+
 ROUNDS = 3
-NAMES = ["age", "visits", "ward"]
 USUAL = {"max_depth": 2, "eta": 0.5, "nthread": 1, "verbosity": 0, "tree_method": "hist", "seed": 1}
 DART = {"booster": "dart", "rate_drop": 0.5, "seed": 3}
 LOGISTIC = {"objective": "binary:logistic"}
@@ -62,21 +56,33 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-def table() -> tuple[Any, Any]:
-    """Made-up people, and a number that they learn from; classes are its quantiles."""
-    rng = np.random.default_rng(7)
-    x = np.column_stack([rng.integers(18, 90, ROWS), rng.integers(0, 9, ROWS), rng.integers(0, 6, ROWS)]).astype(float)
-    number = x[:, 0] / 20 + (x[:, 2] % 2) * 2 + x[:, 1] / 6 + rng.normal(size=ROWS)
-    x[rng.random(x.shape) < 0.08] = np.nan
-    return x, number
+REFUSED: dict[str, dict[str, Any]] = {
+    "gamma": {"objective": "reg:gamma"},
+    "tweedie": {"objective": "reg:tweedie"},
+    "poisson": {"objective": "count:poisson"},
+    "survival": {"objective": "survival:aft"},
+    "cox": {"objective": "survival:cox"},
+    "share": {"objective": "reg:logistic"},
+    "rank": {"objective": "rank:pairwise"},
+    "linear": {**LOGISTIC, "booster": "gblinear"},
+    "several-targets": {"objective": "reg:squarederror", "targets": True},
+    "several-targets-in-one-tree": {
+        "objective": "reg:squarederror",
+        "targets": True,
+        "multi_strategy": "multi_output_tree",
+    },
+}
 
 
 def learned(number: Any, options: dict[str, Any]) -> Any:
-    """What a case learns: the number, or its quantile."""
-    if options["objective"].startswith("reg:"):
-        return np.abs(number)
-    classes = options.get("num_class", 2)
-    return np.searchsorted(np.quantile(number, np.arange(1, classes) / classes), number)
+    """What a case learns: the number, its quantile, or both the number and its negative."""
+    if options.pop("targets", False):
+        return np.column_stack([number, -number])
+    if options["objective"] == "reg:logistic":
+        return quantiles(number, 11) / 10
+    if options["objective"].partition(":")[0] in {"reg", "count", "survival"}:
+        return np.abs(number) + (options["objective"] in {"reg:gamma", "reg:tweedie"})
+    return quantiles(number, options.get("num_class", 2))
 
 
 def labels_of(answers: Any, objective: str) -> Any:
@@ -87,48 +93,47 @@ def labels_of(answers: Any, objective: str) -> Any:
     return answers if limit is None else answers > limit
 
 
-def as_csv(columns: dict[str, Any]) -> str:
-    rows = zip(
-        *[[f"{cell:.9g}" for cell in np.asarray(column, dtype=float)] for column in columns.values()], strict=True
-    )
-    return "\n".join([",".join(columns), *(",".join(row).replace("nan", "") for row in rows)]) + "\n"
+def of_numbers(x: Any, label: Any, kinds: list[str], options: dict[str, Any]) -> Any:
+    """The rows as XGBoost takes them."""
+    data = xgb.DMatrix(x, label=label, feature_names=NAMES, feature_types=kinds, enable_categorical=True)
+    if label is not None and options["objective"] == "survival:aft":
+        data.set_float_info("label_lower_bound", label)
+        data.set_float_info("label_upper_bound", label + 1)
+    if label is not None and options["objective"] == "rank:pairwise":
+        data.set_group([len(x)])
+    return data
 
 
 def main(folder: Path) -> None:
-    x, number = table()
-    models: dict[str, bytes] = {}
-    margins: dict[str, Any] = {}
-    labels: dict[str, Any] = {}
-    for name, case in CASES.items():
+    x, number = made_up_people()
+    rows = with_probes(x)
+    made = Making(dict(zip(NAMES, rows.T)), digits=9)  # noqa: B905
+    for name, case in {**CASES, **REFUSED}.items():
         options = dict(case)
         kinds = ["int", "int", "c" if options.pop("native", False) else "int"]
         y = learned(number, options)
-        data = xgb.DMatrix(x, label=y, feature_names=NAMES, feature_types=kinds, enable_categorical=True)
+        usual = {**USUAL, **options}
+        if options.get("booster") == "gblinear":
+            usual = {key: value for key, value in usual.items() if key not in {"max_depth", "tree_method"}}
         try:
-            booster = xgb.train({**USUAL, **options}, data, num_boost_round=ROUNDS)
-        except xgb.core.XGBoostError:
-            print(f"{xgb.__version__} does not train {name}")
+            booster = xgb.train(usual, of_numbers(x, y, kinds, options), num_boost_round=ROUNDS)
+        except (xgb.core.XGBoostError, ValueError) as error:
+            print(f"XGBoost {xgb.__version__} does not train {name}: {str(error)[:80]}")
             continue
-        file_name = f"{name}.{'ubj' if len(models) % 2 else 'json'}"
+        file_name = f"{name}.{'ubj' if len(made.models) % 2 else 'json'}"
         with tempfile.TemporaryDirectory() as temporary:
             path = Path(temporary) / file_name
             booster.save_model(path)
-            models[file_name] = path.read_bytes()
+            content = path.read_bytes()
             booster = xgb.Booster(model_file=path)
-        for i, scores in enumerate(booster.predict(data, output_margin=True).reshape(ROWS, -1).T):
-            margins[f"{name}.{i}"] = scores
-        if not options["objective"].startswith("reg:"):
-            labels[name] = labels_of(booster.predict(data), options["objective"])
-    texts = {
-        "rows.csv": as_csv(dict(zip(NAMES, x.T, strict=True))),
-        "margins.csv": as_csv(margins),
-        "labels.csv": as_csv(labels),
-    }
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as made:
-        for file_name, file in {**{key: text.encode() for key, text in texts.items()}, **models}.items():
-            made.writestr(zipfile.ZipInfo(file_name), file, zipfile.ZIP_DEFLATED)
-    (folder / f"{xgb.__version__}.zip").write_bytes(content.getvalue())
+        if name in REFUSED:
+            made.add(file_name, content)
+            continue
+        data = of_numbers(rows, None, kinds, options)
+        classifies = not options["objective"].startswith("reg:")
+        labels = labels_of(booster.predict(data), options["objective"]) if classifies else None
+        made.add(file_name, content, booster.predict(data, output_margin=True), labels)
+    made.write(folder / f"{xgb.__version__}.zip")
 
 
 if __name__ == "__main__":
