@@ -257,6 +257,8 @@ def _categories(rest: str, place: str) -> Any:
 
 def _classes(objective: Sequence[str], head: Lines, place: str) -> tuple[str, ...]:
     here = f"{place}.objective"
+    if objective[0] in {*ONE, *NUMBERS} and head.get("num_class") != "1":
+        raise ReleaseError(f"must be 1 where the objective is {objective[0]}", place=f"{place}.num_class")
     if objective[0] in ONE:
         return ("0", "1")
     if objective[0] in SEVERAL:

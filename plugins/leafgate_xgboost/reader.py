@@ -75,6 +75,7 @@ def read(content: bytes, place: str) -> ModelIR:
     features = _features(learner, _whole_number(shape, "num_feature", here), here)
     trees = list_at(booster, "trees", at)
     parallel = _parallel_trees(booster, at)
+    _refuse_other_trees(booster, trees, at)
     groups = integers_at(booster, "tree_info", at, len(trees))
     if scores == 1 and (groups.any() or ("num_target" in shape and _whole_number(shape, "num_target", here) > 1)):
         raise ReleaseError(
@@ -148,6 +149,19 @@ def _parallel_trees(booster: Mapping[str, Any], place: str) -> int:
     return found
 
 
+def _refuse_other_trees(booster: Mapping[str, Any], trees: Sequence[Any], place: str) -> None:
+    """XGBoost puts each tree where its `id` says, and from 2.1 on predicts with the trees of the rounds alone."""
+    if booster.get("gbtree_model_param", {}).get("num_trees", str(len(trees))) != str(len(trees)):
+        raise ReleaseError("must be the number of trees", place=f"{place}.gbtree_model_param.num_trees")
+    for i, tree in enumerate(trees):
+        if isinstance(tree, dict) and tree.get("id", i) != i:
+            raise ReleaseError("has its trees in another order than their `id`s", place=f"{place}.trees[{i}].id")
+    if "iteration_indptr" in booster:
+        starts = integers_at(booster, "iteration_indptr", place)
+        if len(starts) and (starts[0] != 0 or starts[-1] != len(trees) or (np.diff(starts) < 0).any()):
+            raise ReleaseError("leaves trees out, or has trees that are not there", place=f"{place}.iteration_indptr")
+
+
 def _rounds(groups: Ids, starts: Ids | None, parallel: int) -> tuple[int, ...]:
     """The round in which each tree was grown; before 2.1 the file has parallel trees' number alone."""
     if starts is not None and len(starts) > 1 and (np.diff(starts) > 0).all() and starts[-1] == len(groups):
@@ -207,6 +221,9 @@ def _refuse_early_stop(learner: Mapping[str, Any], parallel: int, trees: int, pl
 
 
 def _classes(objective: str, value: int, place: str) -> tuple[str, ...]:
+    if value > 1 and objective in {*BINARY, *NUMBERS}:
+        what = f"must be 0 for {objective}: with more, each row has several scores"
+        raise ReleaseError(what, place=f"{place}.learner_model_param.num_class")
     if objective in BINARY:
         return ("0", "1")
     if objective in MULTI and 2 <= value <= MAX_CLASSES:
@@ -324,26 +341,32 @@ def _texts(document: Mapping[str, Any], place: str) -> list[str]:
 def _tree(document: Any, output: int | None, names: Names, weight: float, place: str) -> TreeIR:
     """A tree whose leaves add to the score of the class `output`; None where the model has a single score."""
     document = object_at(document, place)
-    if _part(document, "tree_param", place).get("size_leaf_vector", "1") not in ("0", "1"):
+    parameters = _part(document, "tree_param", place)
+    if parameters.get("size_leaf_vector", "1") not in ("0", "1"):
         raise ReleaseError(
             "has leaves that speak of several classes (multi_output_tree), which is not read", place=place
         )
     left = integers_at(document, "left_children", place)
     n = len(left)
+    if parameters.get("num_nodes", str(n)) != str(n):
+        raise ReleaseError("must be the number of nodes", place=f"{place}.tree_param.num_nodes")
     right = integers_at(document, "right_children", place, n)
     subsets = _subsets(document, n, names, place)
     value = _single(
         floats_at(_conditions(document, subsets), "split_conditions", place, n), f"{place}.split_conditions"
     )
     leaf = left == LEAF
-    default_left = integers_at(document, "default_left", place, n) != 0
+    default_left = _flags(document, "default_left", place, n)
     by_set = np.zeros(n, dtype=bool)
     by_set[list(subsets)] = True
-    kind = integers_at(document, "split_type", place, n) if "split_type" in document else np.zeros(n, dtype=np.int64)
-    if ((kind != 0) & ~leaf != by_set).any():
+    of_categories = _flags(document, "split_type", place, n) if "split_type" in document else np.zeros(n, dtype=bool)
+    if (of_categories & ~leaf != by_set).any():
         raise ReleaseError("does not say which categories its tests are about", place=place)
+    feature = integers_at(document, "split_indices", place, n)
+    if (feature[~leaf] < 0).any():
+        raise ReleaseError("asks about a feature that is not there", place=f"{place}.split_indices")
     tree = TreeIR(
-        feature=np.where(leaf, LEAF, integers_at(document, "split_indices", place, n)),
+        feature=np.where(leaf, LEAF, feature),
         threshold=np.where(leaf | by_set, np.nan, value.astype(np.float64)),
         low=np.where(by_set, right, left),
         high=np.where(by_set, left, right),
@@ -356,6 +379,14 @@ def _tree(document: Any, output: int | None, names: Names, weight: float, place:
         numbers=_sums(document, place, n),
     )
     return _without_deleted(tree)
+
+
+def _flags(document: Mapping[str, Any], key: str, place: str, n: int) -> NDArray[np.bool_]:
+    """Whether each node has a property; ReleaseError where a number is neither 0 nor 1."""
+    found = integers_at(document, key, place, n)
+    if ((found != 0) & (found != 1)).any():
+        raise ReleaseError("must be 0 or 1 at every node", place=f"{place}.{key}")
+    return np.asarray(found == 1)
 
 
 def _conditions(document: Mapping[str, Any], by_set: Collection[int]) -> Mapping[str, Any]:

@@ -161,8 +161,8 @@ def unread_content(document: Mapping[str, Any], settings: Mapping[str, Any] | No
     if starts is not None and not _are_equal_rounds(starts, len(trees)):
         tracker.add("iteration_indptr", starts.size)
     _check_categories(tracker, model.get("cats"), features)
-    for number, tree in enumerate(trees):
-        _check_tree(tracker, tree, number, limits)
+    for tree in trees:
+        _check_tree(tracker, tree, limits)
     if settings is not None:
         check_settings(tracker, settings)
     return tracker
@@ -208,11 +208,9 @@ def _categories_of(encoder: Mapping[str, Any]) -> int:
     return max(0, _length(encoder["offsets"]) - 1) if "offsets" in encoder else _length(encoder.get("values"))
 
 
-def _check_tree(tracker: UnreadTracker, tree: Mapping[str, Any], number: int, limits: Mapping[str, int]) -> None:
+def _check_tree(tracker: UnreadTracker, tree: Mapping[str, Any], limits: Mapping[str, int]) -> None:
     """Check the entries of a tree, and numbers that follow from others of it."""
     tracker.check_table(tree, TREE, {**limits, "nodes": len(tree["left_children"])}, "trees")
-    if tree.get("id", number) != number:
-        tracker.add("a tree's id", content_size(tree["id"]))
     _check_category_lists(tracker, tree)
     _check_links(tracker, tree)
 

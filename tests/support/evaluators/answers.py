@@ -1,0 +1,87 @@
+"""What evaluators are given, and what they give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Cell = float | str | None
+Columns = Mapping[str, Sequence[Cell]]
+"""Cells by the name of their column, None where one is missing."""
+
+MAX_DEPTH = 400
+"""Deeper trees are no trees: their links lead in a circle."""
+
+
+class NoModelError(Exception):
+    """The producer would not open the file, or nothing says what it answers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answers:
+    """The answers of a model.
+
+    Attributes:
+        scores: shape (n_rows, n_scores): before the last transform, or the shares of classes, or a number.
+        size: shape (n_rows,): the sum of the absolute terms of a row's scores, to which rounding is relative.
+        labels: the class of each row as a text; None for numbers.
+    """
+
+    scores: Floats
+    size: Floats
+    labels: tuple[str, ...] | None = None
+
+
+@dataclass
+class Question:
+    """What the tests of a model ask about one column: thresholds in `precision`, and categories."""
+
+    thresholds: set[float] = field(default_factory=set)
+    categories: set[float | str] = field(default_factory=set)
+    precision: type[np.float32] | type[np.float64] = np.float32
+
+    def beside(self) -> Iterator[float]:
+        """Every threshold and the numbers right below and above it, in the precision of the test."""
+        for threshold in sorted(self.thresholds):
+            with np.errstate(over="ignore"):
+                at = self.precision(threshold)
+                most = self.precision(np.inf)
+                beside = (np.nextafter(at, -most), at, np.nextafter(at, most))
+            yield from (float(each) for each in beside if np.isfinite(each))
+
+
+Questions = dict[str, Question]
+
+
+def numbers(cells: Sequence[Cell]) -> Floats:
+    """Cells as numbers, NaN where one is missing."""
+    return np.array([np.nan if cell is None else float(cell) for cell in cells], dtype=np.float64)
+
+
+Step = Callable[[int, Ids], tuple[int, int, Flags] | None]
+"""Of a node and the rows at it: its two children and which rows go to the first; None at a leaf."""
+
+
+def leaves(n_rows: int, step: Step) -> Ids:
+    """The leaf in which each row ends, from node 0 on."""
+    ends = np.zeros(n_rows, dtype=np.int64)
+    waiting: list[tuple[int, Ids, int]] = [(0, np.arange(n_rows), 0)]
+    while waiting:
+        node, rows, depth = waiting.pop()
+        if depth > MAX_DEPTH:
+            raise NoModelError("the links lead in a circle")
+        found = step(node, rows)
+        if found is None:
+            ends[rows] = node
+            continue
+        first, second, takes = found
+        for child, some in ((first, rows[takes]), (second, rows[~takes])):
+            if len(some):
+                waiting.append((child, some, depth + 1))
+    return ends

@@ -1,0 +1,214 @@
+"""The formats of model files: how each is parsed, written and evaluated, and which files there are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Any
+
+import numpy as np
+
+from evaluators import catboost_trees, lightgbm_trees, ubjson, xgboost_trees
+from evaluators.answers import Answers, Cell, Columns, Questions
+from mutations.changes import Path, Vocabulary
+from producer_archive import NAMES, archives_in, case_of
+
+PLUGINS = FilePath(__file__).resolve().parents[2] / "plugins"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelFile:
+    """A producer's file, and rows that it was made or asked with."""
+
+    name: str
+    content: bytes
+    rows: Columns
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """A format of model files.
+
+    Attributes:
+        name: what the page calls it.
+        files: the files there are.
+        parse: the document in a file's bytes.
+        dump: the bytes of a document.
+        evaluate: what a document answers.
+        questions: what the tests of a document ask.
+        words: what mutations are made of.
+        missing_texts: whether a cell of texts may be missing.
+    """
+
+    name: str
+    files: Callable[[], Iterable[ModelFile]]
+    parse: Callable[[bytes], Any]
+    dump: Callable[[Any], bytes]
+    evaluate: Callable[[Any, Columns], Answers]
+    questions: Callable[[Any], Questions]
+    words: Vocabulary
+    missing_texts: bool = True
+
+
+def _cell(text: Any) -> Cell:
+    return None if text == "" or (isinstance(text, float) and np.isnan(text)) else text
+
+
+def archived(folder: str, names: Callable[[str], Sequence[str]] = lambda case: NAMES) -> Iterable[ModelFile]:
+    """The files of the archives of a program that have answers, with the columns of their rows."""
+    for archive in archives_in(PLUGINS / folder / "producers"):
+        for name in archive.answered:
+            own = archive.own_rows(case_of(name))
+            rows = {key: _numbers(column) for key, column in own.items()} if own else archive.rows
+            columns = {key: [_cell(each) for each in rows[key]] for key in names(case_of(name))}
+            yield ModelFile(name=f"{archive.version}/{name}", content=archive.models[name], rows=columns)
+
+
+def _numbers(column: Sequence[str]) -> list[float] | list[str]:
+    try:
+        return [float(cell or "nan") for cell in column]
+    except ValueError:
+        return list(column)
+
+
+XGBOOST_KINDS = {
+    **{"left_children": "children", "right_children": "children", "split_indices": "feature"},
+    **{"default_left": "default direction", "weight_drop": "weight", "tree_info": "class order"},
+    **{"base_score": "base score", "categories": "categories", "categories_nodes": "categories"},
+    **{"categories_segments": "categories", "categories_sizes": "categories", "split_type": "categories"},
+    **{"sum_hessian": "count", "name": "objective", "iteration_indptr": "rounds", "num_parallel_tree": "rounds"},
+}
+
+
+def _xgboost_kind(document: Any, path: Path) -> str:
+    keys = [step for step in path if isinstance(step, str)]
+    if not keys or keys[0] == "version":
+        return "other"
+    if keys[-1] == "split_conditions" and isinstance(path[-1], int):
+        tree: Any = document
+        for step in path[:-2]:
+            tree = tree[step]
+        return "leaf" if tree["left_children"][path[-1]] == -1 else "threshold"
+    return XGBOOST_KINDS.get(keys[-1], "other")
+
+
+XGBOOST = Format(
+    name="XGBoost",
+    files=lambda: archived("xgboost"),
+    parse=lambda content: json.loads(content) if content[1:2] == b'"' else ubjson.parse(content),
+    dump=lambda document: ubjson.dump(document) if _has_arrays(document) else json.dumps(document).encode(),
+    evaluate=xgboost_trees.evaluate,
+    questions=xgboost_trees.questions,
+    words=Vocabulary(
+        kind_of=_xgboost_kind,
+        texts={
+            "name": (
+                *sorted(xgboost_trees.CLASSES | xgboost_trees.SEVERAL | xgboost_trees.AS_IT_IS),
+                "gbtree",
+                "dart",
+                "gblinear",
+                "count:poisson",
+            )
+        },
+        additions={"trees": {"weight_drop": lambda model: [0.5] * len(model["trees"])}},
+    ),
+)
+
+
+def _has_arrays(document: Any) -> bool:
+    if isinstance(document, dict):
+        return any(map(_has_arrays, document.values()))
+    if isinstance(document, list):
+        return any(map(_has_arrays, document))
+    return hasattr(document, "dtype")
+
+
+def _catboost_files() -> Iterable[ModelFile]:
+    for file in archived("catboost", lambda case: ["age", "hours"] + ["colour", "ward"] * ("categories" in case)):
+        texts = {key: _as_texts(column) if key == "ward" else column for key, column in file.rows.items()}
+        if "nameless" in file.name:
+            texts = {str(i): column for i, column in enumerate(texts.values())}
+        yield ModelFile(name=file.name, content=file.content, rows=texts)
+
+
+def _as_texts(column: Iterable[Cell]) -> list[Cell]:
+    return [f"{cell:.0f}" if isinstance(cell, float) else cell for cell in column]
+
+
+CATBOOST_KINDS = {
+    **{"leaf_values": "leaf", "value": "leaf", "border": "threshold", "borders": "threshold", "values": "categories"},
+    **{"split_index": "feature", "float_feature_index": "feature", "cat_feature_index": "feature"},
+    **{"feature_index": "feature", "flat_feature_index": "feature", "nan_value_treatment": "default direction"},
+    **{"leaf_weights": "count", "weight": "count", "class_names": "class order", "class_to_label": "class order"},
+    **{"scale_and_bias": "base score", "left": "children", "right": "children", "split_type": "objective"},
+    **{"hash": "categories"},
+}
+
+
+def _catboost_kind(document: Any, path: Path) -> str:
+    keys = [step for step in path if isinstance(step, str)]
+    if keys[:2] == ["features_info", "cat_features_hash"] and keys[-1] == "value":
+        return "categories"
+    if keys[-1] == "feature_id":
+        return ""
+    if "model_info" in keys and "class_params" not in keys:
+        return "objective" if keys[-2:] == ["loss_function", "type"] else "other" if len(keys) < 3 else ""
+    return CATBOOST_KINDS.get(keys[-1], "other")
+
+
+CATBOOST = Format(
+    name="CatBoost",
+    files=_catboost_files,
+    parse=json.loads,
+    dump=lambda document: json.dumps(document).encode(),
+    evaluate=catboost_trees.evaluate,
+    questions=catboost_trees.questions,
+    words=Vocabulary(
+        kind_of=_catboost_kind,
+        texts={
+            "type": ("Logloss", "MultiClass", "RMSE", "MAE", "Poisson", "CrossEntropy"),
+            "nan_value_treatment": ("AsIs", "AsFalse", "AsTrue", "AsZero"),
+            "split_type": ("FloatFeature", "OneHotFeature", "OnlineCtr"),
+        },
+    ),
+    missing_texts=False,
+)
+
+
+LIGHTGBM_KINDS = {
+    **{"left_child": "children", "right_child": "children", "split_feature": "feature", "threshold": "threshold"},
+    **{"decision_type": "default direction", "leaf_value": "leaf", "cat_boundaries": "categories"},
+    **{"cat_threshold": "categories", "num_cat": "categories", "objective": "objective", "num_class": "class order"},
+    **{"num_tree_per_iteration": "class order", "average_output": "weight", "shrinkage": "weight"},
+    **{"leaf_count": "count", "internal_count": "count", "leaf_weight": "count", "internal_weight": "count"},
+}
+
+
+def _lightgbm_kind(document: Any, path: Path) -> str:
+    keys = [step for step in path if isinstance(step, str)]
+    if keys[-1] in {"tree_sizes", "tail", "feature_names", "", "tree", "head"}:
+        return ""
+    return LIGHTGBM_KINDS.get(keys[-1], "other")
+
+
+LIGHTGBM = Format(
+    name="LightGBM",
+    files=lambda: archived("lightgbm"),
+    parse=lightgbm_trees.parse,
+    dump=lightgbm_trees.dump,
+    evaluate=lightgbm_trees.evaluate,
+    questions=lightgbm_trees.questions,
+    words=Vocabulary(
+        kind_of=_lightgbm_kind,
+        texts={
+            "objective": ("binary", "multiclass", "multiclassova", "regression", "quantile", "poisson", "sigmoid:1"),
+            "decision_type": tuple(map(str, range(16))),
+        },
+        additions={"objective": {"average_output": lambda head: None}},
+    ),
+)
+
+
+FORMATS = {each.name: each for each in (XGBOOST, CATBOOST, LIGHTGBM)}

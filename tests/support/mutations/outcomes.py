@@ -1,0 +1,198 @@
+"""What leafgate makes of a changed model file, compared with what the file answers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from evaluators.answers import Answers, Columns, Floats, NoModelError, Questions
+from installed_readers import read_foreign
+from leafgate.errors import ReleaseError
+from leafgate.ir.model import ModelIR
+from leafgate_convert.sampling import rows_of
+from leafgate_convert.scrub import predicted, votes
+from mutations.changes import Change, changed, paths_by_kind
+from mutations.formats import Format, ModelFile
+from mutations.points import points
+
+SINGLE = 4e-6
+"""Sums in single precision, in another order, differ by this part of their terms."""
+
+Effect = Literal["no model", "equivalent", "changed"]
+Verdict = Literal["refused", "right", "wrong", "read"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """A changed file: what the change does to its answers, and whether leafgate reads them.
+
+    Attributes:
+        file: the name of the file.
+        change: what was changed.
+        effect: whether its answers differ from those before; "no model" where its producer would not open it.
+        verdict: whether leafgate refuses the file, or its reading answers as the file does; "read" where it reads what
+            is no model.
+        reason: why the file is refused.
+        witnessed: whether the answers before, on rows that were chosen before, contradict the reading.
+    """
+
+    file: str
+    change: Change
+    effect: Effect
+    verdict: Verdict
+    reason: str = ""
+    witnessed: bool = False
+
+
+def answers_of(model: ModelIR, columns: Columns) -> Answers:
+    """What leafgate's reading of a model answers, by its own prediction."""
+    with_codes, cells = _with_codes(model, columns)
+    rows = rows_of(with_codes, cells)
+    scores = votes(with_codes, rows)
+    alone = (
+        len(model.classes) == 2
+        and model.combine == "boost"
+        and all(t.values.shape[1] == 1 and t.output is None for t in model.trees)
+    )
+    if alone:
+        scores = scores[:, 1:]
+    labels = None
+    if model.classes:
+        labels = tuple(model.classes[i] if i >= 0 else "" for i in predicted(with_codes, rows).tolist())
+    if model.classes and model.values in {"shares", "counts"}:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            scores = scores / scores.sum(axis=1, keepdims=True)
+    return Answers(scores=scores, size=abs(scores).sum(axis=1), labels=labels)
+
+
+def _with_codes(model: ModelIR, columns: Columns) -> tuple[ModelIR, Columns]:
+    """The model and the cells with numbers in place of texts, where its tests name texts."""
+    names = {
+        model.features[int(tree.feature[node])]
+        for tree in model.trees
+        for node, chosen in tree.subsets.items()
+        if any(isinstance(each, str) for each in chosen)
+    }
+    if not names:
+        return model, columns
+    texts: dict[str, float] = {}
+
+    def code(cell: float | str) -> float:
+        return texts.setdefault(cell, float(len(texts))) if isinstance(cell, str) else float(cell)
+
+    trees = tuple(
+        replace(tree, subsets={node: frozenset(map(code, chosen)) for node, chosen in tree.subsets.items()})
+        for tree in model.trees
+    )
+    cells = {
+        name: [cell if cell is None or name not in names else code(str(cell)) for cell in column]
+        for name, column in columns.items()
+    }
+    return replace(model, trees=trees), cells
+
+
+def are_alike(some: Answers, others: Answers) -> bool:
+    """Are these the same answers, but for rounding?"""
+    if some.scores.shape != others.scores.shape or (some.labels is None) != (others.labels is None):
+        return False
+    off = abs(some.scores - others.scores)
+    near = SINGLE * np.maximum(np.maximum(some.size, others.size), 1e-30)[:, None]
+    same = (off <= near) | (np.isnan(some.scores) & np.isnan(others.scores)) | (some.scores == others.scores)
+    if not same.all():
+        return False
+    if some.labels is None or others.labels is None:
+        return True
+    return all(
+        a == b or _is_tie(row, bound)
+        for a, b, row, bound in zip(some.labels, others.labels, some.scores, near[:, 0], strict=True)
+    )
+
+
+def _is_tie(scores: Floats, bound: float) -> bool:
+    if len(scores) == 1:
+        return bool(abs(scores[0]) <= bound)
+    first, second = sorted(scores.tolist())[-1:-3:-1]
+    return bool(first - second <= 2 * bound)
+
+
+class Original:
+    """A file before it is changed, with its answers on the rows that were chosen for it."""
+
+    def __init__(self, format: Format, file: ModelFile, rng: np.random.Generator) -> None:
+        self.format, self.file = format, file
+        self.document = format.parse(file.content)
+        self.questions = format.questions(self.document)
+        self.columns = points(file.rows, [self.questions], rng, missing_texts=format.missing_texts)
+        self.answers = format.evaluate(self.document, self.columns)
+        self.paths = paths_by_kind(self.document, format.words)
+
+    def mutation(self, rng: np.random.Generator) -> Outcome:
+        """One change, and what becomes of it."""
+        change, document = changed(self.document, self.paths, self.format.words, rng)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self._outcome(change, document, rng)
+
+    def _outcome(self, change: Change, document: object, rng: np.random.Generator) -> Outcome:
+        content = self.format.dump(document)
+        model, reason = _read(content, self.file.name)
+        columns = self.columns
+        effect: Effect = "no model"
+        expected: Answers | None = None
+        try:
+            with np.errstate(all="ignore"):
+                found = self.format.evaluate(document, columns)
+                columns, expected, before = self._beside(document, found, rng)
+                effect = "equivalent" if are_alike(before, expected) else "changed"
+        except (NoModelError, KeyError, ValueError, TypeError, IndexError, OverflowError, AttributeError) as error:
+            reason = reason or f"evaluator: {error!r}"
+        if model is None:
+            return Outcome(file=self.file.name, change=change, effect=effect, verdict="refused", reason=reason)
+        if expected is None:
+            return Outcome(file=self.file.name, change=change, effect="no model", verdict="read", reason=reason)
+        reading = _safely(model, columns)
+        verdict: Verdict = "right" if reading is not None and are_alike(reading, expected) else "wrong"
+        own = _safely(model, self.columns)
+        witnessed = own is None or not are_alike(own, self.answers)
+        return Outcome(file=self.file.name, change=change, effect=effect, verdict=verdict, witnessed=witnessed)
+
+    def _beside(self, document: object, found: Answers, rng: np.random.Generator) -> tuple[Columns, Answers, Answers]:
+        """The rows chosen for the original, or where other things are asked for both documents; and both's answers."""
+        asked: Questions = self.format.questions(document)
+        known = {name: self.questions.get(name) for name in asked}
+        if known == asked or set(asked) - set(self.file.rows):
+            return self.columns, found, self.answers
+        both = [self.questions, asked]
+        columns = points(self.file.rows, both, rng, missing_texts=self.format.missing_texts)
+        return columns, self.format.evaluate(document, columns), self.format.evaluate(self.document, columns)
+
+
+def _safely(model: ModelIR, columns: Columns) -> Answers | None:
+    try:
+        with np.errstate(all="ignore"):
+            return answers_of(model, columns)
+    except (KeyError, ValueError, TypeError):
+        return None
+
+
+def _read(content: bytes, name: str) -> tuple[ModelIR | None, str]:
+    try:
+        return read_foreign(content, name), ""
+    except ReleaseError as error:
+        return None, str(error)
+
+
+def outcomes(format: Format, number: int, seed: int) -> Iterator[Outcome]:
+    """So many changes, spread over the files of a format."""
+    rng = np.random.default_rng(seed)
+    files = list(format.files())
+    order = rng.permutation(len(files))[:number]
+    for i, each in enumerate(order.tolist()):
+        many = number // len(order) + (i < number % len(order))
+        original = Original(format, files[each], rng)
+        for _ in range(many):
+            yield original.mutation(rng)
