@@ -291,7 +291,7 @@ def test_reports_for_both_audiences_and_as_sarif(folder: Path) -> None:
         sarif = json.loads((folder / audience / "report.sarif").read_bytes())
         jsonschema.validate(sarif, SARIF_SCHEMA)
         assert "CatBoost keeps how many people" in json.dumps(sarif)
-    assert [each["result"] for each in files["public"]] == ["failed"] * len(files["auditor"])
+    assert [each["result"] for each in files["public"]] == ["passed", *["failed"] * (len(files["auditor"]) - 1)]
 
 
 def test_a_leaf_without_base_fails_and_the_public_reads_no_reason(folder: Path) -> None:
