@@ -111,8 +111,6 @@ if TYPE_CHECKING:
     from leafgate.io.yaml import yaml_text as yaml_text
     from leafgate.ir.features import known_by as known_by
     from leafgate.ir.model import topological_order as topological_order
-    from leafgate.models.edges import column_edges as column_edges
-    from leafgate.models.edges import known_origins as known_origins
     from leafgate.models.exposure.categories import drop_unused_categories as drop_unused_categories
     from leafgate.models.exposure.cells import ColumnCells as ColumnCells
     from leafgate.models.exposure.cells import column_cells as column_cells
@@ -132,6 +130,10 @@ if TYPE_CHECKING:
     from leafgate.models.lowering.tests import apply_steps as apply_steps
     from leafgate.models.lowering.tests import invert_threshold as invert_threshold
     from leafgate.models.origins import with_origins as with_origins
+    from leafgate.models.points import Cells as Cells
+    from leafgate.models.points import column_edges as column_edges
+    from leafgate.models.points import known_origins as known_origins
+    from leafgate.models.points import rows_of as rows_of
     from leafgate.models.reader import read_foreign as read_foreign
     from leafgate.models.reader import read_model as read_model
     from leafgate.models.writer import check_original as check_original
@@ -236,7 +238,7 @@ __getattr__ = lazy_exports(
         "leafgate.io.yaml": "MAX_YAML_BYTES parse_yaml yaml_flow yaml_number yaml_text",
         "leafgate.ir.features": "known_by",
         "leafgate.ir.model": "topological_order",
-        "leafgate.models.edges": "column_edges known_origins",
+        "leafgate.models.points": "Cells column_edges known_origins rows_of",
         "leafgate.models.exposure.categories": "drop_unused_categories",
         "leafgate.models.exposure.cells": "column_cells ColumnCells in_single_precision values_of_few",
         "leafgate.models.lowering.content": "content_of STAND_INS",

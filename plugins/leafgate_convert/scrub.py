@@ -23,11 +23,11 @@ from leafgate.api import (
     ReleaseError,
     TreeIR,
 )
-from leafgate.app import Split, drop_unused_categories, invert_threshold, with_implied_disclosures
+from leafgate.app import Split, drop_unused_categories, invert_threshold, rows_of, with_implied_disclosures
 from leafgate_convert import SCRUBBED
 from leafgate_convert.merging import collapse_equal_leaves
 from leafgate_convert.rounding import UNITS, finer, largest_change, same_labels, with_rounded
-from leafgate_convert.sampling import random_cells, rows_of
+from leafgate_convert.sampling import random_cells
 from leafgate_convert.unread import plainly_named
 
 

@@ -13,8 +13,16 @@ import pandas as pd
 from leafgate.algorithms.prediction import scores_of_votes
 from leafgate.algorithms.witness import first_difference
 from leafgate.api import CategoryCodes, DataError, ModelIR, Numeric, ReleaseError
-from leafgate.app import Answers, answers_in, asked_features, known_origins, parse_number, read_answer_cells
-from leafgate_convert.sampling import Cells, rows_of
+from leafgate.app import (
+    Answers,
+    Cells,
+    answers_in,
+    asked_features,
+    known_origins,
+    parse_number,
+    read_answer_cells,
+    rows_of,
+)
 from leafgate_convert.scrub import predicted, votes
 
 

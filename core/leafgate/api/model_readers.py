@@ -90,6 +90,11 @@ class ModelReader:
         tested: Programs, with or without a version, whose files were read in tests as these programs answer, such as
             ("XGBoost 3.3", "XGBoost 3.4"), in the words of `ModelIR.producer`; ("",) where the plugin itself says what
             the files mean. Files of other programs pass no audit without a witness.
+        library: "MODULE:NAME" of a function that opens the bytes of a file by the library that wrote it, and answers
+            for rows: of the model's features, as an array, and of the table's columns, as a frame. It returns `scores`
+            (n_rows, n_classes), `labels` (positions of classes) or `numbers`, with the names of the `classes` where the
+            library has an order of its own. It is called in a process of its own, where who runs the audit asks for
+            it. None where no library can be asked.
         check_original: Called before models are looked for that `write` shall put into the structure of a file, with
             the bytes of that file. Raises ReleaseError, in the words of `write`, where `write` takes no model from this
             file, and InconclusiveError where a library is not installed. None where any file will do.
@@ -111,6 +116,7 @@ class ModelReader:
     suffixes: tuple[str, ...] = ()
     check_original: Callable[[bytes], None] | None = None
     tested: tuple[str, ...] = ()
+    library: str | None = None
 
     def tested_with(self, producer: str) -> Literal["version", "program", ""]:
         """Whether it was tested with this version of a program, with the program in other versions, or with neither."""

@@ -13,7 +13,7 @@ import pandas as pd
 from leafgate.io.tables.frames import FrameColumn, csv_bytes, has_names, pandas_frame, single_column, table_columns
 from leafgate.io.tables.witness import PREDICTION
 from leafgate.ir.model import ModelIR
-from leafgate.models.edges import around, column_edges
+from leafgate.models.points import around, column_edges
 
 WITNESS_FILE = "answers.csv"
 MOST_ROWS = 50_000

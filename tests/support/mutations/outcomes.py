@@ -13,7 +13,7 @@ from evaluators.answers import Answers, Columns, Floats, NoModelError, Questions
 from installed_readers import read_foreign
 from leafgate.errors import ReleaseError
 from leafgate.ir.model import ModelIR
-from leafgate_convert.sampling import rows_of
+from leafgate.models.points import rows_of
 from leafgate_convert.scrub import predicted, votes
 from mutations.changes import Change, changed, paths_by_kind
 from mutations.formats import Format, ModelFile

@@ -1,14 +1,19 @@
-"""Where a model's tests part numbers: the points at which a misreading would show."""
+"""Rows of a model's features, and where its tests part numbers: the points at which a misreading would show."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from leafgate.ir.features import Numeric, Origin, Unresolved
-from leafgate.ir.model import ModelIR
+from leafgate.ir.features import CategoryCodes, MissingIndicator, Numeric, Origin, Unresolved, after_steps
+from leafgate.ir.model import Floats, ModelIR
 from leafgate.models.lowering.tests import Split, invert_threshold
+
+Cells = Mapping[str, Sequence[Any]]
+"""Columns of numbers or texts; None where missing."""
 
 
 def known_origins(model: ModelIR) -> list[Origin]:
@@ -44,3 +49,26 @@ def around(edges: Iterable[float]) -> np.ndarray:
     sides = (at, single, np.nextafter(at, np.inf), np.nextafter(at, -np.inf))
     singles = (np.nextafter(single, np.float32(np.inf)), np.nextafter(single, np.float32(-np.inf)))
     return np.unique(np.concatenate([side.astype(np.float64) for side in (*sides, *singles)]))
+
+
+def rows_of(model: ModelIR, cells: Cells) -> Floats:
+    """What the model's features are for these people; a value it does not take is missing to it."""
+    n = len(next(iter(cells.values()), ()))
+    columns = [_feature(origin, cells.get(origin.column, [None] * n)) for origin in known_origins(model)]
+    return np.column_stack(columns) if columns else np.empty((n, 0))
+
+
+def _feature(origin: Origin, cells: Sequence[Any]) -> Floats:
+    match origin:
+        case Numeric(_, steps, fill, zero_is_missing):
+            numbers = np.array([math.nan if cell is None else cell for cell in cells], dtype=np.float64)
+            changed = np.array([after_steps(number, steps) for number in numbers.tolist()]) if steps else numbers
+            filled = changed if fill is None else np.where(np.isnan(numbers), fill, changed)
+            return np.where(filled == 0, math.nan, filled) if zero_is_missing else filled
+        case CategoryCodes(_, codes, other, missing):
+            rest = math.nan if other is None else other
+            absent = math.nan if missing is None else missing
+            return np.array([absent if cell is None else codes.get(cell, rest) for cell in cells], dtype=np.float64)
+        case MissingIndicator(_, there, gone):
+            return np.array([gone if cell is None else there for cell in cells], dtype=np.float64)
+    return np.full(len(cells), math.nan)
