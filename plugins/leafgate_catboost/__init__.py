@@ -2,7 +2,7 @@
 
 `reader` reads the document and builds the model, `trees` builds the nodes of each tree, `hashes` computes the numbers
 by which tests name categories, and `unread` records the rest of the document: how the model was trained, and whatever
-CatBoost does not write.
+CatBoost does not write. `training` fits such models on other people.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING, Any
 from leafgate.api import ModelReader, ReaderTexts, ReleaseError, hookimpl
 
 if TYPE_CHECKING:
-    from leafgate.api import ModelIR
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from leafgate.api import Learner, ModelIR, Table
 
 leafgate_api = ">=2,<3"
 
@@ -24,13 +27,22 @@ FIRST_KEY = re.compile(rb'\s*\{\s*"(ctr_data|features_info)"\s*:')
 """CatBoost sorts the keys by name, so that one of these is the first."""
 
 
+BINARY = b"CBM1"
+
+
 def sniff(head: bytes) -> bool:
-    """Does the file begin as CatBoost's JSON does?"""
-    return FIRST_KEY.match(head) is not None
+    """Does the file begin as CatBoost's JSON does, or as its binary file, which is refused by its name?"""
+    return FIRST_KEY.match(head) is not None or head.startswith(BINARY)
 
 
 def read(content: bytes, place: str) -> ModelIR:
     """The model in a JSON file of CatBoost; the core checks it."""
+    if content.startswith(BINARY):
+        raise ReleaseError(
+            "is a binary file of CatBoost (.cbm), which CatBoost alone reads",
+            place=place,
+            remedy='save it by `save_model(path, format="json", pool=Pool(X, cat_features=...))`',
+        )
     from leafgate_catboost import reader
 
     return reader.read(content, place)
@@ -66,6 +78,13 @@ def texts() -> ReaderTexts:
     )
 
 
+def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.float64]:
+    """The scores of an estimator that is fitted on people; see `training.train`."""
+    from leafgate_catboost import training
+
+    return training.train(learner, own, asked, seed)
+
+
 CATBOOST = ModelReader(
     name="catboost",
     sniff=sniff,
@@ -74,6 +93,8 @@ CATBOOST = ModelReader(
     texts=texts,
     to_file=to_file,
     tested=("CatBoost 1.2",),
+    trains=("catboost.",),
+    train=train,
 )
 """The files that `save_model(path, format="json")` writes."""
 

@@ -41,6 +41,8 @@ ATTRIBUTES: Mapping[str, ContentField] = {
 
 NAMES = {
     ("DataField", "name"),
+    ("DerivedField", "name"),
+    ("FieldRef", "field"),
     ("MiningField", "name"),
     ("Value", "value"),
     ("SimplePredicate", "field"),
@@ -67,6 +69,9 @@ ELEMENTS: Mapping[str, Mapping[str, ContentField]] = {
         "Value": "value property",
         "Interval": "closure leftMargin rightMargin",
         "TransformationDictionary": "",
+        "LocalTransformations": "",
+        "DerivedField": "name optype dataType displayName",
+        "FieldRef": "field",
         "TreeModel": MODEL + "splitCharacteristic isScorable",
         "MiningModel": MODEL + "isScorable",
         "MiningSchema": "",
@@ -89,10 +94,10 @@ ELEMENTS: Mapping[str, Mapping[str, ContentField]] = {
 
 NOT_READ = """
 Annotation Anova AnovaRow Apply BinarySimilarity BlockIndicator ClassLabels Constant ContStats Counts DecisionTree
-Decisions DefineFunction DerivedField DiscrStats Discretize EmbeddedModel Extension FieldColumnPair FieldRef
-InlineTable LocalTransformations MapValues MiningBuildTask ModelExplanation ModelStats ModelVerification
-MultivariateStats NormContinuous NormDiscrete NumericInfo ParameterField Partition PredictiveModelQuality Quantile
-Regression TableLocator Targets Taxonomy TextIndex UnivariateStats VariableWeight VerificationFields row
+Decisions DefineFunction DiscrStats Discretize EmbeddedModel Extension FieldColumnPair InlineTable MapValues
+MiningBuildTask ModelExplanation ModelStats ModelVerification MultivariateStats NormContinuous NormDiscrete NumericInfo
+ParameterField Partition PredictiveModelQuality Quantile Regression TableLocator Targets Taxonomy TextIndex
+UnivariateStats VariableWeight VerificationFields row
 """
 STANDARD = frozenset(NOT_READ.split())
 """Elements of the standard that no reader of trees needs; a report calls no others by name."""
@@ -116,7 +121,10 @@ FORMS = frozenset(FORM_WORDS.split())
 """Names of outputs of a class or a field."""
 
 SPACES = re.compile(rb"""xmlns(:[\w.-]*)?\s*=\s*("[^"]*"|'[^']*')""")
-SPACE = re.compile(rb".(http://www\.dmg\.org/PMML-\d_\d(_\d)?|http://www\.w3\.org/2001/XMLSchema(-instance)?).")
+SPACE = re.compile(
+    rb".(http://www\.dmg\.org/PMML-\d_\d(_\d)?|http://www\.w3\.org/2001/XMLSchema(-instance)?"
+    rb"|http://jpmml\.org/jpmml-model/InlineTable)."
+)
 PREFIX = 12
 """Signs of the longest prefix of a namespace, its colon among them."""
 
@@ -225,6 +233,7 @@ def _check_fields(tracker: UnreadTracker, root: Element) -> None:
             invalid = [v.get("value", "") for v in named(field, "Value") if v.get("property", "valid") != "valid"]
             if invalid:
                 tracker.add_text("values that no cell may have", *invalid)
+    declared |= {each.get("name", "") for each in root.iter() if name_of(each) == "DerivedField"}
     for each in root.iter():
         if name_of(each) == "MiningField" and each.get("name", "") not in declared:
             tracker.add_text("a field that is not declared", each.get("name", ""))

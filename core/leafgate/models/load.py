@@ -23,7 +23,7 @@ from leafgate.io.release_codec import FORMAT, LoadedRelease, read_release
 from leafgate.models.exposure.categories import without_declared
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
-from leafgate.models.reader import is_foreign, read_bounded, read_with_reader
+from leafgate.models.reader import is_foreign, model_bytes, read_with_reader
 from leafgate.types.release import AuditedFile, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table
@@ -50,7 +50,7 @@ def load_release(
     table has: a list of values nearly as long as the table names people. `readers` read other libraries' files; None:
     those of all installed plugins. `asked_about` are people about whom the library that wrote the file is asked, too.
     """
-    content = read_bounded(path)
+    content = model_bytes(path)
     readers = load_plugins().readers if readers is None else readers
     if is_foreign(content[:HEAD], readers):
         read, reader = read_with_reader(content, path.name, readers)

@@ -22,7 +22,7 @@ from leafgate.errors import DataError, InvalidError, LeafgateError, PolicyError,
 from leafgate.io.release_codec import serialize
 from leafgate.io.tables.frames import FrameColumn, csv_bytes, has_names, single_column, table_columns, word_for_missing
 from leafgate.io.yaml import MAX_YAML_BYTES, yaml_lines
-from leafgate.models.reader import read_bounded, read_foreign
+from leafgate.models.reader import model_bytes, read_foreign
 from leafgate.models.writer import object_as_file
 from leafgate.policy.load import load_policy as load_whole_policy
 from leafgate.policy.models import CsvOptions, Policy
@@ -307,7 +307,7 @@ def _model_file(model: Any, plugins: Plugins) -> tuple[str, bytes, ModelIR | Non
     """The name and the bytes of the file that is audited, and what it holds: a model, or a release."""
     if isinstance(model, str | Path):
         path = Path(model)
-        content = read_bounded(path)
+        content = model_bytes(path)
         return path.name, content, read_foreign(content, path.name, plugins.readers), None
     release = model if isinstance(model, Release) else getattr(model, "release_", None)
     if isinstance(release, Release):

@@ -16,6 +16,7 @@ from leafgate.app import (
     Session,
     check_original,
     load_release,
+    model_bytes,
     read_model,
     unkeepable_limits,
     write_file,
@@ -88,7 +89,7 @@ def repair_file(session: Session, path: Path, name: str) -> RepairResult:
 
     refuse_other_builders(session.policy)
     whole = opened_model(path, session)
-    with Workbench.opened(session, name, path.read_bytes()) as bench:
+    with Workbench.opened(session, name, model_bytes(path)) as bench:
         if impossible := unkeepable_limits(session.policy.metrics, session.plugins, session.table, of_model=True):
             given, _ = bench.audit_given(path)
             why = tuple(f"{limit.metric.called}: {limit.message}; {limit.hint}" for limit in impossible)

@@ -116,6 +116,23 @@ def test_a_pipeline_that_ends_in_xgboost_is_audited_as_it_predicts(
     assert "path: model.json" in (tmp_path / "policy.yaml").read_text().replace('"', "")
 
 
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_one_hot_encoder_an_imputer_a_scaler_and_xgboost_are_audited_in_five_lines(seed: int, sparse: bool) -> None:
+    """The verdict is that of the people who share all leaves, counted one by one by the library itself."""
+    table, ill = people(seed, gaps=True)
+    numbers = make_pipeline(SimpleImputer(), StandardScaler())
+    encoder = OneHotEncoder(handle_unknown="ignore")
+    parts = [("texts", encoder, ["ward", "job"]), ("numbers", numbers, ["age", "visits"])]
+    prepare = ColumnTransformer(parts, sparse_threshold=1.0 if sparse else 0.0)
+    model = make_pipeline(prepare, xgboost.XGBClassifier(**XGB)).fit(table, ill)
+    smallest = int(np.unique(leaves_of(model, table), axis=0, return_counts=True)[1].min())
+    for least, verdict in ((smallest, "pass"), (smallest + 1, "fail")):
+        audit = leafgate.audit(model, table, ill, limits={"k_anonymity": least}, search_remedies=False)
+        finding = audit.findings_for("auditor").set_index("finding").loc["k_anonymity@linking#ill"]
+        assert (finding["value"], finding["verdict"], audit.verdict) == (smallest, verdict, verdict)
+
+
 @pytest.mark.thorough
 @given(
     seed=st.integers(0, 10_000),
