@@ -117,7 +117,7 @@ def evaluate(document: Any, columns: Columns) -> Answers:
     if len(names) != max(2, len(bias)):
         raise NoModelError("another number of classes")
     chosen = (scores[:, 0] > 0).astype(int) if len(bias) == 1 else scores.argmax(axis=1)
-    return Answers(scores=scores, size=size, labels=tuple(names[i] for i in chosen.tolist()))
+    return Answers(scores=scores, size=size, labels=tuple(names[i] for i in chosen.tolist()), classes=tuple(names))
 
 
 def questions(document: Any) -> Questions:

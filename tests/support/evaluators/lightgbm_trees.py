@@ -164,7 +164,8 @@ def evaluate(document: Any, columns: Columns) -> Answers:
     if kind in NUMBERS:
         return Answers(scores=scores, size=size)
     chosen = (scores[:, 0] > 0).astype(int) if kind in CLASSES else scores.argmax(axis=1)
-    return Answers(scores=scores, size=size, labels=tuple(map(str, chosen.tolist())))
+    names = tuple(map(str, range(max(2, width))))
+    return Answers(scores=scores, size=size, labels=tuple(map(str, chosen.tolist())), classes=names)
 
 
 def questions(document: Any) -> Questions:

@@ -178,12 +178,11 @@ def evaluate(document: Any, columns: Columns) -> Answers:
         added = values * np.float32(weight)
         scores[:, int(group)] += added
         size += abs(added)
-    labels = None
-    if objective in CLASSES:
-        labels = tuple("1" if score > 0 else "0" for score in scores[:, 0])
-    elif objective in SEVERAL:
-        labels = tuple(map(str, scores.argmax(axis=1)))
-    return Answers(scores=scores, size=size, labels=labels)
+    if objective not in CLASSES | SEVERAL:
+        return Answers(scores=scores, size=size)
+    chosen = (scores[:, 0] > 0).astype(int) if objective in CLASSES else scores.argmax(axis=1)
+    names = tuple(map(str, range(max(2, classes))))
+    return Answers(scores=scores, size=size, labels=tuple(map(str, chosen.tolist())), classes=names)
 
 
 def questions(document: Any) -> Questions:
