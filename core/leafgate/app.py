@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from leafgate.io.files import results_folder as results_folder
     from leafgate.io.files import write_file as write_file
     from leafgate.io.files import write_files as write_files
+    from leafgate.io.json import KEY as KEY
     from leafgate.io.json import JsonDocument as JsonDocument
     from leafgate.io.json import JsonObject as JsonObject
     from leafgate.io.json import are_numbers as are_numbers
@@ -97,6 +98,8 @@ if TYPE_CHECKING:
     from leafgate.io.tables.cells import are_decimal_commas as are_decimal_commas
     from leafgate.io.tables.cells import is_code as is_code
     from leafgate.io.tables.reader import read_columns as read_columns
+    from leafgate.io.tables.witness import answers_in as answers_in
+    from leafgate.io.tables.witness import read_answer_cells as read_answer_cells
     from leafgate.io.text import LONGEST as LONGEST
     from leafgate.io.text import clean as clean
     from leafgate.io.text import printable_line as printable_line
@@ -108,6 +111,8 @@ if TYPE_CHECKING:
     from leafgate.io.yaml import yaml_text as yaml_text
     from leafgate.ir.features import known_by as known_by
     from leafgate.ir.model import topological_order as topological_order
+    from leafgate.models.edges import column_edges as column_edges
+    from leafgate.models.edges import known_origins as known_origins
     from leafgate.models.exposure.categories import drop_unused_categories as drop_unused_categories
     from leafgate.models.exposure.cells import ColumnCells as ColumnCells
     from leafgate.models.exposure.cells import column_cells as column_cells
@@ -194,6 +199,7 @@ if TYPE_CHECKING:
     from leafgate.types.report import Finding as Finding
     from leafgate.types.report import Report as Report
     from leafgate.types.report import Verdict as Verdict
+    from leafgate.types.witness import Answers as Answers
 
 __getattr__ = lazy_exports(
     __name__,
@@ -221,14 +227,16 @@ __getattr__ = lazy_exports(
         "leafgate.io.files": "clear_file EVERYONE make_folder OWNER_ONLY read_bounded refuse_same remove_files "
         "results_folder write_file write_files",
         "leafgate.io.locks": "turn_in_folder",
-        "leafgate.io.json": "are_numbers are_texts canonical is_number JsonDocument JsonObject list_at object_at "
+        "leafgate.io.json": "are_numbers are_texts canonical is_number JsonDocument KEY JsonObject list_at object_at "
         "one_of parse_json parse_number readable refuse_unknown unknown_key",
         "leafgate.io.release_codec": "LoadedRelease read_disclosure read_noise serialize",
         "leafgate.io.tables.reader": "read_columns",
+        "leafgate.io.tables.witness": "answers_in read_answer_cells",
         "leafgate.io.text": "clean LONGEST printable_line shorten",
         "leafgate.io.yaml": "MAX_YAML_BYTES parse_yaml yaml_flow yaml_number yaml_text",
         "leafgate.ir.features": "known_by",
         "leafgate.ir.model": "topological_order",
+        "leafgate.models.edges": "column_edges known_origins",
         "leafgate.models.exposure.categories": "drop_unused_categories",
         "leafgate.models.exposure.cells": "column_cells ColumnCells in_single_precision values_of_few",
         "leafgate.models.lowering.content": "content_of STAND_INS",
@@ -260,5 +268,6 @@ __getattr__ = lazy_exports(
         "leafgate.session.stale_results": "RELEASE",
         "leafgate.types.paths": "DocumentPath format_path",
         "leafgate.types.report": "Direction DIRECTIONS EXIT_CODES Finding REPAIR Report Verdict",
+        "leafgate.types.witness": "Answers",
     },
 )

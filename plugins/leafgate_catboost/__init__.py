@@ -66,7 +66,15 @@ def texts() -> ReaderTexts:
     )
 
 
-CATBOOST = ModelReader(name="catboost", sniff=sniff, read=read, max_bytes=128 * 2**20, texts=texts, to_file=to_file)
+CATBOOST = ModelReader(
+    name="catboost",
+    sniff=sniff,
+    read=read,
+    max_bytes=128 * 2**20,
+    texts=texts,
+    to_file=to_file,
+    tested=("CatBoost 1.2",),
+)
 """The files that `save_model(path, format="json")` writes."""
 
 

@@ -17,7 +17,7 @@ Role = Literal["label", "scores", "index"]
 """What stands in a value after the trees: the class, numbers of classes, the number of the class."""
 
 ML = "ai.onnx.ml"
-DOMAINS = {"Identity": "", "Cast": "", "ZipMap": ML, "Normalizer": ML}
+DOMAINS = {"Identity": "", "Cast": "", "Mul": "", "ZipMap": ML, "Normalizer": ML}
 
 
 def check_around(graph: Graph, ensemble: Operator, place: str) -> Mapping[str, Role]:
@@ -30,7 +30,7 @@ def check_around(graph: Graph, ensemble: Operator, place: str) -> Mapping[str, R
         raise ReleaseError("makes one value twice", place=place)
     roles: dict[str, Role] = dict.fromkeys(ensemble.outputs[-1:], "scores")
     roles |= dict.fromkeys(ensemble.outputs[:1] if len(ensemble.outputs) == 2 else (), "label")
-    unknown = sorted(set(_unknown_operators(graph, ensemble, roles)))
+    unknown = sorted(set(_unknown_operators(graph, ensemble, roles, place)))
     if unknown:
         raise ReleaseError(
             f"its graph has operators that are not read here: {', '.join(unknown)[:200]}", place=place, remedy=REMEDY
@@ -38,7 +38,7 @@ def check_around(graph: Graph, ensemble: Operator, place: str) -> Mapping[str, R
     return roles
 
 
-def _unknown_operators(graph: Graph, ensemble: Operator, roles: dict[str, Role]) -> Iterator[str]:
+def _unknown_operators(graph: Graph, ensemble: Operator, roles: dict[str, Role], place: str) -> Iterator[str]:
     """The kinds of operators that are unknown, or not allowed where they stand; adds what values are to `roles`."""
     before = {id(op) for op in leading(graph, ensemble)}
     if ensemble.domain != ML:
@@ -51,10 +51,27 @@ def _unknown_operators(graph: Graph, ensemble: Operator, roles: dict[str, Role])
             yield f"{op.domain}.{op.kind}".removeprefix(".")
         elif role is not None:
             roles |= dict.fromkeys(op.outputs, role)
-        elif len(op.inputs) == 1 and op.inputs[0] in roles and _same_after(op, roles[op.inputs[0]], ensemble):
-            roles |= dict.fromkeys(op.outputs, roles[op.inputs[0]])
+        elif (subject := _subject(op, graph, place)) in roles and _same_after(op, roles[subject], ensemble):
+            roles |= dict.fromkeys(op.outputs, roles[subject])
         else:
             yield op.kind
+
+
+def _subject(op: Operator, graph: Graph, place: str) -> str:
+    """What an operator is given: its one input, or what it multiplies by 1; empty where it is given more."""
+    if len(op.inputs) == 1:
+        return op.inputs[0]
+    others = [name for name in op.inputs if name not in graph.constants or not _is_one(graph.constants[name], place)]
+    return others[0] if op.kind == "Mul" and len(op.inputs) == 2 and len(others) == 1 else ""
+
+
+def _is_one(constant: bytes, place: str) -> bool:
+    """Is a constant the number 1, alone?"""
+    try:
+        found = tensor_of(constant, place)
+    except ReleaseError:  # of a type that is not read
+        return False
+    return found.numeric and len(found.shape) <= 1 and bool(found.values.tolist() == [1.0])
 
 
 def _same_after(op: Operator, role: Role, ensemble: Operator) -> bool:
@@ -65,7 +82,7 @@ def _same_after(op: Operator, role: Role, ensemble: Operator) -> bool:
         return role == "scores" and _labels(op) == _labels(ensemble)
     if op.kind == "Normalizer":
         return role == "scores" and op.attributes.get("norm") == "L1"
-    return op.kind == "Identity"
+    return op.kind == "Identity" or (op.kind == "Mul" and role == "scores")
 
 
 def role_of(op: Operator, roles: Mapping[str, Role], graph: Graph) -> Role | None:

@@ -21,7 +21,9 @@ def read(content: bytes, place: str) -> ModelIR:
     graph = graph_of(content, place)
     found = [op for op in graph.operators if op.kind in KINDS]
     if len(found) != 1:
-        raise ReleaseError("must have one ensemble of trees", place=place)
+        number = f"{len(found)} ensembles of trees, as bagged, boosted or calibrated ones have" if found else "no trees"
+        remedy = "save scikit-learn's bagged trees, AdaBoost or voting with skops" if found else ""
+        raise ReleaseError(f"has {number}, and one ensemble is read", place=place, remedy=remedy)
     roles = check_around(graph, found[0], place)
     model, width = model_of(found[0], graph, roles, place)
     asked = features_of(graph, found[0], width, place)

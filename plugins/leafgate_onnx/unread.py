@@ -143,7 +143,7 @@ MODEL = Message(
 
 WRITERS = """
 anonymous by catboost hummingbird leafgate lightgbm microsoft ml onnx onnxconverter onnxmltools pytorch skl2onnx sklearn
-xgboost
+tools xgboost
 """
 PROGRAMS = frozenset(WRITERS.split())
 """Words of the names of programs that write ONNX files, which reports may print."""

@@ -26,6 +26,8 @@ from leafgate.api import (
 from leafgate.app import REPAIR, Encoding
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
 
     from leafgate.api import FileDisclosure as Disclosure
@@ -98,6 +100,10 @@ class Published(TreeBuilder):
         None, description="Whose its records are: the origins.json that an auditor's audit leaves beside a release."
     )
 
+    witness: OwnersFile | None = Field(
+        None, description="Of a fitted model: rows of the table's columns with the model's own answers beside them."
+    )
+
     encoding: dict[str, Encoding] = Field(
         {}, description="Of a fitted model: what its features are, by their names, where neither file nor names tell."
     )
@@ -114,6 +120,10 @@ class Published(TreeBuilder):
     threat_model = "Whatever the file claims is checked; nothing in it is trusted."
     formula = "the release is the file; of a fitted model what its trees say over the policy's columns"
     source = "the formats of release files and model files: docs/reference/file-formats.md"
+
+    @property
+    def witness_file(self) -> Path | None:
+        return self.witness
 
     @property
     def wants_readers(self) -> bool:

@@ -89,6 +89,7 @@ SKOPS = ModelReader(
     write=write,
     suffixes=(".skops",),
     check_original=check_original,
+    tested=tuple(f"scikit-learn 1.{minor}" for minor in range(3, 10)),
 )
 """The files that `skops.io.dump` writes, and scikit-learn's models in memory."""
 

@@ -55,6 +55,10 @@ KEPT: Mapping[str, FileDisclosure] = {
         "training_loss", "low", "the error of each stage on the rows it was trained on (estimator_errors_)"
     ),
     "validation_score_": FileDisclosure("training_loss", "low", "the loss on rows set aside (validation_score_)"),
+    **dict.fromkeys(
+        ("_evals_result", "evals_result_", "_best_score", "best_score"),
+        FileDisclosure("training_loss", "low", "the loss after each round of training (evals_result)"),
+    ),
     "oob_score_": FileDisclosure("training_loss", "low", "how well it did on rows left out (oob_score_)"),
     "categories_": FileDisclosure("categories", "low", "which values a column had in training (categories_)"),
     "_infrequent_indices": FileDisclosure(
@@ -226,6 +230,7 @@ DISCLOSURES = tuple(
     median and quartiles of a column (center_, scale_)
     the error of each stage on the rows it was trained on (estimator_errors_)
     the impurity of every node, from which shares of classes follow
+    the loss after each round of training (evals_result)
     the loss after each stage of training (train_score_)
     the loss on rows set aside (validation_score_)
     the names of # column(s) that the model does not use (feature_names_in_)

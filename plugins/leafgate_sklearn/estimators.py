@@ -23,7 +23,7 @@ from leafgate_sklearn.adaboost import adaboost_classifier
 from leafgate_sklearn.disclosures import SEARCHES, disclosures
 from leafgate_sklearn.feature import UNKNOWN_CLASS, PipelineFeature, raw
 from leafgate_sklearn.hist_boosting import hist_classifier, hist_regressor
-from leafgate_sklearn.nearest_models import NEAREST_MODELS
+from leafgate_sklearn.nearest_models import FOREIGN, NEAREST_MODELS
 from leafgate_sklearn.pipeline import transformed
 from leafgate_sklearn.training import learner_of
 from leafgate_sklearn.trees import (
@@ -47,7 +47,7 @@ def model_of(thing: Any, format: str, version: str, place: str) -> ModelIR:
     """The neutral model of a fitted estimator or pipeline; ReleaseError names what cannot be expressed."""
     if not isinstance(thing, ObjectView):
         raise ReleaseError("holds no estimator", place=place)
-    estimator, outputs = _estimator(thing, None, place)
+    estimator, outputs = _estimator(thing, place)
     version = str(thing.get("_sklearn_version", version))
     read = READERS[estimator.kind](estimator)
     outputs = _given(read.voters[0][0] if read.voters else estimator, outputs)
@@ -123,26 +123,48 @@ def _settings_in_common(of_voters: Sequence[Mapping[str, LearnerSetting]]) -> di
     return common | ({"monotonic_cst": True} if constrained else {})
 
 
-def _estimator(
-    thing: ObjectView, outputs: list[PipelineFeature] | None, place: str
-) -> tuple[ObjectView, list[PipelineFeature] | None]:
-    """The estimator at the end of pipelines, and the features that those make for it."""
-    while thing.kind == "Pipeline" or thing.kind in SEARCHES:
-        if thing.kind in SEARCHES:
-            thing = best_estimator(thing)
-            continue
-        last, outputs = thing.many("steps")[-1], features_before(thing, place, outputs)
-        thing = last[1]
-        if not isinstance(thing, ObjectView):
-            raise ReleaseError("its pipeline ends without an estimator", place=place)
-    if thing.kind not in READERS:
-        searched = "save its `best_estimator_` alone; " if "best_estimator_" in thing else ""
+def _estimator(thing: ObjectView, place: str) -> tuple[ObjectView, list[PipelineFeature] | None]:
+    """The estimator at the end of pipelines, and the features made for it; ReleaseError if it is not read."""
+    last = last_estimator(thing, place)
+    if last.kind not in READERS:
+        searched = "save its `best_estimator_` alone; " if "best_estimator_" in last else ""
         readable = f"of scikit-learn these can be read: {', '.join(READERS)}"
-        remedy = f"{searched}{NEAREST_MODELS.get(thing.kind, readable)}"
-        kind = f"a {UNKNOWN_CLASS}" if thing.kind == UNKNOWN_CLASS else f"the class {thing.kind}"
+        remedy = f"{searched}{FOREIGN.get(last.kind) or NEAREST_MODELS.get(last.kind, readable)}"
+        kind = f"a {UNKNOWN_CLASS}" if last.kind == UNKNOWN_CLASS else f"the class {last.kind}"
         what = f"holds a model of {kind}, and not a decision tree or a forest that leafgate reads"
         raise ReleaseError(what, place=place, remedy=remedy)
+    return end_of_pipelines(thing, place)
+
+
+def end_of_pipelines(thing: ObjectView, place: str) -> tuple[ObjectView, list[PipelineFeature] | None]:
+    """The estimator at the end of pipelines and searches, and the features that those make for it; None if it is alone.
+
+    Raises:
+        ReleaseError: a pipeline ends without an estimator, or makes features that cannot be expressed in columns.
+    """
+    outputs = None
+    while thing.kind == "Pipeline" or thing.kind in SEARCHES:
+        outputs = features_before(thing, place, outputs) if thing.kind == "Pipeline" else outputs
+        thing = _inner(thing, place)
     return thing, outputs
+
+
+def last_estimator(thing: ObjectView, place: str) -> ObjectView:
+    """The estimator at the end of pipelines and searches; their other steps are not looked at."""
+    while thing.kind == "Pipeline" or thing.kind in SEARCHES:
+        thing = _inner(thing, place)
+    return thing
+
+
+def _inner(thing: ObjectView, place: str) -> ObjectView:
+    """The best estimator of a search, or the last step of a pipeline."""
+    if thing.kind in SEARCHES:
+        return best_estimator(thing)
+    steps = thing.many("steps")
+    last = steps[-1] if steps else None
+    if not isinstance(last, tuple) or len(last) != 2 or not isinstance(last[1], ObjectView):
+        raise ReleaseError("its pipeline ends without an estimator", place=place)
+    return last[1]
 
 
 def features_before(

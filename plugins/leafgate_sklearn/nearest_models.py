@@ -32,10 +32,6 @@ NEAREST_MODELS: Mapping[str, str] = {
     "FixedThresholdClassifier": "audit and publish its `estimator_` by itself, and state the threshold beside it",
     "SelfTrainingClassifier": "fit its decision tree or forest on the rows whose classes are known",
     "TransformedTargetRegressor": "fit its `regressor` on the transformed numbers",
-    "XGBClassifier": SAVED_BOOSTER,
-    "XGBRegressor": SAVED_BOOSTER,
-    "LGBMClassifier": SAVED_BOOSTER,
-    "LGBMRegressor": SAVED_BOOSTER,
     "CatBoostClassifier": SAVED_CATBOOST,
     "CatBoostRegressor": SAVED_CATBOOST,
     **dict.fromkeys(
@@ -61,3 +57,12 @@ NEAREST_MODELS: Mapping[str, str] = {
     ),
 }
 """By the name of a class, which messages may therefore repeat, what to do in its place."""
+
+FOREIGN: Mapping[str, str] = dict.fromkeys(
+    (
+        *("XGBClassifier", "XGBRegressor", "XGBRFClassifier", "XGBRFRegressor", "XGBRanker"),
+        *("LGBMClassifier", "LGBMRegressor", "LGBMRanker", "Booster"),
+    ),
+    SAVED_BOOSTER,
+)
+"""By the class of an estimator of XGBoost or LightGBM, what to do where a file holds it in a way that is not read."""

@@ -21,17 +21,18 @@ from leafgate.api import (
 from leafgate.app import is_number
 from leafgate_sklearn.estimators import model_of
 from leafgate_sklearn.feature import UNKNOWN_CLASS
-from leafgate_sklearn.nearest_models import NEAREST_MODELS
+from leafgate_sklearn.foreign_estimators import foreign_model, model_content
+from leafgate_sklearn.nearest_models import FOREIGN, NEAREST_MODELS
 from leafgate_sklearn.unread import WORDS, unread_skops_content
 
 SCHEMA = "schema.json"
-OF_OTHER_LIBRARY = (
-    "of a pipeline that ends in an estimator of XGBoost or LightGBM, run leafgate.audit(model, X, y) where it was "
-    "fitted, and publish the file that Audit.to_policy writes"
-)
 OBJECTS = {"ObjectNode", "TreeNode", "ConstructorFromReduceNode"}
 LISTS = {"ListNode", "TupleNode", "SetNode"}
 ARRAYS = {"NdArrayNode", "MaskedArrayNode"}
+BYTES = {"BytesNode", "BytearrayNode"}
+SUFFIXES = (".npy", ".bin")
+"""The endings of entries that are arrays, and bytes."""
+
 STEPS = {"steps", "transformers_", "transformer_list"}
 MAX_VALUES, MAX_LOOKS, MAX_STEPS, MAX_MADE = 2_000_000, 2_000, 5_000, 250_000
 """So many values one node may come to, each counted wherever it stands; so often STEPS may be asked for, and so many be
@@ -43,26 +44,29 @@ def read(content: bytes, place: str) -> ModelIR:
     parts = parse_bounded_zip(content, place)
     if SCHEMA not in parts.sizes:
         raise ReleaseError("is a zip without a skops schema", place=place)
-    others = [name for name in parts.sizes if name != SCHEMA and not name.endswith(".npy")]
+    others = [name for name in parts.sizes if name != SCHEMA and not name.endswith(SUFFIXES)]
     if others:
-        what = f"holds {len(others)} entr(ies) that are neither the schema nor arrays"
-        raise ReleaseError(what, place=place, remedy=OF_OTHER_LIBRARY)
+        what = f"holds {len(others)} entr(ies) that are neither the schema nor arrays or bytes"
+        raise ReleaseError(what, place=place, remedy="save the model anew by `skops.io.dump`")
     top = parse_bounded_json(parts.read(SCHEMA), f"{place}/{SCHEMA}")
     if not isinstance(top, dict) or "__loader__" not in top:
         raise ReleaseError("its schema is not one of skops", place=place)
     file = _File(parts, place)
     file.index(top)
-    model = model_of(file.value(top), "skops", "", place)
+    whole = file.value(top)
+    if not isinstance(whole, ObjectView):
+        raise ReleaseError("holds no estimator", place=place)
+    model = foreign_model(whole, place) or model_of(whole, "skops", "", place)
     values = (value for each in model.category_lists for value in each.values)
     names = {*model.features, *model.other_names, *model.classes, *values}
-    unread = unread_skops_content(parts, content, top, SCHEMA, names)
+    unread = unread_skops_content(parts, content, top, SCHEMA, names, model_content(whole, place))
     discloses = tuple(dict.fromkeys((*model.discloses, *unread.disclosures())))
     return replace(model, discloses=discloses, texts=model.texts | unread.texts)
 
 
 def _is_known(name: str) -> bool:
     """May messages repeat the name of a class?"""
-    return name in NEAREST_MODELS or has_known_words(name, WORDS)
+    return name in NEAREST_MODELS or name in FOREIGN or has_known_words(name, WORDS)
 
 
 @dataclass
@@ -117,6 +121,11 @@ class _File:
         if kind == "DictNode" and isinstance(content, dict):
             values, count = self._listed(content.values(), depth)
             return dict(zip(content, values, strict=True)), count
+        if kind == "DefaultDictNode" and isinstance(content, dict):
+            return self._counted(content.get("main"), depth + 1)
+        if kind in BYTES:
+            name = node.get("file")
+            return self.parts.read(name if isinstance(name, str) else ""), 1
         if kind == "SliceNode" and isinstance(content, dict):
             return slice(*(content.get(key) for key in ("start", "stop", "step"))), 1
         if kind in ARRAYS:

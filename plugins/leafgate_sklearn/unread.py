@@ -64,6 +64,32 @@ SEARCH_SETTINGS = """
 best_index_ best_score_ cv error_score multimetric_ n_iter n_repeats n_splits n_splits_ pre_dispatch refit refit_time_
 return_train_score _score_func shuffle _sign
 """
+BOOSTERS = """
+base_score best_iteration _best_iteration booster boosting_type colsample_bylevel colsample_bynode colsample_bytree
+early_stopping_rounds enable_categorical fitted_ _fitted_with_feature_names gamma grow_policy importance_type max_bin
+max_cat_threshold max_cat_to_onehot max_delta_step max_leaves min_child_samples min_child_weight min_split_gain missing
+multi_strategy _n_features _n_features_in _network num_leaves num_parallel_tree objective _objective reg_alpha
+reg_lambda sampling_method scale_pos_weight subsample_for_bin subsample_freq _train_data_name train_set_version
+tree_method validate_parameters verbosity _Booster__need_reload_eval_info _Booster__num_class _Booster__num_dataset
+_Booster__num_inner_eval _Booster__set_objective_to_none network pred_parameter _free_handle
+"""
+"""Attributes of estimators and Boosters of XGBoost and LightGBM with one value."""
+
+BOOSTERS_LISTS = """
+callbacks eval_metric kwargs name_valid_sets _other_params params _Booster__higher_better_inner_eval
+_Booster__is_predicted_cur_iter _Booster__name_inner_eval
+"""
+BOOSTERS_PER_FEATURE = "feature_types feature_weights interaction_constraints monotone_constraints"
+BOOSTERS_EMPTY = "_Booster__init_predictor _Booster__inner_predict_buffer"
+"""What a Booster keeps of rows while it is trained; one that is saved holds none."""
+
+BOOSTERS_LARGE = (
+    "_Booster _best_score best_score _classes _class_map _evals_result evals_result_ _le pandas_categorical"
+)
+BOOSTER_NAMES = frozenset(f"{BOOSTERS} {BOOSTERS_LISTS} {BOOSTERS_PER_FEATURE} {BOOSTERS_LARGE}".split())
+MODELS = ("handle", "_handle")
+"""Where a Booster holds its model, which its own library's reader reads."""
+
 SETTING = re.compile(r"[\w.+*<>/:()-]{0,40}( [\w.+*<>/:()-]{1,20}){0,2}")
 """A setting that is a text, or the name of a step: up to three words."""
 
@@ -90,6 +116,12 @@ ATTRIBUTES: Mapping[str, ContentField] = {
     **_attributes("nodes", "numbers of nodes"),
     **_attributes("values", "numbers of leaves"),
     **_attributes("state bit_generator", 0),
+    **_attributes(BOOSTERS, 1),
+    **_attributes(BOOSTERS_LISTS, 100),
+    **_attributes(BOOSTERS_PER_FEATURE, "features"),
+    **_attributes(BOOSTERS_EMPTY, 0),
+    **_attributes(BOOSTERS_LARGE),
+    **dict.fromkeys(MODELS, ContentField(ContentKind.ANY)),
     **_attributes(f"classes_ {LARGE} {SEARCH}"),
 }
 """Attributes of scikit-learn's objects: read, disclosed elsewhere, or settings, with the most plain values of each.
@@ -110,7 +142,7 @@ PADDING = 8
 WRITTEN = """
 absolute accuracy ada adaboostclassifier adaboostregressor all allow array as auc auto average bagging baggingclassifier
 baggingregressor balanced best binarizer binary binning binomial bitset bool boost boosting both box brier builtins
-bytearray bytes category cats centerer child children classification classifier clf cls code codes column
+booster bytearray bytes category cats centerer child children classification classifier clf cls code codes column
 columntransformer complex compose concat counter cox cross cy d datetime decision decisiontreeclassifier
 decisiontreeregressor defaultdict deny deprecated deviance dict discretization discretizer dispatch dt dummy
 dummyclassifier dummyregressor dxsm else embedding encode encoded encoders encoding ensemble ensure entropy est exist
@@ -120,9 +152,9 @@ functions functiontransformer functools fwe gain gaps gb gbc gbm generic gini go
 gradientboostingregressor grid gridsearchcv half hgb hist histgradientboostingclassifier histgradientboostingregressor
 huber identity if iforest ignore imputation impute imputed imputer inc index is isolation isolationforest it jobs
 johnson json kbinsdiscretizer kernel kernelcenterer key keywords kfold knn knnimputer kwds labelbinarizer labelencoder
-labels lad large last learn learner leave leaveoneout log logit logs ls ma macro mae main make mask masked maskedarray
-matthews max maxabsscaler median method metrics micro minmaxscaler missingindicator model most mse mt mtrand multi
-multilabelbinarizer multinomial na namespace nan nd ndarray neg nested nominal none normalizer num number numbers
+labels lad large last learn learner leave leaveoneout lgbm log logit logs ls ma macro mae main make mask masked
+maskedarray matthews max maxabsscaler median method metrics micro minmaxscaler missingindicator model most mse mt mtrand
+multi multilabelbinarizer multinomial na namespace nan nd ndarray neg nested nominal none normalizer num number numbers
 numeric numerical numpy nums object ohe one onehot onehotencoder only ord ordered ordinal ordinalencoder other out p
 pandas partial pass passthrough pcg percentile philox pipe pipeline poisson polars polynomial polynomialfeatures pool
 pos power powertransformer precision predict predictor prep preprocess preprocessing proba quantiletransformer r raise
@@ -133,7 +165,7 @@ sequential series set sfc shufflesplit side sign simple simpleimputer size slice
 split splits sqrt square squared stacking stackingclassifier stackingregressor standard standardscaler step stop str
 stratified stratifiedkfold stratifiedshufflesplit string target targetencoder test text texts then time timedelta train
 transformed transformedtargetregressor tuple two type types ufunc uint uinteger uniform union univariate utils voting
-votingclassifier votingregressor warn ways weighted yeo zero
+votingclassifier votingregressor warn ways weighted xgb xgbrf yeo zero
 """
 WORDS = frozenset(re.findall("[a-z]+", f"{' '.join(ATTRIBUTES)} {WRITTEN}".lower()))
 """Words of the names of scikit-learn's classes and of their attributes: reports print no others."""
@@ -353,8 +385,9 @@ SMALL = 192
 OWN = KEYS - {"content", "key_types", "shape", "__reduce__"}
 """Entries of a node that are one text or number."""
 
-FILE = re.compile(r"[0-9]{1,20}\.npy")
-"""The name skops gives an array: its identity in Python's memory."""
+ARRAY = ".npy"
+FILE = re.compile(r"[0-9]{1,20}\.npy|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.bin")
+"""The name skops gives an array, its identity in Python's memory, and bytes, by chance."""
 
 VERSION = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){1,3}((\.?dev|rc|a|b|\.post)[0-9]{1,3})?")
 MAX_ID = 2**64
@@ -362,15 +395,27 @@ MAX_PROTOCOL = 100
 
 
 def unread_skops_content(
-    parts: ZipParts, content: bytes, top: Mapping[str, Any], schema: str, names: Collection[str]
+    parts: ZipParts,
+    content: bytes,
+    top: Mapping[str, Any],
+    schema: str,
+    names: Collection[str],
+    foreign: bytes | str | None = None,
 ) -> UnreadTracker:
-    """What the file holds besides the model; `names` are those of columns, values and classes that it discloses."""
+    """What the file holds besides the model.
+
+    `names` are those of columns, values and classes that it discloses, `foreign` is the model of another library in it.
+    """
     tracker = UnreadTracker()
+    if foreign is not None:
+        names = {*names, *BOOSTER_NAMES, *([foreign] if isinstance(foreign, str) else [])}
     _check_zip(tracker, parts, content)
     referred = _check_schema(tracker, parts, top)
     for name, size in parts.sizes.items():
         if name != schema and name not in referred:
             tracker.add("an entry that nothing refers to", size // BYTES)
+        elif name != schema and not name.endswith(ARRAY) and parts.read(name) != foreign:
+            tracker.add("bytes that the model does not read", max(MANY_NUMBERS, size // BYTES))
     _check_texts(tracker, parts, top, schema, names)
     return tracker
 
@@ -402,7 +447,8 @@ def _check_texts(tracker: UnreadTracker, parts: ZipParts, top: Any, schema: str,
         if name != schema:
             if not FILE.fullmatch(name):
                 tracker.add_text("an entry's name", name)
-            tracker.check_texts("texts of arrays", _texts_of(parts.array(name)), names)
+            if name.endswith(ARRAY):
+                tracker.check_texts("texts of arrays", _texts_of(parts.array(name)), names)
 
 
 def _plain(content: str) -> str:

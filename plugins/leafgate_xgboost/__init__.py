@@ -1,8 +1,8 @@
 """XGBoost's files, JSON and UBJSON.
 
 `ubjson` parses the binary form to what JSON would be, `reader` builds the model, `node_sizes` computes the people at
-every node from sums of second derivatives, `unread` records the rest of the document. `training` fits such models on
-other people.
+every node from sums of second derivatives, `saved_state` reads the settings beside a model in a pickle or skops file,
+`unread` records the rest of the document. `training` fits such models on other people.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ leafgate_api = ">=2,<3"
 
 
 def sniff(head: bytes) -> bool:
-    """Does the file begin as XGBoost's JSON and UBJSON do?"""
+    """Does the file begin as XGBoost's JSON and UBJSON do, or as the state of a Booster, settings first?"""
     text = head.lstrip()
-    as_json = text[:1] == b"{" and text[1:].lstrip().startswith(b'"learner"')
-    return as_json or (head[:1] == b"{" and head[1:2] in {b"L", b"l", b"i", b"U", b"I"} and b"learner" in head[:24])
+    as_json = text[:1] == b"{" and text[1:].lstrip().startswith((b'"learner"', b'"Config"'))
+    first = b"learner" in head[:24] or b"Config" in head[:24]
+    return as_json or (head[:1] == b"{" and head[1:2] in {b"L", b"l", b"i", b"U", b"I"} and first)
 
 
 def read(content: bytes, place: str) -> ModelIR:
@@ -76,6 +77,7 @@ XGBOOST = ModelReader(
     to_file=to_file,
     trains=("xgboost.",),
     train=train,
+    tested=("XGBoost 1.7", "XGBoost 2.1", "XGBoost 3.0", "XGBoost 3.2", "XGBoost 3.3", "XGBoost 3.4"),
 )
 """The files that `Booster.save_model` writes."""
 

@@ -34,9 +34,11 @@ from leafgate.api import (
 )
 from leafgate.app import are_texts, is_number, list_at, object_at
 from leafgate_xgboost.node_sizes import sizes
+from leafgate_xgboost.saved_state import disclosed as disclosed_by_settings
+from leafgate_xgboost.saved_state import parameters_of, parts_of
 from leafgate_xgboost.training import learner_of
 from leafgate_xgboost.ubjson import parse_ubjson
-from leafgate_xgboost.unread import refuse_unknown_keys, unread_content
+from leafgate_xgboost.unread import unknown_keys, unread_content
 
 BINARY = ("binary:logistic", "binary:logitraw", "binary:hinge")
 MULTI = ("multi:softprob", "multi:softmax")
@@ -52,6 +54,7 @@ OBJECTIVE = re.compile(r"[a-z]{1,10}:[a-z_]{1,30}")
 """An objective as XGBoost names them, which an error may print."""
 
 MAX_CLASSES = 1000
+BEST_SCORE = FileDisclosure("training_loss", "low", "how well the best round did on rows set aside")
 
 
 def read(content: bytes, place: str) -> ModelIR:
@@ -60,6 +63,7 @@ def read(content: bytes, place: str) -> ModelIR:
     document = object_at(
         parse_bounded_json(content, place, with_nan=True) if text else parse_ubjson(content, place), place
     )
+    document, settings = parts_of(document, place)
     learner = _part(document, "learner", place)
     here = f"{place}.learner"
     shape = _part(learner, "learner_model_param", here)
@@ -85,18 +89,24 @@ def read(content: bytes, place: str) -> ModelIR:
         _tree(tree, int(group) if objective in MULTI else None, names, weight, f"{at}.trees[{i}]")
         for i, (tree, group, weight) in enumerate(zip(trees, groups, _weights(weighted, len(trees), at), strict=True))
     )
-    refuse_unknown_keys(learner, trees, here)
     rounds = integers_at(booster, "iteration_indptr", at) if "iteration_indptr" in booster else None
-    positive, unread = _positive_weight(learner), unread_content(document)
+    positive, unread = _positive_weight(learner), unread_content(document, settings)
     sized, disclosed = sizes(built, base, objective, rounds, weighted=positive != 1.0)
     return replace(
         boosted_model("xgboost", features, classes, sized),
         base=base,
-        discloses=(*disclosed, *_other_disclosures([*names, *numbers], trees), *unread.disclosures()),
+        discloses=(
+            *disclosed,
+            *_other_disclosures([*names, *numbers], trees),
+            *([BEST_SCORE] if "best_score" in (learner.get("attributes") or {}) else []),
+            *(() if settings is None else disclosed_by_settings(settings)),
+            *unread.disclosures(),
+        ),
         origins=tuple(numbers.get(i) for i in range(len(features))) if numbers else None,
         category_lists=tuple(CategoryList(features[i], frozenset(texts)) for i, texts in names.items()),
         texts=unread.texts,
         producer="XGBoost " + ".".join(str(part) for part in _version(document)),
+        unknown=unknown_keys(learner, trees),
         hessians=_hessians(objective, base, positive, _rounds(groups, rounds, parallel), dart=weighted is not None),
         learner=learner_of(
             objective,
@@ -105,6 +115,7 @@ def read(content: bytes, place: str) -> ModelIR:
             parallel,
             positive,
             _native(learner, features),
+            None if settings is None else parameters_of(settings),
         ),
     )
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,15 +44,24 @@ COMPUTED = frozenset({"device", "enable_categorical", "n_jobs", "objective", "ra
 
 
 def learner_of(
-    objective: str, classes: int, rounds: int, parallel: int, positive: float, categories: frozenset[str]
+    objective: str,
+    classes: int,
+    rounds: int,
+    parallel: int,
+    positive: float,
+    categories: frozenset[str],
+    parameters: Mapping[str, Any] | None,
 ) -> Learner | None:
     """The classifier that was fitted, as far as a file tells; None for what it is not fitted for.
 
-    `categories` are the names of the features that are categories.
+    `categories` are the names of the features that are categories, `parameters` the settings that the state of a
+    Booster holds beside its model; None of a file that holds the model alone.
     """
     if objective not in OBJECTIVES or (objective == OBJECTIVES[0]) != (classes == 2) or math.isnan(positive):
         return None
     found = {"n_estimators": int(rounds), "num_parallel_tree": parallel, "scale_pos_weight": positive}
+    if parameters is not None:
+        return Learner(CLASSIFIER, {**parameters, **found}, categories=categories)
     return Learner(CLASSIFIER, found, unknown=NOT_IN_FILES, categories=categories)
 
 

@@ -19,7 +19,8 @@ from leafgate.api import (
     number_array,
     reachable_nodes,
 )
-from leafgate.app import unknown_key
+from leafgate.app import KEY
+from leafgate_xgboost.saved_state import check_settings
 
 ROOT = 2**31 - 1
 """The parent that XGBoost writes for a root."""
@@ -82,6 +83,7 @@ LEARNER: Mapping[str, ContentField] = {
             **dict.fromkeys(
                 ("best_iteration", "best_ntree_limit"), ContentField(ContentKind.TEXT, re.compile(r"\d{1,7}"))
             ),
+            "best_score": ContentField(ContentKind.TEXT, re.compile(r"-?[\d.]{1,24}(e[-+]?\d{1,3})?")),
         },
     ),
     "feature_names": ContentField(ContentKind.TEXTS),
@@ -122,25 +124,14 @@ NOT_PREDICTING = {"leaf_child_counts": PER_NODE}
 """Keys of a tree that predict nothing and are other content: XGBoost 1.0 to 1.2 wrote them."""
 
 
-def refuse_unknown_keys(learner: Mapping[str, Any], trees: Sequence[Any], place: str) -> None:
-    """Refuse a learner with a key that the reader does not know, except among the attributes, which nobody needs.
-
-    Raises:
-        ReleaseError: at the first such key.
-    """
+def unknown_keys(learner: Mapping[str, Any], trees: Sequence[Any]) -> tuple[str, ...]:
+    """The keys of a learner that the reader does not know, except among the attributes, which nobody needs."""
     deciding = {key: value for key, value in learner.items() if key != "attributes"}
     of_tree = {**TREE, **NOT_PREDICTING}
-    unknown = [
-        *_unknown_keys(deciding, LEARNER, place),
-        *(
-            each
-            for i, tree in enumerate(trees)
-            for each in _unknown_keys(tree, of_tree, f"{place}.gradient_booster.model.trees[{i}]")
-        ),
-    ]
-    if unknown:
-        where, key = unknown[0]
-        raise unknown_key(key, where, "save it with a version of XGBoost from 1.0 to 3.4, which write no such key")
+    at = "learner.gradient_booster.model.trees"
+    of_trees = (each for i, tree in enumerate(trees) for each in _unknown_keys(tree, of_tree, f"{at}[{i}]"))
+    found = (*_unknown_keys(deciding, LEARNER, "learner"), *of_trees)
+    return tuple(f"{where}.{key}" if KEY.fullmatch(key) else f"one of {where} that is no name" for where, key in found)
 
 
 def _unknown_keys(document: Any, fields: Mapping[str, ContentField], location: str) -> Iterator[tuple[str, str]]:
@@ -154,8 +145,8 @@ def _unknown_keys(document: Any, fields: Mapping[str, ContentField], location: s
                 yield from _unknown_keys(each, field.fields, f"{location}.{key}")
 
 
-def unread_content(document: Mapping[str, Any]) -> UnreadTracker:
-    """What the file holds besides the model."""
+def unread_content(document: Mapping[str, Any], settings: Mapping[str, Any] | None) -> UnreadTracker:
+    """What the file holds besides the model; `settings` are those of the state of a Booster."""
     tracker = UnreadTracker()
     learner = document["learner"]
     booster = learner["gradient_booster"]
@@ -172,6 +163,8 @@ def unread_content(document: Mapping[str, Any]) -> UnreadTracker:
     _check_categories(tracker, model.get("cats"), features)
     for tree in trees:
         _check_tree(tracker, tree, limits)
+    if settings is not None:
+        check_settings(tracker, settings)
     return tracker
 
 
@@ -269,8 +262,11 @@ def _per_node(tracker: UnreadTracker, tree: Mapping[str, Any], key: str, nodes: 
 DISCLOSURES = tuple(
     """
     every category that somebody had in training
+    every setting of the learner, its seeds among them
     how much every test gained
+    how well the best round did on rows set aside
     the people on every node of the first trees; with the leaves' values the people of each class
+    the state of the generator of random numbers that it was trained with
     the sum of second derivatives on every node
     the sum of second derivatives on every node: people, the unsure ones weighing more
     their sum on every node

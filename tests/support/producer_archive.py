@@ -7,9 +7,10 @@ An archive, `VERSION.tar.xz` (or `VERSION.zip`), holds
 - `margins.csv`, what the program says of each row before its last transform (scores of boosting, shares of classes,
   predicted numbers): a column `CASE.NUMBER` for each score;
 - `labels.csv`, the name of the class that it predicts for each row: a column for each case that has classes;
-- `made_with.csv`, the versions of the other programs that took part.
+- `made_with.csv`, the versions of the other programs that took part;
+- `originals.csv`, where models were converted: on how many rows the original model answers as the converted one does.
 
-Where the rows of the cases differ, `CASE.csv` has a case's rows and answers instead, in columns `raw.NUMBER` and `label`.
+Where the rows of the cases differ, `CASE.csv` has those of a case with its answers, as `raw.NUMBER` and `label`.
 A row without an answer was not asked about, a case without answers is one that leafgate refuses. Programs that make
 archives import this module in environments of the versions they run with: it needs NumPy alone.
 """
@@ -71,6 +72,7 @@ class Making:
     margins: dict[str, Any] = field(default_factory=dict)
     labels: dict[str, Any] = field(default_factory=dict)
     made_with: dict[str, str] = field(default_factory=dict)
+    originals: dict[str, int] = field(default_factory=dict)
 
     def add(self, file_name: str, content: bytes, margins: Any = None, labels: Any = None) -> None:
         """Add the file of a case; without answers where leafgate refuses it."""
@@ -90,6 +92,7 @@ class Making:
             "margins.csv": as_csv(self.margins, self.digits),
             "labels.csv": as_csv(self.labels, self.digits),
             "made_with.csv": as_csv({name: [version] for name, version in self.made_with.items()}, self.digits),
+            "originals.csv": as_csv({name: [equal] for name, equal in self.originals.items()}, self.digits),
         }
         write_archive(path, {**{name: text.encode() for name, text in texts.items()}, **self.models})
 
@@ -180,6 +183,11 @@ class Archive:
     def made_with(self) -> dict[str, str]:
         """The versions of the other programs that took part, by their names."""
         return {name: version for name, (version,) in self._table("made_with").items()}
+
+    @cached_property
+    def originals(self) -> dict[str, int]:
+        """On how many rows the model that was converted answers as the converted one does, by case."""
+        return {case: int(equal) for case, (equal,) in self._table("originals").items()}
 
     @cached_property
     def _margins(self) -> dict[str, Any]:

@@ -82,7 +82,7 @@ class Producer:
     @cached_property
     def archives(self) -> list[Archive]:
         """Its archives, oldest version first."""
-        return archives_in(PLUGINS / self.folder / "producers")
+        return archives_in(PLUGINS / self.folder)
 
     def outcome(self, archive: Archive, name: str) -> Outcome:
         """What comes of one of its files."""
@@ -144,7 +144,7 @@ def by_table(model: ModelIR, archive: Archive, name: str, columns: Mapping[str, 
         for key, column in archive.rows.items()
     }
     schema = [
-        categorical(key, "quasi_identifier", values=sorted({cell for cell in column if cell}), missing=True)
+        categorical(key, "quasi_identifier", values=sorted({cell for cell in column if cell}), missing=None in column)
         if column.dtype == object
         else numeric(key, "quasi_identifier", bounds=(-1e6, 1e6), missing=True)
         for key, column in cells.items()
@@ -238,10 +238,21 @@ def of_sklearn(model: ModelIR, archive: Archive, name: str) -> Answers:
     return Answers(scores, answers.labels, differences=model.combine == "boost")
 
 
+def of_onnx(model: ModelIR, archive: Archive, name: str) -> Answers:
+    """Answers as onnxruntime gives them: shares of classes, or numbers."""
+    if model.origins is not None:
+        return by_table(model, archive, name, {})
+    answers = by_features(model, archive, name)
+    if not model.classes or model.combine != "boost":
+        return answers
+    powers = np.exp(centred(answers.scores))
+    return Answers(powers / powers.sum(axis=1, keepdims=True), answers.labels)
+
+
 PRODUCERS = (
     Producer(
         name="LightGBM",
-        folder="lightgbm",
+        folder="lightgbm/producers",
         versions=("3.3.5", "4.1.0", "4.6.0", "4.7.0"),
         refused={
             "zero-as-missing": "takes zero for missing",
@@ -258,7 +269,7 @@ PRODUCERS = (
     ),
     Producer(
         name="XGBoost",
-        folder="xgboost",
+        folder="xgboost/producers",
         versions=("1.7.6", "2.1.4", "3.0.5", "3.2.0", "3.3.0", "3.4.1"),
         refused={
             "gamma": "has an objective that is not read: reg:gamma",
@@ -279,7 +290,7 @@ PRODUCERS = (
     ),
     Producer(
         name="CatBoost",
-        folder="catboost",
+        folder="catboost/producers",
         versions=("1.2.10",),
         refused={
             "statistics": "statistics of categories (CTR)",
@@ -292,8 +303,35 @@ PRODUCERS = (
         answers=of_catboost,
     ),
     Producer(
+        name="skl2onnx",
+        folder="onnx/producers/skl2onnx",
+        versions=("1.16.0", "1.18.0", "1.20.0"),
+        refused={
+            "calibrated": "ensembles of trees, as bagged, boosted or calibrated ones have",
+            "bagging": "ensembles of trees, as bagged, boosted or calibrated ones have",
+            "voting": "operators that are not read here: ArgMax",
+            "adaboost": "ensembles of trees, as bagged, boosted or calibrated ones have",
+            "logistic": "has no trees",
+        },
+        relative=4e-6,
+        answers=of_onnx,
+    ),
+    Producer(
+        name="onnxmltools",
+        folder="onnx/producers/onnxmltools",
+        versions=("1.12.0", "1.13.0", "1.16.0"),
+        refused={
+            "lightgbm-forest": "operators that are not read here: ArgMax",
+            "lightgbm-poisson": "operators that are not read here: Exp",
+            "xgboost-poisson": "operators that are not read here: Exp",
+        },
+        later={"xgboost-dart": "1.16.0"},
+        relative=4e-6,
+        answers=of_onnx,
+    ),
+    Producer(
         name="scikit-learn",
-        folder="sklearn",
+        folder="sklearn/producers",
         versions=("1.3.2", "1.4.2", "1.5.2", "1.6.1", "1.7.2", "1.8.0", "1.9.1"),
         refused={
             "calibrated": "a model of the class CalibratedClassifierCV",

@@ -266,7 +266,7 @@ def content_size(document: Any) -> int:
         elif isinstance(value, ObjectView):
             size += MANY_NUMBERS if value.names else 1
         else:
-            size += text_size(value) if isinstance(value, str) else 1
+            size += text_size(value) if isinstance(value, str | bytes) else 1
     return size
 
 

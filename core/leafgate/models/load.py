@@ -23,7 +23,7 @@ from leafgate.io.release_codec import FORMAT, LoadedRelease, read_release
 from leafgate.models.exposure.categories import without_declared
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
-from leafgate.models.reader import is_foreign, read_bounded, read_with_format
+from leafgate.models.reader import is_foreign, read_bounded, read_with_reader
 from leafgate.types.release import AuditedFile, Release
 from leafgate.types.schema import Column, Schema
 
@@ -51,10 +51,13 @@ def load_release(
     content = read_bounded(path)
     readers = load_plugins().readers if readers is None else readers
     if is_foreign(content[:HEAD], readers):
-        read, file_format = read_with_format(content, path.name, readers)
+        read, reader = read_with_reader(content, path.name, readers)
         model = without_declared(read, schema)
-        file = AuditedFile.of(path, file_format, content)
-        return replace(lower_model(model, content, schema, encoding or {}, path.name, people), audited_file=file)
+        file = AuditedFile.of(path, reader.file_format or read.format, content)
+        loaded = lower_model(model, content, schema, encoding or {}, path.name, people)
+        assert loaded.reading is not None
+        reading = replace(loaded.reading, tested=reader.tested_with(read.producer))
+        return replace(loaded, audited_file=file, reading=reading)
     if encoding:
         raise ReleaseError("is no foreign model, so there is no `encoding` of it", place=path.name)
     refuse_large(content, path.name, MAX_PARSED)

@@ -80,11 +80,11 @@ def decompressed(content: bytes, place: str) -> bytes:
 
 def read_foreign(content: bytes, place: str, readers: Sequence[ModelReader]) -> ModelIR:
     """The checked model in a file's bytes; ReleaseError says what is wrong with it, and where."""
-    return read_with_format(content, place, readers)[0]
+    return read_with_reader(content, place, readers)[0]
 
 
-def read_with_format(content: bytes, place: str, readers: Sequence[ModelReader]) -> tuple[ModelIR, str]:
-    """The checked model in a file's bytes, and the file's format: a neutral file's model names that of an earlier one.
+def read_with_reader(content: bytes, place: str, readers: Sequence[ModelReader]) -> tuple[ModelIR, ModelReader]:
+    """The checked model in a file's bytes, and the reader that read it.
 
     Raises:
         ReleaseError: what is wrong with the file, and where.
@@ -108,7 +108,7 @@ def read_with_format(content: bytes, place: str, readers: Sequence[ModelReader])
     model = with_implied_disclosures(_without_unknown_texts(model, known))
     if model.counts_people and model.level != "counts" and NOT_STATED not in model.discloses:
         model = replace(model, discloses=(*model.discloses, NOT_STATED))
-    return model, reader.file_format or model.format
+    return model, reader
 
 
 def _without_unknown_texts(model: ModelIR, known: Vocabulary) -> ModelIR:

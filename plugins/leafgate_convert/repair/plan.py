@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from leafgate.api import InconclusiveError, InvalidError, ModelIR, Release, ReleaseError
@@ -90,7 +90,7 @@ def repair_file(session: Session, path: Path, name: str) -> RepairResult:
     whole = opened_model(path, session)
     with Workbench.opened(session, name, path.read_bytes()) as bench:
         if impossible := unkeepable_limits(session.policy.metrics, session.plugins, session.table, of_model=True):
-            given, _ = bench.audit_whole(path)
+            given, _ = bench.audit_given(path)
             why = tuple(f"{limit.metric.called}: {limit.message}; {limit.hint}" for limit in impossible)
             return RepairResult(report=given, passes_already=given.verdict == "pass", lines=why)
         outcome = repaired(bench, whole, path)
@@ -118,7 +118,7 @@ def repaired(bench: Workbench, model: ModelIR, path: Path) -> Outcome:
         ReleaseError: the model cannot be told in the policy's columns, or no model below it written as such a file.
         InconclusiveError: the model is not of this table's people, or a limit on people could not be judged.
     """
-    given, release = bench.audit_whole(path)
+    given, release = bench.audit_given(path)
     if given.verdict == "pass":
         return Outcome(model, given, release)
     check_original(bench.original, bench.name, bench.session.plugins.readers)
@@ -171,16 +171,17 @@ def _distance(trial: Trial) -> tuple[int, int]:
 
 
 def _refuse_other_people(given: Report) -> None:
-    """InconclusiveError where the file counts other people than the table's, or its classes are mapped otherwise.
+    """InconclusiveError where the file may be misread, counts other people, or has its classes mapped otherwise.
 
     Without its counts nobody could see it, and leaves that the table labels anew would seem to predict better.
     """
     remedies = {
+        "reading": "write what the model itself answers, and name it by --witness; see leafgate audit",
         "class_codes": "correct the codes of the class, or confirm them; see leafgate audit",
         "counted": "name the table it was trained on; see leafgate audit",
     }
     for finding in given.findings:
-        if finding.id in remedies:
+        if finding.id in remedies and not finding.passed:
             problem = f"is not repaired: {finding.evidence['problem']}"
             raise InconclusiveError(problem, place="MODEL", remedy=remedies[finding.id])
 
@@ -358,6 +359,14 @@ def _refuse_own_release(path: Path, session: Session) -> None:
     else:
         reason = "is a release of leafgate's own and no fitted model's file"
     raise InvalidError(f"{reason}, so it is not repaired", place=path.name, remedy="change `build` and build it anew")
+
+
+def with_witness(session: Session, witness: Path | None) -> Session:
+    """The session with this witness of the given model, where there is one, in place of the policy's."""
+    if witness is None:
+        return session
+    build = session.policy.build.model_copy(update={"witness": witness})
+    return replace(session, policy=session.policy.model_copy(update={"build": build}))
 
 
 def refuse_other_builders(policy: Policy) -> None:

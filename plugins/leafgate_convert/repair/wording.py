@@ -160,7 +160,7 @@ def _broken(report: Report) -> Iterator[JsonDocument]:
 
 
 def policy_line(out: Path, policy: Path) -> str:
-    """The line of the policy to change, so that an audit is of the new file."""
+    """The lines of the policy to change, so that an audit is of the new file."""
     folder = policy.resolve().parent
     if out.resolve().is_relative_to(folder):
         return f"  to audit it, change the policy's `build`: path: {out.resolve().relative_to(folder).as_posix()}"

@@ -61,6 +61,17 @@ def own_function(document: Any) -> None:
     document.functions.append(helper.make_function("", "Identity", ["a"], ["b"], [], []))
 
 
+def times(factor: list[float], given: str = "probabilities") -> Callable[[Any], None]:
+    """What onnxmltools writes behind a LightGBM classifier, with 1."""
+
+    def change(document: Any) -> None:
+        shape = [len(factor)] if len(factor) > 1 else []
+        document.graph.initializer.append(helper.make_tensor("factor", TensorProto.FLOAT, shape, factor))
+        document.graph.node.append(helper.make_node("Mul", [given, "factor"], ["b"]))
+
+    return change
+
+
 CHANGING: dict[str, tuple[Callable[[Any], None], str]] = {
     "numbers made true or false": (before(cast("X", "b", TensorProto.BOOL), cast("b", "f", TensorProto.FLOAT)), "Cast"),
     "numbers made whole": (before(cast("X", "b", TensorProto.INT64)), "row of numbers"),
@@ -73,6 +84,10 @@ CHANGING: dict[str, tuple[Callable[[Any], None], str]] = {
         after(helper.make_node("Normalizer", ["probabilities"], ["b"], domain="ai.onnx.ml", norm="MAX")),
         "Normalizer",
     ),
+    "scores times 2": (times([2.0]), "Mul"),
+    "scores of classes times other numbers": (times([1.0, 2.0]), "Mul"),
+    "rows times 1 beside the trees": (times([1.0], "X"), "Mul"),
+    "scores times scores": (after(helper.make_node("Mul", ["probabilities", "probabilities"], ["b"])), "Mul"),
     "beside the trees": (after(helper.make_node("Identity", ["X"], ["b"])), "Identity"),
     "an operator of somebody's own": (domain("Identity"), "mine.Identity"),
     "trees of somebody's own": (domain("TreeEnsemble"), "mine.TreeEnsembleClassifier"),
@@ -95,6 +110,7 @@ SAME: dict[str, Callable[[Any], None]] = {
     "numbers in single precision": before(cast("X", "b", TensorProto.FLOAT)),
     "another name": before(helper.make_node("Identity", ["X"], ["b"])),
     "scores in double precision": after(cast("probabilities", "b", TensorProto.DOUBLE)),
+    "scores times 1": times([1.0]),
     "shares that sum to 1": after(
         helper.make_node("Normalizer", ["probabilities"], ["b"], domain="ai.onnx.ml", norm="L1")
     ),

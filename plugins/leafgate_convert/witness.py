@@ -1,0 +1,99 @@
+"""Models held against a witness: rows with the own answers of the model that a file was written of."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leafgate.algorithms.prediction import scores_of_votes
+from leafgate.algorithms.witness import first_difference
+from leafgate.api import CategoryCodes, DataError, ModelIR, Numeric, ReleaseError
+from leafgate.app import Answers, answers_in, asked_features, known_origins, parse_number, read_answer_cells
+from leafgate_convert.sampling import Cells, rows_of
+from leafgate_convert.scrub import predicted, votes
+
+
+def rows_answered(models: Sequence[ModelIR], witness: Path | None, place: str) -> int:
+    """How many rows the witness has, which all of these models answer as it does; 0 without one.
+
+    Its columns are those of the models: the features, or what a file says they are made of; an empty cell is missing.
+
+    Raises:
+        DataError: the witness cannot be read, or has not these columns, or no answers.
+        ReleaseError: a model answers otherwise; it names the first row. Or there is no witness, and the first model's
+            file has keys that its reader does not know.
+    """
+    if witness is None:
+        if models[0].unknown:
+            raise ReleaseError(
+                f"has keys that are not known here and may change what the model predicts: {models[0].unknown[0]}",
+                place=place,
+                remedy="name what the model itself answers by --witness",
+            )
+        return 0
+    frame = read_answer_cells(witness, None, "--witness")
+    for model in models:
+        cells, asked = _cells(frame, model, witness.name)
+        others = frame[[name for name in frame.columns if name not in asked]]
+        said = answers_in(others, [(name,) for name in model.classes], witness.name)
+        different = first_difference(said, _answers(model, cells))
+        if different is not None:
+            raise ReleaseError(
+                f"does not answer as the witness does, first in its row {different + 1}",
+                place=place,
+                remedy="write the witness by the model of this very file; if it stays so, report it",
+            )
+    return len(frame)
+
+
+def _cells(frame: pd.DataFrame, model: ModelIR, place: str) -> tuple[Cells, set[str]]:
+    """The cells of the columns that the model asks about: numbers, or texts; None where missing."""
+    cells: dict[str, list[Any]] = {}
+    origins = known_origins(model)
+    for number in asked_features(model):
+        origin = origins[number]
+        if origin.column not in frame:
+            raise DataError(
+                f"has no column {origin.column!r}, which the model asks about",
+                place=place,
+                remedy="write the answers beside the columns that the model was given",
+            )
+        texts = list(frame[origin.column])
+        if isinstance(origin, Numeric):
+            cells[origin.column] = _numbers(texts, origin.column, place)
+        else:
+            codes = origin.codes if isinstance(origin, CategoryCodes) else {}
+            cells.setdefault(origin.column, _texts(texts, codes))
+    unasked = {origin.column: [None] * len(frame) for origin in origins if origin.column not in cells}
+    return {**unasked, **cells}, set(cells)
+
+
+def _numbers(texts: Sequence[str], column: str, place: str) -> list[float | None]:
+    numbers = [parse_number(text) if text else None for text in texts]
+    wrong = next((row for row, number in enumerate(numbers, 1) if number is not None and np.isnan(number)), None)
+    if wrong is not None:
+        raise DataError(f"row {wrong} has no number in {column!r}", place=place, remedy="leave missing cells empty")
+    return numbers
+
+
+def _texts(texts: Sequence[str], known: Collection[str]) -> list[str | None]:
+    """The texts in the spelling of the model's values, which may write the same numbers otherwise."""
+    by_number = {parse_number(value): value for value in known}
+    spelled = {text: text if text in known else by_number.get(parse_number(text), text) for text in set(texts)}
+    return [spelled[text] if text else None for text in texts]
+
+
+def _answers(model: ModelIR, cells: Cells) -> Answers:
+    rows = rows_of(model, cells)
+    if not model.classes:
+        return Answers(numbers=votes(model, rows)[:, 0])
+    labels = predicted(model, rows)
+    if model.values == "labels" or model.combine == "vote":
+        return Answers(labels=labels)
+    by_shares = replace(model, combine="mean_per_tree") if model.combine == "one" else model
+    return Answers(scores_of_votes(votes(by_shares, rows), by_shares.combine), labels)
