@@ -16,7 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from evaluators.answers import Answers, Columns, Flags, Floats, Ids, NoModelError, Question, Questions, leaves, numbers
+from evaluators.answers import (
+    Answers,
+    Columns,
+    Flags,
+    Floats,
+    Ids,
+    NoModelError,
+    Question,
+    Questions,
+    leaves,
+    numbers,
+    softmax,
+)
 
 EPSILON = float(np.finfo(np.float32).eps)
 """Chances nearer to 0 or 1 are taken for this before boosting starts from them."""
@@ -83,7 +95,8 @@ def _value(node: Any, arrays: Any, memo: dict[Any, Any]) -> Any:
         return node
     if node.get("__id__") in memo:
         return memo[node["__id__"]]
-    loader, content = node["__loader__"], node.get("content")
+    loader = node["__loader__"]
+    content: Any = node.get("content")
     if loader == "JsonNode":
         return json.loads(content)
     if loader in {"DictNode", "DefaultDictNode"}:
@@ -113,7 +126,8 @@ def _model(document: Any) -> Thing:
 
 def _ends(nodes: np.ndarray, x: Floats) -> Ids:
     seen = x.astype(np.float32)
-    missing_left = nodes["missing_go_to_left"] if "missing_go_to_left" in nodes.dtype.names else np.zeros(len(nodes))
+    has_missing = "missing_go_to_left" in (nodes.dtype.names or ())
+    missing_left = nodes["missing_go_to_left"] if has_missing else np.zeros(len(nodes))
 
     def step(node: int, rows: Ids) -> tuple[int, int, Flags] | None:
         left, right, feature = (int(nodes[key][node]) for key in ("left_child", "right_child", "feature"))
@@ -152,7 +166,8 @@ def _of_shares(shares: Floats, classes: Any) -> Answers:
     if len(names) != shares.shape[1]:
         raise NoModelError("another number of classes")
     labels = tuple(names[i] for i in shares.argmax(axis=1).tolist())
-    return Answers(scores=shares, size=abs(shares).sum(axis=1), labels=labels, classes=tuple(names))
+    size = abs(shares).sum(axis=1)
+    return Answers(scores=shares, size=size, labels=labels, classes=tuple(names), shares=shares)
 
 
 def _of_numbers(scores: Floats, size: Floats | None = None) -> Answers:
@@ -205,7 +220,9 @@ def _adaboost(model: Thing, x: Floats) -> Answers:
     labels = tuple(classes[i] for i in votes.argmax(axis=1))
     n = len(classes)
     votes = votes * n / (n - 1) ** 2 / weights.sum()  # whose softmax are scikit-learn's chances
-    return Answers(scores=votes, size=abs(votes).sum(axis=1), labels=labels, classes=tuple(classes))
+    return Answers(
+        scores=votes, size=abs(votes).sum(axis=1), labels=labels, classes=tuple(classes), shares=softmax(votes)
+    )
 
 
 def _start(model: Thing, width: int) -> Floats:
@@ -251,7 +268,9 @@ def _boosted(model: Thing, scores: Floats, size: Floats) -> Answers:
         raise NoModelError("another number of classes")
     chosen = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
     labels = tuple(names[i] for i in chosen.tolist())
-    return Answers(scores=scores, size=size, labels=labels, classes=tuple(names))
+    factor = 2.0 if model.state.get("loss") == "exponential" else 1.0
+    shares = softmax(scores, factor)
+    return Answers(scores=scores, size=size, labels=labels, classes=tuple(names), shares=shares)
 
 
 def _bits(words: np.ndarray, cells: Floats) -> Flags:

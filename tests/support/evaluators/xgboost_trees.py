@@ -12,7 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from evaluators.answers import Answers, Columns, Flags, Floats, Ids, NoModelError, Question, Questions, leaves, numbers
+from evaluators.answers import (
+    Answers,
+    Columns,
+    Flags,
+    Floats,
+    Ids,
+    NoModelError,
+    Question,
+    Questions,
+    leaves,
+    numbers,
+    softmax,
+)
 
 CLASSES = {"binary:logistic", "binary:logitraw", "binary:hinge"}
 SEVERAL = {"multi:softprob", "multi:softmax"}
@@ -182,7 +194,8 @@ def evaluate(document: Any, columns: Columns) -> Answers:
         return Answers(scores=scores, size=size)
     chosen = (scores[:, 0] > 0).astype(int) if objective in CLASSES else scores.argmax(axis=1)
     names = tuple(map(str, range(max(2, classes))))
-    return Answers(scores=scores, size=size, labels=tuple(map(str, chosen.tolist())), classes=names)
+    shares = softmax(scores) if objective in SEVERAL | LOGIT else None
+    return Answers(scores=scores, size=size, labels=tuple(map(str, chosen.tolist())), classes=names, shares=shares)
 
 
 def questions(document: Any) -> Questions:

@@ -249,7 +249,11 @@ def _skops_kind(document: Any, path: Path) -> str:
     keys = [step for step in path if isinstance(step, str) and step != "content"]
     if path[0] == "schema" and path[-1] == "__class__" and len(path) == 2:
         return "objective"
-    if "__reduce__" in keys or len(keys) < 2 or any(key in keys for key in ("__id__", "__module__", "__loader__", "key_types")):
+    if (
+        "__reduce__" in keys
+        or len(keys) < 2
+        or any(key in keys for key in ("__id__", "__module__", "__loader__", "key_types"))
+    ):
         return ""
     attribute = path[-1] == "content" or (len(path) > 2 and path[-2] == "content")
     return SKOPS_KINDS.get(keys[-1], "other") if attribute and not keys[-1].startswith("__") else ""
