@@ -49,7 +49,7 @@ def rows_answered(models: Sequence[ModelIR], witness: Path | None, place: str) -
         cells, asked = _cells(frame, model, witness.name)
         others = frame[[name for name in frame.columns if name not in asked]]
         said = answers_in(others, [(name,) for name in model.classes], witness.name)
-        different = first_difference(said, _answers(model, cells))
+        different = first_difference(said, answers_to(model, cells))
         if different is not None:
             raise ReleaseError(
                 f"does not answer as the witness does, first in its row {different + 1}",
@@ -96,7 +96,8 @@ def _texts(texts: Sequence[str], known: Collection[str]) -> list[str | None]:
     return [spelled[text] if text else None for text in texts]
 
 
-def _answers(model: ModelIR, cells: Cells) -> Answers:
+def answers_to(model: ModelIR, cells: Cells) -> Answers:
+    """What a model answers for these cells of its columns: scores of classes where it has some, and the classes."""
     rows = rows_of(model, cells)
     if not model.classes:
         return Answers(numbers=votes(model, rows)[:, 0])

@@ -31,11 +31,34 @@ class Answers:
         scores: shape (n_rows, n_scores): before the last transform, or the shares of classes, or a number.
         size: shape (n_rows,): the sum of the absolute terms of a row's scores, to which rounding is relative.
         labels: the class of each row as a text; None for numbers.
+        classes: the names of the classes: in the order of the scores, or of one score the second is the one it is of.
+        shares: what the producer says of each class, shape (n_rows, n_classes); None where it says no shares.
     """
 
     scores: Floats
     size: Floats
     labels: tuple[str, ...] | None = None
+    classes: tuple[str, ...] = ()
+    shares: Floats | None = None
+
+    def by_class(self) -> Floats:
+        """The scores in the order of the names of the classes, as far as a softmax or a sign sees them.
+
+        Shape (n_rows, n_classes), or (n_rows, 1) of numbers.
+        """
+        if self.labels is None:
+            return self.scores
+        both = np.column_stack([-self.scores / 2, self.scores / 2]) if self.scores.shape[1] == 1 else self.scores
+        order = np.argsort(self.classes, kind="stable")
+        return np.asarray((both - both.mean(axis=1, keepdims=True))[:, order])
+
+
+def softmax(scores: Floats, factor: float = 1.0) -> Floats:
+    """Shares of classes of their scores; of one score, which is of the second of two classes, those of both."""
+    with np.errstate(all="ignore"):
+        both = np.column_stack([np.zeros(len(scores)), scores]) if scores.shape[1] == 1 else scores
+        powers = np.exp(factor * (both - both.max(axis=1, keepdims=True)))
+        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
 @dataclass

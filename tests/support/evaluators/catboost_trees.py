@@ -11,7 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from evaluators.answers import Answers, Columns, Flags, Floats, Ids, NoModelError, Question, Questions, leaves, numbers
+from evaluators.answers import (
+    Answers,
+    Columns,
+    Flags,
+    Floats,
+    Ids,
+    NoModelError,
+    Question,
+    Questions,
+    leaves,
+    numbers,
+    softmax,
+)
 
 MISSING = {"AsIs": -np.inf, "AsFalse": -np.inf, "AsTrue": np.inf}
 LOSSES_OF_NUMBERS = {"RMSE", "MAE", "Quantile", "MAPE", "Huber", "Lq", "Expectile"}
@@ -117,7 +129,8 @@ def evaluate(document: Any, columns: Columns) -> Answers:
     if len(names) != max(2, len(bias)):
         raise NoModelError("another number of classes")
     chosen = (scores[:, 0] > 0).astype(int) if len(bias) == 1 else scores.argmax(axis=1)
-    return Answers(scores=scores, size=size, labels=tuple(names[i] for i in chosen.tolist()))
+    labels = tuple(names[i] for i in chosen.tolist())
+    return Answers(scores=scores, size=size, labels=labels, classes=tuple(names), shares=softmax(scores))
 
 
 def questions(document: Any) -> Questions:

@@ -12,7 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from evaluators.answers import Answers, Columns, Flags, Floats, Ids, NoModelError, Question, Questions, leaves, numbers
+from evaluators.answers import (
+    Answers,
+    Columns,
+    Flags,
+    Floats,
+    Ids,
+    NoModelError,
+    Question,
+    Questions,
+    leaves,
+    numbers,
+    softmax,
+)
 
 ZERO = float(np.float32(1e-35))
 CLASSES, SEVERAL = {"binary"}, {"multiclass", "multiclassova"}
@@ -164,7 +176,10 @@ def evaluate(document: Any, columns: Columns) -> Answers:
     if kind in NUMBERS:
         return Answers(scores=scores, size=size)
     chosen = (scores[:, 0] > 0).astype(int) if kind in CLASSES else scores.argmax(axis=1)
-    return Answers(scores=scores, size=size, labels=tuple(map(str, chosen.tolist())))
+    names = tuple(map(str, range(max(2, width))))
+    sigmoid = next((float(word.partition(":")[2]) for word in objective if word.startswith("sigmoid:")), 1.0)
+    shares = None if kind == "multiclassova" else softmax(scores, sigmoid if kind in CLASSES else 1.0)
+    return Answers(scores=scores, size=size, labels=tuple(map(str, chosen.tolist())), classes=names, shares=shares)
 
 
 def questions(document: Any) -> Questions:

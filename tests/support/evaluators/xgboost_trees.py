@@ -12,7 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from evaluators.answers import Answers, Columns, Flags, Floats, Ids, NoModelError, Question, Questions, leaves, numbers
+from evaluators.answers import (
+    Answers,
+    Columns,
+    Flags,
+    Floats,
+    Ids,
+    NoModelError,
+    Question,
+    Questions,
+    leaves,
+    numbers,
+    softmax,
+)
 
 CLASSES = {"binary:logistic", "binary:logitraw", "binary:hinge"}
 SEVERAL = {"multi:softprob", "multi:softmax"}
@@ -178,12 +190,12 @@ def evaluate(document: Any, columns: Columns) -> Answers:
         added = values * np.float32(weight)
         scores[:, int(group)] += added
         size += abs(added)
-    labels = None
-    if objective in CLASSES:
-        labels = tuple("1" if score > 0 else "0" for score in scores[:, 0])
-    elif objective in SEVERAL:
-        labels = tuple(map(str, scores.argmax(axis=1)))
-    return Answers(scores=scores, size=size, labels=labels)
+    if objective not in CLASSES | SEVERAL:
+        return Answers(scores=scores, size=size)
+    chosen = (scores[:, 0] > 0).astype(int) if objective in CLASSES else scores.argmax(axis=1)
+    names = tuple(map(str, range(max(2, classes))))
+    shares = softmax(scores) if objective in SEVERAL | LOGIT else None
+    return Answers(scores=scores, size=size, labels=tuple(map(str, chosen.tolist())), classes=names, shares=shares)
 
 
 def questions(document: Any) -> Questions:

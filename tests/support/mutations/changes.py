@@ -152,7 +152,7 @@ def paths_by_kind(document: Any, words: Vocabulary) -> dict[str, list[Path]]:
                 found.setdefault("list", []).append(path)
         elif not isinstance(value, dict):
             found.setdefault(kind, []).append(path)
-        if isinstance(path[-1], str):
+        if isinstance(path[-1], str) and path[-1]:
             found.setdefault("key", []).append(path)
     return found
 

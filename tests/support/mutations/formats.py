@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluators import catboost_trees, lightgbm_trees, ubjson, xgboost_trees
+from evaluators import catboost_trees, lightgbm_trees, skops_trees, ubjson, xgboost_trees
 from evaluators.answers import Answers, Cell, Columns, Questions
 from mutations.changes import Path, Vocabulary
 from producer_archive import NAMES, archives_in, case_of
@@ -211,4 +211,71 @@ LIGHTGBM = Format(
 )
 
 
-FORMATS = {each.name: each for each in (XGBOOST, CATBOOST, LIGHTGBM)}
+SKOPS_KINDS = {
+    **{"left_child": "children", "right_child": "children", "left": "children", "right": "children"},
+    **{"feature": "feature", "feature_idx": "feature", "threshold": "threshold", "num_threshold": "threshold"},
+    **{"missing_go_to_left": "default direction", "value": "leaf", "values": "leaf", "is_leaf": "children"},
+    **{"raw_left_cat_bitsets": "categories", "bitset_idx": "categories", "is_categorical": "categories"},
+    **{"estimator_weights_": "weight", "learning_rate": "weight", "weights": "weight", "voting": "weight"},
+    **{"classes_": "class order", "_baseline_prediction": "base score", "class_prior_": "base score"},
+    **{"constant_": "base score", "init_": "base score", "loss": "objective", "algorithm": "objective"},
+    **{"n_node_samples": "count", "weighted_n_node_samples": "count", "impurity": "count", "count": "count"},
+    "estimators_features_": "feature",
+}
+SKOPS_CASES = ("pipeline", "voting-hard")
+"""Beginnings of the names of cases without an evaluator."""
+
+
+def _roles(schema: Any, key: str = "") -> dict[str, str]:
+    """Of each array of a skops file the attribute that it is, by the name of its file."""
+    found: dict[str, str] = {}
+    if isinstance(schema, dict):
+        if "file" in schema and isinstance(schema["file"], str):
+            found[schema["file"]] = key
+        for name, each in schema.items():
+            found |= _roles(each, key if name in {"content", "args"} or name.startswith("__") else name)
+    elif isinstance(schema, list):
+        for each in schema:
+            found |= _roles(each, key)
+    return found
+
+
+def _skops_kind(document: Any, path: Path) -> str:
+    if path[0] == "arrays":
+        if len(path) < 4 or path[2] != "columns":
+            return ""
+        role = path[3] or document["roles"].get(path[1], "")
+        return "" if len(path) == 4 and path[3] else SKOPS_KINDS.get(str(role), "other")
+    keys = [step for step in path if isinstance(step, str) and step != "content"]
+    if path[0] == "schema" and path[-1] == "__class__" and len(path) == 2:
+        return "objective"
+    if (
+        "__reduce__" in keys
+        or len(keys) < 2
+        or any(key in keys for key in ("__id__", "__module__", "__loader__", "key_types"))
+    ):
+        return ""
+    attribute = path[-1] == "content" or (len(path) > 2 and path[-2] == "content")
+    return SKOPS_KINDS.get(keys[-1], "other") if attribute and not keys[-1].startswith("__") else ""
+
+
+def _parsed_skops(content: bytes) -> Any:
+    document = skops_trees.parse(content)
+    return {**document, "roles": _roles(document["schema"])}
+
+
+SKOPS = Format(
+    name="skops",
+    files=lambda: (file for file in archived("sklearn") if not file.name.split("/")[1].startswith(SKOPS_CASES)),
+    parse=_parsed_skops,
+    dump=skops_trees.dump,
+    evaluate=skops_trees.evaluate,
+    questions=lambda document: skops_trees.questions_of(NAMES, document),
+    words=Vocabulary(
+        kind_of=_skops_kind,
+        texts={"__class__": ("RandomForestClassifier", "ExtraTreesClassifier", "DecisionTreeClassifier")},
+    ),
+)
+
+
+FORMATS = {each.name: each for each in (XGBOOST, CATBOOST, LIGHTGBM, SKOPS)}

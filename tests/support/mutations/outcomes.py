@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from evaluators.answers import Answers, Columns, Floats, NoModelError, Questions
+from evaluators.answers import Answers, Cell, Columns, Floats, NoModelError, Questions
 from installed_readers import read_foreign
+from leafgate.algorithms.witness import first_difference
+from leafgate.app import Answers as Witness
+from leafgate.app import known_origins
 from leafgate.errors import ReleaseError
+from leafgate.ir.features import CategoryCodes
 from leafgate.ir.model import ModelIR
 from leafgate.models.points import rows_of
-from leafgate_convert.scrub import predicted, votes
+from leafgate_convert.scrub import leaves_of, predicted, votes
+from leafgate_convert.witness import answers_to as answered
 from mutations.changes import Change, changed, paths_by_kind
 from mutations.formats import Format, ModelFile
 from mutations.points import points
@@ -23,7 +28,7 @@ SINGLE = 4e-6
 """Sums in single precision, in another order, differ by this part of their terms."""
 
 Effect = Literal["no model", "equivalent", "changed"]
-Verdict = Literal["refused", "right", "wrong", "read"]
+Verdict = Literal["refused", "inconclusive", "right", "wrong", "read"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,10 +39,10 @@ class Outcome:
         file: the name of the file.
         change: what was changed.
         effect: whether its answers differ from those before; "no model" where its producer would not open it.
-        verdict: whether leafgate refuses the file, or its reading answers as the file does; "read" where it reads what
-            is no model.
+        verdict: whether leafgate refuses the file, or an audit without a witness is inconclusive for a key that is not
+            known, or its reading answers as the file does; "read" where it reads what is no model.
         reason: why the file is refused.
-        witnessed: whether the answers before, on rows that were chosen before, contradict the reading.
+        witnessed: whether the answers before, on rows that were chosen before, contradict the reading as a witness.
     """
 
     file: str
@@ -50,23 +55,37 @@ class Outcome:
 
 def answers_of(model: ModelIR, columns: Columns) -> Answers:
     """What leafgate's reading of a model answers, by its own prediction."""
-    with_codes, cells = _with_codes(model, columns)
+    with_codes, cells = _cells_of(model, columns)
     rows = rows_of(with_codes, cells)
-    scores = votes(with_codes, rows)
-    alone = (
-        len(model.classes) == 2
-        and model.combine == "boost"
-        and all(t.values.shape[1] == 1 and t.output is None for t in model.trees)
-    )
-    if alone:
-        scores = scores[:, 1:]
-    labels = None
-    if model.classes:
-        labels = tuple(model.classes[i] if i >= 0 else "" for i in predicted(with_codes, rows).tolist())
-    if model.classes and model.values in {"shares", "counts"}:
+    if model.combine == "one" and model.classes:
+        scores = with_codes.trees[0].values[leaves_of(with_codes.trees[0], rows)]
+    else:
+        scores = votes(with_codes, rows)
+    if model.classes and model.values in {"shares", "counts", "labels"}:
         with np.errstate(invalid="ignore", divide="ignore"):
             scores = scores / scores.sum(axis=1, keepdims=True)
-    return Answers(scores=scores, size=abs(scores).sum(axis=1), labels=labels)
+    size = abs(scores).sum(axis=1)
+    if not model.classes:
+        return Answers(scores=scores, size=size)
+    labels = tuple(model.classes[i] if i >= 0 else "" for i in predicted(with_codes, rows).tolist())
+    if len(model.classes) == 2 and all(each.output is None and each.values.shape[1] == 1 for each in model.trees):
+        scores = scores[:, 1:]
+    return Answers(scores=scores, size=size, labels=labels, classes=model.classes)
+
+
+def _cells_of(model: ModelIR, columns: Columns) -> tuple[ModelIR, Columns]:
+    """The model and the cells of its columns, as its predictions take them."""
+    if not {origin.column for origin in known_origins(model)} & set(columns):  # the file has no names
+        columns = {f"x{i}": column for i, column in enumerate(columns.values())}
+    return _with_codes(model, {name: _texts_of_codes(model, name, column) for name, column in columns.items()})
+
+
+def _texts_of_codes(model: ModelIR, name: str, column: Sequence[Cell]) -> Sequence[Cell]:
+    """The cells of a column as its codes in the model name them: numbers as texts, where these are texts."""
+    coded = [each for each in known_origins(model) if isinstance(each, CategoryCodes) and each.column == name]
+    if not any(isinstance(value, str) for each in coded for value in each.codes):
+        return column
+    return [f"{cell:g}" if isinstance(cell, float) else cell for cell in column]
 
 
 def _with_codes(model: ModelIR, columns: Columns) -> tuple[ModelIR, Columns]:
@@ -97,24 +116,23 @@ def _with_codes(model: ModelIR, columns: Columns) -> tuple[ModelIR, Columns]:
 
 def are_alike(some: Answers, others: Answers) -> bool:
     """Are these the same answers, but for rounding?"""
-    if some.scores.shape != others.scores.shape or (some.labels is None) != (others.labels is None):
+    if (some.labels is None) != (others.labels is None) or sorted(some.classes) != sorted(others.classes):
         return False
-    off = abs(some.scores - others.scores)
+    mine, theirs = some.by_class(), others.by_class()
+    if mine.shape != theirs.shape:
+        return False
     near = SINGLE * np.maximum(np.maximum(some.size, others.size), 1e-30)[:, None]
-    same = (off <= near) | (np.isnan(some.scores) & np.isnan(others.scores)) | (some.scores == others.scores)
+    with np.errstate(invalid="ignore"):
+        same = (abs(mine - theirs) <= near) | (np.isnan(mine) & np.isnan(theirs)) | (mine == theirs)
     if not same.all():
         return False
     if some.labels is None or others.labels is None:
         return True
-    return all(
-        a == b or _is_tie(row, bound)
-        for a, b, row, bound in zip(some.labels, others.labels, some.scores, near[:, 0], strict=True)
-    )
+    rows = zip(some.labels, others.labels, mine, near[:, 0], strict=True)
+    return all(label == other or _is_tie(row, bound) for label, other, row, bound in rows)
 
 
 def _is_tie(scores: Floats, bound: float) -> bool:
-    if len(scores) == 1:
-        return bool(abs(scores[0]) <= bound)
     first, second = sorted(scores.tolist())[-1:-3:-1]
     return bool(first - second <= 2 * bound)
 
@@ -154,11 +172,36 @@ class Original:
             return Outcome(file=self.file.name, change=change, effect=effect, verdict="refused", reason=reason)
         if expected is None:
             return Outcome(file=self.file.name, change=change, effect="no model", verdict="read", reason=reason)
-        reading = _safely(model, columns)
-        verdict: Verdict = "right" if reading is not None and are_alike(reading, expected) else "wrong"
-        own = _safely(model, self.columns)
-        witnessed = own is None or not are_alike(own, self.answers)
+        witnessed = self.is_contradicted(model)
+        if model.unknown:
+            verdict: Verdict = "inconclusive"
+        else:
+            reading = _safely(model, columns)
+            verdict = "right" if reading is not None and are_alike(reading, expected) else "wrong"
         return Outcome(file=self.file.name, change=change, effect=effect, verdict=verdict, witnessed=witnessed)
+
+    def is_contradicted(self, model: ModelIR) -> bool:
+        """Do the answers of the original, as a witness, contradict a reading?"""
+        renamed, cells = _cells_of(model, self.columns)
+        said = self.answers
+        if (said.labels is None) != (not model.classes):
+            return True  # a witness of numbers names no classes, and one of classes no numbers
+        if said.labels is None:
+            witness = Witness(numbers=said.scores[:, 0])
+        elif set(said.labels) - set(model.classes):
+            return True  # the witness names a class that the model has not
+        else:
+            labels = np.array([model.classes.index(label) for label in said.labels])
+            order = (
+                [said.classes.index(name) for name in model.classes] if set(said.classes) == set(model.classes) else []
+            )
+            shares = None if said.shares is None or not order else said.shares[:, order]
+            witness = Witness(scores=shares, labels=None if shares is not None else labels)
+        try:
+            with np.errstate(all="ignore"):
+                return first_difference(witness, answered(renamed, cells)) is not None
+        except (KeyError, ValueError, TypeError, IndexError):
+            return True
 
     def _beside(self, document: object, found: Answers, rng: np.random.Generator) -> tuple[Columns, Answers, Answers]:
         """The rows chosen for the original, or where other things are asked for both documents; and both's answers."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -41,7 +41,11 @@ def points(
     """Some of the rows, rows that differ from one of them in one cell, and rows of cells chosen at random."""
     names = list(rows)
     pools = {name: _pool(name, rows, asked, missing_texts=missing_texts) for name in names}
-    own = list(zip(*(rows[name] for name in names), strict=True))
+    whole = {
+        name for name in names if any(isinstance(c, float) for q in asked if name in q for c in q[name].categories)
+    }
+    cells = [[_whole(cell) for cell in rows[name]] if name in whole else rows[name] for name in names]
+    own = list(zip(*cells, strict=True))
     chosen = [own[int(i)] for i in rng.permutation(len(own))[:MOST_ROWS]]
     made = list(chosen)
     for column, name in enumerate(names):
@@ -58,6 +62,6 @@ def points(
     return {name: [row[column] for row in made] for column, name in enumerate(names)}
 
 
-def joined(*some: Mapping[str, Sequence[Cell]]) -> Columns:
-    """Rows after one another."""
-    return {name: [cell for each in some for cell in each[name]] for name in some[0]}
+def _whole(cell: Cell) -> Cell:
+    """The number of a category: no category is called by a fraction."""
+    return None if cell is None or float(cell) < 0 else float(int(float(cell)))
