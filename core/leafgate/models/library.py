@@ -116,7 +116,8 @@ def _changed(column: Column, edges: Any, cells: pd.Series, rng: np.random.Genera
     if not column.holds_numbers:
         return [*(value for value in column.values or () if value is not None), *missing]
     at = list(edges)
-    numbers = around(rng.choice(at, MOST_EDGES, replace=False) if len(at) > MOST_EDGES else at) if at else np.array([])
+    at = rng.choice(at, MOST_EDGES, replace=False).tolist() if len(at) > MOST_EDGES else at
+    numbers = around(at, column.step) if at else np.array([])
     low, high = column.bounds or (-np.inf, np.inf)
     return [*np.clip(numbers, low, high).tolist(), *missing]
 

@@ -41,9 +41,14 @@ def _edges(model: ModelIR, feature: int, origin: Numeric) -> Iterable[float]:
                 yield invert_threshold(asked, origin.steps) if origin.steps else asked.at
 
 
-def around(edges: Iterable[float]) -> np.ndarray:
-    """Both sides of each edge, and the edge as single precision has it; edges beyond all numbers are left out."""
+def around(edges: Iterable[float], step: float | None = None) -> np.ndarray:
+    """Both sides of each edge, and the edge as single precision has it; edges beyond all numbers are left out.
+
+    Where the column's numbers are multiples of a `step`, the nearest of these.
+    """
     at = np.array([edge for edge in edges if abs(edge) < 1e30])
+    if step:
+        return np.unique(np.concatenate([np.floor(at / step) + offset for offset in (-1, 0, 1, 2)]) * step)
     with np.errstate(over="ignore"):
         single = at.astype(np.float32)
     sides = (at, single, np.nextafter(at, np.inf), np.nextafter(at, -np.inf))

@@ -95,7 +95,8 @@ def _points(
         label, spec = base.columns[position], specs.get(column.name, {})
         if column.name in edges and column.kind == "number" and "values" not in spec:
             at = list(edges[column.name])
-            numbers = around(rng.choice(at, MOST_EDGES, replace=False) if len(at) > MOST_EDGES else at)
+            at = rng.choice(at, MOST_EDGES, replace=False).tolist() if len(at) > MOST_EDGES else at
+            numbers = around(at, spec.get("step"))
             numbers = np.clip(numbers, *spec.get("bounds", (-np.inf, np.inf)))
             base = base.iloc[: len(numbers)] if len(numbers) < most else base
             base[label] = rng.permutation(numbers)[: len(base)]
