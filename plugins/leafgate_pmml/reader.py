@@ -50,6 +50,9 @@ COMBINE: Mapping[str, Combine] = {
 }
 
 
+RESCALING = frozenset({"field", "rescaleConstant", "rescaleFactor"})
+"""Attributes of a target that are read."""
+
 NOTHING = "the model predicts nothing for those"
 REASONS = (NOTHING, "the model weighs several leaves for those (aggregateNodes, weightedConfidence), which is not read")
 """Why it is not known where people with missing cells go."""
@@ -64,9 +67,8 @@ def read(content: bytes, place: str) -> ModelIR:
     fields = fields_of(root, place)
     model = models[0]
     here = f"{place}.{name_of(model)}"
-    if list(named(model, "Targets")):
-        raise ReleaseError("transforms what it predicts (Targets), which is not read", place=here)
     target = _target(model, here)
+    factor, constant = _rescaling(model, here)
     parts, combine = ([model], "one") if name_of(model) == "TreeModel" else _segments(model, here)
     classes = _classes(model, parts, fields.get(target), here)
     roots = [
@@ -81,6 +83,7 @@ def read(content: bytes, place: str) -> ModelIR:
     kind: NumberKind = "rows" if len(parts) == 1 else "draws"
     walks = [_walk(part, node, names, not untold, kind, here) for part, node in zip(parts, roots, strict=True)]
     says, trees = _leaf_values(walks, classes, combine, here)
+    trees = tuple(replace(tree, values=tree.values * factor + (combine != "sum") * constant) for tree in trees)
     disclosed = _disclosed(roots, trees)
     has_counts = any(item.level == "counts" for item in disclosed)
     unread, texts = unread_content(root, content, has_counts, {*names, target})
@@ -91,6 +94,7 @@ def read(content: bytes, place: str) -> ModelIR:
         trees=trees,
         values=says,
         combine=combine,  # type: ignore[arg-type]
+        base=(constant,) if combine == "sum" and constant else (),
         counted="exact" if len(trees) == 1 and _has_whole_counts(trees[0]) else "unknown",
         discloses=(*disclosed, *unread),
         texts=texts,
@@ -128,18 +132,33 @@ def _target(model: Element, place: str) -> str:
     return found[0] if found else ""
 
 
+def _rescaling(model: Element, place: str) -> tuple[float, float]:
+    """By what a predicted number is multiplied, and what is added to it then."""
+    targets = [each for group in named(model, "Targets") for each in group if name_of(each) != "Extension"]
+    if not targets:
+        return 1.0, 0.0
+    plain = len(targets) == 1 and not set(targets[0].keys()) - RESCALING and not len(targets[0])
+    if not plain or model.get("functionName") != "regression":
+        raise ReleaseError("changes what its trees predict (Targets) otherwise than by rescaling", place=place)
+    factor, constant = (targets[0].get(key, usual) for key, usual in (("rescaleFactor", "1"), ("rescaleConstant", "0")))
+    return _number(factor, place), _number(constant, place)
+
+
 def _segments(model: Element, place: str) -> tuple[list[Element], Combine]:
     """The trees of a mining model, which must all count the same, and how they are put together."""
     result = only(model, "Segmentation", place)
     how = result.get("multipleModelMethod", "")
     if how not in COMBINE:
-        raise ReleaseError(f"puts its models together by {how[:40]!r}, which is not read", place=place)
+        remedy = "save boosted classes with skops, or as their library does" if how == "modelChain" else ""
+        raise ReleaseError(f"puts its models together by {how[:40]!r}, which is not read", place=place, remedy=remedy)
     segments = list(named(result, "Segment"))
     if how.startswith("weighted") and len({segment.get("weight", "1") for segment in segments}) > 1:
         raise ReleaseError("weighs its trees differently, which is not read", place=place)
     if not segments or not all(list(named(segment, "True")) for segment in segments):
         raise ReleaseError("has segments that are not for everybody, or none", place=place)
     trees = [only(segment, "TreeModel", f"{place}.Segment[{i}]") for i, segment in enumerate(segments)]
+    if any(list(named(tree, "Targets")) for tree in trees):
+        raise ReleaseError("changes what single trees predict (Targets), which is not read", place=place)
     return trees, COMBINE[how]
 
 
@@ -192,8 +211,8 @@ def _fields_of_part(
 
 
 def _root(part: Element, fields: Mapping[str, Field], classes: Sequence[str], place: str) -> PmmlNode:
-    if part.get("isScorable", "true") != "true" or list(named(part, "Targets")):
-        raise ReleaseError("is not for scoring, or transforms what it predicts (Targets)", place=place)
+    if part.get("isScorable", "true") != "true":
+        raise ReleaseError("is not for scoring", place=place)
     return _node(only(part, "Node", place), fields, classes, place, 0)
 
 

@@ -25,6 +25,7 @@ from leafgate.api import ModelIR
 from leafgate.errors import InvalidError, ReleaseError
 from leafgate.models.reader import model_bytes
 from leafgate.types.folders import content_digest, folder_files, pack_folder
+from producer_archive import archives_in, case_of
 
 AGES = np.arange(400) % 60 + 20
 PEOPLE = pd.DataFrame({"age": AGES, "ward": np.arange(400) // 100})
@@ -106,6 +107,23 @@ def test_the_model_of_a_folder_is_that_of_its_own_file(tmp_path: Path) -> None:
     assert np.array_equal(whole.trees[0].threshold, own.trees[0].threshold, equal_nan=True)
     assert np.array_equal(whole.trees[0].values, own.trees[0].values)
     assert {item.kind for item in whole.discloses} - {item.kind for item in own.discloses} == {"settings", "time"}
+
+
+MADE = archives_in(Path(__file__).parent / "mlflow" / "producers")[-1]
+
+
+@pytest.mark.parametrize("name", MADE.models)
+def test_a_folder_that_mlflow_wrote_is_its_own_file_and_nothing_unknown(name: str, tmp_path: Path) -> None:
+    case = case_of(name)
+    for path, content in MADE.files.items():
+        if path.startswith(f"{case}/"):
+            (tmp_path / path).parent.mkdir(exist_ok=True)
+            (tmp_path / path).write_bytes(content)
+    own, whole = read_foreign(MADE.models[name], name), read(tmp_path / case)
+    assert (whole.features, whole.classes, len(whole.trees)) == (own.features, own.classes, len(own.trees))
+    for one, other in zip(whole.trees, own.trees, strict=True):
+        assert np.array_equal(one.values, other.values, equal_nan=True)
+    assert {item.kind for item in whole.discloses} - {item.kind for item in own.discloses} <= {"settings", "time"}
 
 
 def test_examples_of_a_folder_are_rows_that_it_discloses(tmp_path: Path) -> None:

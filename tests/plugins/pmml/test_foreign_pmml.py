@@ -310,6 +310,34 @@ def test_where_the_model_weighs_several_leaves_missing_cells_are_refused_by_name
 
 
 GOOD = tree_model(COUNTED, AGE)
+
+
+def numbers_rescaled(attributes: str, method: str | None = None) -> str:
+    """A tree of the numbers 1 and 4, or two of them put together, whose result is rescaled."""
+    nodes = (
+        '<Node><True/><Node score="1"><SimplePredicate field="age" operator="lessOrEqual" value="37.5"/></Node>'
+        '<Node score="4"><True/></Node></Node>'
+    )
+    tree = tree_model(nodes, AGE).replace('"classification"', '"regression"')
+    targets = f"<Targets><Target {attributes}/></Targets>"
+    if method is None:
+        return tree.replace("<Node", f"{targets}<Node", 1)
+    segments = f"<Segment><True/>{tree}</Segment>" * 2
+    return (
+        f'<MiningModel functionName="regression">{schema_of(AGE)}{targets}'
+        f'<Segmentation multipleModelMethod="{method}">{segments}</Segmentation></MiningModel>'
+    )
+
+
+@pytest.mark.parametrize(("method", "expected"), [(None, [5, 11]), ("sum", [7, 19]), ("average", [5, 11])])
+def test_a_predicted_number_is_rescaled(method: str | None, expected: list[float]) -> None:
+    """Twice what the trees predict together, and 3."""
+    text = numbers_rescaled('field="y" rescaleFactor="2" rescaleConstant="3"', method)
+    model = read_foreign(document(text, AGE, ()), "m")
+    assert votes(model, np.array([[37.0], [38.0]]))[:, 0].tolist() == expected
+    assert "other_content" not in {item.kind for item in model.discloses}
+
+
 REFUSED = {
     "a field of its own making": (GOOD.replace('field="age"', 'field="log_age"'), "no field of its data dictionary"),
     "an unknown strategy": (tree_model(COUNTED, AGE, missingValueStrategy="guess"), "treats missing values by 'guess'"),
@@ -317,7 +345,9 @@ REFUSED = {
     "a threshold that is none": (GOOD.replace("37.5", "nan"), "what is no number"),
     "a threshold with an underscore": (GOOD.replace("37.5", "3_7"), "what is no number"),
     "a count that is none": (GOOD.replace('recordCount="5"', 'recordCount="many"'), "a count or a score"),
-    "a transformed target": (GOOD.replace("<Node", "<Targets/><Node", 1), r"transforms what it predicts \(Targets\)"),
+    "targets of classes": (GOOD.replace("<Node", '<Targets><Target rescaleFactor="2"/></Targets><Node', 1), "Targets"),
+    "rounded targets": (numbers_rescaled('castInteger="round"'), "Targets"),
+    "targets at most 9": (numbers_rescaled('max="9"'), "Targets"),
     "an outlier that is cut": (GOOD.replace('name="age"/', 'name="age" outliers="asExtremeValues"/'), "changes values"),
     "two predicates": (GOOD.replace("<True/>", "<True/><True/>", 1), "one predicate"),
     "a tree for some": (
