@@ -91,8 +91,8 @@ FOREIGN_WORDS = "something that its file describes in words that leafgate does n
 """What reports say of such an item: its own words may name people."""
 
 KIND_WORDS = """
-    bootstrap_rows categories class_shares column_names counts extremes gains impurity missing_cells moments names
-    not_stated numbers other_content paths people_listed ranges rare_numbers rare_values ratios scores
+    bootstrap_rows calibration categories class_shares column_names counts extremes gains impurity missing_cells
+    moments names not_stated numbers other_content paths people_listed ranges rare_numbers rare_values ratios scores
     scores_betray_counts scores_may_betray_counts seed settings shares sizes time training_loss training_rows values
 """
 KINDS = frozenset(KIND_WORDS.split()) | {"inner values", "second derivatives"}

@@ -423,6 +423,38 @@ def test_bytes_and_texts_that_no_model_needs_are_other_content() -> None:
     assert found["other_content"] == "high"
 
 
+OPTIONS: dict[str, Callable[[], Any]] = {
+    "classes with weights": lambda: lgbm().set_params(class_weight={0: 1, 1: 3}, random_state=3),
+    "balanced classes": lambda: lgbm().set_params(class_weight="balanced", monotone_constraints=[1, 0]),
+    "settings of LightGBM": lambda: lgbm().set_params(metric=["auc", "binary_logloss"], extra_trees=True, lambda_l2=3),
+    "constraints of XGBoost": lambda: xgboost.XGBClassifier(
+        **XGB, monotone_constraints={"age": 1}, interaction_constraints="[[0], [1]]", random_state=4
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OPTIONS)
+def test_settings_of_boosters_in_skops_files_are_no_other_content(case: str) -> None:
+    table, ill = people(9, gaps=False)
+    x = table[["age", "visits"]]
+    estimator = OPTIONS[case]().fit(x, ill)
+    read = read_foreign(skops.io.dumps(estimator), "m")
+    assert "other_content" not in {each.kind for each in read.discloses}
+    assert_adds_up_as(read, estimator, x.to_numpy())
+
+
+def test_what_early_stopping_writes_is_a_loss_and_no_other_content() -> None:
+    table, ill = people(9, gaps=False)
+    x = table[["age"]]
+    estimator = xgboost.XGBClassifier(n_estimators=9, early_stopping_rounds=9, n_jobs=1, eval_metric=["auc", "logloss"])
+    estimator.fit(x, ill, eval_set=[(x, ill)], verbose=False)
+    if estimator.best_iteration != 8:  # the last round, with which it predicts, is the best
+        pytest.skip("another round was the best")
+    for content in (skops.io.dumps(estimator), bytes(estimator.get_booster().save_raw("json"))):
+        kinds = {each.kind for each in read_foreign(content, "m").discloses}
+        assert ("training_loss" in kinds, "other_content" in kinds) == (True, False)
+
+
 def test_a_skops_file_of_catboost_is_refused_by_its_class() -> None:
     class CatBoostClassifier:
         """As a skops file names it; its model is bytes that CatBoost alone reads."""
