@@ -155,10 +155,19 @@ def with_leaves(
         )
     if leaves == "shares" and model.leaf_level == "labels":
         raise ReleaseError("has no shares on its leaves to leave there", place=place, remedy="--leaves labels")
+    if leaves == "shares" and model.values == "labels" and not all(_all_speak(tree) for tree in model.trees):
+        raise ReleaseError(
+            "has leaves that predict nothing, which no shares say", place=place, remedy="--leaves labels"
+        )
     model = _at_level(model, leaves, merge=merge)
     if leaves == "shares" and model.values == "shares" and units is not None:
         model = with_rounded(model, units, place, merge=merge)
     return model
+
+
+def _all_speak(tree: TreeIR) -> bool:
+    """Does every leaf of labels say one?"""
+    return bool(tree.values[tree.leaves].any(axis=1).all())
 
 
 def shares_changed(model: ModelIR, leaves: LeafContent, units: int = UNITS) -> str:

@@ -45,7 +45,10 @@ def witness(archive: Archive, name: str, model: ModelIR) -> pd.DataFrame:
     columns = {key: list(cells) for key, cells in own.items() if key[:4] != "raw." and key != "label"}
     columns = columns or {key: list(map(text, cells)) for key, cells in archive.rows.items()}
     known = set(model.features) | {origin.column for origin in model.origins or () if origin is not None}
-    renamed = {f"x{i}": columns[key] for i, key in enumerate(NAMES) if f"x{i}" in known and key in columns}
+    positions = [form.format(i) for form in ("x{}", "f{}", "Column_{}") for i in range(len(NAMES))]
+    renamed = {
+        key: columns[NAMES[int(key[-1])]] for key in positions if key in known and NAMES[int(key[-1])] in columns
+    }
     numbered = {str(i): cells for i, cells in enumerate(columns.values()) if str(i) in known}
     labels = archive.labels(case)
     said = list(labels) if labels else [text(number) for number in archive.margins(case)[:, 0]]
