@@ -49,7 +49,15 @@ def read(content: bytes, place: str) -> ModelIR:
 
 
 def to_file(thing: Any) -> tuple[str, bytes] | None:
-    """The JSON file of a fitted model of CatBoost, as `save_model` writes it."""
+    """The JSON file of a fitted model of CatBoost, as `save_model` writes it without the table."""
+    return to_file_with(thing, None)
+
+
+def to_file_with(thing: Any, rows: Any) -> tuple[str, bytes] | None:
+    """The JSON file of a fitted model of CatBoost, as `save_model` writes it.
+
+    Where the model has categories, `rows` are the table, whose texts the file then lists beside their hashes.
+    """
     catboost = sys.modules.get("catboost")
     if catboost is None or not isinstance(thing, catboost.CatBoost):
         return None
@@ -58,7 +66,7 @@ def to_file(thing: Any) -> tuple[str, bytes] | None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         try:
-            thing.save_model(str(path), format="json")
+            thing.save_model(str(path), format="json", pool=_pool(thing, rows))
         except catboost.CatBoostError:
             raise ReleaseError(
                 "is a model of CatBoost that has no JSON file",
@@ -66,6 +74,20 @@ def to_file(thing: Any) -> tuple[str, bytes] | None:
                 remedy="fit it on numbers and categories, without texts and embeddings",
             ) from None
         return "model.json", path.read_bytes()
+
+
+def _pool(model: Any, rows: Any) -> Any:
+    """The table of a model with categories, as CatBoost takes it; None for one without, or where it does not fit."""
+    categories = model.get_cat_feature_indices()
+    if rows is None or not categories:
+        return None
+    catboost = sys.modules["catboost"]
+    names = list(model.feature_names_)
+    try:
+        own = rows[names] if set(names) <= set(getattr(rows, "columns", ())) else rows
+        return catboost.Pool(own, cat_features=categories)
+    except (catboost.CatBoostError, KeyError, TypeError, ValueError, IndexError):
+        return None
 
 
 def texts() -> ReaderTexts:
@@ -92,6 +114,7 @@ CATBOOST = ModelReader(
     max_bytes=128 * 2**20,
     texts=texts,
     to_file=to_file,
+    to_file_with=to_file_with,
     tested=("CatBoost 1.2",),
     trains=("catboost.",),
     train=train,

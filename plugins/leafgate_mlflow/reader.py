@@ -21,6 +21,9 @@ from leafgate.api import (
 )
 from leafgate.app import folder_files, load_plugins, object_at, parse_yaml, read_foreign
 
+NAME = "mlflow"
+"""What errors and `leafgate plugins` call the format."""
+
 MODEL_FILE = "MLmodel"
 FLAVORS: Mapping[str, tuple[str, ...]] = {
     "sklearn": ("pickled_model",),
@@ -112,7 +115,8 @@ def read(content: bytes, place: str) -> ModelIR:
         raise ReleaseError("is no folder that MLflow saved", place=place)
     described = _described(files[MODEL_FILE], f"{place}/{MODEL_FILE}")
     name = _model_file(described, files, place)
-    model = read_foreign(files[name], f"{place}/{name}", load_plugins().readers)
+    readers = [reader for reader in load_plugins().readers if reader.name != NAME]  # no folder within a folder
+    model = read_foreign(files[name], f"{place}/{name}", readers)
     tracker, columns = UnreadTracker(), _columns(described)
     _check_description(tracker, described)
     found = _check_files(tracker, {each: files[each] for each in files if each not in {MODEL_FILE, name}}, described)

@@ -88,7 +88,7 @@ def disclosed(folder: Path) -> dict[str, str]:
 
 
 def listed_digest(folder: Path) -> str:
-    """The digest of what `find * -type f | LC_ALL=C sort | xargs sha256sum` prints in the folder."""
+    """The digest of what `sha256sum` prints of the folder's files, sorted by path."""
     files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
     lines = [f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in files]
     return hashlib.sha256("".join(lines).encode()).hexdigest()
@@ -278,6 +278,13 @@ def test_bytes_that_were_put_together_otherwise_are_no_folder() -> None:
             read_foreign(other, "model")
 
 
+def test_a_folder_within_a_folder_is_no_model(tmp_path: Path) -> None:
+    packed = model_bytes(folder_in(tmp_path))
+    files = {"MLmodel": MLMODEL.encode(), "model.skops": packed}
+    with pytest.raises(ReleaseError, match="no model of a format that is known here"):
+        read_foreign(pack_folder(files), "model")
+
+
 SAVE = """
 import os, sys, warnings
 warnings.filterwarnings("ignore")
@@ -311,3 +318,15 @@ def test_folders_that_mlflow_saves_are_read_without_other_content(tmp_path: Path
         assert content_digest(model_bytes(tmp_path / name)) == listed_digest(tmp_path / name)
     with pytest.raises(ReleaseError, match=r"model\.pkl: is a pickle"):
         read(tmp_path / "pickle")
+
+
+def test_the_command_of_the_page_prints_the_digest(tmp_path: Path) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "which-run.md").read_text()
+    command_line = next(line for line in page.splitlines() if line.startswith("find . -type f"))
+    folder = folder_in(tmp_path, input_example_json=EXAMPLE)
+    (folder / "code").mkdir()
+    (folder / "code" / "a b.py").write_text("print()\n")
+    (folder / ".hidden").write_text("")
+    (folder / "Zeta.txt").write_text("z")
+    ended = subprocess.run(command_line, shell=True, cwd=folder, check=True, capture_output=True, text=True)
+    assert ended.stdout.split()[0] == content_digest(model_bytes(folder)) == listed_digest(folder)

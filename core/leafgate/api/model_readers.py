@@ -73,6 +73,9 @@ class ModelReader:
             Raises ReleaseError for an object of its own library that is not fitted or has no such file, and
             InconclusiveError where a library is not installed, with the command that installs it. None for a reader
             that writes no objects.
+        to_file_with: Called in place of `to_file` where the rows are at hand that the object was fitted on, as its user
+            has them, for objects whose file needs something of them, such as the texts of categories. It need not
+            believe that they are these rows. None for a reader that needs no rows.
         trains: The beginnings of the names of estimators that `train` can fit, such as "sklearn.".
         train: Fits an estimator on a table (people count by `persons`) and returns the score that it gives each class,
             in the order of the class's domain, for the rows of a second table: shape (n_rows, n_classes), rows sum
@@ -108,6 +111,7 @@ class ModelReader:
     texts: Callable[[], ReaderTexts] = ReaderTexts
     from_object: Callable[[Any], ModelIR] | None = None
     to_file: Callable[[Any], tuple[str, bytes] | None] | None = None
+    to_file_with: Callable[[Any, Any], tuple[str, bytes] | None] | None = None
     trains: tuple[str, ...] = ()
     train: Callable[[Learner, Table, Table, int], NDArray[np.float64]] | None = None
     read_with: Callable[[bytes, str, Vocabulary], ModelIR] | None = None
@@ -182,11 +186,12 @@ FUNCTIONS = {
     "texts": "that returns ReaderTexts",
     "from_object": "of an object",
     "to_file": "of an object",
+    "to_file_with": "of an object and rows",
     "read_with": "of the bytes of a file, its name and a vocabulary",
     "write": "of a model and the bytes of the file that it was made from",
     "check_original": "of the bytes of a file",
 }
-OPTIONAL = {"from_object", "to_file", "read_with", "write", "check_original"}
+OPTIONAL = {"from_object", "to_file", "to_file_with", "read_with", "write", "check_original"}
 SUFFIX = re.compile(r"(\.[a-z0-9]+)+")
 
 

@@ -204,3 +204,35 @@ def test_a_pipeline_that_ends_in_catboost_is_audited_as_it_predicts(sparse: bool
     finding = audit.findings_for("auditor").set_index("finding").loc["k_anonymity@linking#class"]
     assert (finding["value"], finding["verdict"]) == (smallest, "pass" if smallest >= 5 else "fail")
     assert "inconclusive" not in set(audit.findings["verdict"])
+
+
+@pytest.mark.parametrize("as_array", [False, True], ids=["data frame", "array"])
+def test_categories_of_a_model_in_memory_are_named_by_its_table(as_array: bool, tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    ward = rng.choice(["east", "north", "south"], ROWS)
+    table = pd.DataFrame({"age": rng.integers(18, 90, ROWS).astype(float), "ward": ward})
+    ill = np.where(table["age"] + 30 * (table["ward"] == "east") + rng.normal(0, 9, ROWS) > 70, "yes", "no")
+    rows: Any = table.to_numpy(dtype=object) if as_array else table
+    options = {**SMALL, "iterations": 4, "depth": 3, "cat_features": [1], "one_hot_max_size": 9}
+    model = catboost.CatBoostClassifier(**options).fit(rows, ill)
+    without_rows = CATBOOST.to_file(model) if CATBOOST.to_file else None
+    assert without_rows is not None
+    with pytest.raises(ReleaseError, match="has the hash alone"):
+        read_foreign(without_rows[1], without_rows[0], [CATBOOST])
+    audit = leafgate.audit(model, rows, ill, limits={"k_anonymity": 5}, search_remedies=False)
+    audit.to_policy(tmp_path)
+    session = open_session(tmp_path / "policy.yaml")
+    release = session.audit(search_remedies=False).artifact
+    assert release is not None
+    records = session.table.frame
+    people_asked = pd.DataFrame({name: records[name] for name in records.columns if name != "class"})
+    people_asked = people_asked.astype({people_asked.columns[0]: float, people_asked.columns[1]: str})
+    asked: Any = people_asked.to_numpy(dtype=object) if as_array else people_asked
+    assert np.array_equal(
+        np.array(release.release.classes)[predict(release.release, session.table)], model.predict(asked)
+    )
+    leaves = model.calc_leaf_indexes(catboost.Pool(rows, cat_features=[1]))
+    smallest = np.unique(leaves, axis=0, return_counts=True)[1].min()
+    finding = audit.findings_for("auditor").set_index("finding").loc["k_anonymity@linking#class"]
+    assert (finding["value"], finding["verdict"]) == (smallest, "pass" if smallest >= 5 else "fail")
+    assert "inconclusive" not in set(audit.findings["verdict"])

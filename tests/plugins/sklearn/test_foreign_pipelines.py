@@ -390,6 +390,12 @@ def test_estimators_of_skops_files_that_predict_something_else_than_their_booste
     x = table[["age", "visits"]]
     with pytest.raises(ReleaseError, match="takes a number for missing"):
         read_foreign(skops.io.dumps(xgboost.XGBClassifier(**XGB, missing=0).fit(x, ill)), "m")
+    raw = xgboost.XGBClassifier(**XGB, objective="binary:logitraw").fit(x, ill)
+    assert np.array_equal(raw.predict(x), raw.predict(x, output_margin=True) > 0.5)
+    with pytest.raises(ReleaseError, match=r"sums above 0\.5 for its second class"):
+        read_foreign(skops.io.dumps(raw), "m")
+    with pytest.raises(ReleaseError, match=r"sums above 0\.5 for its second class"):
+        leafgate.audit(raw, x, ill, limits=SMALL)
     ranker = lightgbm.LGBMRanker(n_estimators=2, verbose=-1).fit(x, ill, group=[len(x)])
     with pytest.raises(ReleaseError, match="that is not read"):
         read_foreign(skops.io.dumps(ranker), "m")
@@ -404,6 +410,16 @@ def test_settings_of_a_booster_that_contradict_its_model_are_refused() -> None:
     entries[name] = entries[name].replace(b"binary:logistic", b"binary:logitraw", 2)
     with pytest.raises(ReleaseError, match="another `objective` in its settings"):
         read_foreign(with_entries(entries), "m")
+
+
+def test_a_file_within_a_booster_is_read_by_no_other_reader() -> None:
+    """A zip may hold itself."""
+    table, ill = people(9, gaps=False)
+    content = skops.io.dumps(xgboost.XGBClassifier(**XGB).fit(table[["age"]], ill))
+    entries = entries_of(content)
+    name = next(each for each in entries if each.endswith(".bin"))
+    with pytest.raises(ReleaseError, match=r"no model of a format that is known here.*known: xgboost"):
+        read_foreign(with_entries({**entries, name: content}), "m")
 
 
 def test_bytes_and_texts_that_no_model_needs_are_other_content() -> None:
