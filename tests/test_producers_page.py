@@ -41,6 +41,17 @@ def test_the_results_are_of_the_files_that_stand_in_the_tests(script: ModuleType
         assert reason is None or reason in row.reason
 
 
+def test_the_page_of_peers_is_made_of_its_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS / "reproduce"))
+    script = importlib.import_module("producers_peers")
+    measured = script.PAGE.read_text(encoding="utf-8").partition("<!-- results -->\n\n")[2]
+    rows = script.in_order(script.read_rows(script.RESULTS, script.Row))
+    assert "\n".join(script.lines_of(rows)) == measured.partition("\n<!-- /results -->")[0]
+    subjects = [*script.OBJECTS, *script.FILES, script.PICKLE]
+    assert [row.subject for row in rows] == subjects * len(script.TOOLS)
+    assert [row.subject for row in rows if (row.tool, row.accepted) == ("leafgate", "no")] == [script.PICKLE]
+
+
 def test_every_version_has_an_environment_in_which_it_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(TESTS / "producers"))
     make_all = importlib.import_module("make_all")
