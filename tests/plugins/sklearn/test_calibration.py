@@ -25,6 +25,7 @@ from installed_readers import read_foreign
 from leafgate.algorithms.prediction import class_scores
 from leafgate.errors import ReleaseError
 from leafgate.session.run import open_session
+from leafgate_convert.neutral import written
 from leafgate_convert.scrub import predicted
 from sklearn_zoo import answers, rows
 
@@ -116,6 +117,21 @@ def test_limits_on_the_class_are_never_passed_by_calibrated_shares_alone() -> No
         limits = [{"use": "confidence", "at_most": 0.98, "scored": "derived"}]
         audit = leafgate.audit(model, PEOPLE, ILL, limits=limits, search_remedies=False)
         assert audit.verdict in verdicts
+
+
+@pytest.mark.parametrize("ensemble", [True, False])
+def test_a_converted_calibrated_tree_answers_the_same(ensemble: bool) -> None:
+    """Also where it is not known which rows a tree was grown on."""
+    model = fitted(CalibratedClassifierCV(TREE, ensemble=ensemble, cv=3), 3)
+    read = read_foreign(skops.io.dumps(model), "m.skops")
+    again = read_foreign(written(read), "m.json")
+    assert_shares_are_scikit_learns(replace(again, combine="mean_per_tree"), model)
+    assert again.sampling == read.sampling
+    assert "calibration" in {each.kind for each in again.discloses}
+    for tree, twin in zip(read.trees, again.trees, strict=True):
+        assert tree.size is not None
+        assert twin.size is not None
+        assert np.array_equal(tree.size, twin.size)
 
 
 def test_a_scrubbed_calibrated_tree_predicts_as_it_does(tmp_path: Any) -> None:
