@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from evaluators import catboost_trees, lightgbm_trees, skops_trees, ubjson, xgboost_trees
+from evaluators import catboost_trees, lightgbm_trees, onnx_trees, skops_trees, ubjson, xgboost_trees
 from evaluators.answers import Answers, Cell, Columns, Questions
 from mutations.changes import Path, Vocabulary
-from producer_archive import NAMES, archives_in, case_of
+from producer_archive import NAMES, Archive, archives_in, case_of
 
 PLUGINS = FilePath(__file__).resolve().parents[2] / "plugins"
 
@@ -33,6 +33,7 @@ class Format:
 
     Attributes:
         name: what the page calls it.
+        folders: where archives of its files are, below the tests of plugins.
         files: the files there are.
         parse: the document in a file's bytes.
         dump: the bytes of a document.
@@ -40,9 +41,11 @@ class Format:
         questions: what the tests of a document ask.
         words: what mutations are made of.
         missing_texts: whether a cell of texts may be missing.
+        by_shares: whether the shares of classes are compared, for the evaluator gives no other scores.
     """
 
     name: str
+    folders: Sequence[str]
     files: Callable[[], Iterable[ModelFile]]
     parse: Callable[[bytes], Any]
     dump: Callable[[Any], bytes]
@@ -50,10 +53,26 @@ class Format:
     questions: Callable[[Any], Questions]
     words: Vocabulary
     missing_texts: bool = True
+    by_shares: bool = False
+
+    @property
+    def versions(self) -> list[str]:
+        """The beginnings of the names of its files: the version of the program, of several its name before it."""
+        named = {folder: folder.rpartition("/")[2] for folder in self.folders}
+        beginnings = {folder: "" if name == "producers" else f"{name} " for folder, name in named.items()}
+        return [f"{beginnings[each]}{a.version}" for each in self.folders for a in archives_in(PLUGINS / each)]
 
 
 def _cell(text: Any) -> Cell:
     return None if text == "" or (isinstance(text, float) and np.isnan(text)) else text
+
+
+def archive_of(format: Format, file: ModelFile) -> tuple[Archive, str]:
+    """The archive that a file is in, and the name of its case."""
+    version, _, name = file.name.rpartition("/")
+    folder = next(each for each in format.folders if each.rpartition("/")[2] in {"producers", version.split(" ")[0]})
+    archives = {each.version: each for each in archives_in(PLUGINS / folder)}
+    return archives[version.split(" ")[-1]], case_of(name)
 
 
 def archived(folder: str, names: Callable[[str], Sequence[str]] = lambda case: NAMES) -> Iterable[ModelFile]:
@@ -96,6 +115,7 @@ def _xgboost_kind(document: Any, path: Path) -> str:
 
 XGBOOST = Format(
     name="XGBoost",
+    folders=("xgboost/producers",),
     files=lambda: archived("xgboost"),
     parse=lambda content: json.loads(content) if content[1:2] == b'"' else ubjson.parse(content),
     dump=lambda document: ubjson.dump(document) if _has_arrays(document) else json.dumps(document).encode(),
@@ -160,6 +180,7 @@ def _catboost_kind(document: Any, path: Path) -> str:
 
 CATBOOST = Format(
     name="CatBoost",
+    folders=("catboost/producers",),
     files=_catboost_files,
     parse=json.loads,
     dump=lambda document: json.dumps(document).encode(),
@@ -195,6 +216,7 @@ def _lightgbm_kind(document: Any, path: Path) -> str:
 
 LIGHTGBM = Format(
     name="LightGBM",
+    folders=("lightgbm/producers",),
     files=lambda: archived("lightgbm"),
     parse=lightgbm_trees.parse,
     dump=lightgbm_trees.dump,
@@ -266,6 +288,7 @@ def _parsed_skops(content: bytes) -> Any:
 
 SKOPS = Format(
     name="skops",
+    folders=("sklearn/producers",),
     files=lambda: (file for file in archived("sklearn") if not file.name.split("/")[1].startswith(SKOPS_CASES)),
     parse=_parsed_skops,
     dump=skops_trees.dump,
@@ -278,4 +301,53 @@ SKOPS = Format(
 )
 
 
-FORMATS = {each.name: each for each in (XGBOOST, CATBOOST, LIGHTGBM, SKOPS)}
+ONNX_KINDS = {
+    **{"nodes_truenodeids": "children", "nodes_falsenodeids": "children", "nodes_nodeids": "children"},
+    **{"nodes_treeids": "children", "nodes_featureids": "feature", "nodes_values": "threshold"},
+    **{"nodes_missing_value_tracks_true": "default direction", "nodes_modes": "comparison"},
+    **{"class_weights": "leaf", "target_weights": "leaf", "class_nodeids": "leaf", "target_nodeids": "leaf"},
+    **{"class_treeids": "leaf", "target_treeids": "leaf", "class_ids": "class order", "target_ids": "class order"},
+    **{"classlabels_strings": "class order", "classlabels_int64s": "class order", "base_values": "base score"},
+    **{"post_transform": "objective", "aggregate_function": "weight", "op_type": "objective"},
+}
+
+
+def _onnx_kind(document: Any, path: Path) -> str:
+    keys = [step for step in path if isinstance(step, str)]
+    if keys[0] == "model" or keys[-1] in {"operators", "input", "output", "domain", "attributes"}:
+        return ""
+    return ONNX_KINDS.get(keys[-1], "other")
+
+
+def _onnx_files() -> Iterable[ModelFile]:
+    for folder in ("onnx/producers/skl2onnx", "onnx/producers/onnxmltools"):
+        for archive in archives_in(PLUGINS / folder):
+            rows = {key: [_cell(each) for each in archive.rows[key]] for key in NAMES}
+            for name in archive.answered:
+                if not name.startswith("pipeline"):
+                    file = f"{folder.rpartition('/')[2]} {archive.version}/{name}"
+                    yield ModelFile(name=file, content=archive.models[name], rows=rows)
+
+
+ONNX = Format(
+    name="ONNX",
+    folders=("onnx/producers/skl2onnx", "onnx/producers/onnxmltools"),
+    files=_onnx_files,
+    parse=onnx_trees.parse,
+    dump=onnx_trees.dump,
+    evaluate=onnx_trees.evaluate,
+    questions=lambda document: onnx_trees.questions_of(NAMES, document),
+    words=Vocabulary(
+        kind_of=_onnx_kind,
+        texts={
+            "nodes_modes": ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "LEAF"),
+            "post_transform": ("NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO", "PROBIT"),
+            "aggregate_function": ("SUM", "AVERAGE", "MIN", "MAX"),
+            "op_type": ("TreeEnsembleClassifier", "TreeEnsembleRegressor", "Identity", "Cast"),
+        },
+    ),
+    by_shares=True,
+)
+
+
+FORMATS = {each.name: each for each in (XGBOOST, CATBOOST, LIGHTGBM, SKOPS, ONNX)}

@@ -9,9 +9,9 @@ from typing import Literal
 
 import numpy as np
 
-from evaluators.answers import Answers, Cell, Columns, Floats, NoModelError, Questions
+from evaluators.answers import Answers, Cell, Columns, Floats, NoModelError, Questions, softmax
 from installed_readers import read_foreign
-from leafgate.algorithms.witness import first_difference
+from leafgate.algorithms.witness import TOLERANCE, first_difference
 from leafgate.app import Answers as Witness
 from leafgate.app import known_origins
 from leafgate.errors import ReleaseError
@@ -43,6 +43,7 @@ class Outcome:
             known, or its reading answers as the file does; "read" where it reads what is no model.
         reason: why the file is refused.
         witnessed: whether the answers before, on rows that were chosen before, contradict the reading as a witness.
+        visible: whether what the producer answers on these rows differs by more than the tolerance of a witness.
     """
 
     file: str
@@ -51,6 +52,7 @@ class Outcome:
     verdict: Verdict
     reason: str = ""
     witnessed: bool = False
+    visible: bool = False
 
 
 def answers_of(model: ModelIR, columns: Columns) -> Answers:
@@ -70,7 +72,16 @@ def answers_of(model: ModelIR, columns: Columns) -> Answers:
     labels = tuple(model.classes[i] if i >= 0 else "" for i in predicted(with_codes, rows).tolist())
     if len(model.classes) == 2 and all(each.output is None and each.values.shape[1] == 1 for each in model.trees):
         scores = scores[:, 1:]
-    return Answers(scores=scores, size=size, labels=labels, classes=model.classes)
+    shares = scores if model.combine != "boost" else softmax(scores)
+    return Answers(scores=scores, size=size, labels=labels, classes=model.classes, shares=shares)
+
+
+def are_alike_by_shares(some: Answers, others: Answers) -> bool:
+    """Are the shares of classes and the classes the same, or the classes alone where either has no shares?"""
+    if some.shares is None or others.shares is None:
+        return some.labels == others.labels if some.labels is not None else are_alike(some, others)
+    ones = np.ones(len(some.size))
+    return are_alike(replace(some, scores=some.shares, size=ones), replace(others, scores=others.shares, size=ones))
 
 
 def _cells_of(model: ModelIR, columns: Columns) -> tuple[ModelIR, Columns]:
@@ -132,6 +143,17 @@ def are_alike(some: Answers, others: Answers) -> bool:
     return all(label == other or _is_tie(row, bound) for label, other, row, bound in rows)
 
 
+def is_visible(before: Answers, after: Answers) -> bool:
+    """Do the producer's answers differ by more than a witness may differ from a reading?"""
+    if before.labels is None or after.labels is None or before.shares is None or after.shares is None:
+        if before.labels is not None or after.labels is not None:
+            return before.labels != after.labels
+        return bool((abs(before.scores - after.scores) > TOLERANCE * abs(before.scores).max()).any())
+    if before.shares.shape != after.shares.shape or before.classes != after.classes:
+        return True
+    return bool((abs(before.shares - after.shares) > TOLERANCE).any())
+
+
 def _is_tie(scores: Floats, bound: float) -> bool:
     first, second = sorted(scores.tolist())[-1:-3:-1]
     return bool(first - second <= 2 * bound)
@@ -160,12 +182,14 @@ class Original:
         model, reason = _read(content, self.file.name)
         columns = self.columns
         effect: Effect = "no model"
+        visible = False
         expected: Answers | None = None
         try:
             with np.errstate(all="ignore"):
                 found = self.format.evaluate(document, columns)
                 columns, expected, before = self._beside(document, found, rng)
                 effect = "equivalent" if are_alike(before, expected) else "changed"
+                visible = is_visible(self.answers, found)
         except (NoModelError, KeyError, ValueError, TypeError, IndexError, OverflowError, AttributeError) as error:
             reason = reason or f"evaluator: {error!r}"
         if model is None:
@@ -176,9 +200,20 @@ class Original:
         if model.unknown:
             verdict: Verdict = "inconclusive"
         else:
-            reading = _safely(model, columns)
-            verdict = "right" if reading is not None and are_alike(reading, expected) else "wrong"
-        return Outcome(file=self.file.name, change=change, effect=effect, verdict=verdict, witnessed=witnessed)
+            verdict = "right" if self.alike(model, columns, expected) else "wrong"
+        return Outcome(
+            file=self.file.name, change=change, effect=effect, verdict=verdict, witnessed=witnessed, visible=visible
+        )
+
+    def reading(self) -> ModelIR | None:
+        """What is read of the file; None where it is refused."""
+        return _read(self.file.content, self.file.name)[0]
+
+    def alike(self, model: ModelIR, columns: Columns, expected: Answers) -> bool:
+        """Does a reading answer so?"""
+        found = _safely(model, columns)
+        compare = are_alike_by_shares if self.format.by_shares else are_alike
+        return found is not None and compare(found, expected)
 
     def is_contradicted(self, model: ModelIR) -> bool:
         """Do the answers of the original, as a witness, contradict a reading?"""
