@@ -19,6 +19,7 @@ from leafgate.ir.model import ModelIR
 from leafgate.ir.unread import has_known_words
 from leafgate.ir.validate import check_model
 from leafgate.models.exposure.implied import with_implied_disclosures
+from leafgate.types.folders import folder_files
 from leafgate.types.release import NOT_STATED
 
 SETTING_WORDS = frozenset({"sqrt", "log2", "auto", "best", "random", "balanced", "balanced_subsample"})
@@ -46,8 +47,7 @@ def refuse_pickle(path: Path, place: str) -> None:
     Of a folder that MLflow saved no file may be a pickle.
     """
     if is_model_folder(path):
-        for name in sorted(os.listdir(path)):
-            refuse_pickle(path / name, place)
+        model_bytes(path)
         return
     try:
         with _opened(path) as file:
@@ -225,13 +225,17 @@ def model_bytes(path: Path, most: int = LARGEST) -> bytes:
     """The bytes of a model's file, or of a folder that MLflow saved.
 
     Raises:
-        ReleaseError: it cannot be read, is neither, or is larger than any model may be.
+        ReleaseError: it cannot be read, is neither, is larger than a model may be, or a file of the folder is a pickle.
     """
     if is_model_folder(path):
         try:
-            return read_folder(path, most)
+            folder = read_folder(path, most)
         except OSError as error:
             raise ReleaseError(f"holds a file that cannot be read: {error.strerror}", place=path.name) from None
+        for name, content in (folder_files(folder) or {}).items():
+            if is_pickle(content[:HEAD]):
+                raise ReleaseError(PICKLE, place=f"{path.name}/{name}", remedy=INSTEAD_OF_PICKLE)
+        return folder
     with _opened(path) as file:
         if os.fstat(file.fileno()).st_size > most or len(content := file.read(most + 1)) > most:
             raise ReleaseError(f"is larger than {most / 2**20:.0f} MB", place=path.name)
