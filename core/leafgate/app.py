@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from leafgate.io.files import results_folder as results_folder
     from leafgate.io.files import write_file as write_file
     from leafgate.io.files import write_files as write_files
+    from leafgate.io.json import KEY as KEY
     from leafgate.io.json import JsonDocument as JsonDocument
     from leafgate.io.json import JsonObject as JsonObject
     from leafgate.io.json import are_numbers as are_numbers
@@ -97,6 +98,8 @@ if TYPE_CHECKING:
     from leafgate.io.tables.cells import are_decimal_commas as are_decimal_commas
     from leafgate.io.tables.cells import is_code as is_code
     from leafgate.io.tables.reader import read_columns as read_columns
+    from leafgate.io.tables.witness import answers_in as answers_in
+    from leafgate.io.tables.witness import read_answer_cells as read_answer_cells
     from leafgate.io.text import LONGEST as LONGEST
     from leafgate.io.text import clean as clean
     from leafgate.io.text import printable_line as printable_line
@@ -127,6 +130,10 @@ if TYPE_CHECKING:
     from leafgate.models.lowering.tests import apply_steps as apply_steps
     from leafgate.models.lowering.tests import invert_threshold as invert_threshold
     from leafgate.models.origins import with_origins as with_origins
+    from leafgate.models.points import Cells as Cells
+    from leafgate.models.points import column_edges as column_edges
+    from leafgate.models.points import known_origins as known_origins
+    from leafgate.models.points import rows_of as rows_of
     from leafgate.models.reader import model_bytes as model_bytes
     from leafgate.models.reader import read_foreign as read_foreign
     from leafgate.models.reader import read_model as read_model
@@ -197,6 +204,7 @@ if TYPE_CHECKING:
     from leafgate.types.report import Finding as Finding
     from leafgate.types.report import Report as Report
     from leafgate.types.report import Verdict as Verdict
+    from leafgate.types.witness import Answers as Answers
 
 __getattr__ = lazy_exports(
     __name__,
@@ -224,14 +232,16 @@ __getattr__ = lazy_exports(
         "leafgate.io.files": "clear_file EVERYONE make_folder OWNER_ONLY read_bounded refuse_same remove_files "
         "results_folder write_file write_files",
         "leafgate.io.locks": "turn_in_folder",
-        "leafgate.io.json": "are_numbers are_texts canonical is_number JsonDocument JsonObject list_at object_at "
+        "leafgate.io.json": "are_numbers are_texts canonical is_number JsonDocument KEY JsonObject list_at object_at "
         "one_of parse_json parse_number readable refuse_unknown unknown_key",
         "leafgate.io.release_codec": "LoadedRelease read_disclosure read_noise serialize",
         "leafgate.io.tables.reader": "read_columns",
+        "leafgate.io.tables.witness": "answers_in read_answer_cells",
         "leafgate.io.text": "clean LONGEST printable_line shorten",
         "leafgate.io.yaml": "MAX_YAML_BYTES parse_yaml yaml_flow yaml_number yaml_text",
         "leafgate.ir.features": "known_by",
         "leafgate.ir.model": "topological_order",
+        "leafgate.models.points": "Cells column_edges known_origins rows_of",
         "leafgate.models.exposure.categories": "drop_unused_categories",
         "leafgate.models.exposure.cells": "column_cells ColumnCells in_single_precision values_of_few",
         "leafgate.models.lowering.content": "content_of STAND_INS",
@@ -264,5 +274,6 @@ __getattr__ = lazy_exports(
         "leafgate.types.folders": "FOLDER_HEAD folder_files",
         "leafgate.types.paths": "DocumentPath format_path",
         "leafgate.types.report": "Direction DIRECTIONS EXIT_CODES Finding REPAIR Report Verdict",
+        "leafgate.types.witness": "Answers",
     },
 )

@@ -115,6 +115,7 @@ CATBOOST = ModelReader(
     texts=texts,
     to_file=to_file,
     to_file_with=to_file_with,
+    tested=("CatBoost 1.2",),
     trains=("catboost.",),
     train=train,
 )

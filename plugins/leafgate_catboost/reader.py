@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from leafgate.api import (
     ReleaseError,
     TreeIR,
     boosted_model,
+    floats_at,
     parse_bounded_json,
     refuse_many_categories,
 )
@@ -29,6 +31,9 @@ NUMBERS = ("RMSE", "MAE", "Quantile", "MAPE", "Huber", "Lq", "Expectile")
 LOSSES = ("Logloss", "MultiClass", *NUMBERS)
 MISSING_IS_LOW = {"AsIs": True, "AsFalse": True, "AsTrue": False}
 """By `nan_value_treatment`: a missing number compares as false, as the least, or as the greatest number."""
+
+FLOAT, ONE_HOT = "FloatFeature", "OneHotFeature"
+"""Tests of a number, and of a category."""
 
 MAX_CLASSES = 1000
 MAX_SCORE = 1e30
@@ -50,13 +55,18 @@ COMPUTED = {"ctrs": "statistics of categories (CTR)", "text_features": "texts", 
 
 @dataclass(frozen=True, kw_only=True)
 class Features:
-    """The features: `numeric` and `categorical` have positions in `names` by the file's index of each kind."""
+    """The features: `numeric` and `categorical` have positions in `names` by the file's index of each kind.
+
+    `tests` are all tests in the order by which CatBoost numbers them: a kind, the index of a feature, and a border or
+    the hash of a category.
+    """
 
     names: tuple[str, ...]
     numeric: Mapping[int, int]
     categorical: Mapping[int, int]
     missing_low: Mapping[int, bool]
     category_of: Mapping[int, str]
+    tests: Sequence[tuple[str, int, float]]
 
 
 def read(content: bytes, place: str) -> ModelIR:
@@ -180,7 +190,27 @@ def _features(document: Mapping[str, Any], place: str) -> Features:
         categorical=positions[1],
         missing_low=missing_low,
         category_of=_categories(info, f"{place}.cat_features_hash"),
+        tests=[*_borders(numeric, f"{place}.float_features"), *_values(categorical, f"{place}.categorical_features")],
     )
+
+
+def _borders(numeric: Mapping[int, Mapping[str, Any]], place: str) -> Iterator[tuple[str, int, float]]:
+    """The borders of each feature of numbers, which ascend: CatBoost counts how many of them a number is above."""
+    for index, each in numeric.items():
+        given = np.zeros(0) if each.get("borders") is None else floats_at(each, "borders", place)
+        borders = given.astype(np.float32).tolist()
+        if not all(below < above for below, above in pairwise(borders)):
+            raise ReleaseError("must ascend", place=f"{place}.borders")
+        yield from ((FLOAT, index, border) for border in borders)
+
+
+def _values(categorical: Mapping[int, Mapping[str, Any]], place: str) -> Iterator[tuple[str, int, float]]:
+    """The hashes of the categories of each feature that tests name."""
+    for index, each in categorical.items():
+        values = [] if each.get("values") is None else list_at(each, "values", place)
+        if not all(type(value) is int for value in values):
+            raise ReleaseError("must be a list of whole numbers", place=f"{place}.values")
+        yield from ((ONE_HOT, index, value) for value in values)
 
 
 def _of_kind(info: Mapping[str, Any], key: str, known: tuple[str, ...], place: str) -> dict[int, dict[str, Any]]:
@@ -293,31 +323,45 @@ def _split(item: Any, features: Features, place: str) -> Split:
     """A test of the file."""
     document = object_at(item, place)
     kind = document.get("split_type")
-    if kind == "FloatFeature":
+    if kind == FLOAT:
         refuse_unknown_keys(document, ("border", "float_feature_index", "split_index", "split_type"), place)
         index, border = _index(document, "float_feature_index", features.numeric, place), document.get("border")
         if border is None or not is_number(border) or abs(border) > float(np.finfo(np.float32).max):
             raise ReleaseError("must be a number of single precision", place=f"{place}.border")
-        return Split(
-            feature=features.numeric[index], border=float(np.float32(border)), missing_low=features.missing_low[index]
-        )
-    if kind == "OneHotFeature":
+        single = float(np.float32(border))
+        _refuse_another_test(document, (FLOAT, index, single), features, place)
+        return Split(feature=features.numeric[index], border=single, missing_low=features.missing_low[index])
+    if kind == ONE_HOT:
         refuse_unknown_keys(document, ("cat_feature_index", "split_index", "split_type", "value"), place)
         index, value = _index(document, "cat_feature_index", features.categorical, place), document.get("value")
         category = features.category_of.get(value % HASHES) if type(value) is int else None
-        if category is None:
+        if category is None or type(value) is not int:
             raise ReleaseError(
                 "asks for a category of which the file has the hash alone",
                 place=place,
                 remedy='save it with `save_model(path, format="json", pool=Pool(X, cat_features=...))`, which lists '
                 "the categories",
             )
+        _refuse_another_test(document, (ONE_HOT, index, value), features, place)
         return Split(feature=features.categorical[index], category=category)
     raise ReleaseError(
         "has a test of statistics of categories, texts or embeddings, which is not read",
         place=f"{place}.split_type",
         remedy="fit it with `one_hot_max_size` of at least the number of categories, at most 255",
     )
+
+
+def _refuse_another_test(
+    document: Mapping[str, Any], test: tuple[str, int, float], features: Features, place: str
+) -> None:
+    """Refuse a test that is not the one its number names: CatBoost opens a file by these numbers alone."""
+    number = _whole_number(document, "split_index", place)
+    if number >= len(features.tests) or features.tests[number] != test:
+        raise ReleaseError(
+            "is the number of another test in the lists of `features_info`, by which CatBoost predicts",
+            place=f"{place}.split_index",
+            remedy="save the model again with CatBoost",
+        )
 
 
 def _index(document: Mapping[str, Any], key: str, known: Mapping[int, int], place: str) -> int:

@@ -212,7 +212,6 @@ def unread_content(document: Mapping[str, Any], names: Sequence[str], trees: Seq
     tracker.check_texts("features_info.feature_name", [each for each in shown if isinstance(each, str)], names)
     _check_flags(tracker, features)
     _check_borders(tracker, document, trees)
-    _check_split_numbers(tracker, document)
     _check_model_info(tracker, document["model_info"], names)
     return tracker
 
@@ -241,29 +240,6 @@ def _check_borders(tracker: UnreadTracker, document: Mapping[str, Any], trees: S
                 tracker.add(f"features_info.{where} that no tree uses", unused)
             if numbers is not None and len(set(numbers.tolist())) < len(numbers):
                 tracker.add(f"features_info.{where}", len(numbers))
-
-
-def _check_split_numbers(tracker: UnreadTracker, document: Mapping[str, Any]) -> None:
-    """Check that `split_index` numbers the tests: one for each test, and the same wherever it is the same test."""
-    number_of: dict[tuple[Any, ...], Any] = {}
-    wrong = 0
-    for split in _splits(document):
-        index = split.get("split_index")
-        test = tuple(split.get(key) for key in ("float_feature_index", "border", "cat_feature_index", "value"))
-        if index is not None and (type(index) is not int or number_of.setdefault(test, index) != index):
-            wrong += content_size(index)
-    numbers = [each for each in number_of.values() if each is not None]
-    features = document["features_info"]
-    most = sum(
-        len(each.get(where) or ())
-        for key, where in (("float_features", "borders"), ("categorical_features", "values"))
-        for each in features.get(key) or ()
-        if isinstance(each.get(where) or (), list | tuple)
-    )
-    # Borders of one feature stand together, so the number of a test is less than how many there are.
-    wrong += sum(not 0 <= each < most for each in numbers) + len(numbers) - len(set(numbers))
-    if wrong:
-        tracker.add("split_index", wrong)
 
 
 def _splits(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

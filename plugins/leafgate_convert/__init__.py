@@ -67,6 +67,7 @@ NEUTRAL = ModelReader(
     file_format=FORMAT,
     write=write,
     suffixes=(".json",),
+    tested=("",),
 )
 """The files that `leafgate convert` and `leafgate scrub` write."""
 

@@ -26,6 +26,10 @@ class ScrubLevel(StrEnum):
 
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A fitted model's file.")]
+WitnessFile = Annotated[
+    Path | None,
+    typer.Option(metavar="ANSWERS", help="CSV of rows that the model was given, with its own answers beside them."),
+]
 NewFile = Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.")]
 
 
@@ -35,10 +39,11 @@ def convert(
     trust: Annotated[
         bool, typer.Option("--trust", help="Open a pickle, which runs what it holds: for its owner, where it was made.")
     ] = False,
+    witness: WitnessFile = None,
 ) -> int:
     """Write a model's trees as a neutral file, leafgate/model/1, or in the format of OUT's ending (.onnx, .skops).
 
-    A pickle or joblib file only with --trust.
+    A pickle or joblib file only with --trust. With --witness both files answer as the model itself, or none is written.
     """
     from leafgate.app import (
         OWNER_ONLY,
@@ -46,6 +51,7 @@ def convert(
         make_folder,
         model_as_file,
         model_bytes,
+        read_foreign,
         read_model,
         refuse_same,
         say,
@@ -54,6 +60,7 @@ def convert(
     )
     from leafgate_convert.neutral import written
     from leafgate_convert.pickles import opened, refused
+    from leafgate_convert.witness import rows_answered
 
     refuse_same(model, out)
     make_folder(out.parent)
@@ -64,9 +71,20 @@ def convert(
         content = model_as_file(read, model_bytes(model), out.name, readers)
     else:
         content = written(read)
+    new = read_foreign(content, out.name, readers)
+    rows = rows_answered((read, new), witness, model.name)
     write_file(out, content, OWNER_ONLY)
     say(f"{out}: {len(read.trees)} tree(s) of {read.producer or read.format}; it discloses {read.level}")
+    same = "; so does the new file" if witness is not None else ""
+    say(f"  {_compared(model, witness, rows)}{same}")
     return 0
+
+
+def _compared(model: Path, witness: Path | None, rows: int) -> str:
+    """With whose answers the reading was compared."""
+    if witness is not None:
+        return f"what was read of {model.name} answers as {witness.name} on all {rows:,} rows"
+    return f"compared with no answers of the model itself: name some by --witness, or audit {model.name}"
 
 
 def scrub(
@@ -84,8 +102,12 @@ def scrub(
         float | None,
         typer.Option(metavar="NUMBER", help="Shares are multiples of it, such as 0.05, in place of --digits."),
     ] = None,
+    witness: WitnessFile = None,
 ) -> int:
-    """Write a neutral file that discloses only what is chosen. Its predictions are compared on points."""
+    """Write a neutral file that discloses only what is chosen. Its predictions are compared on points.
+
+    With --witness what is read of MODEL answers as the model itself, or nothing is written.
+    """
     from leafgate.api import printable_name
     from leafgate.app import (
         EVERYONE,
@@ -107,6 +129,7 @@ def scrub(
         move_rare_thresholds,
     )
     from leafgate_convert.scrub import compare_on_random_points, minimise, refuse_different, shares_changed
+    from leafgate_convert.witness import rows_answered
 
     units = _units(digits, step)
     refuse_same(model, out)
@@ -114,6 +137,7 @@ def scrub(
     session = None if policy is None else open_session(policy, None, root)
     plugins = load_plugins() if session is None else session.plugins
     whole = read_model(model, plugins.readers)
+    rows = rows_answered((whole,), witness, model.name)
     less, merged = minimise(whole, leaves.value, model.name, units), MergedModel(whole)
     people = None if session is None else TableOfPolicy.of(session, model.name)
     if people is not None and leaves.value != "counts":  # counts of leaves are those of the people who were sent there
@@ -128,7 +152,11 @@ def scrub(
     write_file(out, written(less), EVERYONE)
     same = " and ".join(f"{'all' if proof.of_people else f'{proof.points:,}'} {where}" for where, proof in proofs)
     change = shares_changed(whole, leaves.value, units)
-    say(f"{out}: discloses {less.level} on its leaves{change}; predicts the same on {same}{_but_for(merged, people)}")
+    say(
+        f"{out}: discloses {less.level} on its leaves{change}; predicts the same as what was read of {model.name} on "
+        f"{same}{_but_for(merged, people)}"
+    )
+    say(f"  {_compared(model, witness, rows)}")
     if names := unproved(less):
         result = ", ".join(repr(printable_name(name)) for name in names)[:200]
         say(

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from leafgate.api import CategoryCodes, Floats, MissingIndicator, ModelIR, Numeric, Origin, Unresolved, after_steps
-from leafgate.app import Split, invert_threshold
-
-Cells = Mapping[str, Sequence[Any]]
-"""Columns of numbers or texts; None where missing."""
+from leafgate.api import CategoryCodes, MissingIndicator, ModelIR, Numeric
+from leafgate.app import column_edges, known_origins
 
 MISSING = 0.05
 """The share of missing cells."""
 
 MOST_EDGES = 5_000
 """Thresholds of one column that are tried; of more a random choice."""
-
-
-def origins_of(model: ModelIR) -> list[Origin]:
-    """Each feature's origin; a feature whose origin is not known is a column of its own."""
-    origins = model.origins or (None,) * len(model.features)
-    known = (None if isinstance(one, Unresolved) else one for one in origins)
-    return [Numeric(name) if one is None else one for name, one in zip(model.features, known, strict=True)]
 
 
 def random_cells(models: Iterable[ModelIR], n: int, rng: np.random.Generator) -> dict[str, list[Any]]:
@@ -45,25 +34,15 @@ def random_cells(models: Iterable[ModelIR], n: int, rng: np.random.Generator) ->
 
 
 def _collect(model: ModelIR, texts: dict[str, set[str]], edges: dict[str, set[float]]) -> None:
-    for number, origin in enumerate(origins_of(model)):
+    for column, found in column_edges(model).items():
+        edges.setdefault(column, set()).update(found)
+    for origin in known_origins(model):
         if isinstance(origin, CategoryCodes):
             texts.setdefault(origin.column, set()).update(origin.codes)
-        elif isinstance(origin, Numeric):
-            edges.setdefault(origin.column, set()).update(_edges(model, number, origin))
-        elif isinstance(origin, MissingIndicator):
+        elif isinstance(origin, MissingIndicator | Numeric):
             edges.setdefault(origin.column, set())
     for column in set(texts) & set(edges):
         del edges[column]
-
-
-def _edges(model: ModelIR, feature: int, origin: Numeric) -> Iterable[float]:
-    """The last number of the column that goes low, for each test on the feature."""
-    for tree in model.trees:
-        strict, float32 = tree.flag("strict"), tree.flag("float32")
-        for node in np.flatnonzero(tree.feature == feature).tolist():
-            if node not in tree.subsets:
-                asked = Split(float(tree.threshold[node]), bool(strict[node]), bool(float32[node]), False)
-                yield invert_threshold(asked, origin.steps) if origin.steps else asked.at
 
 
 def _of_texts(values: Sequence[str], n: int, rng: np.random.Generator) -> list[Any]:
@@ -80,26 +59,3 @@ def _of_numbers(edges: Sequence[float], n: int, rng: np.random.Generator) -> lis
     anywhere = rng.uniform(least - margin, most + margin, n)
     chosen: list[float] = np.where(rng.random(n) < 0.5, rng.choice(near, n), anywhere).tolist()
     return chosen
-
-
-def rows_of(model: ModelIR, cells: Cells) -> Floats:
-    """What the model's features are for these people; a value it does not take is missing to it."""
-    n = len(next(iter(cells.values()), ()))
-    columns = [_feature(origin, cells.get(origin.column, [None] * n)) for origin in origins_of(model)]
-    return np.column_stack(columns) if columns else np.empty((n, 0))
-
-
-def _feature(origin: Origin, cells: Sequence[Any]) -> Floats:
-    match origin:
-        case Numeric(_, steps, fill, zero_is_missing):
-            numbers = np.array([math.nan if cell is None else cell for cell in cells], dtype=np.float64)
-            changed = np.array([after_steps(number, steps) for number in numbers.tolist()]) if steps else numbers
-            filled = changed if fill is None else np.where(np.isnan(numbers), fill, changed)
-            return np.where(filled == 0, math.nan, filled) if zero_is_missing else filled
-        case CategoryCodes(_, codes, other, missing):
-            rest = math.nan if other is None else other
-            absent = math.nan if missing is None else missing
-            return np.array([absent if cell is None else codes.get(cell, rest) for cell in cells], dtype=np.float64)
-        case MissingIndicator(_, there, gone):
-            return np.array([gone if cell is None else there for cell in cells], dtype=np.float64)
-    return np.full(len(cells), math.nan)

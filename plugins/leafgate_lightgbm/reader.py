@@ -36,9 +36,6 @@ from leafgate_lightgbm.training import learner_of
 from leafgate_lightgbm.unread import PATHS, unread_content
 
 MAX_LINES = 2_000_000
-OBJECTIVE = re.compile(r"[a-z_]{1,30}")
-"""An objective as LightGBM names them, or `sqrt`, which an error may print."""
-
 MAX_CLASSES = 1000
 MAX_WORDS = 2**21
 """Words of 32 bits that the sets of one tree may take."""
@@ -46,6 +43,11 @@ MAX_WORDS = 2**21
 ONE, SEVERAL = ("binary",), ("multiclass", "multiclassova")
 NUMBERS = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
 """What is predicted is the sum itself."""
+
+UNREAD = (
+    *("poisson", "gamma", "tweedie", "cross_entropy", "cross_entropy_lambda", "lambdarank", "rank_xendcg", "custom"),
+)
+"""Objectives that an error names: what is predicted is not the sum, or no class and no number of a person."""
 
 ZERO = float(np.float32(1e-35))
 """Numbers as small, this one among them, are zero to LightGBM before it asks anything."""
@@ -255,6 +257,8 @@ def _categories(rest: str, place: str) -> Any:
 
 def _classes(objective: Sequence[str], head: Lines, place: str) -> tuple[str, ...]:
     here = f"{place}.objective"
+    if objective[0] in {*ONE, *NUMBERS} and head.get("num_class") != "1":
+        raise ReleaseError(f"must be 1 where the objective is {objective[0]}", place=f"{place}.num_class")
     if objective[0] in ONE:
         return ("0", "1")
     if objective[0] in SEVERAL:
@@ -264,10 +268,13 @@ def _classes(objective: Sequence[str], head: Lines, place: str) -> tuple[str, ..
         return tuple(map(str, range(number)))
     if objective[0] in NUMBERS and "sqrt" not in objective:
         return ()
+    name = "reg_sqrt" if objective[0] in NUMBERS else objective[0] if objective[0] in UNREAD else ""
     known = ", ".join((*ONE, *SEVERAL, *NUMBERS))
-    words = " ".join(word for word in objective[:2] if OBJECTIVE.fullmatch(word))
-    what = f"has an objective that is not read{f': {words}' if words else ''}"
-    raise ReleaseError(what, place=here, remedy=f"read: {known}; fit the model with one of these")
+    raise ReleaseError(
+        f"has {f'the objective {name}' if name else 'an objective'} that is not read",
+        place=here,
+        remedy=f"read: {known}",
+    )
 
 
 def _whole_number(lines: Lines, key: str, place: str) -> int:

@@ -55,6 +55,7 @@ ONNX = ModelReader(
     texts=texts,
     write=write,
     suffixes=(".onnx",),
+    tested=("skl2onnx 1.16", "skl2onnx 1.18", "skl2onnx 1.20", "OnnxMLTools 1.16", "leafgate"),
 )
 """ONNX graphs with one ensemble of trees."""
 

@@ -143,7 +143,7 @@ def _weight_lists(ensemble: Operator, prefix: str, trees: Sequence[Grown], place
 
 
 def with_says(ensemble: Operator, prefix: str, trees: Sequence[Grown], width: int, place: str) -> tuple[TreeIR, ...]:
-    """The trees with what their leaves say; what is said twice of one class is added up."""
+    """The trees with what their leaves say; of a class said twice onnxruntime takes one number or adds both up."""
     tree, nodeids, ids, weights = _weight_lists(ensemble, prefix, trees, place)
     if width > 1_000 or (ids < 0).any() or (ids >= width).any():
         raise ReleaseError("says something of a class that there is not", place=place)
@@ -156,8 +156,10 @@ def with_says(ensemble: Operator, prefix: str, trees: Sequence[Grown], width: in
         at = _looked_up(sorted_ids, each.ids, nodeids[own], np.zeros(len(own), dtype=bool))
         if (at >= each.tree.nodes).any() or (each.tree.feature[at] != LEAF).any():
             raise ReleaseError("says something of a node that is no leaf", place=place)
+        if len(np.unique(at * width + ids[own])) < len(own):
+            raise ReleaseError("says two numbers of one class at one leaf", place=place)
         says = np.zeros((each.tree.nodes, width))
-        np.add.at(says, (at, ids[own]), weights[own])
+        says[at, ids[own]] = weights[own]
         built.append(replace(each.tree, values=says))
     return tuple(built)
 
@@ -233,17 +235,31 @@ def _classifier(ensemble: Operator, trees: Sequence[Grown], place: str) -> Model
         _check_two(ensemble, built, leaves, place)
     positive = bool((leaves >= 0).all()) and not any(start)
     n = len(built)
+    transform = ensemble.attributes.get("post_transform", "NONE")
     if positive and alone and (leaves <= (1 + CLOSE) / n).all():
+        _check_transform(transform, ("NONE",), place)
         built = tuple(
             replace(tree, values=np.column_stack([1 - n * tree.values, n * tree.values]).clip(0, 1)) for tree in built
         )
         return _shares(classes, built)
     if positive and not alone and (abs(leaves.sum(axis=1) - 1 / n) < CLOSE / n).all():
+        _check_transform(transform, ("NONE",), place)
         return _shares(classes, tuple(replace(tree, values=_scaled(tree)) for tree in built))
+    _check_transform(transform, ("NONE", "LOGISTIC") if alone else ("NONE", "LOGISTIC", "SOFTMAX"), place)
     if alone:
         bias = -0.5 if positive else 0.0
         start = ((start[0] if start else 0.0) + bias,)
     return ModelIR("onnx", (), classes, built, "scores", "boost", start, discloses=(SCORES_DISCLOSURE,))
+
+
+def _check_transform(transform: Any, known: Sequence[str], place: str) -> None:
+    """Refuse numbers of classes that are changed after the trees in a way that makes other shares of them."""
+    if transform not in known:
+        raise ReleaseError(
+            "changes what its trees say of the classes in a way that is not read here",
+            place=f"{place}.post_transform",
+            remedy=f"read: {', '.join(known)}",
+        )
 
 
 def _check_two(ensemble: Operator, trees: Sequence[TreeIR], leaves: Floats, place: str) -> None:

@@ -57,10 +57,14 @@ def rpart_texts() -> ReaderTexts:
 
 
 MAX_BYTES = 16 * 2**20
-J48 = ModelReader(name="j48", sniff=sniff_j48, read=read_j48, max_bytes=MAX_BYTES, texts=j48_texts)
+J48 = ModelReader(
+    name="j48", sniff=sniff_j48, read=read_j48, max_bytes=MAX_BYTES, texts=j48_texts, tested=("WEKA J48",)
+)
 """What WEKA prints of a J48 tree."""
 
-RPART = ModelReader(name="rpart", sniff=sniff_rpart, read=read_rpart, max_bytes=MAX_BYTES, texts=rpart_texts)
+RPART = ModelReader(
+    name="rpart", sniff=sniff_rpart, read=read_rpart, max_bytes=MAX_BYTES, texts=rpart_texts, tested=("R rpart",)
+)
 """What R prints of an rpart tree."""
 
 

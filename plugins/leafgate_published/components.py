@@ -26,6 +26,8 @@ from leafgate.api import (
 from leafgate.app import REPAIR, Encoding
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
 
     from leafgate.api import FileDisclosure as Disclosure
@@ -98,6 +100,10 @@ class Published(TreeBuilder):
         None, description="Whose its records are: the origins.json that an auditor's audit leaves beside a release."
     )
 
+    witness: OwnersFile | None = Field(
+        None, description="Of a fitted model: rows of the table's columns with the model's own answers beside them."
+    )
+
     encoding: dict[str, Encoding] = Field(
         {}, description="Of a fitted model: what its features are, by their names, where neither file nor names tell."
     )
@@ -116,13 +122,22 @@ class Published(TreeBuilder):
     source = "the formats of release files and model files: docs/reference/file-formats.md"
 
     @property
+    def witness_file(self) -> Path | None:
+        return self.witness
+
+    @property
     def wants_readers(self) -> bool:
         return True
 
     def build(
-        self, table: Table, rng: np.random.Generator, readers: Sequence[ModelReader] | None = None
+        self,
+        table: Table,
+        rng: np.random.Generator,
+        readers: Sequence[ModelReader] | None = None,
+        *,
+        ask_library: bool = False,
     ) -> LoadedRelease:
-        loaded = self._loaded(table.schema, table.people, readers)
+        loaded = self._loaded(table.schema, table.people, readers, table if ask_library else None)
         if self.origins is None:
             return loaded
         from leafgate.app import with_origins
@@ -134,14 +149,28 @@ class Published(TreeBuilder):
         return self.origins is None
 
     def build_large(
-        self, table: LargeTable, rng: np.random.Generator, readers: Sequence[ModelReader] | None = None
+        self,
+        table: LargeTable,
+        rng: np.random.Generator,
+        readers: Sequence[ModelReader] | None = None,
+        *,
+        ask_library: bool = False,
     ) -> LoadedRelease:
+        if ask_library:
+            what = "the library that wrote the file is not asked about a table that does not fit into memory"
+            raise InconclusiveError(what, place="--witness-library", remedy="name a witness")
         return self._loaded(table.schema, table.people, readers)
 
-    def _loaded(self, schema: Schema, people: int, readers: Sequence[ModelReader] | None) -> LoadedRelease:
+    def _loaded(
+        self,
+        schema: Schema,
+        people: int,
+        readers: Sequence[ModelReader] | None,
+        asked_about: Table | None = None,
+    ) -> LoadedRelease:
         from leafgate.app import load_release
 
-        loaded = load_release(self.path, schema, self.encoding, people, readers)
+        loaded = load_release(self.path, schema, self.encoding, people, readers, asked_about)
         return loaded if self.trained_by is None else self._trained(loaded, self.trained_by)
 
     def _trained(self, loaded: LoadedRelease, how: TrainedBy) -> LoadedRelease:

@@ -329,8 +329,10 @@ def _prior(estimator: ObjectView) -> tuple[float, ...]:
         return (0.0,) * classes
     if not isinstance(init, ObjectView) or init.kind != "DummyClassifier" or init.get("strategy") != "prior":
         raise ReleaseError("its boosting starts from another model's predictions", place=estimator.place)
-    least = float(np.finfo(np.float64).eps)
-    shares = np.clip(init.array("class_prior_").astype(np.float64), least, 1 - least)
+    shares = init.array("class_prior_").astype(np.float64)
+    least = float(np.finfo(np.float32).eps)  # some versions of scikit-learn take smaller shares for this one
+    if shares.shape != (classes,) or shares.min() < least or abs(shares.sum() - 1) > least:
+        raise ReleaseError("its boosting starts from shares of classes that are none, or 0", place=estimator.place)
     if classes > 2:  # the multinomial link: logarithms, centred by their geometric mean
         return tuple((np.log(shares) - np.log(shares).mean()).tolist())
     odds = math.log(shares[1] / (1 - shares[1]))

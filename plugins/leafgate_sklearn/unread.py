@@ -40,8 +40,8 @@ presort quantile random_state remainder scoring _sklearn_version sparse sparse_o
 splitter _strategy strategy subsample tol transform_input unit_variance unknown_value _use_validation_data validate
 validation_fraction verbose verbose_feature_names_out warm_start with_centering with_mean with_scaling with_std xp
 y_true_int y_true_one_hot bootstrap_features flatten_transform _max_features _max_samples voting future_dtype
-warning_was_emitted warning_enabled a_ b_ beta_ cv ensemble increasing increasing_ method out_of_bounds X_max_ X_min_
-y_max y_min
+warning_was_emitted warning_enabled a_ b_ beta_ cv ensemble increasing increasing_ method out_of_bounds
+X_max_ X_min_ y_max y_min
 """
 PER_FEATURE = """
 categorical_features center_ data_max_ data_min_ data_range_ drop drop_idx_ _drop_idx_after_grouping feature_names_in_

@@ -86,6 +86,8 @@ XGBOOST = ModelReader(
     to_file=to_file,
     trains=("xgboost.",),
     train=train,
+    library="leafgate_xgboost.library:answer",
+    tested=("XGBoost 1.7", "XGBoost 2.1", "XGBoost 3.0", "XGBoost 3.2", "XGBoost 3.3", "XGBoost 3.4"),
 )
 """The files that `Booster.save_model` writes."""
 

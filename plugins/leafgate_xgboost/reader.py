@@ -38,7 +38,7 @@ from leafgate_xgboost.saved_state import disclosed as disclosed_by_settings
 from leafgate_xgboost.saved_state import parameters_of, parts_of
 from leafgate_xgboost.training import learner_of
 from leafgate_xgboost.ubjson import parse_ubjson
-from leafgate_xgboost.unread import refuse_unknown_keys, unread_content
+from leafgate_xgboost.unread import unknown_keys, unread_content
 
 BINARY = ("binary:logistic", "binary:logitraw", "binary:hinge")
 MULTI = ("multi:softprob", "multi:softmax")
@@ -75,6 +75,7 @@ def read(content: bytes, place: str) -> ModelIR:
     features = _features(learner, _whole_number(shape, "num_feature", here), here)
     trees = list_at(booster, "trees", at)
     parallel = _parallel_trees(booster, at)
+    _refuse_other_trees(booster, trees, at)
     groups = integers_at(booster, "tree_info", at, len(trees))
     if scores == 1 and (groups.any() or ("num_target" in shape and _whole_number(shape, "num_target", here) > 1)):
         raise ReleaseError(
@@ -88,7 +89,6 @@ def read(content: bytes, place: str) -> ModelIR:
         _tree(tree, int(group) if objective in MULTI else None, names, weight, f"{at}.trees[{i}]")
         for i, (tree, group, weight) in enumerate(zip(trees, groups, _weights(weighted, len(trees), at), strict=True))
     )
-    refuse_unknown_keys(learner, trees, here)
     rounds = integers_at(booster, "iteration_indptr", at) if "iteration_indptr" in booster else None
     positive, unread = _positive_weight(learner), unread_content(document, settings)
     sized, disclosed = sizes(built, base, objective, rounds, weighted=positive != 1.0)
@@ -106,6 +106,7 @@ def read(content: bytes, place: str) -> ModelIR:
         category_lists=tuple(CategoryList(features[i], frozenset(texts)) for i, texts in names.items()),
         texts=unread.texts,
         producer="XGBoost " + ".".join(str(part) for part in _version(document)),
+        unknown=unknown_keys(learner, trees),
         hessians=_hessians(objective, base, positive, _rounds(groups, rounds, parallel), dart=weighted is not None),
         learner=learner_of(
             objective,
@@ -146,6 +147,19 @@ def _parallel_trees(booster: Mapping[str, Any], place: str) -> int:
     if not found:
         raise ReleaseError("must be at least 1", place=f"{here}.num_parallel_tree")
     return found
+
+
+def _refuse_other_trees(booster: Mapping[str, Any], trees: Sequence[Any], place: str) -> None:
+    """XGBoost puts each tree where its `id` says, and from 2.1 on predicts with the trees of the rounds alone."""
+    if booster.get("gbtree_model_param", {}).get("num_trees", str(len(trees))) != str(len(trees)):
+        raise ReleaseError("must be the number of trees", place=f"{place}.gbtree_model_param.num_trees")
+    for i, tree in enumerate(trees):
+        if isinstance(tree, dict) and tree.get("id", i) != i:
+            raise ReleaseError("has its trees in another order than their `id`s", place=f"{place}.trees[{i}].id")
+    if "iteration_indptr" in booster:
+        starts = integers_at(booster, "iteration_indptr", place)
+        if len(starts) and (starts[0] != 0 or starts[-1] != len(trees) or (np.diff(starts) < 0).any()):
+            raise ReleaseError("leaves trees out, or has trees that are not there", place=f"{place}.iteration_indptr")
 
 
 def _rounds(groups: Ids, starts: Ids | None, parallel: int) -> tuple[int, ...]:
@@ -207,6 +221,9 @@ def _refuse_early_stop(learner: Mapping[str, Any], parallel: int, trees: int, pl
 
 
 def _classes(objective: str, value: int, place: str) -> tuple[str, ...]:
+    if value > 1 and objective in {*BINARY, *NUMBERS}:
+        what = f"must be 0 for {objective}: with more, each row has several scores"
+        raise ReleaseError(what, place=f"{place}.learner_model_param.num_class")
     if objective in BINARY:
         return ("0", "1")
     if objective in MULTI and 2 <= value <= MAX_CLASSES:
@@ -324,26 +341,32 @@ def _texts(document: Mapping[str, Any], place: str) -> list[str]:
 def _tree(document: Any, output: int | None, names: Names, weight: float, place: str) -> TreeIR:
     """A tree whose leaves add to the score of the class `output`; None where the model has a single score."""
     document = object_at(document, place)
-    if _part(document, "tree_param", place).get("size_leaf_vector", "1") not in ("0", "1"):
+    parameters = _part(document, "tree_param", place)
+    if parameters.get("size_leaf_vector", "1") not in ("0", "1"):
         raise ReleaseError(
             "has leaves that speak of several classes (multi_output_tree), which is not read", place=place
         )
     left = integers_at(document, "left_children", place)
     n = len(left)
+    if parameters.get("num_nodes", str(n)) != str(n):
+        raise ReleaseError("must be the number of nodes", place=f"{place}.tree_param.num_nodes")
     right = integers_at(document, "right_children", place, n)
     subsets = _subsets(document, n, names, place)
     value = _single(
         floats_at(_conditions(document, subsets), "split_conditions", place, n), f"{place}.split_conditions"
     )
     leaf = left == LEAF
-    default_left = integers_at(document, "default_left", place, n) != 0
+    default_left = _flags(document, "default_left", place, n)
     by_set = np.zeros(n, dtype=bool)
     by_set[list(subsets)] = True
-    kind = integers_at(document, "split_type", place, n) if "split_type" in document else np.zeros(n, dtype=np.int64)
-    if ((kind != 0) & ~leaf != by_set).any():
+    of_categories = _flags(document, "split_type", place, n) if "split_type" in document else np.zeros(n, dtype=bool)
+    if (of_categories & ~leaf != by_set).any():
         raise ReleaseError("does not say which categories its tests are about", place=place)
+    feature = integers_at(document, "split_indices", place, n)
+    if (feature[~leaf] < 0).any():
+        raise ReleaseError("asks about a feature that is not there", place=f"{place}.split_indices")
     tree = TreeIR(
-        feature=np.where(leaf, LEAF, integers_at(document, "split_indices", place, n)),
+        feature=np.where(leaf, LEAF, feature),
         threshold=np.where(leaf | by_set, np.nan, value.astype(np.float64)),
         low=np.where(by_set, right, left),
         high=np.where(by_set, left, right),
@@ -356,6 +379,14 @@ def _tree(document: Any, output: int | None, names: Names, weight: float, place:
         numbers=_sums(document, place, n),
     )
     return _without_deleted(tree)
+
+
+def _flags(document: Mapping[str, Any], key: str, place: str, n: int) -> NDArray[np.bool_]:
+    """Whether each node has a property; ReleaseError where a number is neither 0 nor 1."""
+    found = integers_at(document, key, place, n)
+    if ((found != 0) & (found != 1)).any():
+        raise ReleaseError("must be 0 or 1 at every node", place=f"{place}.{key}")
+    return np.asarray(found == 1)
 
 
 def _conditions(document: Mapping[str, Any], by_set: Collection[int]) -> Mapping[str, Any]:

@@ -19,7 +19,7 @@ from leafgate.api import (
     number_array,
     reachable_nodes,
 )
-from leafgate.app import unknown_key
+from leafgate.app import KEY
 from leafgate_xgboost.saved_state import check_settings
 
 ROOT = 2**31 - 1
@@ -124,25 +124,14 @@ NOT_PREDICTING = {"leaf_child_counts": PER_NODE}
 """Keys of a tree that predict nothing and are other content: XGBoost 1.0 to 1.2 wrote them."""
 
 
-def refuse_unknown_keys(learner: Mapping[str, Any], trees: Sequence[Any], place: str) -> None:
-    """Refuse a learner with a key that the reader does not know, except among the attributes, which nobody needs.
-
-    Raises:
-        ReleaseError: at the first such key.
-    """
+def unknown_keys(learner: Mapping[str, Any], trees: Sequence[Any]) -> tuple[str, ...]:
+    """The keys of a learner that the reader does not know, except among the attributes, which nobody needs."""
     deciding = {key: value for key, value in learner.items() if key != "attributes"}
     of_tree = {**TREE, **NOT_PREDICTING}
-    unknown = [
-        *_unknown_keys(deciding, LEARNER, place),
-        *(
-            each
-            for i, tree in enumerate(trees)
-            for each in _unknown_keys(tree, of_tree, f"{place}.gradient_booster.model.trees[{i}]")
-        ),
-    ]
-    if unknown:
-        where, key = unknown[0]
-        raise unknown_key(key, where, "save it with a version of XGBoost from 1.0 to 3.4, which write no such key")
+    at = "learner.gradient_booster.model.trees"
+    of_trees = (each for i, tree in enumerate(trees) for each in _unknown_keys(tree, of_tree, f"{at}[{i}]"))
+    found = (*_unknown_keys(deciding, LEARNER, "learner"), *of_trees)
+    return tuple(f"{where}.{key}" if KEY.fullmatch(key) else f"one of {where} that is no name" for where, key in found)
 
 
 def _unknown_keys(document: Any, fields: Mapping[str, ContentField], location: str) -> Iterator[tuple[str, str]]:
@@ -172,8 +161,8 @@ def unread_content(document: Mapping[str, Any], settings: Mapping[str, Any] | No
     if starts is not None and not _are_equal_rounds(starts, len(trees)):
         tracker.add("iteration_indptr", starts.size)
     _check_categories(tracker, model.get("cats"), features)
-    for number, tree in enumerate(trees):
-        _check_tree(tracker, tree, number, limits)
+    for tree in trees:
+        _check_tree(tracker, tree, limits)
     if settings is not None:
         check_settings(tracker, settings)
     return tracker
@@ -219,11 +208,9 @@ def _categories_of(encoder: Mapping[str, Any]) -> int:
     return max(0, _length(encoder["offsets"]) - 1) if "offsets" in encoder else _length(encoder.get("values"))
 
 
-def _check_tree(tracker: UnreadTracker, tree: Mapping[str, Any], number: int, limits: Mapping[str, int]) -> None:
+def _check_tree(tracker: UnreadTracker, tree: Mapping[str, Any], limits: Mapping[str, int]) -> None:
     """Check the entries of a tree, and numbers that follow from others of it."""
     tracker.check_table(tree, TREE, {**limits, "nodes": len(tree["left_children"])}, "trees")
-    if tree.get("id", number) != number:
-        tracker.add("a tree's id", content_size(tree["id"]))
     _check_category_lists(tracker, tree)
     _check_links(tracker, tree)
 

@@ -176,8 +176,16 @@ def test_a_folder_with_a_pickle_is_refused_with_what_to_save_instead(tmp_path: P
     policy = tmp_path / "policy.yaml"
     policy.write_text(POLICY)
     ended = command("validate", policy)
-    assert (ended.code, "model.pkl is a pickle" in ended.err) == (2, True)
+    assert (ended.code, "model/model.pkl: is a pickle" in ended.err) == (2, True)
     assert command("init", data, "--model", folder, "--out", tmp_path / "new.yaml").code == 2
+
+
+def test_a_pickle_beside_the_model_is_refused_too(tmp_path: Path) -> None:
+    folder = folder_in(tmp_path)
+    (folder / "code").mkdir()
+    (folder / "code" / "helper.bin").write_bytes(pickle.dumps([1.0, 2.0]))
+    with pytest.raises(ReleaseError, match=r"model/code/helper\.bin: is a pickle"):
+        read(folder)
 
 
 POLICY = """

@@ -291,7 +291,7 @@ def test_reports_for_both_audiences_and_as_sarif(folder: Path) -> None:
         sarif = json.loads((folder / audience / "report.sarif").read_bytes())
         jsonschema.validate(sarif, SARIF_SCHEMA)
         assert "CatBoost keeps how many people" in json.dumps(sarif)
-    assert [each["result"] for each in files["public"]] == ["failed"] * len(files["auditor"])
+    assert [each["result"] for each in files["public"]] == ["passed", *["failed"] * (len(files["auditor"]) - 1)]
 
 
 def test_a_leaf_without_base_fails_and_the_public_reads_no_reason(folder: Path) -> None:
@@ -342,7 +342,7 @@ def test_a_read_model_can_be_converted_and_scrubbed(folder: Path) -> None:
     assert leafgate("convert", folder / "plan.json", folder / "neutral.json").code == 0
     assert json.loads((folder / "neutral.json").read_bytes())["from"] == "catboost"
     ended = leafgate("scrub", folder / "risk.json", folder / "scrubbed.json", "--leaves", "shares")
-    assert (ended.code, "predicts the same on 20,000 random points" in ended.out) == (0, True)
+    assert (ended.code, "predicts the same as what was read of" in ended.out) == (0, True)
     assert "leaf_weights" not in (folder / "scrubbed.json").read_text()
 
 

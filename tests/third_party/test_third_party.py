@@ -111,4 +111,4 @@ def test_a_reader_a_source_a_format_and_a_check_of_another_stranger_work_install
     assert (output.returncode, output.stderr) == (1, "")
     assert "CatBoost keeps how many people end at every leaf" in output.stdout
     lines = (tmp_path / "out" / "report.csv").read_text().splitlines()
-    assert lines[1].startswith("published_file,failed,")
+    assert lines[2].startswith("published_file,failed,")

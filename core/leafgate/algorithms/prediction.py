@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.errors import InconclusiveError
 from leafgate.types.arrays import CompactIds
-from leafgate.types.release import NaiveBayes, Release
+from leafgate.types.release import Combine, NaiveBayes, Release
 from leafgate.types.schema import bin_of
 from leafgate.types.table import Table
 from leafgate.types.tree import Leaf
@@ -103,7 +103,20 @@ def class_scores(release: Release, table: Table) -> NDArray[np.float64]:
         if release.combine != "one":
             raise
         raise InconclusiveError("a leaf publishes neither counts nor shares, so the tree has no scores") from None
-    if release.combine == "boost":
+    return scores_of_votes(votes, release.combine)
+
+
+def scores_of_votes(votes: NDArray[np.float64], combine: Combine) -> NDArray[np.float64]:
+    """The votes of all trees as scores of classes whose rows sum to 1: of boosting their softmax, else their shares.
+
+    Args:
+        votes: shape (n_rows, n_classes).
+        combine: how the trees become a prediction.
+
+    Returns:
+        Shape (n_rows, n_classes); a row of NaN where there are no votes.
+    """
+    if combine == "boost":
         votes = np.exp(votes - votes.max(axis=1, keepdims=True))
     votes = np.maximum(votes, 0)
     total = votes.sum(axis=1, keepdims=True)

@@ -113,6 +113,11 @@ class TreeBuilder(Component):
         return self.randomness == "system" and not self.is_rehearsal
 
     @property
+    def witness_file(self) -> Path | None:
+        """The file with the own answers of a model that is read from a file, if the policy names one."""
+        return None
+
+    @property
     def mechanism_only(self) -> TreeBuilder:
         """The builder without steps that anyone could compute from the rest: attacks on the mechanism run it."""
         return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 if TYPE_CHECKING:
     import numpy as np
@@ -90,6 +90,14 @@ class ModelReader:
             predicts the same for everybody, and the new file tells no more than the model does. Raises ReleaseError for
             a model that the format cannot hold, or another file than the format needs, and InconclusiveError where a
             library is not installed, with the command that installs it. None for a reader that writes nothing.
+        tested: Programs, with or without a version, whose files were read in tests as these programs answer, such as
+            ("XGBoost 3.3", "XGBoost 3.4"), in the words of `ModelIR.producer`; ("",) where the plugin itself says what
+            the files mean. Files of other programs pass no audit without a witness.
+        library: "MODULE:NAME" of a function that opens the bytes of a file by the library that wrote it, and answers
+            for rows: of the model's features, as an array, and of the table's columns, as a frame. It returns `scores`
+            (n_rows, n_classes), `labels` (positions of classes) or `numbers`, with the names of the `classes` where the
+            library has an order of its own. It is called in a process of its own, where who runs the audit asks for
+            it. None where no library can be asked.
         check_original: Called before models are looked for that `write` shall put into the structure of a file, with
             the bytes of that file. Raises ReleaseError, in the words of `write`, where `write` takes no model from this
             file, and InconclusiveError where a library is not installed. None where any file will do.
@@ -111,6 +119,23 @@ class ModelReader:
     write: Callable[[ModelIR, bytes], bytes] | None = None
     suffixes: tuple[str, ...] = ()
     check_original: Callable[[bytes], None] | None = None
+    tested: tuple[str, ...] = ()
+    library: str | None = None
+
+    def tested_with(self, producer: str) -> Literal["version", "program", ""]:
+        """Whether it was tested with this version of a program, with the program in other versions, or with neither."""
+        if any(_is_named(each, producer) for each in self.tested):
+            return "version"
+        programs = {name for each in self.tested if (name := VERSION.sub("", each)) != each}
+        return "program" if any(_is_named(each, producer) for each in programs) else ""
+
+
+VERSION = re.compile(r" v?[0-9][0-9.]*$")
+
+
+def _is_named(name: str, producer: str) -> bool:
+    """Does the producer have this name, and after it no more digits of its version?"""
+    return re.search(rf"(^|\b){re.escape(name)}(?![0-9A-Za-z])", producer) is not None
 
 
 @dataclass(frozen=True)
@@ -187,6 +212,9 @@ def mistakes(offered: ModelReader) -> list[str]:
         problems.append(f"max_bytes is no whole number from 1 to {LARGEST:,}")
     if (offered.train is None) != (not offered.trains) or not all(isinstance(each, str) for each in offered.trains):
         problems.append("`trains` and `train` belong together: names of estimators, and a function that fits them")
+    tested: object = offered.tested
+    if not isinstance(tested, tuple) or not all(isinstance(each, str) for each in tested):
+        problems.append('tested are no names of programs, such as ("XGBoost 3.4",)')
     if not isinstance(offered.file_format, str):
         problems.append("file_format is no text")
     return problems + _mistakes_of_writing(offered)

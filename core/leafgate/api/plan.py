@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from leafgate.types.large_table import LargeTable
     from leafgate.types.release import FileDisclosure, Publish, Release
     from leafgate.types.report import Finding
-    from leafgate.types.schema import Role
+    from leafgate.types.schema import Role, Schema
     from leafgate.types.table import Table
+    from leafgate.types.witness import Witness
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +106,9 @@ Lines = Mapping[DocumentPath, SourceLine]
 """The line of each key of a policy, by its path as errors print it (`metrics[0].at_least`)."""
 
 
+WITNESS_LIBRARY = "--witness-library"
+
+
 @dataclass(frozen=True)
 class PolicyOrigin:
     """The file that a policy was read from, the policies it extends, and the line of each of its keys.
@@ -126,6 +130,11 @@ class PolicyOrigin:
     def is_held_to_organisation(self) -> bool:
         """Must the policy complete or tighten one that an organisation gives with `--org`?"""
         return "--org" in self.given
+
+    @property
+    def asks_library(self) -> bool:
+        """Shall the library that wrote a model's file open it?"""
+        return WITNESS_LIBRARY in self.given
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -200,6 +209,9 @@ class AuditPlan(Declarations):
         origin: where the policy was read from, for the report and the line of each finding.
         read_people: reads a file about people, as the policy says tables are read; the second argument is its place in
             the policy, for errors. None where the plan was made without a table.
+        read_witness: reads a model's own answers for rows of the columns that it asks about; the arguments are the
+            table's schema, these columns, the names of each class (none where it predicts numbers), the file, and its
+            place in the policy, for errors.
         identify: returns the policy's name and digests for the report. It reads the files that belong to the policy,
             so the engine calls it after the build: a file that cannot be read is then the builder's error.
     """
@@ -217,6 +229,7 @@ class AuditPlan(Declarations):
     digest_key: Path | None = None
     origin: PolicyOrigin = IN_MEMORY
     read_people: Callable[[Path, str], Table] | None = None
+    read_witness: Callable[[Schema, Collection[str], Sequence[Collection[str]], Path, str], Witness]
     identify: Callable[[], Mapping[str, str]]
 
     @property

@@ -21,6 +21,7 @@ from leafgate.engine.dropped_people import DroppedPeople
 from leafgate.engine.figures import guesses, tree_view
 from leafgate.engine.keepable import UnkeepableLimit, unkeepable_limits
 from leafgate.engine.knowledge import Adversaries, ControlCheck, secret_inputs
+from leafgate.engine.reading import reading_check
 from leafgate.engine.remedies.search import with_searched_remedies
 from leafgate.engine.remedies.static import from_error, with_static_remedies
 from leafgate.engine.remedies.trials import Trial
@@ -228,9 +229,10 @@ def _judged(
     state = replace(state, verified_claims=verified(claims))
     limits = locations.of_limits(judge(plan.metrics, state))
     disclosed = locations.of_build(file_checks.findings(plan, plugins, artifact.release))
+    read = locations.of_build(reading_check(plan, plugins, state, artifact.reading, artifact.witness))
     limits += locations.of_build(plugin_checks(state))
-    limits, waivers = apply_waivers(plan, artifact, limits, [*doubts, *disclosed, *claims], passes(state), today)
-    return state, [*doubts, *disclosed, *limits, *claims], waivers
+    limits, waivers = apply_waivers(plan, artifact, limits, [*doubts, *read, *disclosed, *claims], passes(state), today)
+    return state, [*doubts, *read, *disclosed, *limits, *claims], waivers
 
 
 def _representatives(data: LargeTable, release: Release) -> Table:

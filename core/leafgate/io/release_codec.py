@@ -43,6 +43,7 @@ from leafgate.types.release import (
     Level,
     Model,
     ModelFile,
+    ModelReading,
     NaiveBayes,
     Publish,
     Records,
@@ -52,6 +53,7 @@ from leafgate.types.release import (
 from leafgate.types.schema import Column, Role, Schema, bin_names
 from leafgate.types.tree import MAX_TREES, Node
 from leafgate.types.tree_arrays import tree_arrays
+from leafgate.types.witness import Witness
 
 if TYPE_CHECKING:
     from leafgate.algorithms.node_counts import FileNumbers
@@ -247,6 +249,8 @@ class LoadedRelease(BuildResult):
         complete_rows: whether its owner states that nobody with a missing cell was in the training.
         mapped_classes: the class of somebody else's model for each value, where the policy maps values of other names
             and its owner does not confirm it.
+        reading: how the file of somebody else's model was read; None where it was read from no such file.
+        witness: what the library that wrote the file answers, where it was asked.
     """
 
     content: bytes | None = field(default=None, repr=False)
@@ -257,6 +261,8 @@ class LoadedRelease(BuildResult):
     unspecified_missing: frozenset[str] = field(default=frozenset(), repr=False)
     complete_rows: bool = field(default=False, repr=False)
     mapped_classes: Mapping[str, str] = field(default_factory=dict, repr=False)
+    reading: ModelReading | None = field(default=None, repr=False)
+    witness: Witness | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, repr=False)
@@ -267,7 +273,7 @@ class ReleaseArtifact:
     of the table it was made from; `trail` says how it was made; `audited_file` is the file it was read from, None where
     it was built; `built` says that a builder made it in this process, so that it was read from nobody's file or object.
     `node_numbers` are those of the model's file it was read from, and `learner` the estimator that made that model;
-    `unspecified_missing`, `complete_rows` and `mapped_classes` are as in LoadedRelease.
+    `unspecified_missing`, `complete_rows`, `mapped_classes`, `reading` and `witness` are as in LoadedRelease.
     """
 
     release: Release
@@ -281,6 +287,8 @@ class ReleaseArtifact:
     unspecified_missing: frozenset[str] = frozenset()
     complete_rows: bool = False
     mapped_classes: Mapping[str, str] = field(default_factory=dict)
+    reading: ModelReading | None = None
+    witness: Witness | None = None
 
     def __repr__(self) -> str:
         return f"ReleaseArtifact(sha256={self.sha256!r})"
@@ -316,6 +324,8 @@ def serialize(built: Release | BuildResult) -> ReleaseArtifact:
         unspecified_missing=loaded.unspecified_missing,
         complete_rows=loaded.complete_rows,
         mapped_classes=loaded.mapped_classes,
+        reading=loaded.reading,
+        witness=loaded.witness,
     )
 
 

@@ -118,7 +118,7 @@ class ModelIR:
     nothing of any class predicts nothing; in a model of one tree, neither does a leaf whose number is NaN. `settings`
     are the learner's, where the file has them, by scikit-learn's names. `sampling` is how the rows of each tree were
     drawn, and `hessians` how sums of second derivatives follow from scores. `learner` is the estimator that was fitted,
-    where the file names it.
+    where the file names it. `unknown` are keys of the part that decides predictions which the reader does not know.
     """
 
     format: str
@@ -141,6 +141,7 @@ class ModelIR:
     sampling: Sampling = NO_SAMPLING
     hessians: Hessians | None = None
     learner: Learner | None = None
+    unknown: tuple[str, ...] = ()
 
     @property
     def level(self) -> Level:

@@ -19,6 +19,7 @@ from leafgate.ir.model import ModelIR
 from leafgate.ir.unread import has_known_words
 from leafgate.ir.validate import check_model
 from leafgate.models.exposure.implied import with_implied_disclosures
+from leafgate.types.folders import folder_files
 from leafgate.types.release import NOT_STATED
 
 SETTING_WORDS = frozenset({"sqrt", "log2", "auto", "best", "random", "balanced", "balanced_subsample"})
@@ -46,8 +47,7 @@ def refuse_pickle(path: Path, place: str) -> None:
     Of a folder that MLflow saved no file may be a pickle.
     """
     if is_model_folder(path):
-        for name in sorted(os.listdir(path)):
-            refuse_pickle(path / name, place)
+        model_bytes(path)
         return
     try:
         with _opened(path) as file:
@@ -76,11 +76,11 @@ def decompressed(content: bytes, place: str) -> bytes:
 
 def read_foreign(content: bytes, place: str, readers: Sequence[ModelReader]) -> ModelIR:
     """The checked model in a file's bytes; ReleaseError says what is wrong with it, and where."""
-    return read_with_format(content, place, readers)[0]
+    return read_with_reader(content, place, readers)[0]
 
 
-def read_with_format(content: bytes, place: str, readers: Sequence[ModelReader]) -> tuple[ModelIR, str]:
-    """The checked model in a file's bytes, and the file's format: a neutral file's model names that of an earlier one.
+def read_with_reader(content: bytes, place: str, readers: Sequence[ModelReader]) -> tuple[ModelIR, ModelReader]:
+    """The checked model in a file's bytes, and the reader that read it.
 
     Raises:
         ReleaseError: what is wrong with the file, and where.
@@ -104,7 +104,7 @@ def read_with_format(content: bytes, place: str, readers: Sequence[ModelReader])
     model = with_implied_disclosures(_without_unknown_texts(model, known))
     if model.counts_people and model.level != "counts" and NOT_STATED not in model.discloses:
         model = replace(model, discloses=(*model.discloses, NOT_STATED))
-    return model, reader.file_format or model.format
+    return model, reader
 
 
 def _without_unknown_texts(model: ModelIR, known: Vocabulary) -> ModelIR:
@@ -225,13 +225,17 @@ def model_bytes(path: Path, most: int = LARGEST) -> bytes:
     """The bytes of a model's file, or of a folder that MLflow saved.
 
     Raises:
-        ReleaseError: it cannot be read, is neither, or is larger than any model may be.
+        ReleaseError: it cannot be read, is neither, is larger than a model may be, or a file of the folder is a pickle.
     """
     if is_model_folder(path):
         try:
-            return read_folder(path, most)
+            folder = read_folder(path, most)
         except OSError as error:
             raise ReleaseError(f"holds a file that cannot be read: {error.strerror}", place=path.name) from None
+        for name, content in (folder_files(folder) or {}).items():
+            if is_pickle(content[:HEAD]):
+                raise ReleaseError(PICKLE, place=f"{path.name}/{name}", remedy=INSTEAD_OF_PICKLE)
+        return folder
     with _opened(path) as file:
         if os.fstat(file.fileno()).st_size > most or len(content := file.read(most + 1)) > most:
             raise ReleaseError(f"is larger than {most / 2**20:.0f} MB", place=path.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -47,6 +47,7 @@ from leafgate.types.release import Publish
 if TYPE_CHECKING:
     from leafgate.types.schema import Schema
     from leafgate.types.table import Table
+    from leafgate.types.witness import Witness
 
 KNOWLEDGE = {
     "distribution": frozenset({"distribution"}),
@@ -301,6 +302,7 @@ def compile_plan(policy: Policy, origin: PolicyOrigin = IN_MEMORY, *, table: Tab
         digest_key=policy.report.digest_key,
         origin=origin,
         read_people=None if table is None else _reader(policy, table.schema),
+        read_witness=partial(_read_witness, policy),
         identify=cache(partial(_identity, policy)),
     )
 
@@ -314,6 +316,14 @@ def _reader(policy: Policy, schema: Schema) -> Callable[[Path, str], Table]:
         return read_columns_there(policy.data, schema, path, place)
 
     return read
+
+
+def _read_witness(
+    policy: Policy, schema: Schema, asked: Collection[str], classes: Sequence[Collection[str]], path: Path, place: str
+) -> Witness:
+    from leafgate.io.tables.witness import read_witness
+
+    return read_witness(policy.data, schema, asked, classes, path, place)
 
 
 def waiver_terms(waiver: Waiver, metrics: Sequence[Metric]) -> WaiverTerms:

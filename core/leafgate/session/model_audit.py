@@ -31,6 +31,7 @@ from leafgate.session.draft import RoleWords, TableDraft, column_numbers
 from leafgate.session.limit_warnings import decimal_commas, limits_against_table, small_limits
 from leafgate.session.proposals import Proposal, SecretShares, propose
 from leafgate.session.run import Session, given_words, open_session, session_of
+from leafgate.session.witness import WITNESS_FILE, estimator_answers
 from leafgate.types.release import LEVELS, Level, Release
 
 if TYPE_CHECKING:
@@ -200,9 +201,18 @@ def audit(
         "attacks": _attacks(attacks, proposal, plugins),
         "metrics": _limits(limits, proposal, plugins),
     }
+    answers = None
+    if read is not None and not encoding:
+        answers = estimator_answers(model, X, people.columns, draft.specs, read, draft.class_order, missing)
+    if answers is not None:
+        document["build"]["witness"] = WITNESS_FILE
     written = AuditFiles(
         policy=policy_text(document, search_remedies=search_remedies),
-        contents={**{each: csv_bytes(rows.columns, missing) for each, rows in files.items()}, file_name: content},
+        contents={
+            **{each: csv_bytes(rows.columns, missing) for each, rows in files.items()},
+            file_name: content,
+            **({} if answers is None else {WITNESS_FILE: answers}),
+        },
         model=file_name,
         search_remedies=search_remedies,
     )

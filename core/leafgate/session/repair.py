@@ -150,7 +150,8 @@ def _repaired(files: AuditFiles, names: Sequence[str]) -> tuple[str, RepairResul
 def _with_model(files: AuditFiles, name: str, content: bytes) -> AuditFiles:
     """The files with another model in place of the given one."""
     document = parse_yaml(files.policy.encode(), POLICY_FILE)
+    gone = {files.model, document["build"].pop("witness", "")}  # the answers are of the given model
     document["build"]["path"] = name
-    contents = {other: each for other, each in files.contents.items() if other != files.model}
+    contents = {other: each for other, each in files.contents.items() if other not in gone}
     text = policy_text(document, search_remedies=files.search_remedies)
     return replace(files, policy=text, contents={**contents, name: content}, model=name)

@@ -131,6 +131,24 @@ class ModelFile:
 
 
 @dataclass(frozen=True)
+class ModelReading:
+    """What is known of how the file of somebody else's model was read; for the auditor, and not in the release.
+
+    Attributes:
+        producer: the program that wrote the file, in words; empty where the file does not say.
+        tested: whether the reader was tested with files of this `version` of the program, of the `program` in other
+            versions, or of neither (empty).
+        unknown: the keys of the part that decides predictions which the reader does not know.
+        classes: the model's own name of each class, by the value of the policy.
+    """
+
+    producer: str = ""
+    tested: Literal["version", "program", ""] = ""
+    unknown: tuple[str, ...] = ()
+    classes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class NaiveBayes:
     """The share of each class, and each column's normal distribution (mean, variance) within each of them.
 

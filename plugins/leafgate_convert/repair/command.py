@@ -17,6 +17,10 @@ def repair(
     policy: Annotated[Path, typer.Option(metavar="POLICY", help="The policy whose limits the new model keeps.")],
     out: Annotated[Path, typer.Option(metavar="NEW", help="The file to write; its ending chooses the format.")],
     root: DataRoot = None,
+    witness: Annotated[
+        Path | None,
+        typer.Option(metavar="ANSWERS", help="Rows of the policy's columns with MODEL's own answers beside them."),
+    ] = None,
 ) -> int:
     """Write the most accurate model below a given one that keeps every limit of a policy, and audit its bytes."""
     from leafgate.app import (
@@ -35,7 +39,7 @@ def repair(
         summary,
         write_file,
     )
-    from leafgate_convert.repair.plan import refuse_other_builders, repair_file
+    from leafgate_convert.repair.plan import refuse_other_builders, repair_file, with_witness
     from leafgate_convert.repair.wording import policy_line
 
     def check(read: Policy, plugins: Plugins) -> None:
@@ -48,7 +52,7 @@ def repair(
     for given in (model, policy):
         refuse_same(given, out)
     make_folder(out.parent)
-    session = open_session(policy, None, root, before_data=check)
+    session = with_witness(open_session(policy, None, root, before_data=check), witness)
     result = repair_file(session, model, out.name)
     if result.content is None:
         found = "passes already" if result.passes_already else "no model below it was found to pass"
@@ -64,6 +68,8 @@ def repair(
     for line in result.lines:
         say(line)
     say(policy_line(out, policy))
+    if getattr(session.policy.build, "witness", None) is not None and witness is None:
+        say("  and take `witness` out, or write what the new model answers: it is of the given model")
     print_document(summary(document(result.report, "public")))
     return 0
 

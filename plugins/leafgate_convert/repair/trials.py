@@ -86,9 +86,9 @@ class Workbench:
         """Is the new file a neutral one, which needs nothing of the given file?"""
         return self.name.lower().endswith(NEUTRAL_SUFFIX)
 
-    def audit_whole(self, path: Path) -> tuple[Report, Release | None]:
-        """The audit of a file by the whole policy, and the release that it made of the file."""
-        return self._audit(path, self.session.policy)
+    def audit_given(self, path: Path) -> tuple[Report, Release | None]:
+        """The audit of the given file by the whole policy, and the release that it made of the file."""
+        return self._audit(path, self.session.policy, getattr(self.session.policy.build, "witness", None))
 
     def findings_of(self, content: bytes, metrics: Sequence[Metric], attacks: Collection[str]) -> Sequence[Finding]:
         """The findings of these metrics alone on a neutral file, by the attacks of these names."""
@@ -99,9 +99,10 @@ class Workbench:
         less = policy.model_copy(update={"metrics": tuple(metrics), "attacks": chosen, "waivers": ()})
         return self._audit(path, less)[0].findings
 
-    def _audit(self, path: Path, policy: Policy) -> tuple[Report, Release | None]:
+    def _audit(self, path: Path, policy: Policy, witness: Path | None = None) -> tuple[Report, Release | None]:
+        """The audit of a file with the answers of its own model, which candidates have not."""
         self.audits += 1
-        build = policy.build.model_copy(update={"path": path})
+        build = policy.build.model_copy(update={"path": path, "witness": witness})
         audited = replace(self.session, policy=policy.model_copy(update={"build": build})).audit()
         return audited.report, None if audited.artifact is None else audited.artifact.release
 
@@ -139,7 +140,7 @@ class Workbench:
             return None
         path = self.folder / self.name
         write_file(path, content, OWNER_ONLY)
-        return Trial(less, leaves, content, *self.audit_whole(path), errors)
+        return Trial(less, leaves, content, *self._audit(path, self.session.policy), errors)
 
 
 def person_metrics(metrics: Sequence[Metric]) -> list[PersonMetric]:

@@ -18,7 +18,7 @@ from leafgate.api.registry import load_plugins
 from leafgate.console.describe import plugin_lines, plugins_document
 from leafgate.errors import PolicyError, ReleaseError
 from leafgate.ir.node_numbers import NodeNumbers
-from leafgate.models.reader import is_foreign, read_foreign, read_with_format
+from leafgate.models.reader import is_foreign, read_foreign, read_with_reader
 from leafgate.models.writer import object_as_file
 from leafgate_convert import NEUTRAL
 from leafgate_convert.neutral import written
@@ -185,9 +185,9 @@ def test_a_reader_of_files_of_other_readers_models_is_given_the_words_of_all() -
         texts=lambda: ReaderTexts(producers=frozenset({"Box"})),
     )
     other = declared(sniff=lambda head: False)
-    model, file_format = read_with_format(FILE, "m", (box, other))
-    assert (model.format, model.producer, file_format) == ("acorn", "acorn box", "box/1")
-    assert read_with_format(FILE, "m", (declared(),))[1] == "acorn"
+    model, reader = read_with_reader(FILE, "m", (box, other))
+    assert (model.format, model.producer, reader.file_format) == ("acorn", "acorn box", "box/1")
+    assert read_with_reader(FILE, "m", (declared(),))[1].name == "acorn"
     with pytest.raises(ReleaseError, match="of a format that is known here") as caught:
         read_foreign(b"OAK", "m", (box, declared()))
     assert caught.value.problems[0].hint == "known: box/1, acorn"

@@ -140,6 +140,7 @@ def test_no_attack_receives_what_a_builder_says_to_the_owner_alone() -> None:
         "unspecified_missing",
         "complete_rows",
         "mapped_classes",
+        "reading",
     }
     assert owners == {"origins", "trail", "content"} | of_files
     assert not any(hasattr(release, name) for release in received for name in owners)

@@ -109,7 +109,7 @@ def test_the_command_line_repeats_an_audit_with_everything_said(fitted: Any, tmp
     assert set(audit.findings["secret"].dropna()) == {"job", "ill"}
     by_command(audit, tmp_path, "--no-remedies")
     assert {path.name for path in (tmp_path / "files").iterdir()} == {
-        *("policy.yaml", "people.csv", "test.csv", "control.csv", "model.skops")
+        *("policy.yaml", "people.csv", "test.csv", "control.csv", "model.skops", "answers.csv")
     }
 
 
@@ -343,7 +343,7 @@ def test_temporary_folders_are_private_and_go_away(
     monkeypatch.setattr("leafgate.session.model_audit.open_session", look)
     with pytest.raises(leafgate.DataError, match=r"^X: is wrong$"):
         leafgate.audit(*fitted)
-    assert sorted(seen) == [0o600] * 3 + [0o700]
+    assert sorted(seen) == [0o600] * 4 + [0o700]
     assert folders_of_audits() == set()
 
 

@@ -168,8 +168,33 @@ def two_forms(document: Any) -> None:
     document["trees"] = []
 
 
+def another_border(document: Any) -> None:
+    document["oblivious_trees"][0]["splits"][0]["border"] += 1
+
+
+def another_number_of_a_test(document: Any) -> None:
+    document["oblivious_trees"][0]["splits"][0]["split_index"] += 1
+
+
+def another_border_in_the_list(document: Any) -> None:
+    document["features_info"]["float_features"][0]["borders"][0] += 1
+
+
+def borders_that_descend(document: Any) -> None:
+    document["features_info"]["float_features"][0]["borders"].reverse()
+
+
+def a_test_without_a_number(document: Any) -> None:
+    del document["oblivious_trees"][0]["splits"][0]["split_index"]
+
+
 @pytest.mark.parametrize(
-    "change", [another_treatment, another_order, a_leaf_less, an_unknown_feature, a_bias_more, two_forms]
+    "change",
+    [
+        *(another_treatment, another_order, a_leaf_less, an_unknown_feature, a_bias_more, two_forms),
+        *(another_border, another_number_of_a_test, another_border_in_the_list, borders_that_descend),
+        a_test_without_a_number,
+    ],
 )
 def test_a_structure_that_catboost_does_not_write_is_refused(change: Callable[[Any], None]) -> None:
     document = document_of("logloss")
@@ -216,7 +241,7 @@ def name_beside(document: Any) -> None:
 
 
 def border(document: Any) -> None:
-    document["features_info"]["float_features"][0]["borders"].append(61.25)
+    document["features_info"]["float_features"][-1]["borders"].append(61.25)
 
 
 @pytest.mark.parametrize(

@@ -27,13 +27,14 @@ from leafgate.ir.model import LEAF, RATIOS_DISCLOSURE, ModelIR, TreeIR
 from leafgate.models.exposure.categories import without_declared
 from leafgate.models.exposure.shares import _fewest as fewest_people
 from leafgate.models.exposure.shares import counts_recoverable, identifiable_rows
+from leafgate.models.points import rows_of
 from leafgate.session.draft import model_hints
 from leafgate.types.release import FileDisclosure
 from leafgate.types.schema import Schema
 from leafgate_convert.equivalence import unproved, with_unproved
 from leafgate_convert.neutral import written
 from leafgate_convert.rounding import largest_change, precision, rounded, same_labels
-from leafgate_convert.sampling import random_cells, rows_of
+from leafgate_convert.sampling import random_cells
 from leafgate_convert.scrub import (
     LeafContent,
     compare_on_random_points,
@@ -92,7 +93,7 @@ def test_a_scrubbed_file_tells_labels_and_passes_as_such(folder: Path) -> None:
         )
     )
     assert (ended.code, ended.err) == (0, "")
-    assert "predicts the same on 20,000 random points and" in ended.out
+    assert "on 20,000 random points and" in ended.out
     audited = leafgate("audit", folder / "policy.yaml", "--json")
     assert audited.code == 0
     (found,) = [f for f in audited.document["findings"] if f["id"] == "published_file"]

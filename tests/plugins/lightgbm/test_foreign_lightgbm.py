@@ -201,8 +201,8 @@ def test_where_the_data_lay_is_told() -> None:
     ("options", "why"),
     [
         ({"linear_tree": True, "sets": False}, "linear_tree"),
-        ({"objective": "poisson"}, "an objective that is not read: poisson"),
-        ({"objective": "regression", "reg_sqrt": True}, "an objective that is not read: regression sqrt"),
+        ({"objective": "poisson"}, "has the objective poisson that is not read"),
+        ({"objective": "regression", "reg_sqrt": True}, "has the objective reg_sqrt that is not read"),
         ({"zero_as_missing": True}, "zero_as_missing"),
     ],
     ids=str,
@@ -246,6 +246,7 @@ HOSTILE = {
     "categories that are no JSON": (f"{TEXT.rstrip()}\npandas_categorical:[[", "not JSON"),
     "endless categories": (f"{TEXT.rstrip()}\npandas_categorical:{'[' * 100_000}", "nested too deeply"),
     "two trees a round": (edited("num_tree_per_iteration", "2"), "trees a round"),
+    "several scores of two classes": (edited("num_class", "2"), "must be 1 where the objective is binary"),
     "a billion classes": (edited("objective", "multiclass num_class:3"), "fewer than 2 classes"),
     "fewer names": (edited("feature_names", "a b"), "name every feature"),
 }

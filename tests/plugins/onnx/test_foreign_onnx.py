@@ -149,6 +149,10 @@ def external(node: Any) -> None:
     result.t.external_data.add(key="location", value="../../etc/passwd")
 
 
+def transformed(node: Any) -> None:
+    next(a for a in node.attribute if a.name == "post_transform").s = b"SOFTMAX"
+
+
 HOSTILE: dict[str, Callable[[], bytes]] = {
     "child out of range": lambda: attribute("nodes_truenodeids", 0, 10**12),
     "negative child": lambda: attribute("nodes_falsenodeids", 0, -5),
@@ -163,6 +167,8 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "a leaf there is not": lambda: attribute("class_nodeids", 0, 10**9),
     "a tree there is not": lambda: attribute("class_treeids", 0, 3),
     "a node twice": lambda: attribute("nodes_nodeids", 1, 0),
+    "a class twice at one leaf": lambda: attribute("class_ids", 1, 0),
+    "shares that are changed afterwards": lambda: node_changed(transformed),
     "numbers in another file": lambda: node_changed(external),
     "no nodes": lambda: node_changed(lambda node: node.attribute.pop(0)),
     "cut off": lambda: fitted("tree", 3)[1].SerializeToString()[:300],

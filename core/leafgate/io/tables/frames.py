@@ -78,7 +78,7 @@ def table_columns(table: Any, place: str, names: Sequence[str] | None = None) ->
         DataError: it is no such table, its names are no texts or stand twice, or a column has other cells than texts,
             finite numbers, truth values, days and times; no cell is printed.
     """
-    frame = _frame(table, place)
+    frame = pandas_frame(table, place)
     header = _header(frame, place, names)
     columns = (_column(frame.iloc[:, i], name, place) for i, name in enumerate(header))
     own = isinstance(table, pd.DataFrame)
@@ -165,7 +165,8 @@ def word_for_missing(columns: Sequence[FrameColumn], taken: Collection[str] = ()
     return next(word for word in words if word not in texts)
 
 
-def _frame(table: Any, place: str) -> pd.DataFrame:
+def pandas_frame(table: Any, place: str) -> pd.DataFrame:
+    """A table of pandas, Polars, Arrow or NumPy as pandas has it; raises DataError as `table_columns` does."""
     if isinstance(table, pd.DataFrame):
         frame = table
     elif isinstance(table, np.ndarray):

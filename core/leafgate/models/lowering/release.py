@@ -20,7 +20,7 @@ from leafgate.models.lowering.content import content_of, unknown_names
 from leafgate.models.lowering.encoding import Encoding, as_number, class_values, column_encodings, origins_of, plainly
 from leafgate.models.lowering.tests import Sides, Split, lower_split
 from leafgate.types.folders import content_digest
-from leafgate.types.release import FileDisclosure, ModelFile, Publish, Release
+from leafgate.types.release import FileDisclosure, ModelFile, ModelReading, Publish, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.tree import Leaf, Node, children, leaves
 
@@ -99,6 +99,7 @@ def lower_model(
         model_content=content_of(model, origins, encodings, schema),
         unspecified_missing=unspecified,
         mapped_classes=_mapped_classes(model, values, encodings.get(target.name)),
+        reading=ModelReading(model.producer, "", model.unknown, dict(zip(values, model.classes, strict=True))),
     )
 
 

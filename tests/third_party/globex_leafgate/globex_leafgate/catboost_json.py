@@ -236,4 +236,6 @@ def values_in(content: Any) -> int:
     return count
 
 
-CATBOOST = ModelReader(name="globex_catboost", sniff=sniff, read=read, max_bytes=64 * 2**20, texts=texts)
+CATBOOST = ModelReader(
+    name="globex_catboost", sniff=sniff, read=read, max_bytes=64 * 2**20, texts=texts, tested=("catboost",)
+)

@@ -1,0 +1,89 @@
+"""A model's own answers, compared with those of what was read: a witness finds misreadings, not forgers."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.algorithms.prediction import class_scores, predict, predicted_numbers
+from leafgate.algorithms.routing import NOWHERE, route
+from leafgate.errors import InconclusiveError
+from leafgate.types.arrays import Floats
+from leafgate.types.release import Release
+from leafgate.types.table import Table
+from leafgate.types.witness import Answers
+
+TOLERANCE = 1e-5
+"""Scores of classes may differ by this much, and predicted numbers by this part of the largest: libraries add up in
+single precision (measured: 2e-7 for each of some dozens of trees), and answers are written with six digits or more."""
+
+
+def first_difference(said: Answers, read: Answers) -> int | None:
+    """The first row where what the model says is not what was read of it; None where all rows agree.
+
+    Scores are compared where both have them. Where only the witness has scores, or only labels, the likeliest class is
+    compared, but for rows whose two likeliest classes are equally likely within `TOLERANCE`.
+    """
+    differs = _differences(said, read)
+    return int(differs.argmax()) if differs.any() else None
+
+
+def _differences(said: Answers, read: Answers) -> NDArray[np.bool_]:
+    if said.numbers is not None and read.numbers is not None:
+        scale = np.nanmax(np.abs(said.numbers), initial=0.0)
+        return _apart(said.numbers, read.numbers, TOLERANCE * max(scale, np.finfo(float).tiny))
+    differs = np.zeros(len(_rows(said)), dtype=bool)
+    if said.scores is not None and read.scores is not None:
+        differs |= _apart(said.scores, read.scores, TOLERANCE).any(axis=1)
+    labels = said.labels
+    if labels is None and said.scores is not None and read.scores is None:
+        complete = ~np.isnan(said.scores).any(axis=1)
+        likeliest = np.nan_to_num(said.scores, nan=-np.inf).argmax(axis=1)
+        labels = np.where(complete & ~_tied(said.scores), likeliest, -1)
+    if labels is not None and read.labels is not None:
+        clear = labels >= 0 if read.scores is None else (labels >= 0) & ~_tied(read.scores)
+        differs |= clear & (labels != read.labels)
+    return differs
+
+
+def _rows(answers: Answers) -> NDArray[np.generic]:
+    """Any of the parts, each with as many rows."""
+    parts = (answers.scores, answers.labels, answers.numbers)
+    return next(part for part in parts if part is not None)
+
+
+def _apart(said: Floats, read: Floats, most: float) -> NDArray[np.bool_]:
+    """Where the two are further apart than `most`, or only what was read is missing."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(~np.isnan(said) & ~(np.abs(said - read) <= most))
+
+
+def _tied(scores: Floats) -> NDArray[np.bool_]:
+    """The rows whose two likeliest classes are equally likely within `TOLERANCE`."""
+    if scores.shape[1] < 2:
+        return np.zeros(len(scores), dtype=bool)
+    ordered = np.sort(np.nan_to_num(scores, nan=-np.inf), axis=1)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(~(ordered[:, -1] - ordered[:, -2] > TOLERANCE))
+
+
+def answers_of(release: Release, rows: Table) -> Answers:
+    """What was read of a model answers for these rows: its scores where its leaves have some, and the classes."""
+    if release.predicts_numbers:
+        return Answers(numbers=predicted_numbers(release, rows))
+    try:
+        scores = class_scores(release, rows)
+    except InconclusiveError:
+        return Answers(labels=predict(release, rows))
+    votes = release.combine == "vote"  # no library answers the share of the votes of labels
+    return Answers(None if votes else scores, predict(release, rows))
+
+
+def unreached_share(release: Release, people: Table, rows: Table) -> float:
+    """The largest share of the table's people, of any tree, who come to leaves that none of the rows comes to."""
+    largest = 0.0
+    for tree in release.trees:
+        leaf = route(tree, people).leaf
+        unreached = (leaf != NOWHERE) & ~np.isin(leaf, route(tree, rows).leaf)
+        largest = max(largest, float(people.weight[unreached].sum() / people.people))
+    return largest

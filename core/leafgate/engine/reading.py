@@ -1,0 +1,137 @@
+"""Whether the file of a model was read as it predicts: the finding `reading`, without which no audit of one passes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from leafgate.algorithms.witness import answers_of, first_difference, unreached_share
+from leafgate.api.plan import AuditPlan
+from leafgate.api.registry import Plugins
+from leafgate.engine.remedies.static import from_error
+from leafgate.engine.score import AuditState
+from leafgate.errors import LeafgateError
+from leafgate.types.evidence import AuditorOnly
+from leafgate.types.release import ModelReading, Release
+from leafgate.types.report import Finding, Remedy
+from leafgate.types.tree import columns_asked
+from leafgate.types.witness import Witness
+
+READING = "reading"
+"""The finding about how the file of a model was read."""
+
+MOST_UNREACHED = 0.01
+"""Of each tree so large a share of the people may be in leaves that no row of the witness comes to."""
+
+WITNESS = (
+    "Let the model itself answer for the rows of the table, and name the file: `build: {witness: answers.csv}`. In "
+    "Python: `people.assign(**dict(zip(model.classes_, model.predict_proba(X).T))).to_csv('answers.csv', index=False)`."
+)
+MISREAD = (
+    "The file is read otherwise than its model predicts, or the answers are of another model or of other columns: "
+    "write them anew by the model of this very file. If they stay so, report it as an error of the reader."
+)
+
+
+def reading_check(
+    plan: AuditPlan, plugins: Plugins, state: AuditState, reading: ModelReading | None, witness: Witness | None
+) -> Iterator[Finding]:
+    """The finding that says by what it is known that a model's file was read right; none for other releases.
+
+    A witness whose answers agree shows it for the leaves that its rows come to; so do exact counts of each class, from
+    which the predictions follow, where they are the table's; so does a program whose files are read right in tests.
+    Nobody is shown to be exposed by a misreading, so that it is inconclusive. `witness` is what the library that wrote
+    the file answers, where it was asked.
+    """
+    if reading is None or state.release.file is None:
+        return
+    passed: bool | None
+    remedies: tuple[Remedy, ...] = ()
+    if plan.builder.witness_file is not None or witness is not None:
+        passed, evidence, remedies = _by_witnesses(plan, state, reading, witness)
+    elif by_itself := _without_witness(state, reading):
+        passed, evidence = True, {"reason": by_itself}
+    else:
+        passed, evidence, remedies = None, _untested(reading), (Remedy(action="advise", text=WITNESS),)
+    yield Finding(
+        READING,
+        READING,
+        passed,
+        evidence=evidence,
+        plugin=plugins.origin(plan.builder),
+        plain_failure="the file may be read otherwise than its model predicts",
+        remedies=remedies,
+    )
+
+
+def _without_witness(state: AuditState, reading: ModelReading) -> str:
+    """By what it is known, without a witness, that the file was read right; empty where by nothing."""
+    if not reading.unknown and counts_decide(state.release) and not state.inconsistency:
+        return "the numbers of people of each class at all leaves, from which the predictions follow, are the table's"
+    if reading.unknown or not reading.tested:
+        return ""
+    if reading.tested == "version":
+        return "files of this program and version are read in tests as it predicts"
+    return (
+        "files of other versions of this program are read in tests as it predicts, and all keys of this one are known"
+    )
+
+
+def counts_decide(release: Release) -> bool:
+    """Do the predictions follow from exact numbers of people of each class at the leaves?"""
+    exact = release.count_semantics == "exact" and release.publish.leaves == "counts"
+    return exact and release.combine != "boost" and not release.predicts_numbers
+
+
+def _untested(reading: ModelReading) -> dict[str, Any]:
+    """Why nothing shows that the file is read right."""
+    unshown = "nothing shows that the file is read as its model predicts:"
+    if not reading.unknown:
+        return {"problem": f"{unshown} its program is none whose files are read in tests"}
+    named = AuditorOnly(f"they are {', '.join(reading.unknown[:5])}")
+    return {"problem": f"{unshown} keys where predictions are decided are not known here", "reason_in_full": named}
+
+
+Judged = tuple[bool | None, dict[str, Any], tuple[Remedy, ...]]
+"""Whether a witness agrees, with evidence and remedies."""
+
+
+def _by_witnesses(plan: AuditPlan, state: AuditState, reading: ModelReading, asked: Witness | None) -> Judged:
+    """What the policy's witness and the library say, the first that does not agree before all others."""
+    judged: list[Judged] = []
+    path = plan.builder.witness_file
+    if path is not None:
+        try:
+            judged.append(_by_witness(state, _of_file(plan, state, reading, path), path.name))
+        except LeafgateError as error:
+            judged.append((None, {"problem": f"the witness cannot be used: {error}"}, from_error(error)))
+    if asked is not None:
+        judged.append(_by_witness(state, asked, "the library that wrote the file"))
+    return next((each for each in judged if not each[0]), judged[-1])
+
+
+def _of_file(plan: AuditPlan, state: AuditState, reading: ModelReading, path: Path) -> Witness:
+    release = state.release
+    asked = {name for tree in release.trees for name in columns_asked(tree)}
+    names = [(reading.classes.get(value, value), value) for value in release.classes]
+    classes = [] if release.predicts_numbers else names
+    return plan.read_witness(state.table.schema, asked, classes, path, "build.witness")
+
+
+def _by_witness(state: AuditState, witness: Witness, name: str) -> Judged:
+    """Whether the answers of a witness are those of what was read; `name` is what reports call it."""
+    release = state.release
+    different = first_difference(witness.answers, answers_of(release, witness.rows))
+    if different is not None:
+        row = int(witness.numbers[different])
+        problem = f"the witness answers otherwise than what was read of the file, first in its row {row}"
+        return None, {"problem": problem}, (Remedy(action="advise", text=MISREAD),)
+    unreached = unreached_share(release, state.table, witness.rows)
+    if unreached > MOST_UNREACHED:
+        problem = "people of the table come to leaves of some tree which no row of the witness comes to"
+        text = "Let the model answer for all rows of the table, or for more of them."
+        where = AuditorOnly(f"{100 * unreached:.3g} % of the people")
+        return None, {"problem": problem, "reason_in_full": where}, (Remedy(action="advise", text=text),)
+    rows = AuditorOnly(f"{len(witness.rows):,} rows of {name} were compared")
+    return True, {"reason": "what was read answers as the witness does", "reason_in_full": rows}, ()

@@ -1,0 +1,148 @@
+"""A witness: a file of rows with a model's own answers, as its owner writes it beside a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from leafgate.errors import DataError
+from leafgate.io.json import parse_number
+from leafgate.io.tables.cells import read_bytes
+from leafgate.io.tables.csv import CsvOptions, read_cells
+from leafgate.io.tables.raw_records import RawRecords
+from leafgate.io.tables.reader import is_parquet, read_parquet
+from leafgate.io.tables.typed_cells import TableSource, missing_cells, typed_cells
+from leafgate.types.arrays import Floats, Ids
+from leafgate.types.schema import Schema
+from leafgate.types.table import Table
+from leafgate.types.witness import Answers, Witness
+
+PREDICTION = "prediction"
+"""The column of a witness with the predicted class, or the predicted number."""
+
+
+def read_answer_cells(path: Path, options: CsvOptions | None, place: str) -> pd.DataFrame:
+    """Every cell of a witness as text, its columns by their names: CSV with a header, or Parquet.
+
+    Raises:
+        DataError: it cannot be read, or two columns have one name.
+    """
+    content = read_bytes(path, place)
+    if is_parquet(path):
+        frame = read_parquet(content, None, path.name)
+    else:
+        raw = read_cells(content, options or DefaultOptions(), path.name)
+        frame = raw.iloc[1:].reset_index(drop=True).set_axis([str(name) for name in raw.iloc[0]], axis=1)
+    if not frame.columns.is_unique:
+        raise DataError("has two columns of one name", place=path.name, remedy="give each column a name of its own")
+    if not len(frame):
+        raise DataError("holds no rows", place=path.name, remedy="write answers for the rows of the table")
+    return frame
+
+
+@dataclass(frozen=True)
+class DefaultOptions:
+    """A comma between cells and a line of names first, as pandas writes it."""
+
+    header: bool = True
+    delimiter: str = ","
+    quote: str = '"'
+    skip_initial_space: bool = False
+    comment: str | None = None
+    encoding: str = "utf-8"
+
+
+def read_witness(
+    data: TableSource,
+    schema: Schema,
+    asked: Collection[str],
+    classes: Sequence[Collection[str]],
+    path: Path,
+    place: str,
+) -> Witness:
+    """The rows of a witness over the columns that a model asks about, read as the policy reads its table.
+
+    Rows with a missing cell are left out where the policy drops such people. `classes` are as for `answers_in`.
+
+    Raises:
+        DataError: the file cannot be read, has not these columns, or has cells that are no values of them.
+    """
+    cells = read_answer_cells(path, data.csv, place)
+    lacking = sorted(set(asked) - set(cells.columns))
+    if lacking:
+        raise DataError(
+            f"has no column {lacking[0]!r}, which the model asks about",
+            place=path.name,
+            remedy="write answers beside the columns of the table",
+        )
+    columns = tuple(column for column in schema.columns if column.name in asked)
+    wanted = Schema(columns, dropped=schema.dropped)
+    gaps = [missing_cells(cells[column.name], column, data) for column in columns]
+    incomplete = np.logical_or.reduce([np.zeros(len(cells), dtype=bool), *gaps]) & (data.on_missing == "drop")
+    kept = cells[~incomplete].reset_index(drop=True)
+    if not len(kept):
+        raise DataError("has a missing cell in every row", place=path.name, remedy="write answers for complete rows")
+    records = RawRecords(kept)
+    typed, known = typed_cells(records, wanted, data, np.zeros(len(kept), dtype=bool), path.name)
+    rows = Table(known, typed, np.ones(len(kept), dtype=np.int64))
+    others = kept[[name for name in kept.columns if name not in asked]]
+    return Witness(rows, np.flatnonzero(~incomplete) + 1, answers_in(others, classes, path.name))
+
+
+def answers_in(cells: pd.DataFrame, classes: Sequence[Collection[str]], place: str) -> Answers:
+    """The answers in the columns of a file.
+
+    Args:
+        cells: the texts of each column, by its name; an empty text is no answer.
+        classes: for each class of the model the names that a column of its scores may have, and that `prediction` may
+            say; empty for a model that predicts numbers.
+        place: what errors call the file.
+
+    Raises:
+        DataError: there is no column of answers, a score or a number is none, or `prediction` is no class of the model.
+    """
+    predicted = list(cells[PREDICTION]) if PREDICTION in cells else None
+    if not classes:
+        if predicted is None:
+            raise DataError(
+                "has no answers", place=place, remedy=f"add a column `{PREDICTION}` with the predicted numbers"
+            )
+        return Answers(numbers=_numbers(predicted, PREDICTION, place))
+    columns = [next((name for name in names if name in cells and name != PREDICTION), None) for names in classes]
+    if predicted is None and not any(columns):
+        remedy = f"add a column of scores for each class, by its name, or a column `{PREDICTION}` with the class"
+        raise DataError("has no answers", place=place, remedy=remedy)
+    labels = None if predicted is None else _labels(predicted, classes, place)
+    if not any(columns):
+        return Answers(labels=labels)
+    empty = np.full(len(cells), np.nan)
+    scores = np.column_stack([empty if name is None else _numbers(list(cells[name]), name, place) for name in columns])
+    if len(classes) == 2:  # the other one follows
+        scores = np.where(np.isnan(scores), 1 - scores[:, ::-1], scores)
+    return Answers(scores, labels)
+
+
+def _numbers(texts: Sequence[str], name: str, place: str) -> Floats:
+    numbers = np.array([parse_number(text) if text else np.nan for text in texts])
+    wrong = [row for row, text in enumerate(texts, 1) if text and not np.isfinite(numbers[row - 1])]
+    if wrong:
+        raise DataError(f"row {wrong[0]} has no number in {name!r}", place=place, remedy="write the model's answers")
+    return numbers
+
+
+def _labels(texts: Sequence[str], classes: Sequence[Collection[str]], place: str) -> Ids:
+    by_text = {name: i for i, names in reversed(list(enumerate(classes))) for name in names}
+    by_number = {number: i for name, i in by_text.items() if np.isfinite(number := parse_number(name))}
+    of_text = {text: by_text.get(text, by_number.get(parse_number(text), -1)) for text in set(texts)}
+    wrong = [row for row, text in enumerate(texts, 1) if text and of_text[text] < 0]
+    if wrong:
+        raise DataError(
+            f"row {wrong[0]} has no class of the model in {PREDICTION!r}",
+            place=place,
+            remedy="write what the model predicts, by the names of the policy's values or of the model's classes",
+        )
+    return np.array([of_text[text] if text else -1 for text in texts], dtype=np.int64)

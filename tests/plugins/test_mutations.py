@@ -1,0 +1,98 @@
+"""Model files with one thing changed: what is read of them answers as they do, by evaluators that share no code.
+
+Files are those of the producer matrix. A change leaves no model, changes no answer, or changes some. Where it changes
+some, the file is refused, or the reading changes alike and the answers before contradict it as a witness.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evaluators.answers import Answers
+from mutations.formats import FORMATS, ModelFile, archive_of
+from mutations.outcomes import Original, Outcome, outcomes
+from producer_archive import case_of
+
+SOME, MANY = 25, 1000
+SINGLE = 4e-6
+OTHER_LINKS = {"binary-sigmoid", "gradient-exponential"}
+"""Cases whose shares of classes follow from their scores in another way than the logistic function."""
+
+
+@cache
+def files_of(name: str) -> list[ModelFile]:
+    return list(FORMATS[name].files())
+
+
+@cache
+def changed_files(name: str, number: int) -> list[Outcome]:
+    return list(outcomes(FORMATS[name], number, seed=3))
+
+
+def as_the_producer_says(answers: Answers, labels: list[str], scores: np.ndarray) -> bool:
+    """Are the scores and the classes those of the producer, on the rows that it answers?"""
+    asked = ~np.isnan(scores).any(axis=1)
+    if answers.labels is not None and labels:
+        theirs = Answers(scores=scores, size=answers.size, labels=tuple(labels), classes=answers.classes)
+        mine = answers.by_class()[asked]
+        same = [a == b for a, b, row in zip(answers.labels, labels, asked, strict=True) if row]
+        return all(same) and bool((abs(mine - theirs.by_class()[asked]) <= SINGLE * answers.size[asked, None]).all())
+    return bool((abs(answers.scores - scores)[asked] <= SINGLE * answers.size[asked, None]).all())
+
+
+def each_version() -> list[Any]:
+    """Each version of each program; those between the oldest and the newest in the longer part."""
+    found = []
+    for name, each in FORMATS.items():
+        versions = each.versions
+        for version in versions:
+            marks = () if version in {versions[0], versions[-1]} else pytest.mark.thorough
+            found.append(pytest.param(name, version, id=f"{name} {version}", marks=marks))
+    return found
+
+
+@pytest.mark.parametrize(("name", "version"), each_version())
+def test_evaluators_answer_as_the_producers(name: str, version: str) -> None:
+    kind, files = FORMATS[name], [file for file in files_of(name) if file.name.startswith(f"{version}/")]
+    assert len(files) >= 8
+    for file in files:
+        archive, case = archive_of(kind, file)
+        answers = kind.evaluate(kind.parse(file.content), file.rows)
+        scores = archive.margins(case)
+        if name == "LightGBM" and "forest" in case:  # it adds up what it says of rows, and divides for shares
+            scores = scores / (len(kind.parse(file.content)["trees"]) // scores.shape[1])
+        assert as_the_producer_says(answers, archive.labels(case), scores), file.name
+
+
+def check(found: list[Outcome]) -> None:
+    wrong = [each for each in found if each.verdict == "wrong"]
+    assert not wrong
+    unseen = [each for each in found if each.verdict in {"right", "inconclusive"} and each.visible > each.witnessed]
+    assert not unseen
+    assert {each.effect for each in found} == {"no model", "equivalent", "changed"}
+    assert sum(each.witnessed for each in found) > len(found) / 20
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_is_read_of_a_changed_file_answers_as_it_does_or_the_file_is_refused(name: str) -> None:
+    check(changed_files(name, SOME))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_is_read_of_a_thousand_changed_files_answers_as_they_do(name: str) -> None:
+    check(changed_files(name, MANY))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_file_that_is_not_changed_is_read_as_it_answers(name: str) -> None:
+    for file in files_of(name)[:: max(1, len(files_of(name)) // 10)]:
+        original = Original(FORMATS[name], file, np.random.default_rng(0))
+        model = original.reading()
+        assert model is not None
+        assert original.alike(model, original.columns, original.answers)
+        assert not original.is_contradicted(model) or case_of(file.name.rpartition("/")[2]) in OTHER_LINKS

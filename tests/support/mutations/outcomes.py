@@ -1,0 +1,276 @@
+"""What leafgate makes of a changed model file, compared with what the file answers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from evaluators.answers import Answers, Cell, Columns, Floats, NoModelError, Questions, softmax
+from installed_readers import read_foreign
+from leafgate.algorithms.witness import TOLERANCE, first_difference
+from leafgate.app import Answers as Witness
+from leafgate.app import known_origins
+from leafgate.errors import ReleaseError
+from leafgate.ir.features import CategoryCodes
+from leafgate.ir.model import ModelIR
+from leafgate.models.points import rows_of
+from leafgate_convert.scrub import leaves_of, predicted, votes
+from leafgate_convert.witness import answers_to as answered
+from mutations.changes import Change, changed, paths_by_kind
+from mutations.formats import Format, ModelFile
+from mutations.points import points
+
+SINGLE = 4e-6
+"""Sums in single precision, in another order, differ by this part of their terms."""
+
+Effect = Literal["no model", "equivalent", "changed"]
+Verdict = Literal["refused", "inconclusive", "right", "wrong", "read"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """A changed file: what the change does to its answers, and whether leafgate reads them.
+
+    Attributes:
+        file: the name of the file.
+        change: what was changed.
+        effect: whether its answers differ from those before; "no model" where its producer would not open it.
+        verdict: whether leafgate refuses the file, or an audit without a witness is inconclusive for a key that is not
+            known, or its reading answers as the file does; "read" where it reads what is no model.
+        reason: why the file is refused.
+        witnessed: whether the answers before, on rows that were chosen before, contradict the reading as a witness.
+        visible: whether what the producer answers on these rows differs by more than the tolerance of a witness.
+    """
+
+    file: str
+    change: Change
+    effect: Effect
+    verdict: Verdict
+    reason: str = ""
+    witnessed: bool = False
+    visible: bool = False
+
+
+def answers_of(model: ModelIR, columns: Columns) -> Answers:
+    """What leafgate's reading of a model answers, by its own prediction."""
+    with_codes, cells = _cells_of(model, columns)
+    rows = rows_of(with_codes, cells)
+    if model.combine == "one" and model.classes:
+        scores = with_codes.trees[0].values[leaves_of(with_codes.trees[0], rows)]
+    else:
+        scores = votes(with_codes, rows)
+    if model.classes and model.values in {"shares", "counts", "labels"}:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            scores = scores / scores.sum(axis=1, keepdims=True)
+    size = abs(scores).sum(axis=1)
+    if not model.classes:
+        return Answers(scores=scores, size=size)
+    labels = tuple(model.classes[i] if i >= 0 else "" for i in predicted(with_codes, rows).tolist())
+    if len(model.classes) == 2 and all(each.output is None and each.values.shape[1] == 1 for each in model.trees):
+        scores = scores[:, 1:]
+    shares = scores if model.combine != "boost" else softmax(scores)
+    return Answers(scores=scores, size=size, labels=labels, classes=model.classes, shares=shares)
+
+
+def are_alike_by_shares(some: Answers, others: Answers) -> bool:
+    """Are the shares of classes and the classes the same, or the classes alone where either has no shares?"""
+    if some.shares is None or others.shares is None:
+        return some.labels == others.labels if some.labels is not None else are_alike(some, others)
+    ones = np.ones(len(some.size))
+    return are_alike(replace(some, scores=some.shares, size=ones), replace(others, scores=others.shares, size=ones))
+
+
+def _cells_of(model: ModelIR, columns: Columns) -> tuple[ModelIR, Columns]:
+    """The model and the cells of its columns, as its predictions take them."""
+    if not {origin.column for origin in known_origins(model)} & set(columns):  # the file has no names
+        columns = {f"x{i}": column for i, column in enumerate(columns.values())}
+    return _with_codes(model, {name: _texts_of_codes(model, name, column) for name, column in columns.items()})
+
+
+def _texts_of_codes(model: ModelIR, name: str, column: Sequence[Cell]) -> Sequence[Cell]:
+    """The cells of a column as its codes in the model name them: numbers as texts, where these are texts."""
+    coded = [each for each in known_origins(model) if isinstance(each, CategoryCodes) and each.column == name]
+    if not any(isinstance(value, str) for each in coded for value in each.codes):
+        return column
+    return [f"{cell:g}" if isinstance(cell, float) else cell for cell in column]
+
+
+def _with_codes(model: ModelIR, columns: Columns) -> tuple[ModelIR, Columns]:
+    """The model and the cells with numbers in place of texts, where its tests name texts."""
+    names = {
+        model.features[int(tree.feature[node])]
+        for tree in model.trees
+        for node, chosen in tree.subsets.items()
+        if any(isinstance(each, str) for each in chosen)
+    }
+    if not names:
+        return model, columns
+    texts: dict[str, float] = {}
+
+    def code(cell: float | str) -> float:
+        return texts.setdefault(cell, float(len(texts))) if isinstance(cell, str) else float(cell)
+
+    trees = tuple(
+        replace(tree, subsets={node: frozenset(map(code, chosen)) for node, chosen in tree.subsets.items()})
+        for tree in model.trees
+    )
+    cells = {
+        name: [cell if cell is None or name not in names else code(str(cell)) for cell in column]
+        for name, column in columns.items()
+    }
+    return replace(model, trees=trees), cells
+
+
+def are_alike(some: Answers, others: Answers) -> bool:
+    """Are these the same answers, but for rounding?"""
+    if (some.labels is None) != (others.labels is None) or sorted(some.classes) != sorted(others.classes):
+        return False
+    mine, theirs = some.by_class(), others.by_class()
+    if mine.shape != theirs.shape:
+        return False
+    near = SINGLE * np.maximum(np.maximum(some.size, others.size), 1e-30)[:, None]
+    with np.errstate(invalid="ignore"):
+        same = (abs(mine - theirs) <= near) | (np.isnan(mine) & np.isnan(theirs)) | (mine == theirs)
+    if not same.all():
+        return False
+    if some.labels is None or others.labels is None:
+        return True
+    rows = zip(some.labels, others.labels, mine, near[:, 0], strict=True)
+    return all(label == other or _is_tie(row, bound) for label, other, row, bound in rows)
+
+
+def is_visible(before: Answers, after: Answers) -> bool:
+    """Do the producer's answers differ by more than a witness may differ from a reading?"""
+    if before.labels is None or after.labels is None or before.shares is None or after.shares is None:
+        if before.labels is not None or after.labels is not None:
+            return before.labels != after.labels
+        return bool((abs(before.scores - after.scores) > TOLERANCE * abs(before.scores).max()).any())
+    if before.shares.shape != after.shares.shape or before.classes != after.classes:
+        return True
+    return bool((abs(before.shares - after.shares) > TOLERANCE).any())
+
+
+def _is_tie(scores: Floats, bound: float) -> bool:
+    first, second = sorted(scores.tolist())[-1:-3:-1]
+    return bool(first - second <= 2 * bound)
+
+
+class Original:
+    """A file before it is changed, with its answers on the rows that were chosen for it."""
+
+    def __init__(self, format: Format, file: ModelFile, rng: np.random.Generator) -> None:
+        self.format, self.file = format, file
+        self.document = format.parse(file.content)
+        self.questions = format.questions(self.document)
+        self.columns = points(file.rows, [self.questions], rng, missing_texts=format.missing_texts)
+        self.answers = format.evaluate(self.document, self.columns)
+        self.paths = paths_by_kind(self.document, format.words)
+
+    def mutation(self, rng: np.random.Generator) -> Outcome:
+        """One change, and what becomes of it."""
+        change, document = changed(self.document, self.paths, self.format.words, rng)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self._outcome(change, document, rng)
+
+    def _outcome(self, change: Change, document: object, rng: np.random.Generator) -> Outcome:
+        content = self.format.dump(document)
+        model, reason = _read(content, self.file.name)
+        columns = self.columns
+        effect: Effect = "no model"
+        visible = False
+        expected: Answers | None = None
+        try:
+            with np.errstate(all="ignore"):
+                found = self.format.evaluate(document, columns)
+                columns, expected, before = self._beside(document, found, rng)
+                effect = "equivalent" if are_alike(before, expected) else "changed"
+                visible = is_visible(self.answers, found)
+        except (NoModelError, KeyError, ValueError, TypeError, IndexError, OverflowError, AttributeError) as error:
+            reason = reason or f"evaluator: {error!r}"
+        if model is None:
+            return Outcome(file=self.file.name, change=change, effect=effect, verdict="refused", reason=reason)
+        if expected is None:
+            return Outcome(file=self.file.name, change=change, effect="no model", verdict="read", reason=reason)
+        witnessed = self.is_contradicted(model)
+        if model.unknown:
+            verdict: Verdict = "inconclusive"
+        else:
+            verdict = "right" if self.alike(model, columns, expected) else "wrong"
+        return Outcome(
+            file=self.file.name, change=change, effect=effect, verdict=verdict, witnessed=witnessed, visible=visible
+        )
+
+    def reading(self) -> ModelIR | None:
+        """What is read of the file; None where it is refused."""
+        return _read(self.file.content, self.file.name)[0]
+
+    def alike(self, model: ModelIR, columns: Columns, expected: Answers) -> bool:
+        """Does a reading answer so?"""
+        found = _safely(model, columns)
+        compare = are_alike_by_shares if self.format.by_shares else are_alike
+        return found is not None and compare(found, expected)
+
+    def is_contradicted(self, model: ModelIR) -> bool:
+        """Do the answers of the original, as a witness, contradict a reading?"""
+        renamed, cells = _cells_of(model, self.columns)
+        said = self.answers
+        if (said.labels is None) != (not model.classes):
+            return True  # a witness of numbers names no classes, and one of classes no numbers
+        if said.labels is None:
+            witness = Witness(numbers=said.scores[:, 0])
+        elif set(said.labels) - set(model.classes):
+            return True  # the witness names a class that the model has not
+        else:
+            labels = np.array([model.classes.index(label) for label in said.labels])
+            order = (
+                [said.classes.index(name) for name in model.classes] if set(said.classes) == set(model.classes) else []
+            )
+            shares = None if said.shares is None or not order else said.shares[:, order]
+            witness = Witness(scores=shares, labels=None if shares is not None else labels)
+        try:
+            with np.errstate(all="ignore"):
+                return first_difference(witness, answered(renamed, cells)) is not None
+        except (KeyError, ValueError, TypeError, IndexError):
+            return True
+
+    def _beside(self, document: object, found: Answers, rng: np.random.Generator) -> tuple[Columns, Answers, Answers]:
+        """The rows chosen for the original, or where other things are asked for both documents; and both's answers."""
+        asked: Questions = self.format.questions(document)
+        known = {name: self.questions.get(name) for name in asked}
+        if known == asked or set(asked) - set(self.file.rows):
+            return self.columns, found, self.answers
+        both = [self.questions, asked]
+        columns = points(self.file.rows, both, rng, missing_texts=self.format.missing_texts)
+        return columns, self.format.evaluate(document, columns), self.format.evaluate(self.document, columns)
+
+
+def _safely(model: ModelIR, columns: Columns) -> Answers | None:
+    try:
+        with np.errstate(all="ignore"):
+            return answers_of(model, columns)
+    except (KeyError, ValueError, TypeError):
+        return None
+
+
+def _read(content: bytes, name: str) -> tuple[ModelIR | None, str]:
+    try:
+        return read_foreign(content, name), ""
+    except ReleaseError as error:
+        return None, str(error)
+
+
+def outcomes(format: Format, number: int, seed: int) -> Iterator[Outcome]:
+    """So many changes, spread over the files of a format."""
+    rng = np.random.default_rng(seed)
+    files = list(format.files())
+    order = rng.permutation(len(files))[:number]
+    for i, each in enumerate(order.tolist()):
+        many = number // len(order) + (i < number % len(order))
+        original = Original(format, files[each], rng)
+        for _ in range(many):
+            yield original.mutation(rng)
