@@ -133,6 +133,11 @@ CASES: dict[str, tuple[Make, str]] = {
         lambda: AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=3, random_state=1, **SAMME),
         "three",
     ),
+    "calibrated": (lambda: CalibratedClassifierCV(DecisionTreeClassifier(**TREE), cv=2), Y),
+    "calibrated-isotonic": (
+        lambda: CalibratedClassifierCV(DecisionTreeClassifier(**TREE), method="isotonic", cv=2),
+        "three",
+    ),
     "pipeline-tree": (lambda: make_pipeline(numbers_and_texts(), DecisionTreeClassifier(**TREE)), "two texts"),
     "pipeline-forest": (lambda: make_pipeline(numbers_and_texts(), RandomForestClassifier(**FEW)), "two texts"),
     "pipeline-hist": (
@@ -149,7 +154,7 @@ CASES: dict[str, tuple[Make, str]] = {
     "pipeline-number": (lambda: make_pipeline(numbers_and_texts(), DecisionTreeRegressor(**TREE)), "number texts"),
 }
 REFUSED: dict[str, tuple[Make, str]] = {
-    "calibrated": (lambda: CalibratedClassifierCV(DecisionTreeClassifier(**TREE), cv=2), Y),
+    "calibrated-forest": (lambda: CalibratedClassifierCV(RandomForestClassifier(**FEW), cv=2), Y),
     "stacking": (lambda: StackingClassifier([("tree", DecisionTreeClassifier(**TREE))], LogisticRegression(), cv=2), Y),
     "adaboost-number": (
         lambda: AdaBoostRegressor(DecisionTreeRegressor(**TREE), n_estimators=2, random_state=1),
