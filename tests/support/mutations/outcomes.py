@@ -223,14 +223,12 @@ class Original:
             return True  # a witness of numbers names no classes, and one of classes no numbers
         if said.labels is None:
             witness = Witness(numbers=said.scores[:, 0])
-        elif set(said.labels) - set(model.classes):
-            return True  # the witness names a class that the model has not
+        elif set(said.classes) != set(model.classes):
+            return True  # the values of the policy are not the classes of the model
         else:
             labels = np.array([model.classes.index(label) for label in said.labels])
-            order = (
-                [said.classes.index(name) for name in model.classes] if set(said.classes) == set(model.classes) else []
-            )
-            shares = None if said.shares is None or not order else said.shares[:, order]
+            order = [said.classes.index(name) for name in model.classes]
+            shares = None if said.shares is None else said.shares[:, order]
             witness = Witness(scores=shares, labels=None if shares is not None else labels)
         try:
             with np.errstate(all="ignore"):
