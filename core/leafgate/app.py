@@ -111,8 +111,6 @@ if TYPE_CHECKING:
     from leafgate.io.yaml import yaml_text as yaml_text
     from leafgate.ir.features import known_by as known_by
     from leafgate.ir.model import topological_order as topological_order
-    from leafgate.models.edges import column_edges as column_edges
-    from leafgate.models.edges import known_origins as known_origins
     from leafgate.models.exposure.categories import drop_unused_categories as drop_unused_categories
     from leafgate.models.exposure.cells import ColumnCells as ColumnCells
     from leafgate.models.exposure.cells import column_cells as column_cells
@@ -132,6 +130,11 @@ if TYPE_CHECKING:
     from leafgate.models.lowering.tests import apply_steps as apply_steps
     from leafgate.models.lowering.tests import invert_threshold as invert_threshold
     from leafgate.models.origins import with_origins as with_origins
+    from leafgate.models.points import Cells as Cells
+    from leafgate.models.points import column_edges as column_edges
+    from leafgate.models.points import known_origins as known_origins
+    from leafgate.models.points import rows_of as rows_of
+    from leafgate.models.reader import model_bytes as model_bytes
     from leafgate.models.reader import read_foreign as read_foreign
     from leafgate.models.reader import read_model as read_model
     from leafgate.models.writer import check_original as check_original
@@ -190,6 +193,8 @@ if TYPE_CHECKING:
     from leafgate.session.run import read_undeclared_table as read_undeclared_table
     from leafgate.session.run import with_data_files as with_data_files
     from leafgate.session.stale_results import RELEASE as RELEASE
+    from leafgate.types.folders import FOLDER_HEAD as FOLDER_HEAD
+    from leafgate.types.folders import folder_files as folder_files
     from leafgate.types.paths import DocumentPath as DocumentPath
     from leafgate.types.paths import format_path as format_path
     from leafgate.types.report import DIRECTIONS as DIRECTIONS
@@ -236,7 +241,7 @@ __getattr__ = lazy_exports(
         "leafgate.io.yaml": "MAX_YAML_BYTES parse_yaml yaml_flow yaml_number yaml_text",
         "leafgate.ir.features": "known_by",
         "leafgate.ir.model": "topological_order",
-        "leafgate.models.edges": "column_edges known_origins",
+        "leafgate.models.points": "Cells column_edges known_origins rows_of",
         "leafgate.models.exposure.categories": "drop_unused_categories",
         "leafgate.models.exposure.cells": "column_cells ColumnCells in_single_precision values_of_few",
         "leafgate.models.lowering.content": "content_of STAND_INS",
@@ -246,7 +251,7 @@ __getattr__ = lazy_exports(
         "leafgate.models.lowering.release": "asked_features lower_model",
         "leafgate.models.lowering.tests": "apply_steps invert_threshold Split",
         "leafgate.models.origins": "with_origins",
-        "leafgate.models.reader": "read_foreign read_model",
+        "leafgate.models.reader": "model_bytes read_foreign read_model",
         "leafgate.models.writer": "check_original model_as_file model_writer object_as_file writable_suffixes",
         "leafgate.policy.inherit": "quoted_value",
         "leafgate.policy.load": "compile_plan document_of load_policy PartialPolicy policy_model policy_of "
@@ -266,6 +271,7 @@ __getattr__ = lazy_exports(
         "leafgate.session.run": "audit_inputs_sha256 audit_policy fitting_classes open_session read_undeclared_table "
         "Session SharedTables with_data_files",
         "leafgate.session.stale_results": "RELEASE",
+        "leafgate.types.folders": "FOLDER_HEAD folder_files",
         "leafgate.types.paths": "DocumentPath format_path",
         "leafgate.types.report": "Direction DIRECTIONS EXIT_CODES Finding REPAIR Report Verdict",
         "leafgate.types.witness": "Answers",

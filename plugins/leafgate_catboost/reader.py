@@ -21,6 +21,7 @@ from leafgate.api import (
 )
 from leafgate.app import is_number, list_at, object_at
 from leafgate_catboost.hashes import category_hash
+from leafgate_catboost.training import learner_of
 from leafgate_catboost.trees import LeafWeights, Split, build_tree, read_nested, read_oblivious, refuse_unknown_keys
 from leafgate_catboost.unread import disclosed, unread_content, version_of
 
@@ -93,6 +94,12 @@ def read(content: bytes, place: str) -> ModelIR:
         category_lists=(CategoryList("", frozenset(features.category_of.values())),) if features.category_of else (),
         texts=tracker.texts,
         producer=f"CatBoost {version_of(info)}".strip(),
+        learner=learner_of(
+            object_at(info.get("params"), f"{place}.model_info.params"),
+            loss,
+            len(trees) // outputs,
+            frozenset(features.names[i] for i in features.categorical.values()),
+        ),
     )
 
 

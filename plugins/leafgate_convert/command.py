@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-LARGEST_MODEL = 512 * 2**20
-"""Bytes of the largest file that any reader is given."""
-
 
 class ScrubLevel(StrEnum):
     """What the leaves of a scrubbed file may disclose."""
@@ -48,13 +45,12 @@ def convert(
 
     A pickle or joblib file only with --trust. With --witness both files answer as the model itself, or none is written.
     """
-    from leafgate.api import ReleaseError
     from leafgate.app import (
         OWNER_ONLY,
         load_plugins,
         make_folder,
         model_as_file,
-        read_bounded,
+        model_bytes,
         read_foreign,
         read_model,
         refuse_same,
@@ -72,8 +68,7 @@ def convert(
     read = read_model(model, readers, opened if trust else refused)
     others = tuple(ending for ending in writable_suffixes(readers) if ending != ".json")
     if out.name.lower().endswith(others):
-        original = read_bounded(model, LARGEST_MODEL, ReleaseError, model.name)
-        content = model_as_file(read, original, out.name, readers)
+        content = model_as_file(read, model_bytes(model), out.name, readers)
     else:
         content = written(read)
     new = read_foreign(content, out.name, readers)

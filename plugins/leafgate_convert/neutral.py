@@ -435,7 +435,7 @@ def _sampling(model: Mapping[str, Any], place: str) -> Sampling:
     refuse_unknown(document, ("rate", "root", "held_out", "draws"), ReleaseError, place)
     for key in ("rate", "root"):
         pair = document.get(key, [1.0, 1.0])
-        if not are_numbers(pair) or len(pair) != 2 or not 0 < pair[0] <= pair[1] <= 1:
+        if not are_numbers(pair) or len(pair) != 2 or not 0 <= pair[0] <= pair[1] <= 1:
             raise ReleaseError("must be two shares, the smaller first", place=f"{place}.{key}")
     held_out, draws = document.get("held_out", 0.0), document.get("draws")
     if not is_number(held_out) or not 0 <= held_out < 1e12:

@@ -23,11 +23,11 @@ from leafgate.app import (
     content_of,
     in_single_precision,
     origins_of,
+    rows_of,
     values_of_few,
     with_implied_disclosures,
 )
 from leafgate_convert.merging import without_idle_tests
-from leafgate_convert.sampling import rows_of
 from leafgate_convert.scrub import predicted, votes
 
 MOST_DIGITS = 17

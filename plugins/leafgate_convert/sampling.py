@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from leafgate.api import CategoryCodes, Floats, MissingIndicator, ModelIR, Numeric, Origin, after_steps
+from leafgate.api import CategoryCodes, MissingIndicator, ModelIR, Numeric
 from leafgate.app import column_edges, known_origins
-
-Cells = Mapping[str, Sequence[Any]]
-"""Columns of numbers or texts; None where missing."""
 
 MISSING = 0.05
 """The share of missing cells."""
@@ -63,26 +59,3 @@ def _of_numbers(edges: Sequence[float], n: int, rng: np.random.Generator) -> lis
     anywhere = rng.uniform(least - margin, most + margin, n)
     chosen: list[float] = np.where(rng.random(n) < 0.5, rng.choice(near, n), anywhere).tolist()
     return chosen
-
-
-def rows_of(model: ModelIR, cells: Cells) -> Floats:
-    """What the model's features are for these people; a value it does not take is missing to it."""
-    n = len(next(iter(cells.values()), ()))
-    columns = [_feature(origin, cells.get(origin.column, [None] * n)) for origin in known_origins(model)]
-    return np.column_stack(columns) if columns else np.empty((n, 0))
-
-
-def _feature(origin: Origin, cells: Sequence[Any]) -> Floats:
-    match origin:
-        case Numeric(_, steps, fill, zero_is_missing):
-            numbers = np.array([math.nan if cell is None else cell for cell in cells], dtype=np.float64)
-            changed = np.array([after_steps(number, steps) for number in numbers.tolist()]) if steps else numbers
-            filled = changed if fill is None else np.where(np.isnan(numbers), fill, changed)
-            return np.where(filled == 0, math.nan, filled) if zero_is_missing else filled
-        case CategoryCodes(_, codes, other, missing):
-            rest = math.nan if other is None else other
-            absent = math.nan if missing is None else missing
-            return np.array([absent if cell is None else codes.get(cell, rest) for cell in cells], dtype=np.float64)
-        case MissingIndicator(_, there, gone):
-            return np.array([gone if cell is None else there for cell in cells], dtype=np.float64)
-    return np.full(len(cells), math.nan)

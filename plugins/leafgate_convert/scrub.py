@@ -23,11 +23,11 @@ from leafgate.api import (
     ReleaseError,
     TreeIR,
 )
-from leafgate.app import Split, drop_unused_categories, invert_threshold, with_implied_disclosures
+from leafgate.app import Split, drop_unused_categories, invert_threshold, rows_of, with_implied_disclosures
 from leafgate_convert import SCRUBBED
 from leafgate_convert.merging import collapse_equal_leaves
 from leafgate_convert.rounding import UNITS, finer, largest_change, same_labels, with_rounded
-from leafgate_convert.sampling import random_cells, rows_of
+from leafgate_convert.sampling import random_cells
 from leafgate_convert.unread import plainly_named
 
 
@@ -155,10 +155,19 @@ def with_leaves(
         )
     if leaves == "shares" and model.leaf_level == "labels":
         raise ReleaseError("has no shares on its leaves to leave there", place=place, remedy="--leaves labels")
+    if leaves == "shares" and model.values == "labels" and not all(_all_speak(tree) for tree in model.trees):
+        raise ReleaseError(
+            "has leaves that predict nothing, which no shares say", place=place, remedy="--leaves labels"
+        )
     model = _at_level(model, leaves, merge=merge)
     if leaves == "shares" and model.values == "shares" and units is not None:
         model = with_rounded(model, units, place, merge=merge)
     return model
+
+
+def _all_speak(tree: TreeIR) -> bool:
+    """Does every leaf of labels say one?"""
+    return bool(tree.values[tree.leaves].any(axis=1).all())
 
 
 def shares_changed(model: ModelIR, leaves: LeafContent, units: int = UNITS) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +14,16 @@ import pandas as pd
 from leafgate.algorithms.prediction import scores_of_votes
 from leafgate.algorithms.witness import first_difference
 from leafgate.api import CategoryCodes, DataError, ModelIR, Numeric, ReleaseError
-from leafgate.app import Answers, answers_in, asked_features, known_origins, parse_number, read_answer_cells
-from leafgate_convert.sampling import Cells, rows_of
+from leafgate.app import (
+    Answers,
+    Cells,
+    answers_in,
+    asked_features,
+    known_origins,
+    parse_number,
+    read_answer_cells,
+    rows_of,
+)
 from leafgate_convert.scrub import predicted, votes
 
 
@@ -37,11 +46,11 @@ def rows_answered(models: Sequence[ModelIR], witness: Path | None, place: str) -
             )
         return 0
     frame = read_answer_cells(witness, None, "--witness")
-    for model in models:
+    for model in map(with_coded_categories, models):
         cells, asked = _cells(frame, model, witness.name)
         others = frame[[name for name in frame.columns if name not in asked]]
         said = answers_in(others, [(name,) for name in model.classes], witness.name)
-        different = first_difference(said, _answers(model, cells))
+        different = first_difference(said, answers_to(model, cells))
         if different is not None:
             raise ReleaseError(
                 f"does not answer as the witness does, first in its row {different + 1}",
@@ -49,6 +58,28 @@ def rows_answered(models: Sequence[ModelIR], witness: Path | None, place: str) -
                 remedy="write the witness by the model of this very file; if it stays so, report it",
             )
     return len(frame)
+
+
+def with_coded_categories(model: ModelIR) -> ModelIR:
+    """The model whose tests name numbers in place of texts of categories, which are codes of its columns."""
+    texts = {i: sorted(feature.chosen) for i, feature in asked_features(model).items() if feature.chosen}
+    if not texts:
+        return model
+    codes = {i: {text: float(code) for code, text in enumerate(known)} for i, known in texts.items()}
+    trees = tuple(
+        replace(
+            tree,
+            subsets={
+                node: frozenset(codes.get(int(tree.feature[node]), {}).get(str(each), each) for each in chosen)
+                for node, chosen in tree.subsets.items()
+            },
+        )
+        for tree in model.trees
+    )
+    origins = list(known_origins(model))
+    for i, known in codes.items():
+        origins[i] = CategoryCodes(origins[i].column, known, otherwise=-1.0)
+    return replace(model, trees=trees, origins=tuple(origins))
 
 
 def _cells(frame: pd.DataFrame, model: ModelIR, place: str) -> tuple[Cells, set[str]]:
@@ -70,7 +101,7 @@ def _cells(frame: pd.DataFrame, model: ModelIR, place: str) -> tuple[Cells, set[
             codes = origin.codes if isinstance(origin, CategoryCodes) else {}
             cells.setdefault(origin.column, _texts(texts, codes))
     unasked = {origin.column: [None] * len(frame) for origin in origins if origin.column not in cells}
-    return {**unasked, **cells}, set(cells)
+    return {"": [None] * len(frame), **unasked, **cells}, set(cells)  # a model may have no features
 
 
 def _numbers(texts: Sequence[str], column: str, place: str) -> list[float | None]:
@@ -83,12 +114,13 @@ def _numbers(texts: Sequence[str], column: str, place: str) -> list[float | None
 
 def _texts(texts: Sequence[str], known: Collection[str]) -> list[str | None]:
     """The texts in the spelling of the model's values, which may write the same numbers otherwise."""
-    by_number = {parse_number(value): value for value in known}
+    by_number = {number: value for value in known if math.isfinite(number := parse_number(value))}
     spelled = {text: text if text in known else by_number.get(parse_number(text), text) for text in set(texts)}
     return [spelled[text] if text else None for text in texts]
 
 
-def _answers(model: ModelIR, cells: Cells) -> Answers:
+def answers_to(model: ModelIR, cells: Cells) -> Answers:
+    """What a model answers for these cells of its columns: scores of classes where it has some, and the classes."""
     rows = rows_of(model, cells)
     if not model.classes:
         return Answers(numbers=votes(model, rows)[:, 0])

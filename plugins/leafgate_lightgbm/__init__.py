@@ -72,6 +72,7 @@ LIGHTGBM = ModelReader(
     to_file=to_file,
     trains=("lightgbm.",),
     train=train,
+    library="leafgate_lightgbm.library:answer",
     tested=("LightGBM, file version v3", "LightGBM, file version v4"),
 )
 """The files that `Booster.save_model` writes."""

@@ -38,7 +38,7 @@ def texts() -> ReaderTexts:
     return ReaderTexts(producers=PROGRAMS, reasons=REASONS, disclosures=DISCLOSURES)
 
 
-PMML = ModelReader(name="pmml", sniff=sniff, read=read, texts=texts, tested=("JPMML-SkLearn",))
+PMML = ModelReader(name="pmml", sniff=sniff, read=read, texts=texts, tested=("SkLearn2PMML package",))
 """A tree, or a mining model of trees, of PMML 4."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -28,11 +28,16 @@ LOW: Mapping[str, tuple[bool, bool]] = {
 
 @dataclass(frozen=True)
 class Field:
-    """A field of the data dictionary: all its `values`, where they are declared; `fill` replaces a missing one."""
+    """A field of the data dictionary, or a cast of one.
+
+    All its `values`, where they are declared; `fill` replaces a missing one. Its numbers are of single precision where
+    `single`, and so is what they are compared with, unless they were cast to double precision afterwards (`widened`).
+    """
 
     name: str
     number: bool
     single: bool = False
+    widened: bool = False
     values: tuple[str, ...] | None = None
     fill: str | None = None
 
@@ -59,7 +64,7 @@ class Test:
             return self.turned
         if self.at is None:
             return (self.field.fill in self.chosen) != self.turned
-        number = parsed(self.field.fill, self.field, "missingValueReplacement")
+        number = parsed(self.field.fill, replace(self.field, widened=False), "missingValueReplacement")
         return (number < self.at if self.strict else number <= self.at) != self.turned
 
 
@@ -75,14 +80,15 @@ Predicate = bool | Test | Several
 
 
 def parsed(text: str | None, field: Field, place: str) -> float:
-    """A number in the field's precision."""
+    """A number in the precision in which the field is compared."""
+    single = field.single and not field.widened
     try:
         number = float(text or "")
     except ValueError:
         number = math.nan
-    if not math.isfinite(number) or "_" in (text or "") or (field.single and abs(number) > np.finfo(np.float32).max):
+    if not math.isfinite(number) or "_" in (text or "") or (single and abs(number) > np.finfo(np.float32).max):
         raise ReleaseError(f"compares {field.name!r} with what is no number", place=place)
-    return float(np.float32(number)) if field.single else number
+    return float(np.float32(number)) if single else number
 
 
 def fields_of(root: Element, place: str) -> dict[str, Field]:
@@ -95,10 +101,63 @@ def fields_of(root: Element, place: str) -> dict[str, Field]:
             if not name or name in found or (number and kind not in NUMERIC):
                 raise ReleaseError("has a field without a name or type, or twice", place=f"{place}.DataDictionary")
             valid = [v.get("value", "") for v in named(result, "Value") if v.get("property", "valid") == "valid"]
-            found[name] = Field(
-                name, number, kind == "float", tuple(dict.fromkeys(valid)) if valid and not number else None
-            )
+            values = tuple(dict.fromkeys(valid)) if valid and not number else None
+            found[name] = Field(name, number, single=kind == "float", values=values)
     return found
+
+
+def casts_of(place_of: Element, fields: Mapping[str, Field], place: str) -> dict[str, Field]:
+    """The derived fields below an element that only cast a number, by name.
+
+    They are read in the order in which the document has them, as each may cast another one.
+
+    Args:
+        place_of: a TransformationDictionary or LocalTransformations.
+        fields: the fields that are known there.
+        place: what errors call the document.
+
+    Raises:
+        ReleaseError: a field of LocalTransformations is computed in another way; others may have no use.
+    """
+    found = dict(fields)
+    for element in place_of:
+        if name_of(element) == "Extension":
+            continue
+        name, why = element.get("name", ""), _not_a_cast(element, found)
+        if not why and name not in found:
+            found[name] = _cast(found[next(named(element, "FieldRef")).get("field", "")], element.get("dataType", ""))
+        elif why and name_of(place_of) != "TransformationDictionary":
+            raise ReleaseError(f"{why}, which is not read", place=place, remedy=CASTS)
+        elif not why:
+            raise ReleaseError("has two fields of one name", place=f"{place}.{name_of(place_of)}")
+    return found
+
+
+CASTS = "of derived fields those are read that cast a number to double or float; export the model without other steps"
+
+
+def _cast(field: Field, kind: str) -> Field:
+    """The field, cast to numbers of this type."""
+    if kind == "float":
+        return replace(field, single=True, widened=False)
+    return replace(field, widened=field.single)
+
+
+def _not_a_cast(element: Element, fields: Mapping[str, Field]) -> str:
+    """Why a derived field is more than another precision of a number; empty where it is no more."""
+    kind, inside = name_of(element), [each for each in element if name_of(each) != "Extension"]
+    if kind != "DerivedField":
+        return f"has a {kind[:40]!r} among its transformations"
+    how = [name_of(each) for each in inside]
+    if how != ["FieldRef"] or inside[0].get("mapMissingTo") is not None:
+        return f"computes a field by {', '.join(how)[:60] or 'nothing'!r}"
+    source = fields.get(inside[0].get("field", ""))
+    if source is None:
+        return "derives a field from one that it does not have"
+    if not source.number or element.get("optype") != "continuous" or element.get("dataType") not in {"double", "float"}:
+        cast = f"{element.get('optype', '')[:20]} {element.get('dataType', '')[:20]}"
+        return f"casts a field to {cast!r}"
+    return ""
 
 
 def predicate_of(element: Element, fields: Mapping[str, Field], place: str, depth: int = 0) -> Predicate:
@@ -110,7 +169,11 @@ def predicate_of(element: Element, fields: Mapping[str, Field], place: str, dept
         return _several(element, fields, place, depth)
     name = element.get("field", "")
     if name not in fields:
-        raise ReleaseError(f"asks about {name[:60]!r}, which is no field of its data dictionary", place=place)
+        raise ReleaseError(
+            f"asks about {name[:60]!r}, which is no field of its data dictionary, and no cast of one",
+            place=place,
+            remedy=CASTS,
+        )
     field = fields[name]
     if kind == "SimpleSetPredicate":
         chosen = frozenset(word for array in named(element, "Array") for word in words(array))

@@ -25,8 +25,8 @@ from leafgate.api import (
     parse_bounded_xml,
 )
 from leafgate.app import parse_number
-from leafgate_pmml.fields import Field, fields_of, predicate_of
-from leafgate_pmml.trees import Missing, PmmlNode, Walk, names_in
+from leafgate_pmml.fields import CASTS, Field, casts_of, fields_of, predicate_of
+from leafgate_pmml.trees import Missing, PmmlNode, Walk, fields_in
 from leafgate_pmml.unread import unread_content
 from leafgate_pmml.xml import name_of, named, only
 
@@ -50,6 +50,9 @@ COMBINE: Mapping[str, Combine] = {
 }
 
 
+RESCALING = frozenset({"field", "rescaleConstant", "rescaleFactor"})
+"""Attributes of a target that are read."""
+
 NOTHING = "the model predicts nothing for those"
 REASONS = (NOTHING, "the model weighs several leaves for those (aggregateNodes, weightedConfidence), which is not read")
 """Why it is not known where people with missing cells go."""
@@ -64,19 +67,23 @@ def read(content: bytes, place: str) -> ModelIR:
     fields = fields_of(root, place)
     model = models[0]
     here = f"{place}.{name_of(model)}"
-    if list(named(model, "Targets", "LocalTransformations")):
-        raise ReleaseError("transforms what it asks or predicts, which is not read", place=here)
     target = _target(model, here)
+    factor, constant = _rescaling(model, here)
     parts, combine = ([model], "one") if name_of(model) == "TreeModel" else _segments(model, here)
     classes = _classes(model, parts, fields.get(target), here)
     roots = [
-        _root(part, _with_fills(part, model, fields, here), classes, f"{here}[{i}]") for i, part in enumerate(parts)
+        _root(part, _fields_of_part(root, model, part, fields, here), classes, f"{here}[{i}]")
+        for i, part in enumerate(parts)
     ]
-    names = tuple(dict.fromkeys(name for node in roots for name in _asked(node)))
+    asked = [field for node in roots for field in _asked(node)]
+    names = tuple(dict.fromkeys(field.name for field in asked))
+    if len({(field.name, field.single, field.widened) for field in asked}) > len(names):
+        raise ReleaseError("asks about one field in several precisions, which is not read", place=here, remedy=CASTS)
     untold = _untold(parts, bool(classes) and combine != "mean_per_tree")
     kind: NumberKind = "rows" if len(parts) == 1 else "draws"
     walks = [_walk(part, node, names, not untold, kind, here) for part, node in zip(parts, roots, strict=True)]
     says, trees = _leaf_values(walks, classes, combine, here)
+    trees = tuple(replace(tree, values=tree.values * factor + (combine != "sum") * constant) for tree in trees)
     disclosed = _disclosed(roots, trees)
     has_counts = any(item.level == "counts" for item in disclosed)
     unread, texts = unread_content(root, content, has_counts, {*names, target})
@@ -87,6 +94,7 @@ def read(content: bytes, place: str) -> ModelIR:
         trees=trees,
         values=says,
         combine=combine,  # type: ignore[arg-type]
+        base=(constant,) if combine == "sum" and constant else (),
         counted="exact" if len(trees) == 1 and _has_whole_counts(trees[0]) else "unknown",
         discloses=(*disclosed, *unread),
         texts=texts,
@@ -124,18 +132,33 @@ def _target(model: Element, place: str) -> str:
     return found[0] if found else ""
 
 
+def _rescaling(model: Element, place: str) -> tuple[float, float]:
+    """By what a predicted number is multiplied, and what is added to it then."""
+    targets = [each for group in named(model, "Targets") for each in group if name_of(each) != "Extension"]
+    if not targets:
+        return 1.0, 0.0
+    plain = len(targets) == 1 and not set(targets[0].keys()) - RESCALING and not len(targets[0])
+    if not plain or model.get("functionName") != "regression":
+        raise ReleaseError("changes what its trees predict (Targets) otherwise than by rescaling", place=place)
+    factor, constant = (targets[0].get(key, usual) for key, usual in (("rescaleFactor", "1"), ("rescaleConstant", "0")))
+    return _number(factor, place), _number(constant, place)
+
+
 def _segments(model: Element, place: str) -> tuple[list[Element], Combine]:
     """The trees of a mining model, which must all count the same, and how they are put together."""
     result = only(model, "Segmentation", place)
     how = result.get("multipleModelMethod", "")
     if how not in COMBINE:
-        raise ReleaseError(f"puts its models together by {how[:40]!r}, which is not read", place=place)
+        remedy = "save boosted classes with skops, or as their library does" if how == "modelChain" else ""
+        raise ReleaseError(f"puts its models together by {how[:40]!r}, which is not read", place=place, remedy=remedy)
     segments = list(named(result, "Segment"))
     if how.startswith("weighted") and len({segment.get("weight", "1") for segment in segments}) > 1:
         raise ReleaseError("weighs its trees differently, which is not read", place=place)
     if not segments or not all(list(named(segment, "True")) for segment in segments):
         raise ReleaseError("has segments that are not for everybody, or none", place=place)
     trees = [only(segment, "TreeModel", f"{place}.Segment[{i}]") for i, segment in enumerate(segments)]
+    if any(list(named(tree, "Targets")) for tree in trees):
+        raise ReleaseError("changes what single trees predict (Targets), which is not read", place=place)
     return trees, COMBINE[how]
 
 
@@ -165,14 +188,31 @@ def _with_fills(part: Element, model: Element, fields: Mapping[str, Field], plac
             name = result.get("name", "")
             if result.get("outliers", "asIs") != "asIs" or result.get("invalidValueTreatment") == "asMissing":
                 raise ReleaseError(f"changes values of {name!r} before it asks, which is not read", place=place)
-            if name in found and result.get("missingValueReplacement") is not None:
-                found[name] = replace(found[name], fill=result.get("missingValueReplacement"))
+            fill = result.get("missingValueReplacement")
+            if fill is not None and name not in found:
+                raise ReleaseError("fills gaps of a field that it does not declare, which is not read", place=place)
+            if fill is not None:
+                found[name] = replace(found[name], fill=fill)
+    return found
+
+
+def _fields_of_part(
+    root: Element, model: Element, part: Element, fields: Mapping[str, Field], place: str
+) -> Mapping[str, Field]:
+    """What a tree may ask about: fields of the data dictionary with what fills their gaps, and casts of these."""
+    found = _with_fills(part, model, fields, place)
+    within = [model] if part is model else [model, part]
+    for transformations in (
+        *named(root, "TransformationDictionary"),
+        *(each for element in within for each in named(element, "LocalTransformations")),
+    ):
+        found = casts_of(transformations, found, place)
     return found
 
 
 def _root(part: Element, fields: Mapping[str, Field], classes: Sequence[str], place: str) -> PmmlNode:
-    if part.get("isScorable", "true") != "true" or list(named(part, "LocalTransformations", "Targets")):
-        raise ReleaseError("is not for scoring, or transforms what it asks", place=place)
+    if part.get("isScorable", "true") != "true":
+        raise ReleaseError("is not for scoring", place=place)
     return _node(only(part, "Node", place), fields, classes, place, 0)
 
 
@@ -233,11 +273,11 @@ def _number(text: str, place: str) -> float:
     return found
 
 
-def _asked(node: PmmlNode) -> list[str]:
-    found, waiting = list[str](), [node]
+def _asked(node: PmmlNode) -> list[Field]:
+    found, waiting = list[Field](), [node]
     while waiting:
         here = waiting.pop()
-        found += names_in(here.predicate)
+        found += fields_in(here.predicate)
         waiting += here.children
     return found
 

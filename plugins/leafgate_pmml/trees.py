@@ -344,10 +344,10 @@ def _adds_up(node: PmmlNode) -> bool:
     return bool(np.isnan(node.counts).all() or np.array_equal(below, node.counts))
 
 
-def names_in(predicate: Predicate) -> Sequence[str]:
-    """The fields a predicate asks about."""
+def fields_in(predicate: Predicate) -> Sequence[Field]:
+    """The fields a predicate asks about, each as it is compared."""
     if isinstance(predicate, bool):
         return ()
     if isinstance(predicate, Test):
-        return (predicate.field.name,)
-    return [name for part in predicate.parts for name in names_in(part)]
+        return (predicate.field,)
+    return [field for part in predicate.parts for field in fields_in(part)]

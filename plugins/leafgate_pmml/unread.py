@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 WORD = ContentField(ContentKind.TEXT, re.compile(r"[A-Za-z-]{0,30}"), words=True)
 NUMBER = ContentField(ContentKind.TEXT, re.compile(r"[-+.\deE]{0,24}"), words=True)
 SHORT_NAME = ContentField(ContentKind.TEXT, re.compile(r"[\w .:()/-]{0,60}"), words=True)
+HISTOGRAMS = "sklearn.ensemble._hist_gradient_boosting.gradient_boosting.HistGradientBoosting"
+LONG_ALGORITHMS = (f"{HISTOGRAMS}Classifier", f"{HISTOGRAMS}Regressor")
+"""Names of algorithms that are longer than other names."""
+
+ALGORITHM = ContentField(
+    ContentKind.TEXT, re.compile(rf"[\w .:()/-]{{0,60}}|{'|'.join(map(re.escape, LONG_ALGORITHMS))}"), words=True
+)
 PLACES = ContentField(ContentKind.TEXT, re.compile(r"(https?://[\w./:-]{1,60}\s*){0,2}"), words=True)
 TEXT = ContentField(ContentKind.TEXT, words=True)
 """A text of known words, or of a name that the reader accounts for."""
@@ -28,19 +35,23 @@ SCHEMA_LOCATION = "{http://www.w3.org/2001/XMLSchema-instance}schemaLocation"
 WORD_ATTRIBUTES = """
     functionName missingValueStrategy noTrueChildStrategy optype dataType usageType outliers missingValueTreatment
     invalidValueTreatment splitCharacteristic isScorable property feature multipleModelMethod missingPredictionTreatment
-    booleanOperator operator type ruleFeature isFinalResult closure
+    booleanOperator operator type ruleFeature isFinalResult closure x-mathContext
 """
-NUMBER_ATTRIBUTES = "missingValuePenalty isCyclic numberOfFields missingThreshold weight n rank version"
+NUMBER_ATTRIBUTES = (
+    "missingValuePenalty isCyclic numberOfFields missingThreshold weight n rank version rescaleConstant rescaleFactor"
+)
 ATTRIBUTES: Mapping[str, ContentField] = {
     **dict.fromkeys(WORD_ATTRIBUTES.split(), WORD),
     **dict.fromkeys(NUMBER_ATTRIBUTES.split(), NUMBER),
-    **dict.fromkeys(("modelName", "algorithmName", "displayName"), SHORT_NAME),
+    **dict.fromkeys(("modelName", "displayName"), SHORT_NAME),
+    "algorithmName": ALGORITHM,
     SCHEMA_LOCATION: PLACES,
 }
 """Attributes that the reader ignores, or that are a choice among words; others are texts."""
 
 NAMES = {
     ("DataField", "name"),
+    ("FieldRef", "field"),
     ("MiningField", "name"),
     ("Value", "value"),
     ("SimplePredicate", "field"),
@@ -48,6 +59,7 @@ NAMES = {
     ("SimpleSetPredicate", "field"),
     ("ScoreDistribution", "value"),
     ("Node", "score"),
+    ("Target", "field"),
 }
 """The attributes of elements that are names of columns, values or classes."""
 
@@ -67,8 +79,11 @@ ELEMENTS: Mapping[str, Mapping[str, ContentField]] = {
         "Value": "value property",
         "Interval": "closure leftMargin rightMargin",
         "TransformationDictionary": "",
-        "TreeModel": MODEL + "splitCharacteristic isScorable",
-        "MiningModel": MODEL + "isScorable",
+        "LocalTransformations": "",
+        "DerivedField": "name optype dataType displayName",
+        "FieldRef": "field",
+        "TreeModel": MODEL + "splitCharacteristic isScorable x-mathContext",
+        "MiningModel": MODEL + "isScorable x-mathContext",
         "MiningSchema": "",
         "MiningField": FIELD,
         "Output": "",
@@ -83,16 +98,18 @@ ELEMENTS: Mapping[str, Mapping[str, ContentField]] = {
         "SimpleSetPredicate": "field booleanOperator",
         "CompoundPredicate": "booleanOperator",
         "Array": "n type",
+        "Targets": "",
+        "Target": "field rescaleConstant rescaleFactor",
     }.items()
 }
 """The elements that are read, or say what a reader is to do, each with its attributes."""
 
 NOT_READ = """
 Annotation Anova AnovaRow Apply BinarySimilarity BlockIndicator ClassLabels Constant ContStats Counts DecisionTree
-Decisions DefineFunction DerivedField DiscrStats Discretize EmbeddedModel Extension FieldColumnPair FieldRef
-InlineTable LocalTransformations MapValues MiningBuildTask ModelExplanation ModelStats ModelVerification
-MultivariateStats NormContinuous NormDiscrete NumericInfo ParameterField Partition PredictiveModelQuality Quantile
-Regression TableLocator Targets Taxonomy TextIndex UnivariateStats VariableWeight VerificationFields row
+Decisions DefineFunction DiscrStats Discretize EmbeddedModel Extension FieldColumnPair InlineTable MapValues
+MiningBuildTask ModelExplanation ModelStats ModelVerification MultivariateStats NormContinuous NormDiscrete NumericInfo
+ParameterField Partition PredictiveModelQuality Quantile Regression TableLocator TargetValue Taxonomy TextIndex
+UnivariateStats VariableWeight VerificationFields row
 """
 STANDARD = frozenset(NOT_READ.split())
 """Elements of the standard that no reader of trees needs; a report calls no others by name."""
@@ -103,7 +120,7 @@ DATE = re.compile(r"[\d:T.+Z/ -]{4,40}|[A-Za-z]{3,9},? [A-Za-z]{3,9} [\d: ]{5,20
 WRITERS = """
 angoss apache augustus by cart com converter dmg entity ibm jpmml knime learn library lightgbm micro microstrategy miner
 modeler model node nyoka org package pmml pypmml python r random randomforest rapid rapidminer rattle regression rpart
-sas scikit server skl sklearn sklearn2pmml softwareag spark sparkml spss statistica tibco weka xgboost zementis
+sas scikit server sk skl sklearn sklearn2pmml softwareag spark sparkml spss statistica tibco weka xgboost zementis
 """
 PROGRAMS = frozenset(WRITERS.split())
 """Words of the names of programs that write PMML, which reports may print."""
@@ -112,11 +129,17 @@ FORM_WORDS = """
 {} probability({}) probability_{} Probability_{} confidence({}) Confidence_{} P({}) P_{} p_{} y_{}
 proba_{} predicted_{} Predicted_{} predicted({}) prediction({})
 """
-FORMS = frozenset(FORM_WORDS.split())
+CASTS = ("double({})", "float({})", "double(float({}))", "float(double({}))")
+"""Names that JPMML gives a field in another precision."""
+
+FORMS = frozenset({*FORM_WORDS.split(), *CASTS})
 """Names of outputs of a class or a field."""
 
 SPACES = re.compile(rb"""xmlns(:[\w.-]*)?\s*=\s*("[^"]*"|'[^']*')""")
-SPACE = re.compile(rb".(http://www\.dmg\.org/PMML-\d_\d(_\d)?|http://www\.w3\.org/2001/XMLSchema(-instance)?).")
+SPACE = re.compile(
+    rb".(http://www\.dmg\.org/PMML-\d_\d(_\d)?|http://www\.w3\.org/2001/XMLSchema(-instance)?"
+    rb"|http://jpmml\.org/jpmml-model/InlineTable)."
+)
 PREFIX = 12
 """Signs of the longest prefix of a namespace, its colon among them."""
 
@@ -195,7 +218,7 @@ def _names(root: Element) -> frozenset[str]:
     """What fields, values and classes are called, alone or within the name of an output, as `probability(yes)`."""
     keys = ("name", "value", "score")
     items = {each.get(key, "") for each in root.iter() for key in keys if (name_of(each), key) in NAMES}
-    return frozenset(form.format(name) for form in FORMS for name in items)
+    return frozenset({*(form.format(name) for form in FORMS for name in items), *LONG_ALGORITHMS})
 
 
 def _check_bytes(tracker: UnreadTracker, content: bytes) -> None:
@@ -222,9 +245,11 @@ def _check_fields(tracker: UnreadTracker, root: Element) -> None:
     for dictionary in named(root, "DataDictionary"):
         for field in named(dictionary, "DataField"):
             declared.add(field.get("name", ""))
-            invalid = [v.get("value", "") for v in named(field, "Value") if v.get("property", "valid") != "valid"]
+            values = [(v.get("value", ""), v.get("property", "valid")) for v in named(field, "Value")]
+            invalid = [value for value, kind in values if kind != "valid" and (value, kind) != ("NaN", "missing")]
             if invalid:
                 tracker.add_text("values that no cell may have", *invalid)
+    declared |= {form.format(name) for form in CASTS for name in declared}
     for each in root.iter():
         if name_of(each) == "MiningField" and each.get("name", "") not in declared:
             tracker.add_text("a field that is not declared", each.get("name", ""))

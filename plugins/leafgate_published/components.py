@@ -130,9 +130,14 @@ class Published(TreeBuilder):
         return True
 
     def build(
-        self, table: Table, rng: np.random.Generator, readers: Sequence[ModelReader] | None = None
+        self,
+        table: Table,
+        rng: np.random.Generator,
+        readers: Sequence[ModelReader] | None = None,
+        *,
+        ask_library: bool = False,
     ) -> LoadedRelease:
-        loaded = self._loaded(table.schema, table.people, readers)
+        loaded = self._loaded(table.schema, table.people, readers, table if ask_library else None)
         if self.origins is None:
             return loaded
         from leafgate.app import with_origins
@@ -144,14 +149,28 @@ class Published(TreeBuilder):
         return self.origins is None
 
     def build_large(
-        self, table: LargeTable, rng: np.random.Generator, readers: Sequence[ModelReader] | None = None
+        self,
+        table: LargeTable,
+        rng: np.random.Generator,
+        readers: Sequence[ModelReader] | None = None,
+        *,
+        ask_library: bool = False,
     ) -> LoadedRelease:
+        if ask_library:
+            what = "the library that wrote the file is not asked about a table that does not fit into memory"
+            raise InconclusiveError(what, place="--witness-library", remedy="name a witness")
         return self._loaded(table.schema, table.people, readers)
 
-    def _loaded(self, schema: Schema, people: int, readers: Sequence[ModelReader] | None) -> LoadedRelease:
+    def _loaded(
+        self,
+        schema: Schema,
+        people: int,
+        readers: Sequence[ModelReader] | None,
+        asked_about: Table | None = None,
+    ) -> LoadedRelease:
         from leafgate.app import load_release
 
-        loaded = load_release(self.path, schema, self.encoding, people, readers)
+        loaded = load_release(self.path, schema, self.encoding, people, readers, asked_about)
         return loaded if self.trained_by is None else self._trained(loaded, self.trained_by)
 
     def _trained(self, loaded: LoadedRelease, how: TrainedBy) -> LoadedRelease:

@@ -86,7 +86,8 @@ class ClassCodes:
         """The codes in the order that fits the table best, by a whole `policy` that has these codes."""
         with tempfile.TemporaryDirectory(prefix="leafgate-") as name:
             folder = Path(name)
-            shutil.copyfile(model, folder / model.name)
+            copy = shutil.copytree if model.is_dir() else shutil.copyfile
+            copy(model, folder / model.name)
             (folder / "policy.yaml").write_text(policy)
             try:
                 classes = fitting_classes(open_session(folder / "policy.yaml", data))

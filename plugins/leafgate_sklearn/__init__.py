@@ -89,7 +89,11 @@ SKOPS = ModelReader(
     write=write,
     suffixes=(".skops",),
     check_original=check_original,
-    tested=tuple(f"scikit-learn 1.{minor}" for minor in range(3, 10)),
+    library="leafgate_sklearn.library:answer",
+    tested=(
+        *(f"scikit-learn 1.{minor}" for minor in range(3, 10)),
+        *("XGBoost 3.2", "LightGBM, file version v4"),
+    ),
 )
 """The files that `skops.io.dump` writes, and scikit-learn's models in memory."""
 

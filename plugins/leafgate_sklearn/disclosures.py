@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from leafgate.api import RATIOS_DISCLOSURE, Counted, FileDisclosure, ObjectView, TreeIR
+from leafgate_sklearn.calibration import CALIBRATED, calibrated_trees
 from leafgate_sklearn.trees import says_labels
 
 ROWS = "how many rows reach every node (n_node_samples)"
@@ -47,6 +48,11 @@ KEPT: Mapping[str, FileDisclosure] = {
     "_baseline_prediction": FileDisclosure(
         "class_shares", "medium", "the share of each class among all rows (its first score)"
     ),
+    "y_thresholds_": FileDisclosure(
+        "class_shares",
+        "high",
+        "the share of each class among people held out whom a tree gives one share (y_thresholds_)",
+    ),
     "train_score_": FileDisclosure("training_loss", "low", "the loss after each stage of training (train_score_)"),
     "oob_improvement_": FileDisclosure(
         "training_loss", "low", "how well each stage did on rows left out of it (oob_improvement_, oob_scores_)"
@@ -67,6 +73,11 @@ KEPT: Mapping[str, FileDisclosure] = {
 }
 """Attributes that disclose something, whatever kind of object has them. Numbers that are the cells of a few people are
 found by an audit, which compares them with the table."""
+
+CALIBRATION = FileDisclosure(
+    "calibration", "high", "how many people of each class are at every node, which its shares do not say", "counts"
+)
+"""What a file of calibrated trees holds: attacks are given the calibrated shares, and more follows from the file."""
 
 CELLS = frozenset({"extremes", "values"})
 """Kinds of numbers that are somebody's cells; `high` where they are those of no column, and cannot be compared."""
@@ -99,6 +110,7 @@ def disclosures(
     """
     members = estimator.many("estimators_") if estimator.kind in VOTING else ()
     voters = [each for each in members if isinstance(each, ObjectView)]
+    voters += calibrated_trees(estimator) if estimator.kind == CALIBRATED else []
     coins = [coin for each in (estimator, *voters) for coin in _coins(each)]
     found = [*_numbers(estimator, trees, counted), *_impurity(estimator, trees), *coins, *kept_by(root)]
     severe = (one if of_columns or one.kind not in CELLS else replace(one, severity="high") for one in found)
@@ -106,7 +118,9 @@ def disclosures(
 
 
 def _numbers(estimator: ObjectView, trees: Sequence[TreeIR], counted: Counted) -> Iterator[FileDisclosure]:
-    if any(tree.counts is not None for tree in trees):
+    if estimator.kind == CALIBRATED and any(tree.size is not None for tree in trees):
+        yield CALIBRATION
+    elif any(tree.counts is not None for tree in trees):
         says = {
             "exact": "how many people of each class are at every node, exactly (shares times weighted_n_node_samples)",
             "bootstrap": "how often people of each class were drawn to every node, and how many different ones",
@@ -215,6 +229,7 @@ def _something(document: Any) -> bool:
 DISCLOSURES = tuple(
     """
     how many of each tree's own people of each class are at every node, exactly
+    how many people of each class are at every node, which its shares do not say
     how many people of each class are at every node, exactly (shares times weighted_n_node_samples)
     how many rows reach every node
     how many rows reach every node, and the weight of each class there: in the first tree its people
@@ -237,6 +252,7 @@ DISCLOSURES = tuple(
     the number of a column that is farthest from # (max_abs_)
     the seed, with which training on a guessed table can be repeated
     the share of each class among all rows (class_prior_)
+    the share of each class among people held out whom a tree gives one share (y_thresholds_)
     the share of each class among all rows (its first score)
     the smallest and the largest number of a column (data_min_, data_max_)
     the state of the generator of random numbers that it was trained with

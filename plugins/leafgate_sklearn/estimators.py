@@ -20,6 +20,7 @@ from leafgate.api import (
     view_object,
 )
 from leafgate_sklearn.adaboost import adaboost_classifier
+from leafgate_sklearn.calibration import CALIBRATED, calibrated_classifier
 from leafgate_sklearn.disclosures import SEARCHES, disclosures
 from leafgate_sklearn.feature import UNKNOWN_CLASS, PipelineFeature, raw
 from leafgate_sklearn.hist_boosting import hist_classifier, hist_regressor
@@ -221,6 +222,7 @@ READERS: Mapping[str, Callable[[ObjectView], EstimatorIR]] = {
     "HistGradientBoostingClassifier": hist_classifier,
     "HistGradientBoostingRegressor": hist_regressor,
     "AdaBoostClassifier": adaboost_classifier,
+    CALIBRATED: calibrated_classifier,
     "VotingClassifier": voting_classifier,
     "VotingRegressor": voting_regressor,
 }

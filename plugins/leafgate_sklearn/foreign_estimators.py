@@ -14,6 +14,7 @@ from leafgate.api import (
     CategoryList,
     FileDisclosure,
     ModelIR,
+    ModelReader,
     Numeric,
     ObjectView,
     ReleaseError,
@@ -100,7 +101,7 @@ def foreign_model(whole: ObjectView, place: str) -> ModelIR | None:
     if last_estimator(whole, place).kind not in FOREIGN:
         return None
     estimator, outputs = end_of_pipelines(whole, place)
-    read = read_foreign(_booster_file(estimator, place), place, load_plugins().readers)
+    read = read_foreign(_booster_file(estimator, place), place, _readers_of(_handle(_booster(estimator, place), place)))
     model = read if outputs is None else _of_columns(read, outputs, place)
     ranges, disclosed = read.category_lists, read.discloses
     if outputs is not None:
@@ -116,6 +117,12 @@ def foreign_model(whole: ObjectView, place: str) -> ModelIR | None:
         other_names=names_in(whole),
         producer=f"{read.producer}, {estimator.kind}",
     )
+
+
+def _readers_of(content: bytes | str) -> list[ModelReader]:
+    """The reader of a Booster's model, by how its library holds it; no other, so that no file is read within itself."""
+    name = "lightgbm" if isinstance(content, str) else "xgboost"
+    return [reader for reader in load_plugins().readers if reader.name == name]
 
 
 def model_content(whole: ObjectView, place: str) -> bytes | str | None:
@@ -150,6 +157,12 @@ def _booster_file(estimator: ObjectView, place: str) -> bytes:
             remedy="fit it with an objective of its library",
         )
     if isinstance(content, bytes):
+        if estimator.get("objective") == "binary:logitraw" and estimator.kind.endswith("Classifier"):
+            raise ReleaseError(
+                f"is a {estimator.kind} of binary:logitraw, which takes sums above 0.5 for its second class",
+                place=place,
+                remedy='fit it with `objective="binary:logistic"`',
+            )
         missing = estimator.get("missing")
         if missing is not None and not (isinstance(missing, float) and math.isnan(missing)):
             raise ReleaseError(

@@ -20,7 +20,6 @@ NEAREST_MODELS: Mapping[str, str] = {
     "AdaBoostRegressor": "fit a GradientBoostingRegressor",
     "StackingClassifier": EACH_MEMBER,
     "StackingRegressor": EACH_MEMBER,
-    "CalibratedClassifierCV": "fit its decision tree or forest on all rows, without calibration",
     "OneVsRestClassifier": ALL_CLASSES,
     "OneVsOneClassifier": ALL_CLASSES,
     "OutputCodeClassifier": ALL_CLASSES,

@@ -40,7 +40,8 @@ presort quantile random_state remainder scoring _sklearn_version sparse sparse_o
 splitter _strategy strategy subsample tol transform_input unit_variance unknown_value _use_validation_data validate
 validation_fraction verbose verbose_feature_names_out warm_start with_centering with_mean with_scaling with_std xp
 y_true_int y_true_one_hot bootstrap_features flatten_transform _max_features _max_samples voting future_dtype
-warning_was_emitted warning_enabled
+warning_was_emitted warning_enabled a_ b_ beta_ cv ensemble increasing increasing_ method out_of_bounds
+X_max_ X_min_ y_max y_min
 """
 PER_FEATURE = """
 categorical_features center_ data_max_ data_min_ data_range_ drop drop_idx_ _drop_idx_after_grouping feature_names_in_
@@ -56,6 +57,7 @@ known_categories _label_encoder link _loss _missing_indices n_bins_non_missing_ 
 _name_to_fitted_passthrough oob_decision_function_ oob_improvement_ oob_prediction_ oob_scores_ output_indices_
 _predictors _preprocessor _random_seed raw_left_cat_bitsets _remainder _rng _sample_weight _scorer steps train_score_
 transformer_list _transformer_to_input_indices transformers transformers_ tree_ validation_score_
+calibrated_classifiers_ calibrators classes f_ X_thresholds_ y_thresholds_
 """
 SEARCH = """
 best_estimator_ best_params_ _checked_cv_orig cv_results_ _estimator param_distributions param_grid scorer_ scoring
@@ -71,16 +73,19 @@ max_cat_threshold max_cat_to_onehot max_delta_step max_leaves min_child_samples 
 multi_strategy _n_features _n_features_in _network num_leaves num_parallel_tree objective _objective reg_alpha
 reg_lambda sampling_method scale_pos_weight subsample_for_bin subsample_freq _train_data_name train_set_version
 tree_method validate_parameters verbosity _Booster__need_reload_eval_info _Booster__num_class _Booster__num_dataset
-_Booster__num_inner_eval _Booster__set_objective_to_none network pred_parameter _free_handle
+_Booster__num_inner_eval _Booster__set_objective_to_none network best_ntree_limit _fobj gpu_id predictor
+silent use_label_encoder bagging_fraction bagging_freq cat_l2 cat_smooth data_sample_strategy deterministic device_type
+extra_trees feature_fraction feature_fraction_bynode force_col_wise force_row_wise is_unbalance lambda_l1 lambda_l2
+linear_tree other_rate path_smooth seed top_rate
 """
 """Attributes of estimators and Boosters of XGBoost and LightGBM with one value."""
 
 BOOSTERS_LISTS = """
-callbacks eval_metric kwargs name_valid_sets _other_params params _Booster__higher_better_inner_eval
-_Booster__is_predicted_cur_iter _Booster__name_inner_eval
+callbacks _class_weight eval_metric metric kwargs name_valid_sets _other_params params
+_Booster__higher_better_inner_eval _Booster__is_predicted_cur_iter _Booster__name_inner_eval
 """
 BOOSTERS_PER_FEATURE = "feature_types feature_weights interaction_constraints monotone_constraints"
-BOOSTERS_EMPTY = "_Booster__init_predictor _Booster__inner_predict_buffer"
+BOOSTERS_EMPTY = "_Booster__attr _Booster__init_predictor _Booster__inner_predict_buffer"
 """What a Booster keeps of rows while it is trained; one that is saved holds none."""
 
 BOOSTERS_LARGE = (
@@ -90,6 +95,7 @@ BOOSTER_NAMES = frozenset(f"{BOOSTERS} {BOOSTERS_LISTS} {BOOSTERS_PER_FEATURE} {
 MODELS = ("handle", "_handle")
 """Where a Booster holds its model, which its own library's reader reads."""
 
+CONSTRAINTS = re.compile(r"[\w\[\](){}\"',.: -]{0,200}")
 SETTING = re.compile(r"[\w.+*<>/:()-]{0,40}( [\w.+*<>/:()-]{1,20}){0,2}")
 """A setting that is a text, or the name of a step: up to three words."""
 
@@ -119,6 +125,7 @@ ATTRIBUTES: Mapping[str, ContentField] = {
     **_attributes(BOOSTERS, 1),
     **_attributes(BOOSTERS_LISTS, 100),
     **_attributes(BOOSTERS_PER_FEATURE, "features"),
+    "interaction_constraints": ContentField(ContentKind.ANY, CONSTRAINTS, max_values="twice the features"),
     **_attributes(BOOSTERS_EMPTY, 0),
     **_attributes(BOOSTERS_LARGE),
     **dict.fromkeys(MODELS, ContentField(ContentKind.ANY)),
@@ -140,32 +147,34 @@ PADDING = 8
 
 
 WRITTEN = """
-absolute accuracy ada adaboostclassifier adaboostregressor all allow array as auc auto average bagging baggingclassifier
-baggingregressor balanced best binarizer binary binning binomial bitset bool boost boosting both box brier builtins
-booster bytearray bytes category cats centerer child children classification classifier clf cls code codes column
-columntransformer complex compose concat counter cox cross cy d datetime decision decisiontreeclassifier
-decisiontreeregressor defaultdict deny deprecated deviance dict discretization discretizer dispatch dt dummy
-dummyclassifier dummyregressor dxsm else embedding encode encoded encoders encoding ensemble ensure entropy est exist
-exp explained expm exponential extra extratreeclassifier extratreeregressor extratreesclassifier extratreesregressor f
-false fdr featureunion filled final finite first fit flag flags float fold forest fpr frame frequent friedman from
-functions functiontransformer functools fwe gain gaps gb gbc gbm generic gini go gradient gradientboostingclassifier
-gradientboostingregressor grid gridsearchcv half hgb hist histgradientboostingclassifier histgradientboostingregressor
-huber identity if iforest ignore imputation impute imputed imputer inc index is isolation isolationforest it jobs
-johnson json kbinsdiscretizer kernel kernelcenterer key keywords kfold knn knnimputer kwds labelbinarizer labelencoder
-labels lad large last learn learner leave leaveoneout lgbm log logit logs ls ma macro mae main make mask masked
-maskedarray matthews max maxabsscaler median method metrics micro minmaxscaler missingindicator model most mse mt mtrand
-multi multilabelbinarizer multinomial na namespace nan nd ndarray neg nested nominal none normalizer num number numbers
-numeric numerical numpy nums object ohe one onehot onehotencoder only ord ordered ordinal ordinalencoder other out p
-pandas partial pass passthrough pcg percentile philox pipe pipeline poisson polars polynomial polynomialfeatures pool
-pos power powertransformer precision predict predictor prep preprocess preprocessing proba quantiletransformer r raise
-randomforestclassifier randomforestregressor randomized randomizedsearchcv randomtreesembedding rank ranking rare recall
-regressor repeated repeatedkfold repeatedstratifiedkfold response rest results rf rfe rfecv right robust robustscaler
-roc samples scaled scaler score scorer scorers scores scoring search second select selection selector seq sequence
-sequential series set sfc shufflesplit side sign simple simpleimputer size slice spawn spawned spline splinetransformer
-split splits sqrt square squared stacking stackingclassifier stackingregressor standard standardscaler step stop str
-stratified stratifiedkfold stratifiedshufflesplit string target targetencoder test text texts then time timedelta train
-transformed transformedtargetregressor tuple two type types ufunc uint uinteger uniform union univariate utils voting
-votingclassifier votingregressor warn ways weighted xgb xgbrf yeo zero
+absolute accuracy ada adaboostclassifier adaboostregressor all allow array as auc auto average bagging
+baggingclassifier baggingregressor balanced best binarizer binary binning binomial bitset bool boost booster boosting
+both box brier builtins bytearray bytes calibrated calibratedclassifiercv calibration category cats centerer child
+children classification classifier clf cls code codes column columntransformer complex compose concat counter cox cross
+cv cy d datetime decision decisiontreeclassifier decisiontreeregressor defaultdict deny deprecated deviance dict
+discretization discretizer dispatch dt dummy dummyclassifier dummyregressor dxsm else embedding encode encoded encoders
+encoding ensemble ensure entropy est exist exp explained expm exponential extra extratreeclassifier extratreeregressor
+extratreesclassifier extratreesregressor f false fdr featureunion filled final finite first fit flag flags float fold
+forest fpr frame frequent friedman from frozen functions functiontransformer functools fwe gain gaps gb gbc gbm generic
+gini go gradient gradientboostingclassifier gradientboostingregressor grid gridsearchcv half hgb hist
+histgradientboostingclassifier histgradientboostingregressor huber identity if iforest ignore imputation impute imputed
+imputer inc index is isolation isolationforest isotonic isotonicregression it jobs johnson json kbinsdiscretizer kernel
+kernelcenterer key keywords kfold knn knnimputer kwds labelbinarizer labelencoder labels lad large last learn learner
+leave leaveoneout lgbm log logit logs ls ma macro mae main make mask masked maskedarray matthews max maxabsscaler
+median method metrics micro minmaxscaler missingindicator model most mse mt mtrand multi multilabelbinarizer
+multinomial na namespace nan nd ndarray neg nested nominal none normalizer num number numbers numeric numerical numpy
+nums object ohe one onehot onehotencoder only ord ordered ordinal ordinalencoder other out p pandas partial pass
+passthrough pcg percentile philox pipe pipeline poisson polars polynomial polynomialfeatures pool pos power
+powertransformer precision predict predictor prep preprocess preprocessing proba quantiletransformer r raise
+randomforestclassifier randomforestregressor randomized randomizedsearchcv randomtreesembedding rank ranking rare
+recall regression regressor repeated repeatedkfold repeatedstratifiedkfold response rest results rf rfe rfecv right
+robust robustscaler roc samples scaled scaler scaling score scorer scorers scores scoring search second select
+selection selector seq sequence sequential series set sfc shufflesplit side sigmoid sign simple simpleimputer size
+slice spawn spawned spline splinetransformer split splits sqrt square squared stacking stackingclassifier
+stackingregressor standard standardscaler step stop str stratified stratifiedkfold stratifiedshufflesplit string target
+targetencoder temperature test text texts then thresholds time timedelta train transformed transformedtargetregressor
+tuple two type types ufunc uint uinteger uniform union univariate utils voting votingclassifier votingregressor warn
+ways weighted xgb xgbrf yeo zero
 """
 WORDS = frozenset(re.findall("[a-z]+", f"{' '.join(ATTRIBUTES)} {WRITTEN}".lower()))
 """Words of the names of scikit-learn's classes and of their attributes: reports print no others."""
@@ -179,6 +188,8 @@ MAX_STEPS_NAMED = 50
 """Steps of one pipeline, parts of one transformer: what has more of them has names of something else."""
 
 GENERATORS = {"RandomState", "Generator"}
+COMPUTED = {"interp1d"}
+"""What an object in memory holds that follows from its other attributes, and that no file has."""
 
 
 def unread_content(
@@ -192,7 +203,7 @@ def unread_content(
     tracker, names, random = UnreadTracker(), set[str](), False
     for each in _objects(root):
         random |= each.kind in GENERATORS
-        if each.kind not in GENERATORS:
+        if each.kind not in GENERATORS | COMPUTED:
             _check_object(tracker, each)
         names |= {str(name) for name in _listed(each.get("feature_names_in_"))}
     unknown_names = {name for name in names - own if name.partition("__")[2] not in own}
@@ -352,7 +363,7 @@ def _objects(whole: ObjectView) -> Iterator[ObjectView]:
         here = waiting.pop()
         if isinstance(here, ObjectView):
             yield here
-            if here.kind not in GENERATORS:
+            if here.kind not in GENERATORS | COMPUTED:
                 waiting.extend(each for name in sorted(here.names) if _deep(each := here.get(name)))
         else:
             waiting.extend(filter(_deep, here.values() if isinstance(here, Mapping) else here))
@@ -452,7 +463,9 @@ def _check_texts(tracker: UnreadTracker, parts: ZipParts, top: Any, schema: str,
 
 
 def _plain(content: str) -> str:
-    """The text that a plain value is: as JSON, where it is one; numbers are none."""
+    """The text that a plain value is: as JSON, where it is one; numbers, and lists of a few of them, are none."""
+    if GROUPS.fullmatch(content):
+        return ""
     if content.startswith('"') and content.endswith('"'):
         try:
             return str(json.loads(content))
@@ -460,6 +473,9 @@ def _plain(content: str) -> str:
             return content
     return "" if NUMBER.fullmatch(content) else content
 
+
+GROUPS = re.compile(r'"[\[(][0-9\[\](), -]{0,60}[\])]"')
+"""Groups of features, as XGBoost is given constraints; what attributes may hold such is checked with them."""
 
 NUMBER = re.compile(r"-?([0-9]{1,40}|[0-9.]{1,24}(e[-+]?[0-9]{1,3})?|NaN|Infinity)|true|false|null")
 

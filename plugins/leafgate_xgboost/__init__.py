@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 leafgate_api = ">=2,<3"
 
 
+RAW_SCORES = "binary:logitraw"
+
+
 def sniff(head: bytes) -> bool:
     """Does the file begin as XGBoost's JSON and UBJSON do, or as the state of a Booster, settings first?"""
     text = head.lstrip()
@@ -50,6 +53,12 @@ def to_file(thing: Any) -> tuple[str, bytes] | None:
             place="model",
             remedy="give X with these cells missing, and `model.get_booster()`",
         )
+    if isinstance(thing, xgboost.XGBClassifier) and thing.objective == RAW_SCORES:
+        raise ReleaseError(
+            f"is a classifier of {RAW_SCORES}, which takes sums above 0.5 for its second class; its file, above 0",
+            place="model",
+            remedy='fit it with `objective="binary:logistic"`',
+        )
     booster = thing if isinstance(thing, xgboost.Booster) else thing.get_booster()
     return "model.json", bytes(booster.save_raw("json"))
 
@@ -77,6 +86,7 @@ XGBOOST = ModelReader(
     to_file=to_file,
     trains=("xgboost.",),
     train=train,
+    library="leafgate_xgboost.library:answer",
     tested=("XGBoost 1.7", "XGBoost 2.1", "XGBoost 3.0", "XGBoost 3.2", "XGBoost 3.3", "XGBoost 3.4"),
 )
 """The files that `Booster.save_model` writes."""

@@ -85,7 +85,8 @@ def check_settings(tracker: UnreadTracker, settings: Mapping[str, Any]) -> None:
     leaves = list(_leaves(settings))
     keys, values = {key for key, _ in leaves}, [value for key, value in leaves if key != GENERATOR]
     numbers = [value for value in values if isinstance(value, str) and NUMBERS.fullmatch(value)]
-    words = [value for value in values if isinstance(value, str) and not NUMBERS.fullmatch(value)]
+    others = [value for value in values if isinstance(value, str) and not NUMBERS.fullmatch(value)]
+    words = [word for value in others for word in value.split(",")]
     states = [value for key, value in leaves if key == GENERATOR]
     tracker.check_texts("names of settings", keys)
     tracker.check_texts("settings", words)
@@ -93,9 +94,9 @@ def check_settings(tracker: UnreadTracker, settings: Mapping[str, Any]) -> None:
     strange += [value for value in states if not isinstance(value, str) or not GENERATOR_STATE.fullmatch(value)]
     if strange or len(states) > 1:
         tracker.add_text("settings", *map(str, strange), *states[1:])
-    others = sum(np.size(value) for value in values if not isinstance(value, str))
-    if len(values) + others + sum(value.count(",") for value in numbers) > MAX_SETTINGS:
-        tracker.add("settings", others + sum(map(len, numbers)))
+    sizes = sum(np.size(value) for value in values if not isinstance(value, str))
+    if len(values) + len(words) + sizes + sum(value.count(",") for value in numbers) > MAX_SETTINGS:
+        tracker.add("settings", sizes + sum(map(len, numbers)))
 
 
 def _leaves(settings: Any) -> Iterator[tuple[str, Any]]:

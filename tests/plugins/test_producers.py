@@ -15,12 +15,12 @@ MAX_BYTES = 200_000
 
 
 def files(*, answered: bool) -> list[Any]:
-    """Each file with answers, or without; of the versions between the oldest and the newest in the longer part."""
+    """Each file with answers, or without; those of versions before the newest are of the longer part."""
     return [
         pytest.param(
             *(producer, archive, name),
             id=f"{producer.name} {archive.version} {name}",
-            marks=() if archive.version in {producer.versions[0], producer.versions[-1]} else pytest.mark.thorough,
+            marks=() if archive is producer.archives[-1] else pytest.mark.thorough,
         )
         for producer in PRODUCERS
         for archive in producer.archives
@@ -45,7 +45,7 @@ def test_what_is_not_read_is_refused_with_the_reason(producer: Producer, archive
 
 @pytest.mark.parametrize("producer", PRODUCERS, ids=lambda producer: producer.name)
 def test_each_version_has_every_case_that_it_trains(producer: Producer) -> None:
-    assert tuple(archive.version for archive in producer.archives) == producer.versions
+    assert {archive.version for archive in producer.archives} >= set(producer.versions)  # a newer one may be tried
     cases = {case_of(name) for archive in producer.archives for name in archive.models}
     for archive in producer.archives:
         later = {case for case, since in producer.later.items() if Version(since) > Version(archive.version)}

@@ -167,7 +167,7 @@ class Archive:
     @property
     def models(self) -> dict[str, bytes]:
         """The files of models by their names."""
-        return {name: content for name, content in self.files.items() if not name.endswith(".csv")}
+        return {name: content for name, content in self.files.items() if not name.endswith(".csv") and "/" not in name}
 
     def _table(self, name: str) -> dict[str, list[str]]:
         """The cells of a CSV file by column; none where there is no such file."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -89,7 +89,7 @@ class Producer:
         try:
             model = model_of(archive, name)
         except ReleaseError as error:
-            return Outcome(str(error))
+            return Outcome(error.problems[0].message)
         return compared(self.answers(model, archive, name), archive, name, self.relative)
 
 
@@ -116,7 +116,9 @@ def compared(answers: Answers, archive: Archive, name: str, relative: float) -> 
 
 def by_features(model: ModelIR, archive: Archive, name: str) -> Answers:
     """Answers to rows of the model's features, which are numbers."""
-    x = np.column_stack([column for column in archive.rows.values() if column.dtype != object])
+    named = set(model.features) <= archive.rows.keys()
+    names = model.features if named else [key for key, column in archive.rows.items() if column.dtype != object]
+    x = np.column_stack([archive.rows[key] for key in names])
     return Answers(scores_of(model, x), [model.classes[i] for i in predicted(model, x)] if model.classes else [])
 
 
@@ -124,8 +126,10 @@ def scores_of(model: ModelIR, rows: Floats) -> Floats:
     """The scores of each row: of each class, of the second class alone where the trees have no other, or a number."""
     if model.combine == "one" and model.classes:
         (tree,) = model.trees
-        values = tree.values[leaves_of(tree, rows)]
-        return np.asarray(values / values.sum(axis=1, keepdims=True))
+        values = tree.counts if model.values == "labels" and tree.counts is not None else tree.values
+        values = values[leaves_of(tree, rows)]
+        with np.errstate(invalid="ignore"):  # a leaf may predict nothing
+            return np.asarray(values / values.sum(axis=1, keepdims=True))
     scores = votes(model, rows)
     alone = len(model.classes) == 2 and all(tree.output is None and tree.values.shape[1] == 1 for tree in model.trees)
     return scores[:, 1:] if alone else scores
@@ -146,7 +150,7 @@ def by_table(model: ModelIR, archive: Archive, name: str, columns: Mapping[str, 
     schema = [
         categorical(key, "quasi_identifier", values=sorted({cell for cell in column if cell}), missing=None in column)
         if column.dtype == object
-        else numeric(key, "quasi_identifier", bounds=(-1e6, 1e6), missing=True)
+        else numeric(key, "quasi_identifier", bounds=(-1e6, 1e6), missing=bool(np.isnan(column).any()))
         for key, column in cells.items()
     ]
     target = (
@@ -249,6 +253,27 @@ def of_onnx(model: ModelIR, archive: Archive, name: str) -> Answers:
     return Answers(powers / powers.sum(axis=1, keepdims=True), answers.labels)
 
 
+def of_pmml(model: ModelIR, archive: Archive, name: str) -> Answers:
+    """Answers to rows of fields, or to people where tests ask for texts; classes in the order of their names."""
+    texts = [key for key in model.features if archive.rows[key].dtype == object]
+    answers = by_table(model, archive, name, {}) if texts else by_features(model, archive, name)
+    in_order = texts or not model.classes
+    return answers if in_order else replace(answers, scores=answers.scores[:, np.argsort(model.classes)])
+
+
+def of_mlflow(model: ModelIR, archive: Archive, name: str) -> Answers:
+    """Answers as those of the library whose model MLflow saved."""
+    return (of_sklearn if name.startswith("sklearn") else by_features)(model, archive, name)
+
+
+def of_rpart(model: ModelIR, archive: Archive, name: str) -> Answers:
+    """Answers to people; where R weights classes by priors, the class alone, for counts have no weights."""
+    answers = by_table(model, archive, name, {})
+    if case_of(name) != "prior":
+        return answers
+    return replace(answers, scores=np.array(answers.labels)[:, None] == np.array(sorted(model.classes)))
+
+
 PRODUCERS = (
     Producer(
         name="LightGBM",
@@ -330,6 +355,23 @@ PRODUCERS = (
         answers=of_onnx,
     ),
     Producer(
+        name="sklearn2pmml",
+        folder="pmml/producers",
+        versions=("0.100.2", "0.110.0", "0.133.1"),
+        refused={
+            **dict.fromkeys(
+                ("gradient", "gradient-three", "hist", "adaboost", "xgboost", "lightgbm"),
+                "puts its models together by 'modelChain'",
+            ),
+            "logistic": "must hold one TreeModel or MiningModel",
+            "pipeline-scaled": "computes a field by 'Apply'",
+        },
+        later={"adaboost": "0.133.1"},
+        leftovers=frozenset({"lightgbm-number"}),
+        relative=4e-6,
+        answers=of_pmml,
+    ),
+    Producer(
         name="scikit-learn",
         folder="sklearn/producers",
         versions=("1.3.2", "1.4.2", "1.5.2", "1.6.1", "1.7.2", "1.8.0", "1.9.1"),
@@ -352,5 +394,21 @@ PRODUCERS = (
         },
         relative=1e-12,
         answers=of_sklearn,
+    ),
+    Producer(
+        name="R's rpart",
+        folder="printouts/producers",
+        versions=("4.1.19",),
+        refused={"unnamed-class": "never says what class 1 is called"},
+        relative=1e-6,
+        answers=of_rpart,
+    ),
+    Producer(
+        name="MLflow",
+        folder="mlflow/producers",
+        versions=("3.17.2",),
+        refused={},
+        relative=4e-6,
+        answers=of_mlflow,
     ),
 )

@@ -217,6 +217,9 @@ def _columns_published(release: Release) -> list[str]:
     return [name for i, name in enumerate(records.columns) if any(row[i] != withheld for row in records.rows)]
 
 
+CALIBRATION = "calibration"
+"""The kind of disclosure of a file that counts people by class beside leaves with other shares."""
+
 UNREAD = "the leaves publish numbers on the class that this attack does not evaluate: any belief is possible"
 
 
@@ -236,11 +239,13 @@ def mark_unmodelled_scores(belief: SecretBelief, release: Release) -> SecretBeli
 
 
 def _has_unverified_scores(release: Release) -> bool:
-    """Do leaves have scores of the classes that no part of the audit verifies against the table?
+    """Do leaves have scores of the classes, or a file counts beside them, that no part of the audit evaluates?
 
     Scores next to exact counts follow from these counts, which every audit compares with the table. Scores next to a
     claim of differential privacy are recomputed by the check of the claim.
     """
+    if release.file is not None and any(item.kind == CALIBRATION for item in release.file.discloses):
+        return True
     if release.combine != "boost" and not release.discloses_scores:
         return False
     verified = release.count_semantics == "exact" or release.claims_differential_privacy

@@ -73,6 +73,9 @@ class ModelReader:
             Raises ReleaseError for an object of its own library that is not fitted or has no such file, and
             InconclusiveError where a library is not installed, with the command that installs it. None for a reader
             that writes no objects.
+        to_file_with: Called in place of `to_file` where the rows are at hand that the object was fitted on, as its user
+            has them, for objects whose file needs something of them, such as the texts of categories. It need not
+            believe that they are these rows. None for a reader that needs no rows.
         trains: The beginnings of the names of estimators that `train` can fit, such as "sklearn.".
         train: Fits an estimator on a table (people count by `persons`) and returns the score that it gives each class,
             in the order of the class's domain, for the rows of a second table: shape (n_rows, n_classes), rows sum
@@ -90,6 +93,11 @@ class ModelReader:
         tested: Programs, with or without a version, whose files were read in tests as these programs answer, such as
             ("XGBoost 3.3", "XGBoost 3.4"), in the words of `ModelIR.producer`; ("",) where the plugin itself says what
             the files mean. Files of other programs pass no audit without a witness.
+        library: "MODULE:NAME" of a function that opens the bytes of a file by the library that wrote it, and answers
+            for rows: of the model's features, as an array, and of the table's columns, as a frame. It returns `scores`
+            (n_rows, n_classes), `labels` (positions of classes) or `numbers`, with the names of the `classes` where the
+            library has an order of its own. It is called in a process of its own, where who runs the audit asks for
+            it. None where no library can be asked.
         check_original: Called before models are looked for that `write` shall put into the structure of a file, with
             the bytes of that file. Raises ReleaseError, in the words of `write`, where `write` takes no model from this
             file, and InconclusiveError where a library is not installed. None where any file will do.
@@ -103,6 +111,7 @@ class ModelReader:
     texts: Callable[[], ReaderTexts] = ReaderTexts
     from_object: Callable[[Any], ModelIR] | None = None
     to_file: Callable[[Any], tuple[str, bytes] | None] | None = None
+    to_file_with: Callable[[Any, Any], tuple[str, bytes] | None] | None = None
     trains: tuple[str, ...] = ()
     train: Callable[[Learner, Table, Table, int], NDArray[np.float64]] | None = None
     read_with: Callable[[bytes, str, Vocabulary], ModelIR] | None = None
@@ -111,6 +120,7 @@ class ModelReader:
     suffixes: tuple[str, ...] = ()
     check_original: Callable[[bytes], None] | None = None
     tested: tuple[str, ...] = ()
+    library: str | None = None
 
     def tested_with(self, producer: str) -> Literal["version", "program", ""]:
         """Whether it was tested with this version of a program, with the program in other versions, or with neither."""
@@ -176,11 +186,12 @@ FUNCTIONS = {
     "texts": "that returns ReaderTexts",
     "from_object": "of an object",
     "to_file": "of an object",
+    "to_file_with": "of an object and rows",
     "read_with": "of the bytes of a file, its name and a vocabulary",
     "write": "of a model and the bytes of the file that it was made from",
     "check_original": "of the bytes of a file",
 }
-OPTIONAL = {"from_object", "to_file", "read_with", "write", "check_original"}
+OPTIONAL = {"from_object", "to_file", "to_file_with", "read_with", "write", "check_original"}
 SUFFIX = re.compile(r"(\.[a-z0-9]+)+")
 
 

@@ -19,6 +19,10 @@ from pydantic import (
     WithJsonSchema,
 )
 
+from leafgate.bounded.folder import is_model_folder, read_folder
+from leafgate.errors import ReleaseError
+from leafgate.types.folders import content_digest
+
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True, allow_inf_nan=False)
 """Refuse unknown keys, other types and NaN; leave the input out of error texts."""
 
@@ -63,7 +67,9 @@ def _below(key: str) -> PlainValidator:
 
 
 def digest(path: Path) -> str:
-    """The SHA-256 of a file's bytes."""
+    """The SHA-256 of a file's bytes, or of the files of a folder that MLflow saved; see `content_digest`."""
+    if is_model_folder(path):
+        return content_digest(read_folder(path))
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -79,7 +85,7 @@ UNREADABLE = "cannot be read"
 def _content_digest(path: Path, info: SerializationInfo) -> str:
     try:
         return digest(path)
-    except OSError:
+    except (OSError, ReleaseError):
         if info.context == UNREAD:
             return UNREADABLE
         raise

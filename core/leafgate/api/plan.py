@@ -106,6 +106,9 @@ Lines = Mapping[DocumentPath, SourceLine]
 """The line of each key of a policy, by its path as errors print it (`metrics[0].at_least`)."""
 
 
+WITNESS_LIBRARY = "--witness-library"
+
+
 @dataclass(frozen=True)
 class PolicyOrigin:
     """The file that a policy was read from, the policies it extends, and the line of each of its keys.
@@ -127,6 +130,11 @@ class PolicyOrigin:
     def is_held_to_organisation(self) -> bool:
         """Must the policy complete or tighten one that an organisation gives with `--org`?"""
         return "--org" in self.given
+
+    @property
+    def asks_library(self) -> bool:
+        """Shall the library that wrote a model's file open it?"""
+        return WITNESS_LIBRARY in self.given
 
     @property
     def facts(self) -> dict[str, Any]:

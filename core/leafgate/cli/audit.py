@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from leafgate.api.plan import WITNESS_LIBRARY
 from leafgate.console.options import Audience, DataFile, DataRoot, JsonOutput, Org, PolicyFile, Quiet, TestFile, Verbose
 from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError, OutputError, PolicyError
@@ -46,6 +47,12 @@ def audit(
         bool,
         typer.Option(NO_REMEDIES, help="Where a limit fails, try no other settings to say which would pass."),
     ] = False,
+    witness_library: Annotated[
+        bool,
+        typer.Option(
+            WITNESS_LIBRARY, help="Let the library that wrote a model's file open it in its own process, and answer."
+        ),
+    ] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> int:
@@ -62,6 +69,7 @@ def audit(
             audience=audience,
             formats=to or (),
             no_remedies=no_remedies,
+            witness_library=witness_library,
             quiet=quiet,
             verbose=verbose,
         )
@@ -75,6 +83,7 @@ def _audit_into(
     audience: Audience,
     formats: Sequence[str],
     no_remedies: bool,
+    witness_library: bool,
     quiet: bool,
     verbose: bool,
 ) -> int:
@@ -85,6 +94,8 @@ def _audit_into(
     run = _opened_session(out, formats, *given)
     if no_remedies:  # reports state it: without it the same command makes another report
         run = replace(run, source=replace(run.source, given=(*run.source.given, NO_REMEDIES)))
+    if witness_library:
+        run = replace(run, source=replace(run.source, given=(*run.source.given, WITNESS_LIBRARY)))
     if not as_json and not quiet:
         warn(given[0], [*warnings_of(run.policy), *warnings_of_table(run)])
     if run.policy.build.one_shot and out is None:

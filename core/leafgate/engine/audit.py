@@ -229,7 +229,7 @@ def _judged(
     state = replace(state, verified_claims=verified(claims))
     limits = locations.of_limits(judge(plan.metrics, state))
     disclosed = locations.of_build(file_checks.findings(plan, plugins, artifact.release))
-    read = locations.of_build(reading_check(plan, plugins, state, artifact.reading))
+    read = locations.of_build(reading_check(plan, plugins, state, artifact.reading, artifact.witness))
     limits += locations.of_build(plugin_checks(state))
     limits, waivers = apply_waivers(plan, artifact, limits, [*doubts, *read, *disclosed, *claims], passes(state), today)
     return state, [*doubts, *read, *disclosed, *limits, *claims], waivers

@@ -38,7 +38,7 @@ def build(
     rng = np.random.default_rng(None if builder.one_shot else plan.seed)
     origin = f"{builder.use} ({plugins.origin(builder)})"
     with isolate_plugin_errors(builder, plugins):
-        extras = _extras(builder, plugins, test)
+        extras = _extras(builder, plugins, test, ask_library=plan.origin.asks_library)
         if isinstance(table, LargeTable):
             built = builder.build_large(replace(table, cell_counts={}), rng, **extras)
         else:
@@ -106,9 +106,10 @@ def _check_trail(result: BuildResult, origin: str) -> None:
         raise InconclusiveError(f"{origin} kept a trail that JSON cannot say")
 
 
-def _extras(builder: TreeBuilder, plugins: Plugins, test: Table | None) -> dict[str, Any]:
+def _extras(builder: TreeBuilder, plugins: Plugins, test: Table | None, *, ask_library: bool) -> dict[str, Any]:
     """What the builder wants besides: model readers, the test table; PolicyError when there is no such table."""
     extras: dict[str, Any] = {"readers": plugins.readers} if builder.wants_readers else {}
+    extras |= {"ask_library": True} if builder.wants_readers and ask_library else {}
     if not builder.wants_test:
         return extras
     if test is None:

@@ -16,6 +16,7 @@ from leafgate.types.evidence import AuditorOnly
 from leafgate.types.release import ModelReading, Release
 from leafgate.types.report import Finding, Remedy
 from leafgate.types.tree import columns_asked
+from leafgate.types.witness import Witness
 
 READING = "reading"
 """The finding about how the file of a model was read."""
@@ -34,21 +35,21 @@ MISREAD = (
 
 
 def reading_check(
-    plan: AuditPlan, plugins: Plugins, state: AuditState, reading: ModelReading | None
+    plan: AuditPlan, plugins: Plugins, state: AuditState, reading: ModelReading | None, witness: Witness | None
 ) -> Iterator[Finding]:
     """The finding that says by what it is known that a model's file was read right; none for other releases.
 
     A witness whose answers agree shows it for the leaves that its rows come to; so do exact counts of each class, from
     which the predictions follow, where they are the table's; so does a program whose files are read right in tests.
-    Nobody is shown to be exposed by a misreading, so that it is inconclusive.
+    Nobody is shown to be exposed by a misreading, so that it is inconclusive. `witness` is what the library that wrote
+    the file answers, where it was asked.
     """
     if reading is None or state.release.file is None:
         return
-    path = plan.builder.witness_file
     passed: bool | None
     remedies: tuple[Remedy, ...] = ()
-    if path is not None:
-        passed, evidence, remedies = _by_witness(plan, state, reading, path)
+    if plan.builder.witness_file is not None or witness is not None:
+        passed, evidence, remedies = _by_witnesses(plan, state, reading, witness)
     elif by_itself := _without_witness(state, reading):
         passed, evidence = True, {"reason": by_itself}
     else:
@@ -92,18 +93,35 @@ def _untested(reading: ModelReading) -> dict[str, Any]:
     return {"problem": f"{unshown} keys where predictions are decided are not known here", "reason_in_full": named}
 
 
-def _by_witness(
-    plan: AuditPlan, state: AuditState, reading: ModelReading, path: Path
-) -> tuple[bool | None, dict[str, Any], tuple[Remedy, ...]]:
-    """Whether the answers of a witness are those of what was read, with evidence and remedies."""
-    release, place = state.release, "build.witness"
+Judged = tuple[bool | None, dict[str, Any], tuple[Remedy, ...]]
+"""Whether a witness agrees, with evidence and remedies."""
+
+
+def _by_witnesses(plan: AuditPlan, state: AuditState, reading: ModelReading, asked: Witness | None) -> Judged:
+    """What the policy's witness and the library say, the first that does not agree before all others."""
+    judged: list[Judged] = []
+    path = plan.builder.witness_file
+    if path is not None:
+        try:
+            judged.append(_by_witness(state, _of_file(plan, state, reading, path), path.name))
+        except LeafgateError as error:
+            judged.append((None, {"problem": f"the witness cannot be used: {error}"}, from_error(error)))
+    if asked is not None:
+        judged.append(_by_witness(state, asked, "the library that wrote the file"))
+    return next((each for each in judged if not each[0]), judged[-1])
+
+
+def _of_file(plan: AuditPlan, state: AuditState, reading: ModelReading, path: Path) -> Witness:
+    release = state.release
     asked = {name for tree in release.trees for name in columns_asked(tree)}
-    try:
-        names = [(reading.classes.get(value, value), value) for value in release.classes]
-        classes = [] if release.predicts_numbers else names
-        witness = plan.read_witness(state.table.schema, asked, classes, path, place)
-    except LeafgateError as error:
-        return None, {"problem": f"the witness cannot be used: {error}"}, from_error(error)
+    names = [(reading.classes.get(value, value), value) for value in release.classes]
+    classes = [] if release.predicts_numbers else names
+    return plan.read_witness(state.table.schema, asked, classes, path, "build.witness")
+
+
+def _by_witness(state: AuditState, witness: Witness, name: str) -> Judged:
+    """Whether the answers of a witness are those of what was read; `name` is what reports call it."""
+    release = state.release
     different = first_difference(witness.answers, answers_of(release, witness.rows))
     if different is not None:
         row = int(witness.numbers[different])
@@ -115,5 +133,5 @@ def _by_witness(
         text = "Let the model answer for all rows of the table, or for more of them."
         where = AuditorOnly(f"{100 * unreached:.3g} % of the people")
         return None, {"problem": problem, "reason_in_full": where}, (Remedy(action="advise", text=text),)
-    rows = AuditorOnly(f"{len(witness.rows):,} rows of {path.name} were compared")
+    rows = AuditorOnly(f"{len(witness.rows):,} rows of {name} were compared")
     return True, {"reason": "what was read answers as the witness does", "reason_in_full": rows}, ()

@@ -53,6 +53,7 @@ from leafgate.types.release import (
 from leafgate.types.schema import Column, Role, Schema, bin_names
 from leafgate.types.tree import MAX_TREES, Node
 from leafgate.types.tree_arrays import tree_arrays
+from leafgate.types.witness import Witness
 
 if TYPE_CHECKING:
     from leafgate.algorithms.node_counts import FileNumbers
@@ -90,8 +91,8 @@ FOREIGN_WORDS = "something that its file describes in words that leafgate does n
 """What reports say of such an item: its own words may name people."""
 
 KIND_WORDS = """
-    bootstrap_rows categories class_shares column_names counts extremes gains impurity missing_cells moments names
-    not_stated numbers other_content paths people_listed ranges rare_numbers rare_values ratios scores
+    bootstrap_rows calibration categories class_shares column_names counts extremes gains impurity missing_cells
+    moments names not_stated numbers other_content paths people_listed ranges rare_numbers rare_values ratios scores
     scores_betray_counts scores_may_betray_counts seed settings shares sizes time training_loss training_rows values
 """
 KINDS = frozenset(KIND_WORDS.split()) | {"inner values", "second derivatives"}
@@ -249,6 +250,7 @@ class LoadedRelease(BuildResult):
         mapped_classes: the class of somebody else's model for each value, where the policy maps values of other names
             and its owner does not confirm it.
         reading: how the file of somebody else's model was read; None where it was read from no such file.
+        witness: what the library that wrote the file answers, where it was asked.
     """
 
     content: bytes | None = field(default=None, repr=False)
@@ -260,6 +262,7 @@ class LoadedRelease(BuildResult):
     complete_rows: bool = field(default=False, repr=False)
     mapped_classes: Mapping[str, str] = field(default_factory=dict, repr=False)
     reading: ModelReading | None = field(default=None, repr=False)
+    witness: Witness | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, repr=False)
@@ -270,7 +273,7 @@ class ReleaseArtifact:
     of the table it was made from; `trail` says how it was made; `audited_file` is the file it was read from, None where
     it was built; `built` says that a builder made it in this process, so that it was read from nobody's file or object.
     `node_numbers` are those of the model's file it was read from, and `learner` the estimator that made that model;
-    `unspecified_missing`, `complete_rows`, `mapped_classes` and `reading` are as in LoadedRelease.
+    `unspecified_missing`, `complete_rows`, `mapped_classes`, `reading` and `witness` are as in LoadedRelease.
     """
 
     release: Release
@@ -285,6 +288,7 @@ class ReleaseArtifact:
     complete_rows: bool = False
     mapped_classes: Mapping[str, str] = field(default_factory=dict)
     reading: ModelReading | None = None
+    witness: Witness | None = None
 
     def __repr__(self) -> str:
         return f"ReleaseArtifact(sha256={self.sha256!r})"
@@ -321,6 +325,7 @@ def serialize(built: Release | BuildResult) -> ReleaseArtifact:
         complete_rows=loaded.complete_rows,
         mapped_classes=loaded.mapped_classes,
         reading=loaded.reading,
+        witness=loaded.witness,
     )
 
 

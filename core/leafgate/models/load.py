@@ -23,9 +23,10 @@ from leafgate.io.release_codec import FORMAT, LoadedRelease, read_release
 from leafgate.models.exposure.categories import without_declared
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.lowering.release import lower_model
-from leafgate.models.reader import is_foreign, read_bounded, read_with_reader
+from leafgate.models.reader import is_foreign, model_bytes, read_with_reader
 from leafgate.types.release import AuditedFile, Release
 from leafgate.types.schema import Column, Schema
+from leafgate.types.table import Table
 
 MAX_PARSED = 600 * 2**20
 """Bytes of memory that a release file may take once it is parsed, some 700,000 nodes. The estimate is about twice
@@ -39,6 +40,7 @@ def load_release(
     encoding: Mapping[str, Encoding] | None = None,
     people: int | None = None,
     readers: Sequence[ModelReader] | None = None,
+    asked_about: Table | None = None,
 ) -> LoadedRelease:
     """The release in the file, or somebody else's model as one; ReleaseError when it cannot be read or does not fit.
 
@@ -46,9 +48,9 @@ def load_release(
     Every column it names must be in the policy, with the same domain and known to the same people, and its
     target must be the policy's class. `encoding` is what the policy says of a model's features, `people` how many the
     table has: a list of values nearly as long as the table names people. `readers` read other libraries' files; None:
-    those of all installed plugins.
+    those of all installed plugins. `asked_about` are people about whom the library that wrote the file is asked, too.
     """
-    content = read_bounded(path)
+    content = model_bytes(path)
     readers = load_plugins().readers if readers is None else readers
     if is_foreign(content[:HEAD], readers):
         read, reader = read_with_reader(content, path.name, readers)
@@ -57,6 +59,11 @@ def load_release(
         loaded = lower_model(model, content, schema, encoding or {}, path.name, people)
         assert loaded.reading is not None
         reading = replace(loaded.reading, tested=reader.tested_with(read.producer))
+        if asked_about is not None:
+            from leafgate.models.library import library_witness
+
+            of_library = (content, reader, loaded.release, reading, encoding or {}, asked_about, path.name)
+            loaded = replace(loaded, witness=library_witness(model, *of_library))
         return replace(loaded, audited_file=file, reading=reading)
     if encoding:
         raise ReleaseError("is no foreign model, so there is no `encoding` of it", place=path.name)

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from leafgate.api.model_readers import HEAD, LARGEST, ModelReader, Vocabulary
+from leafgate.bounded.folder import MODEL_FILE, is_model_folder, read_folder
 from leafgate.bounded.gzip import gzip_head, is_gzip, parse_bounded_gzip, refuse_gzip_notes
 from leafgate.errors import InconclusiveError, LeafgateError, Problem, ReleaseError
 from leafgate.ir.model import ModelIR
 from leafgate.ir.unread import has_known_words
 from leafgate.ir.validate import check_model
 from leafgate.models.exposure.implied import with_implied_disclosures
+from leafgate.types.folders import folder_files
 from leafgate.types.release import NOT_STATED
 
 SETTING_WORDS = frozenset({"sqrt", "log2", "auto", "best", "random", "balanced", "balanced_subsample"})
@@ -38,21 +40,15 @@ INSTEAD_OF_R_DATA = (
     "`writeLines(capture.output(print(model)), 'model.txt')`"
 )
 
-MLFLOW = "MLmodel"
-"""A file that is in every folder of a model that MLflow saves."""
-
-MLFLOW_FILES = ("model.skops", "model.xgb", "model.json", "model.ubj", "model.lgb", "model.txt", "model.onnx")
-"""What MLflow calls the model's own file in such a folder."""
-
-MLFLOW_PICKLES = ("model.pkl", "python_model.pkl")
-"""What MLflow calls a model's file that is a pickle."""
-
-MLFLOW_EXAMPLES = ("input_example.json", "serving_input_example.json")
-"""Files of such a folder that hold rows which the model was given, usually of the training table."""
-
 
 def refuse_pickle(path: Path, place: str) -> None:
-    """Raise ReleaseError where the file is a pickle, by how it begins; a file that cannot be read is none."""
+    """Raise ReleaseError where the file is a pickle, by how it begins; a file that cannot be read is none.
+
+    Of a folder that MLflow saved no file may be a pickle.
+    """
+    if is_model_folder(path):
+        model_bytes(path)
+        return
     try:
         with _opened(path) as file:
             head = file.read(HEAD)
@@ -127,7 +123,7 @@ def read_model(
     path: Path, readers: Sequence[ModelReader], open_pickle: Callable[[Path], object] | None = None
 ) -> ModelIR:
     """The checked model in a file; the object that `open_pickle` makes of a pickle, where the caller gives one."""
-    content = read_bounded(path)
+    content = model_bytes(path)
     if open_pickle is None or not is_pickle(content[:HEAD]):
         return read_foreign(content, path.name, readers)
     return _of_unknown_object(open_pickle(path), readers)
@@ -225,8 +221,21 @@ def _read(reader: ModelReader, content: bytes, place: str, known: Vocabulary) ->
     raise ReleaseError(f"the reader {reader.name!r} returned a {returned} where a ModelIR belongs", place=place)
 
 
-def read_bounded(path: Path, most: int = LARGEST) -> bytes:
-    """A file's bytes; ReleaseError when it cannot be read, is no file, or is larger than any model may be."""
+def model_bytes(path: Path, most: int = LARGEST) -> bytes:
+    """The bytes of a model's file, or of a folder that MLflow saved.
+
+    Raises:
+        ReleaseError: it cannot be read, is neither, is larger than a model may be, or a file of the folder is a pickle.
+    """
+    if is_model_folder(path):
+        try:
+            folder = read_folder(path, most)
+        except OSError as error:
+            raise ReleaseError(f"holds a file that cannot be read: {error.strerror}", place=path.name) from None
+        for name, content in (folder_files(folder) or {}).items():
+            if is_pickle(content[:HEAD]):
+                raise ReleaseError(PICKLE, place=f"{path.name}/{name}", remedy=INSTEAD_OF_PICKLE)
+        return folder
     with _opened(path) as file:
         if os.fstat(file.fileno()).st_size > most or len(content := file.read(most + 1)) > most:
             raise ReleaseError(f"is larger than {most / 2**20:.0f} MB", place=path.name)
@@ -242,29 +251,10 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
                 raise ReleaseError("is no regular file", place=path.name)
             yield file
     except IsADirectoryError:
-        raise _folder_error(path) from None
+        remedy = f"name the model's file in it, or a folder that MLflow saved, which has a file {MODEL_FILE}"
+        raise ReleaseError("is a folder, not a model's file", place=path.name, remedy=remedy) from None
     except OSError as error:
         raise ReleaseError(f"cannot be read: {error.strerror}", place=path.name) from None
-
-
-def _folder_error(path: Path) -> ReleaseError:
-    """The error where a folder is named in place of a model's file; of one that MLflow saved it names the file.
-
-    What else is in such a folder is not audited: `input_example.json` holds rows, often of the training table.
-    """
-    if not (path / MLFLOW).is_file():
-        return ReleaseError("is a folder, not a model's file", place=path.name, remedy="name the model's file in it")
-    found = next((name for name in MLFLOW_FILES if (path / name).is_file()), None)
-    what = "is a folder that MLflow saved, not a model's file"
-    if found is None and any((path / name).is_file() for name in MLFLOW_PICKLES):
-        what, instead = f"{what}; the model in it {PICKLE}", INSTEAD_OF_PICKLE
-    elif found is None:
-        instead = "save the model itself, by its library, and name that file"
-    else:
-        instead = f"name the file {found} in it"
-    examples = [name for name in MLFLOW_EXAMPLES if (path / name).is_file()]
-    rows = f"; {' and '.join(examples)} in it hold rows, which may be people's: do not publish them" if examples else ""
-    return ReleaseError(what, place=path.name, remedy=f"{instead}; the other files of the folder are not audited{rows}")
 
 
 COMPRESSED = (

@@ -64,12 +64,13 @@ def check_original(original: bytes, name: str, readers: Sequence[ModelReader]) -
         raise ReleaseError(f"the plugin {writer.name!r} failed to look at it ({kind})", place=name) from error
 
 
-def object_as_file(thing: Any, readers: Sequence[ModelReader]) -> tuple[str, bytes] | None:
+def object_as_file(thing: Any, readers: Sequence[ModelReader], rows: Any = None) -> tuple[str, bytes] | None:
     """The name and the bytes of the file of an object in memory, as the first reader writes it that knows the object.
 
     Args:
         thing: A fitted estimator, for example.
         readers: The readers in use.
+        rows: The rows that the object was fitted on, as its user has them; None where they are not at hand.
 
     Returns:
         None for an object that no reader knows.
@@ -82,7 +83,8 @@ def object_as_file(thing: Any, readers: Sequence[ModelReader]) -> tuple[str, byt
         if reader.to_file is None:
             continue
         try:
-            written: object = reader.to_file(thing)
+            with_rows = None if rows is None else reader.to_file_with
+            written: object = reader.to_file(thing) if with_rows is None else with_rows(thing, rows)
         except LeafgateError:
             raise
         except Exception as error:

@@ -21,6 +21,7 @@ from leafgate.session.python_words import document_in_python, remedy_in_python
 from leafgate.session.report_formats import chosen_formats, result_files
 from leafgate.session.results import write_results
 from leafgate.session.stale_results import RELEASE, is_release_file, withdraw_verdicts
+from leafgate.types.folders import folder_files
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +57,13 @@ class AuditFiles:
 
     def write(self, folder: Path) -> None:
         """Write the files into a folder, for their owner only."""
-        write_files(folder, {**self.contents, POLICY_FILE: self.policy.encode()}, OWNER_ONLY)
+        contents = {POLICY_FILE: self.policy.encode()}
+        for name, content in self.contents.items():
+            files = folder_files(content)
+            contents |= {name: content} if files is None else {f"{name}/{each}": files[each] for each in files}
+        for name in contents:
+            (folder / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_files(folder, contents, OWNER_ONLY)
 
     @contextmanager
     def in_private_folder(self) -> Iterator[Path]:

@@ -20,6 +20,7 @@ from leafgate.io.json import parse_number
 from leafgate.ir.features import CategoryCodes, MissingIndicator, Numeric, Origin, Unresolved, known_by
 from leafgate.models.lowering.encoding import POSITIONAL, Encoding, class_values, spellings
 from leafgate.models.lowering.release import asked_features
+from leafgate.models.lowering.tests import sends_zero_apart
 from leafgate.session.domains import bounds_domain, is_long_list, list_domain, number_domain
 from leafgate.session.proposals import MODEL_GROUP
 from leafgate.types.schema import Column, Role
@@ -37,6 +38,9 @@ UNTYPED_ROLES = frozenset({"identifier", "ignored", "weight", "key"})
 
 MAX_CLASSES = 50
 """A class with more values than this is none."""
+
+MAX_WHOLE_NUMBERS = 500
+"""So many whole numbers of a column may become values of it."""
 
 MAX_SECRET_VALUES = 12
 """A secret of at most so many whole numbers is one of values, and not of intervals of numbers."""
@@ -391,7 +395,21 @@ class TableDraft:
         numbers = [float(text) for text in texts]
         if "sensitive" in roles:
             return spec | _secret_domain(column, texts, numbers) | rest
-        return spec | bounds_domain(numbers, int((column.codes >= 0).sum())) | rest
+        domain = bounds_domain(numbers, int((column.codes >= 0).sum()))
+        return spec | (self._whole_numbers(column, domain) or domain) | rest
+
+    def _whole_numbers(self, column: FrameColumn, domain: Mapping[str, Any]) -> dict[str, Any]:
+        """The whole numbers within public bounds as `values`, where the model takes one that comes to 0 for missing.
+
+        No test of numbers sends one of them elsewhere than its neighbours.
+        """
+        low, high = map(int, domain["bounds"])
+        as_policy = Column(column.name, frozenset(), bounds=(low, high), step=domain.get("step"))
+        if self.model is None or "step" not in domain or high - low >= MAX_WHOLE_NUMBERS:
+            return {}
+        if not sends_zero_apart(self.model, as_policy):
+            return {}
+        return {"values": [str(number) for number in range(low, high + 1)]}
 
     def _names_people(self, column: FrameColumn) -> bool:
         """Is it a column of texts for few people each, of which neither the caller says anything nor the model asks?"""

@@ -6,7 +6,6 @@ release and file they expect. An expectation is a SHA-256 or the file that has i
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +13,8 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leafgate.errors import InvalidError, PolicyError, Problem
+from leafgate.api.options import digest
+from leafgate.errors import InvalidError, PolicyError, Problem, ReleaseError
 
 if TYPE_CHECKING:
     from leafgate.policy.models import Policy
@@ -148,8 +148,8 @@ def _digests(expected: str | None, option: str) -> dict[str, str | None]:
     if SHA256.fullmatch(expected):
         return {"sha256": expected.lower()}
     try:
-        return {"sha256": hashlib.sha256(Path(expected).read_bytes()).hexdigest()}
-    except (OSError, ValueError):
+        return {"sha256": digest(Path(expected))}
+    except (OSError, ValueError, ReleaseError):
         raise _no_digest(expected, option) from None
 
 

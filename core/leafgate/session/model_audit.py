@@ -22,7 +22,7 @@ from leafgate.errors import DataError, InvalidError, LeafgateError, PolicyError,
 from leafgate.io.release_codec import serialize
 from leafgate.io.tables.frames import FrameColumn, csv_bytes, has_names, single_column, table_columns, word_for_missing
 from leafgate.io.yaml import MAX_YAML_BYTES, yaml_lines
-from leafgate.models.reader import read_bounded, read_foreign
+from leafgate.models.reader import model_bytes, read_foreign
 from leafgate.models.writer import object_as_file
 from leafgate.policy.load import load_policy as load_whole_policy
 from leafgate.policy.models import CsvOptions, Policy
@@ -147,7 +147,7 @@ def audit(
         raise InvalidError("is neither keep nor drop", place="on_missing", remedy="give one of the two")
     plugins = load_plugins()
     model = getattr(model, "best_estimator_", model)  # of a search over settings, of whatever library it is
-    file_name, content, read, release = _model_file(model, plugins)
+    file_name, content, read, release = _model_file(model, plugins, X)
     people = _people_of(X, y, _names_for(model, read))
     others = {
         key: _people_like(people, table, key)
@@ -303,16 +303,19 @@ def _refuse_with_policy(given: Mapping[str, Any]) -> None:
             raise InvalidError("is for models, and a policy says so itself", place=key, remedy="change the policy")
 
 
-def _model_file(model: Any, plugins: Plugins) -> tuple[str, bytes, ModelIR | None, Release | None]:
-    """The name and the bytes of the file that is audited, and what it holds: a model, or a release."""
+def _model_file(model: Any, plugins: Plugins, rows: Any) -> tuple[str, bytes, ModelIR | None, Release | None]:
+    """The name and the bytes of the file that is audited, and what it holds: a model, or a release.
+
+    `rows` are those that the model was fitted on, as the user gives them.
+    """
     if isinstance(model, str | Path):
         path = Path(model)
-        content = read_bounded(path)
+        content = model_bytes(path)
         return path.name, content, read_foreign(content, path.name, plugins.readers), None
     release = model if isinstance(model, Release) else getattr(model, "release_", None)
     if isinstance(release, Release):
         return "release.json", serialize(release).content, None, release
-    written = object_as_file(model, plugins.readers)
+    written = object_as_file(model, plugins.readers, rows)
     if written is not None:
         return *written, read_foreign(written[1], written[0], plugins.readers), None
     kind = model.__name__ if isinstance(model, type) else type(model).__name__

@@ -13,7 +13,7 @@ import pandas as pd
 from leafgate.io.tables.frames import FrameColumn, csv_bytes, has_names, pandas_frame, single_column, table_columns
 from leafgate.io.tables.witness import PREDICTION
 from leafgate.ir.model import ModelIR
-from leafgate.models.edges import around, column_edges
+from leafgate.models.points import around, column_edges
 
 WITNESS_FILE = "answers.csv"
 MOST_ROWS = 50_000
@@ -95,7 +95,8 @@ def _points(
         label, spec = base.columns[position], specs.get(column.name, {})
         if column.name in edges and column.kind == "number" and "values" not in spec:
             at = list(edges[column.name])
-            numbers = around(rng.choice(at, MOST_EDGES, replace=False) if len(at) > MOST_EDGES else at)
+            at = rng.choice(at, MOST_EDGES, replace=False).tolist() if len(at) > MOST_EDGES else at
+            numbers = around(at, spec.get("step"))
             numbers = np.clip(numbers, *spec.get("bounds", (-np.inf, np.inf)))
             base = base.iloc[: len(numbers)] if len(numbers) < most else base
             base[label] = rng.permutation(numbers)[: len(base)]

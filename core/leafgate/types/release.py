@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -10,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
+from leafgate.types.folders import content_digest
 from leafgate.types.noise import Noise
 from leafgate.types.schema import Schema
 from leafgate.types.tree import Leaf, Node, columns_asked, leaves
@@ -67,7 +67,8 @@ NOT_STATED = FileDisclosure("not_stated", "high", "what else it tells is not sta
 class AuditedFile:
     """The file whose bytes were audited: its `name` without any folder, its `format`, the SHA-256 of these bytes.
 
-    Make it `of` the bytes that were read, never of a second reading: the file may have been replaced in between.
+    Of a folder it is the digest of all its files (`content_digest`). Make it `of` the bytes that were read, never of a
+    second reading: the file may have been replaced in between.
     """
 
     name: str
@@ -78,7 +79,7 @@ class AuditedFile:
     def of(cls, path: Path, format: str, content: bytes) -> Self:
         """The file at `path`, of which `content` was read. Bytes of the name that are no text are replaced."""
         name = os.fsencode(path.name).decode("utf-8", "replace")
-        return cls(name, format, hashlib.sha256(content).hexdigest())
+        return cls(name, format, content_digest(content))
 
     def described(self) -> dict[str, Any]:
         """As a report has it."""

@@ -16,6 +16,7 @@ from leafgate.app import (
     Session,
     check_original,
     load_release,
+    model_bytes,
     read_model,
     unkeepable_limits,
     write_file,
@@ -48,12 +49,14 @@ class Outcome:
         release: What that audit made of the file.
         given_errors: Training people whom it predicts wrongly.
         best: The candidate that passes with the fewest errors; None where none passes, or the given file does.
-        nearest: The candidate that breaks the fewest limits, of those with the fewest errors; None where one passes.
+        nearest: The candidate that breaks the fewest limits, of those with the fewest errors; None where one passes
+            that does not predict the same for everybody.
         exact: Was `best` compared with every pruning of the tree?
         at_least: No model below the given one that keeps the limits has fewer errors.
         bounded_by_limits: Does `at_least` follow from the limits on people, not only from the given model?
         bound_hit: Did an exact solution have too many prunings to compare?
         broken_by_root: Limits that even a single leaf breaks, by the ids of their findings.
+        only_constant: Does a model pass, but none that does not predict the same for everybody?
         merged: Columns whose values of a few people are taken for values never seen.
     """
 
@@ -69,6 +72,7 @@ class Outcome:
     bound_hit: bool = False
     broken_by_root: tuple[str, ...] = ()
     merged: tuple[str, ...] = ()
+    only_constant: bool = False
 
 
 def repair_file(session: Session, path: Path, name: str) -> RepairResult:
@@ -88,12 +92,12 @@ def repair_file(session: Session, path: Path, name: str) -> RepairResult:
 
     refuse_other_builders(session.policy)
     whole = opened_model(path, session)
-    with Workbench.opened(session, name, path.read_bytes()) as bench:
+    with Workbench.opened(session, name, model_bytes(path)) as bench:
         if impossible := unkeepable_limits(session.policy.metrics, session.plugins, session.table, of_model=True):
             given, _ = bench.audit_given(path)
             why = tuple(f"{limit.metric.called}: {limit.message}; {limit.hint}" for limit in impossible)
             return RepairResult(report=given, passes_already=given.verdict == "pass", lines=why)
-        outcome = repaired(bench, whole, path)
+        outcome = without_constant(repaired(bench, whole, path))
         if outcome.given.verdict == "pass":
             return RepairResult(report=outcome.given, passes_already=True)
         if outcome.best is None:
@@ -104,6 +108,18 @@ def repair_file(session: Session, path: Path, name: str) -> RepairResult:
         new = read_model(file, session.plugins.readers)
         lines = tuple(success_lines(outcome, outcome.best, new, session))
     return RepairResult(report=outcome.best.report, content=outcome.best.content, lines=lines)
+
+
+def is_constant(model: ModelIR) -> bool:
+    """Does the model predict the same for everybody?"""
+    return all(tree.nodes == 1 for tree in model.trees)
+
+
+def without_constant(outcome: Outcome) -> Outcome:
+    """The outcome, where the best that passes is a constant as one in which nothing passes: nobody can use one."""
+    if outcome.best is None or not is_constant(outcome.best.model):
+        return outcome
+    return replace(outcome, best=None, only_constant=True)
 
 
 def repaired(bench: Workbench, model: ModelIR, path: Path) -> Outcome:
@@ -132,7 +148,8 @@ def repaired(bench: Workbench, model: ModelIR, path: Path) -> Outcome:
         raise bench.problem
     passing = [trial for trial in plan.trials if trial.passes]
     best = min(passing, key=lambda trial: (trial.errors, FINEST_FIRST.index(trial.leaves)), default=None)
-    nearest = None if best else min(plan.trials, key=_distance, default=None)
+    others = [trial for trial in plan.trials if not (best and (trial.passes or is_constant(trial.model)))]
+    nearest = min(others, key=_distance, default=None) if best is None or is_constant(best.model) else None
     limited = [solution.at_least for solution in plan.solutions] if plan.proves else []
     bound = min(limited) if limited else errors
     return Outcome(

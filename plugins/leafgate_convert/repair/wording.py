@@ -83,8 +83,6 @@ def success_lines(outcome: Outcome, best: Trial, new: ModelIR, session: Session)
     if outcome.merged:
         few, columns = session.policy.report.smallest_cell, " or ".join(map(repr, outcome.merged))
         yield f"  it takes values of {columns} that fewer than {few} people have for values that it has never seen"
-    if all(tree.nodes == 1 for tree in new.trees):
-        yield "  it is a single leaf, which predicts the same for everybody: nothing larger was found to pass"
     yield f"  {_proof(outcome, best, session)}"
     yield f"  accuracy on {accuracy.whose}: {accuracy.before} before, {accuracy.after} after"
 
@@ -129,8 +127,15 @@ def _proof(outcome: Outcome, best: Trial, session: Session) -> str:
 
 def failure_lines(outcome: Outcome) -> Iterator[str]:
     """What the candidate that comes nearest to passing breaks, which limits it keeps instead, and what to do."""
+    if outcome.only_constant:
+        yield "  only a model that predicts the same for everybody passes, and nobody can use one"
     if outcome.broken_by_root:
         yield f"  even a single leaf, which everybody shares, breaks: {', '.join(outcome.broken_by_root)}"
+    if outcome.nearest is None and outcome.only_constant:
+        yield "  these limits stand in the way, which the given model breaks:"
+        yield from (f"    {finding_headline(finding)}" for finding in _broken(outcome.given))
+        yield "  weaken one of these limits, gather more people, or say which values harm nobody (`values` of a limit)"
+        return
     if outcome.nearest is None:
         yield "  no pruned model could be written in this format: see leafgate scrub"
         return

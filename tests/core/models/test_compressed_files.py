@@ -3,7 +3,6 @@
 import gzip
 import hashlib
 import io
-import json
 import pickle
 import zlib
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from command_line import leafgate
 from installed_readers import is_foreign, read_foreign
 from leafgate.bounded import gzip as bounded
 from leafgate.errors import ReleaseError
-from leafgate.models.reader import is_pickle, read_bounded
+from leafgate.models.reader import is_pickle, model_bytes
 from leafgate_convert.neutral import written
 from patience import ends_soon
 from sample_model import MODEL
@@ -128,39 +127,9 @@ def test_a_file_of_r_is_refused_with_what_to_do_in_r(content: bytes, pack: Calla
         read_foreign(pack(content), "model.rds")
 
 
-def test_a_folder_is_refused_with_the_file_to_name(tmp_path: Path) -> None:
+def test_a_folder_without_a_model_of_mlflow_is_refused_with_what_to_name(tmp_path: Path) -> None:
     folder = tmp_path / "model"
     folder.mkdir()
-    with pytest.raises(ReleaseError, match="is a folder, not a model's file"):
-        read_bounded(folder)
-    (folder / "MLmodel").write_text("flavors: {}\n")
-    with pytest.raises(ReleaseError, match=r"folder that MLflow saved.*save the model itself"):
-        read_bounded(folder)
-    (folder / "model.xgb").write_text(json.dumps({}))
-    with pytest.raises(ReleaseError, match=r"folder that MLflow saved.*name the file model\.xgb in it"):
-        read_bounded(folder)
-
-
-def mlflow_folder(parent: Path, *names: str) -> Path:
-    """A folder as MLflow saves one, with files of these names."""
-    folder = parent / "model"
-    folder.mkdir()
-    for name in ("MLmodel", *names):
-        (folder / name).write_text("{}\n")
-    return folder
-
-
-def test_the_refusal_of_an_mlflow_folder_says_that_its_other_files_are_not_audited(tmp_path: Path) -> None:
-    with pytest.raises(ReleaseError, match=r"name the file model\.skops in it; the other files .* are not audited\)$"):
-        read_bounded(mlflow_folder(tmp_path, "model.skops", "conda.yaml"))
-
-
-def test_the_refusal_of_an_mlflow_folder_names_the_examples_that_hold_rows(tmp_path: Path) -> None:
-    rows = r"input_example\.json and serving_input_example\.json in it hold rows, which may be people's"
-    with pytest.raises(ReleaseError, match=rows):
-        read_bounded(mlflow_folder(tmp_path, "model.skops", "input_example.json", "serving_input_example.json"))
-
-
-def test_an_mlflow_folder_with_a_pickle_is_refused_with_what_to_save_instead(tmp_path: Path) -> None:
-    with pytest.raises(ReleaseError, match=r"is a pickle, which runs.*skops\.io\.dump.*are not audited"):
-        read_bounded(mlflow_folder(tmp_path, "model.pkl"))
+    (folder / "model.xgb").write_text("{}")
+    with pytest.raises(ReleaseError, match=r"is a folder, not a model's file.*file MLmodel"):
+        model_bytes(folder)

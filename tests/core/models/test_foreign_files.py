@@ -20,7 +20,7 @@ from installed_readers import is_foreign, read_foreign
 from leafgate.errors import ReleaseError
 from leafgate.ir.features import ArithmeticStep, CategoryCodes, MissingIndicator, Numeric, Unresolved
 from leafgate.ir.model import SIZES_DISCLOSURE, ModelIR
-from leafgate.models.reader import read_bounded
+from leafgate.models.reader import model_bytes
 from leafgate_convert.neutral import written
 from patience import ends_soon
 from sample_model import MODEL, TREE
@@ -306,7 +306,7 @@ def test_what_is_no_file_is_refused_and_not_waited_for(folder: Path, kind: str) 
 
 def test_no_more_of_a_file_is_read_than_may_be(folder: Path) -> None:
     with pytest.raises(ReleaseError, match="is larger than"):
-        read_bounded(folder / "people.csv", most=10)
+        model_bytes(folder / "people.csv", most=10)
 
 
 def test_encoding_speaks_of_models_only(folder: Path) -> None:

@@ -18,7 +18,7 @@ from leafgate.disclosure.stored import parse_report
 from leafgate.errors import PolicyError, ReleaseError, ReportError
 from leafgate.io.json import canonical, readable
 from leafgate.models import load as fitting
-from leafgate.models.reader import read_bounded
+from leafgate.models.reader import model_bytes
 from leafgate.policy.waivers import Waiver, waivers_sha256
 from leafgate.session.run import Session, open_session
 from leafgate_convert.neutral import written
@@ -142,12 +142,12 @@ def test_the_digest_is_of_the_bytes_read_though_the_file_is_replaced_meanwhile(
     before, reads = (folder / "model.json").read_bytes(), []
 
     def replaced_after_reading(path: Path) -> bytes:
-        content = read_bounded(path)
+        content = model_bytes(path)
         reads.append(path)
         path.write_text("another file")
         return content
 
-    monkeypatch.setattr(fitting, "read_bounded", replaced_after_reading)
+    monkeypatch.setattr(fitting, "model_bytes", replaced_after_reading)
     sealed = audited.audit(TODAY).artifact
     assert sealed is not None
     assert sealed.audited_file is not None

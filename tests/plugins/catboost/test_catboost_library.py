@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from leafgate.api import ReleaseError
+import leafgate
+import sklearn_pipelines
+from leafgate.algorithms.prediction import class_scores, predict
+from leafgate.algorithms.sampling import record_hashes
+from leafgate.api import InconclusiveError, Learner, ReleaseError, Schema
+from leafgate.app import Encoding, lower_model, open_session
 from leafgate.models.reader import read_foreign
 from leafgate_catboost import CATBOOST
 from leafgate_catboost.hashes import LONGEST, category_hash
+from leafgate_catboost.training import train
 from leafgate_convert.scrub import predicted, votes
+from sklearn_pipelines import as_frame
 
 catboost = pytest.importorskip("catboost.core")  # a folder of tests is called catboost, too
 
@@ -102,3 +114,125 @@ def test_an_unfitted_model_is_refused_and_other_objects_are_of_no_concern() -> N
     with pytest.raises(ReleaseError, match="is not fitted"):
         CATBOOST.to_file(catboost.CatBoostClassifier())
     assert CATBOOST.to_file(object()) is None
+
+
+def without_gaps(schema: Schema) -> Schema:
+    return Schema(tuple(replace(column, missing=False) for column in schema.columns))
+
+
+TUNED = {"depth": 4, "learning_rate": 0.2, "l2_leaf_reg": 5.0, "subsample": 0.7, "border_count": 20, "rsm": 0.9}
+
+
+@pytest.mark.parametrize("options", [{}, TUNED, {"grow_policy": "Lossguide", "max_leaves": 5, "min_data_in_leaf": 9}])
+def test_its_file_tells_enough_to_train_the_same_model(options: dict[str, Any]) -> None:
+    table, others = (sklearn_pipelines.people(seed, gaps=False) for seed in (3, 4))
+    table, others = (replace(each, schema=without_gaps(each.schema)) for each in (table, others))
+    features, target = as_frame(table)
+    order = np.argsort(record_hashes(table), kind="stable")
+    rows = np.repeat(order, table.weight[order])
+    dummies = pd.get_dummies(features, columns=["school", "job"], prefix_sep="=", dtype=np.float32)
+    names = ["age", *(name for name in dummies if "=" in str(name)), "pay"]
+    model = catboost.CatBoostClassifier(**{**SMALL, **options, "iterations": 8})
+    model.fit(dummies[names].iloc[rows].astype(np.float32), (target.iloc[rows] == "yes").astype(int))
+    written = CATBOOST.to_file(model) if CATBOOST.to_file else None
+    assert written is not None
+    said = {"rich": Encoding(codes={"no": 0, "yes": 1})}
+    read = read_foreign(written[1], written[0], [CATBOOST])
+    loaded = lower_model(read, written[1], table.schema, said, "model.json", table.people)
+    assert loaded.learner is not None
+    assert {name: loaded.learner.parameters[name] for name in options} == pytest.approx(options)
+    scores = train(loaded.learner, table, others, 0)
+    np.testing.assert_allclose(scores, class_scores(loaded.release, others), atol=1e-6)
+
+
+def test_categories_of_its_own_are_trained_on_these() -> None:
+    table, others = (sklearn_pipelines.people(seed, gaps=False) for seed in (3, 4))
+    learner = Learner(
+        "catboost.CatBoostClassifier",
+        {"iterations": 20, "one_hot_max_size": 10},
+        {"age": "number", "school": "category", "job": "category", "pay": "number"},
+    )
+    scores = train(learner, table, others, 1)
+    assert (scores.argmax(axis=1) == others.codes("rich")).mean() > 0.8
+    with pytest.raises(InconclusiveError, match="cannot be fitted"):
+        train(replace(learner, parameters={"iterations": 2, "depth": 99}), table, others, 1)
+
+
+def test_classes_with_weights_are_not_trained_again() -> None:
+    table = people(np.random.default_rng(1))[["age"]]
+    ill = (table["age"] > 50).astype(int)
+    for options, is_known in (
+        ({}, True),
+        ({"auto_class_weights": "Balanced"}, False),
+        ({"class_weights": [1, 2]}, False),
+    ):
+        written = CATBOOST.to_file(catboost.CatBoostClassifier(**SMALL, **options).fit(table, ill))  # type: ignore[misc]
+        assert written is not None
+        assert (read_foreign(written[1], written[0], [CATBOOST]).learner is not None) == is_known
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+def test_a_pipeline_that_ends_in_catboost_is_audited_as_it_predicts(sparse: bool, tmp_path: Path) -> None:
+    """To CatBoost 0 is a number in a sparse matrix, too."""
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame(
+        {
+            "age": np.where(rng.random(ROWS) < 0.1, np.nan, rng.integers(18, 90, ROWS)),
+            "visits": rng.integers(0, 5, ROWS),
+            "ward": rng.choice(["east", "north", "south"], ROWS),
+        }
+    )
+    ill = np.where(table["age"].fillna(50) + 25 * (table["ward"] == "east") + rng.normal(0, 9, ROWS) > 60, "yes", "no")
+    prepare = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["ward"]),
+        (make_pipeline(SimpleImputer(), StandardScaler()), ["age", "visits"]),
+        sparse_threshold=1.0 if sparse else 0.0,
+    )
+    classifier = catboost.CatBoostClassifier(**{**SMALL, "iterations": 3, "depth": 3})
+    model = make_pipeline(prepare, classifier).fit(table, ill)
+    audit = leafgate.audit(model, table, ill, limits={"k_anonymity": 5}, search_remedies=False)
+    audit.to_policy(tmp_path)
+    session = open_session(tmp_path / "policy.yaml")
+    release = session.audit(search_remedies=False).artifact
+    assert release is not None
+    records = session.table.frame
+    rows = pd.DataFrame({name: records[name].astype(table[name].dtype) for name in table})
+    names = np.array(release.release.classes)
+    assert np.array_equal(names[predict(release.release, session.table)], model.predict(rows))
+    leaves = classifier.calc_leaf_indexes(catboost.Pool(model[:-1].transform(table)))
+    smallest = np.unique(leaves, axis=0, return_counts=True)[1].min()
+    finding = audit.findings_for("auditor").set_index("finding").loc["k_anonymity@linking#class"]
+    assert (finding["value"], finding["verdict"]) == (smallest, "pass" if smallest >= 5 else "fail")
+    assert "inconclusive" not in set(audit.findings["verdict"])
+
+
+@pytest.mark.parametrize("as_array", [False, True], ids=["data frame", "array"])
+def test_categories_of_a_model_in_memory_are_named_by_its_table(as_array: bool, tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    ward = rng.choice(["east", "north", "south"], ROWS)
+    table = pd.DataFrame({"age": rng.integers(18, 90, ROWS).astype(float), "ward": ward})
+    ill = np.where(table["age"] + 30 * (table["ward"] == "east") + rng.normal(0, 9, ROWS) > 70, "yes", "no")
+    rows: Any = table.to_numpy(dtype=object) if as_array else table
+    options = {**SMALL, "iterations": 4, "depth": 3, "cat_features": [1], "one_hot_max_size": 9}
+    model = catboost.CatBoostClassifier(**options).fit(rows, ill)
+    without_rows = CATBOOST.to_file(model) if CATBOOST.to_file else None
+    assert without_rows is not None
+    with pytest.raises(ReleaseError, match="has the hash alone"):
+        read_foreign(without_rows[1], without_rows[0], [CATBOOST])
+    audit = leafgate.audit(model, rows, ill, limits={"k_anonymity": 5}, search_remedies=False)
+    audit.to_policy(tmp_path)
+    session = open_session(tmp_path / "policy.yaml")
+    release = session.audit(search_remedies=False).artifact
+    assert release is not None
+    records = session.table.frame
+    people_asked = pd.DataFrame({name: records[name] for name in records.columns if name != "class"})
+    people_asked = people_asked.astype({people_asked.columns[0]: float, people_asked.columns[1]: str})
+    asked: Any = people_asked.to_numpy(dtype=object) if as_array else people_asked
+    assert np.array_equal(
+        np.array(release.release.classes)[predict(release.release, session.table)], model.predict(asked)
+    )
+    leaves = model.calc_leaf_indexes(catboost.Pool(rows, cat_features=[1]))
+    smallest = np.unique(leaves, axis=0, return_counts=True)[1].min()
+    finding = audit.findings_for("auditor").set_index("finding").loc["k_anonymity@linking#class"]
+    assert (finding["value"], finding["verdict"]) == (smallest, "pass" if smallest >= 5 else "fail")
+    assert "inconclusive" not in set(audit.findings["verdict"])

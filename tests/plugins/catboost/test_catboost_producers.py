@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from command_line import leafgate
 from leafgate.algorithms.node_counts import Contradiction, first_contradiction
 from leafgate.api import ModelIR, ReleaseError
 from leafgate.models.lowering.release import lower_model
@@ -262,3 +264,17 @@ def test_a_path_is_disclosed() -> None:
     document = document_of("logloss")
     document["model_info"]["output_options"] = '{"train_dir": "/home/jane"}'
     assert "paths" in {item.kind for item in read(document).discloses}
+
+
+def test_init_places_features_without_names_by_their_positions(tmp_path: Path) -> None:
+    (tmp_path / "model.json").write_bytes(NEWEST.models["logloss-nameless.json"])
+    rows = [f"{row['age']},{row['hours']},{row['label']}" for row in rows_of(NEWEST, "logloss-nameless")]
+    (tmp_path / "people.csv").write_text("\n".join(["age,hours,ill", *rows]) + "\n")
+    policy = tmp_path / "policy.yaml"
+    ended = leafgate(
+        *("init", str(tmp_path / "people.csv"), "--class", "ill"),
+        *("--model", str(tmp_path / "model.json"), "--out", str(policy)),
+    )
+    assert ended.code == 0
+    encoding = yaml.safe_load(policy.read_text())["build"]["encoding"]
+    assert {name: each["column"] for name, each in encoding.items()} == {"0": "age", "1": "hours"}

@@ -24,6 +24,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from xgboost import XGBClassifier
 
+import leafgate_catboost.training
 import leafgate_lightgbm.training
 import leafgate_xgboost.training
 from installed_readers import READERS, read_foreign
@@ -240,6 +241,14 @@ def test_without_scikit_learn_it_names_the_command(monkeypatch: pytest.MonkeyPat
     with pytest.raises(InconclusiveError) as caught:
         train(Learner("sklearn.tree.DecisionTreeClassifier"), table, table, 0)
     assert 'pip install "leafgate[sklearn]"' in str(caught.value.problems)
+
+
+def test_without_catboost_it_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = complete(3)
+    monkeypatch.setitem(sys.modules, "catboost", None)
+    with pytest.raises(InconclusiveError) as caught:
+        leafgate_catboost.training.train(Learner("catboost.CatBoostClassifier"), table, table, 0)
+    assert 'pip install "leafgate[catboost]"' in str(caught.value.problems)
 
 
 BOOSTED: dict[str, Callable[[], Any]] = {

@@ -310,6 +310,34 @@ def test_where_the_model_weighs_several_leaves_missing_cells_are_refused_by_name
 
 
 GOOD = tree_model(COUNTED, AGE)
+
+
+def numbers_rescaled(attributes: str, method: str | None = None) -> str:
+    """A tree of the numbers 1 and 4, or two of them put together, whose result is rescaled."""
+    nodes = (
+        '<Node><True/><Node score="1"><SimplePredicate field="age" operator="lessOrEqual" value="37.5"/></Node>'
+        '<Node score="4"><True/></Node></Node>'
+    )
+    tree = tree_model(nodes, AGE).replace('"classification"', '"regression"')
+    targets = f"<Targets><Target {attributes}/></Targets>"
+    if method is None:
+        return tree.replace("<Node", f"{targets}<Node", 1)
+    segments = f"<Segment><True/>{tree}</Segment>" * 2
+    return (
+        f'<MiningModel functionName="regression">{schema_of(AGE)}{targets}'
+        f'<Segmentation multipleModelMethod="{method}">{segments}</Segmentation></MiningModel>'
+    )
+
+
+@pytest.mark.parametrize(("method", "expected"), [(None, [5, 11]), ("sum", [7, 19]), ("average", [5, 11])])
+def test_a_predicted_number_is_rescaled(method: str | None, expected: list[float]) -> None:
+    """Twice what the trees predict together, and 3."""
+    text = numbers_rescaled('field="y" rescaleFactor="2" rescaleConstant="3"', method)
+    model = read_foreign(document(text, AGE, ()), "m")
+    assert votes(model, np.array([[37.0], [38.0]]))[:, 0].tolist() == expected
+    assert "other_content" not in {item.kind for item in model.discloses}
+
+
 REFUSED = {
     "a field of its own making": (GOOD.replace('field="age"', 'field="log_age"'), "no field of its data dictionary"),
     "an unknown strategy": (tree_model(COUNTED, AGE, missingValueStrategy="guess"), "treats missing values by 'guess'"),
@@ -317,7 +345,9 @@ REFUSED = {
     "a threshold that is none": (GOOD.replace("37.5", "nan"), "what is no number"),
     "a threshold with an underscore": (GOOD.replace("37.5", "3_7"), "what is no number"),
     "a count that is none": (GOOD.replace('recordCount="5"', 'recordCount="many"'), "a count or a score"),
-    "a transformation": (GOOD.replace("<Node", "<LocalTransformations/><Node", 1), "transforms"),
+    "targets of classes": (GOOD.replace("<Node", '<Targets><Target rescaleFactor="2"/></Targets><Node', 1), "Targets"),
+    "rounded targets": (numbers_rescaled('castInteger="round"'), "Targets"),
+    "targets at most 9": (numbers_rescaled('max="9"'), "Targets"),
     "an outlier that is cut": (GOOD.replace('name="age"/', 'name="age" outliers="asExtremeValues"/'), "changes values"),
     "two predicates": (GOOD.replace("<True/>", "<True/><True/>", 1), "one predicate"),
     "a tree for some": (
@@ -482,3 +512,132 @@ def test_people_on_nodes_are_told_where_no_class_has_a_count() -> None:
     for told_count in ('value="low" recordCount', 'value="high" recordCount'):
         bare = bare.replace(told_count, told_count.replace("recordCount", "probability"))
     assert file_disclosures(bare) == {"sizes": ("high", "counts")}
+
+
+def cast(name: str, source: str, kind: str, *, optype: str = "continuous", inside: str = "") -> str:
+    ref = inside or f'<FieldRef field="{source}"/>'
+    return f'<DerivedField name="{name}" optype="{optype}" dataType="{kind}">{ref}</DerivedField>'
+
+
+def asking(field: str, at: str, operator: str = "lessOrEqual") -> str:
+    """A tree with one test of a field."""
+    opposite = {"lessOrEqual": "greaterThan", "lessThan": "greaterOrEqual"}[operator]
+    return (
+        f'<Node><True/><Node score="low"><SimplePredicate field="{field}" operator="{operator}" value="{at}"/></Node>'
+        f'<Node score="high"><SimplePredicate field="{field}" operator="{opposite}" value="{at}"/></Node></Node>'
+    )
+
+
+CHAINS: dict[str, tuple[str, list[tuple[str, str]], Callable[[Any], Any], Callable[[float], Any]]] = {
+    "float, as double": ("float", [("double(n)", "double")], lambda x: float(np.float32(x)), float),
+    "double, as float": ("double", [("float(n)", "float")], np.float32, np.float32),
+    "double, as float, as double": (
+        "double",
+        [("float(n)", "float"), ("double(float(n))", "double")],
+        lambda x: float(np.float32(x)),
+        float,
+    ),
+    "double, as double": ("double", [("double(n)", "double")], float, float),
+    "integer, as double": ("integer", [("double(n)", "double")], float, float),
+    "float, as double, as float": (
+        "float",
+        [("double(n)", "double"), ("float(double(n))", "float")],
+        np.float32,
+        np.float32,
+    ),
+}
+"""By what is cast: the field's type, the casts, what becomes of a cell, and of the number that it is compared with."""
+
+
+@pytest.mark.parametrize("operator", ["lessOrEqual", "lessThan"])
+@pytest.mark.parametrize("at", ["0.1", "7.05", "37.5", "16777217"])
+@pytest.mark.parametrize("local", [False, True], ids=["of the document", "of the model"])
+@pytest.mark.parametrize("chain", CHAINS)
+def test_fields_that_only_cast_a_number_are_asked_in_their_precision(
+    chain: str, local: bool, at: str, operator: str
+) -> None:
+    kind, casts, of_cell, of_threshold = CHAINS[chain]
+    sources = ["n", *(name for name, _ in casts)]
+    derived = "".join(cast(name, source, to) for (name, to), source in zip(casts, sources, strict=False))
+    model = tree_model(asking(casts[-1][0], at, operator), {"n": kind})
+    if local:
+        model = model.replace("<Node", f"<LocalTransformations>{derived}</LocalTransformations><Node", 1)
+    more = "" if local else f"<TransformationDictionary>{derived}</TransformationDictionary>"
+    read = read_foreign(document(model, {"n": kind}, ("low", "high"), more), "m")
+    assert read.features == ("n",)
+    assert "other_content" not in {each.kind for each in read.discloses}
+    number = float(at)
+    single = np.float32(number)
+    cells = {number, *(float(np.nextafter(number, side)) for side in (-np.inf, np.inf))}
+    cells |= {float(single), *(float(np.nextafter(single, np.float32(side))) for side in (-np.inf, np.inf))}
+    for cell in sorted(cells):
+        value, threshold = of_cell(cell), of_threshold(number)
+        low = value <= threshold if operator == "lessOrEqual" else value < threshold
+        assert predicted(read, np.array([[cell]]))[0] == (0 if low else 1), cell
+
+
+def test_a_gap_is_filled_before_it_is_cast() -> None:
+    derived = f"<TransformationDictionary>{cast('float(n)', 'n', 'float')}{cast('w', 'float(n)', 'double')}"
+    model = tree_model(asking("w", "0.1"), {"n": "double"})
+    filled = model.replace('name="n"/', 'name="n" missingValueReplacement="0.1"/')
+    read = read_foreign(
+        document(filled, {"n": "double"}, ("low", "high"), f"{derived}</TransformationDictionary>"), "m"
+    )
+    assert float(np.float32(0.1)) > 0.1
+    assert predicted(read, np.array([[np.nan]]))[0] == 1
+
+
+N = {"n": "double", "s": "string"}
+OTHER_FIELDS = {
+    "a function": (cast("d", "n", "double", inside='<Apply function="log"><FieldRef field="n"/></Apply>'), "'Apply'"),
+    "a norm": (cast("d", "n", "double", inside='<NormContinuous field="n"/>'), "'NormContinuous'"),
+    "a whole number": (cast("d", "n", "integer"), "'continuous integer'"),
+    "a category": (cast("d", "n", "string", optype="categorical"), "'categorical string'"),
+    "of a text": (cast("d", "s", "double"), "'continuous double'"),
+    "a word for missing": (
+        cast("d", "n", "double", inside='<FieldRef field="n" mapMissingTo="0"/>'),
+        "'FieldRef'",
+    ),
+    "of no field": (cast("d", "z", "double"), "one that it does not have"),
+    "of a later field": (cast("d", "e", "double") + cast("e", "n", "double"), "one that it does not have"),
+}
+
+
+@pytest.mark.parametrize("case", OTHER_FIELDS)
+def test_other_derived_fields_are_refused_by_what_they_do(case: str) -> None:
+    derived, words = OTHER_FIELDS[case]
+    model = tree_model(asking("d", "1.5"), N)
+    inside = model.replace("<Node", f"<LocalTransformations>{derived}</LocalTransformations><Node", 1)
+    with pytest.raises(ReleaseError, match=rf"{words}.*which is not read.*cast a number to double or float"):
+        read_foreign(document(inside, N, ("low", "high")), "m")
+    more = f"<TransformationDictionary>{derived}</TransformationDictionary>"
+    with pytest.raises(ReleaseError, match=r"asks about 'd'.*no cast of one.*cast a number to double or float"):
+        read_foreign(document(model, N, ("low", "high"), more), "m")
+
+
+def test_one_field_in_several_precisions_is_refused() -> None:
+    more = f"<TransformationDictionary>{cast('float(n)', 'n', 'float')}</TransformationDictionary>"
+    nodes = (
+        '<Node><True/><Node score="low"><SimplePredicate field="n" operator="lessOrEqual" value="0.1"/></Node>'
+        '<Node score="high"><SimplePredicate field="float(n)" operator="greaterThan" value="0.1"/></Node></Node>'
+    )
+    with pytest.raises(ReleaseError, match="one field in several precisions"):
+        read_foreign(document(tree_model(nodes, {"n": "double"}), {"n": "double"}, ("low", "high"), more), "m")
+
+
+def test_trees_of_a_forest_are_given_casts_of_the_whole_model() -> None:
+    """As JPMML-SkLearn writes them: the trees' own schemas name the derived fields."""
+    derived = f"<LocalTransformations>{cast('double(n)', 'n', 'double')}</LocalTransformations>"
+    tree = tree_model(asking("double(n)", "0.1"), {"double(n)": "double"})
+    segments = "".join(f'<Segment id="{i}"><True/>{tree}</Segment>' for i in (1, 2))
+    whole = (
+        f'<MiningModel functionName="classification">{schema_of({"n": "float"})}{derived}'
+        f'<Segmentation multipleModelMethod="majorityVote">{segments}</Segmentation></MiningModel>'
+    )
+    read = read_foreign(document(whole, {"n": "float"}, ("low", "high")), "m")
+    assert (read.features, len(read.trees)) == (("n",), 2)
+    assert "other_content" not in {each.kind for each in read.discloses}
+    assert predicted(read, np.array([[0.1], [0.09]])).tolist() == [1, 0]  # 0.1 is more in single precision
+    filled = whole.replace('name="double(n)"/>', 'name="double(n)" missingValueReplacement="3"/>')
+    with pytest.raises(ReleaseError, match="fills gaps of a field that it does not declare"):
+        read_foreign(document(filled, {"n": "float"}, ("low", "high")), "m")

@@ -218,6 +218,26 @@ def test_a_limit_that_even_a_single_leaf_breaks_is_named(tmp_path: Path) -> None
     assert not (tmp_path / "new.json").exists()
 
 
+def test_a_model_that_predicts_the_same_for_everybody_is_no_repair(tmp_path: Path) -> None:
+    """In groups of more than half of the people only the root passes: the output names what stands in the way."""
+    fit_in(tmp_path, people(1, 100), DecisionTreeClassifier(random_state=0))
+    policy_file(tmp_path, [{"use": "k_anonymity", "at_least": 60}])
+    (tmp_path / "new.json").write_text("{}")
+    ended = repaired(tmp_path)
+    assert (ended.code, (tmp_path / "new.json").exists()) == (1, False)
+    assert "only a model that predicts the same for everybody passes" in ended.out
+    assert "    k_anonymity@linking#class" in ended.out
+    result = repair_model(audit_model(*_fitted(tmp_path), limits={"k_anonymity": 60}, search_remedies=False))
+    assert not result.found
+    assert any("predicts the same for everybody" in sentence for sentence in result.sentences)
+
+
+def _fitted(folder: Path) -> tuple[Any, pd.DataFrame, pd.Series]:
+    table = pd.read_csv(folder / "people.csv")
+    numbers = table.drop(columns="class").select_dtypes("number")
+    return DecisionTreeClassifier(random_state=0).fit(numbers, table["class"]), numbers, table["class"]
+
+
 def test_a_limit_on_an_average_is_met_by_search(tmp_path: Path) -> None:
     fit_in(tmp_path, people(1, 300), DecisionTreeClassifier(random_state=0))
     policy_file(tmp_path, [{"use": "reidentification_risk", "at_most": 0.02, "average": True}], leaves="labels")

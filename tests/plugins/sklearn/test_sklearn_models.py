@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     AdaBoostRegressor,
@@ -181,12 +180,11 @@ def test_what_is_no_fitted_tree_is_refused_by_name(model: Any, message: str) -> 
 @pytest.mark.parametrize(
     ("model", "nearest"),
     [
-        (CalibratedClassifierCV(DecisionTreeClassifier(max_depth=2), cv=2), "without calibration"),
         (AdaBoostRegressor(DecisionTreeRegressor(max_depth=2)), "fit a GradientBoostingRegressor"),
         (LogisticRegression(), "such as DecisionTreeClassifier"),
         (make_pipeline(StandardScaler(), OneVsRestClassifier(DecisionTreeClassifier())), "all classes at once"),
     ],
-    ids=["calibrated", "adaboost", "logistic", "pipeline"],
+    ids=["adaboost", "logistic", "pipeline"],
 )
 def test_a_file_of_another_class_is_refused_with_the_nearest_thing_that_is_read(model: Any, nearest: str) -> None:
     x = np.nan_to_num(rows(1))

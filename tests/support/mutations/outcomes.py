@@ -17,9 +17,9 @@ from leafgate.app import known_origins
 from leafgate.errors import ReleaseError
 from leafgate.ir.features import CategoryCodes
 from leafgate.ir.model import ModelIR
-from leafgate_convert.sampling import rows_of
+from leafgate.models.points import rows_of
 from leafgate_convert.scrub import leaves_of, predicted, votes
-from leafgate_convert.witness import _answers as answered
+from leafgate_convert.witness import answers_to as answered
 from mutations.changes import Change, changed, paths_by_kind
 from mutations.formats import Format, ModelFile
 from mutations.people import contradicts

@@ -108,7 +108,7 @@ BETWEEN = ("_", "=", "-", ".", ":", " ", "__")
 """What stands between column and value in names of dummy features."""
 
 
-POSITIONAL = re.compile(r"(?:x|f|Column_)([0-9]{1,6})")
+POSITIONAL = re.compile(r"(?:x|f|Column_|)([0-9]{1,6})")
 """What libraries, and readers, call the features of a table whose columns have no names."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -20,6 +19,7 @@ from leafgate.models.exposure.categories import many_unknown_names
 from leafgate.models.lowering.content import content_of, unknown_names
 from leafgate.models.lowering.encoding import Encoding, as_number, class_values, column_encodings, origins_of, plainly
 from leafgate.models.lowering.tests import Sides, Split, lower_split
+from leafgate.types.folders import content_digest
 from leafgate.types.release import FileDisclosure, ModelFile, ModelReading, Publish, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.tree import Leaf, Node, children, leaves
@@ -77,7 +77,7 @@ def lower_model(
     if any(_silent_nodes(model, tree) for tree in model.trees):
         _refuse_leaf_without_number([tree for tree, _ in translated], place)
     items = (*model.disclosures, *_unused_columns(model, schema, people))
-    file = ModelFile(model.format, hashlib.sha256(content).hexdigest(), items)
+    file = ModelFile(model.format, content_digest(content), items)
     release = Release(
         _builder(model),
         schema,

@@ -20,7 +20,7 @@ from leafgate.ir.features import (
     missing_if_zero,
     rounded,
 )
-from leafgate.ir.model import Floats
+from leafgate.ir.model import Floats, ModelIR
 from leafgate.types.schema import Column, Value
 from leafgate.types.tree import Branch, CategoricalSplit, Node, NumericSplit
 
@@ -117,15 +117,41 @@ def _refuse_zero_apart(asked: Split, origin: Numeric, column: Column) -> None:
         )
 
 
+def sends_zero_apart(model: ModelIR, column: Column) -> bool:
+    """Does some test of the model send a number that is missing to it, as it comes to 0, elsewhere than its neighbours?
+
+    A release has such tests of a column with `values` alone.
+    """
+    for feature, origin in enumerate(model.origins or ()):
+        if not isinstance(origin, Numeric) or origin.column != column.name or not origin.zero_is_missing:
+            continue
+        if not _may_be_zero(origin, column):
+            continue
+        for tree in model.trees:
+            nodes = np.flatnonzero(tree.feature == feature)
+            at, strict, missing_low = tree.threshold[nodes], tree.flag("strict")[nodes], tree.flag("missing_low")[nodes]
+            if ((np.where(strict, at > 0, at >= 0)) != missing_low).any():
+                return True
+    return False
+
+
 def _may_be_zero(origin: Numeric, column: Column) -> bool:
-    """May some number of the column come to 0 after the steps? They rise, so only the largest up to 0 can."""
-    number = invert_threshold(Split(0.0, False, False, False), origin.steps) if origin.steps else 0.0
+    """May some number of the column come to 0 after the steps? They rise, so that such numbers follow one another."""
+    below, last = np.nextafter(0.0, -math.inf), 0.0
+    if origin.steps:
+        below, last = (invert_threshold(Split(0.0, strict, False, False), origin.steps) for strict in (True, False))
     least, most = column.bounds or (-math.inf, math.inf)
-    number = min(number, most)
-    comes_to_zero = math.isfinite(number) and float(apply_steps(np.array([number]), origin.steps)[0]) == 0.0
-    single = not any(step.operation in {"at_least", "at_most"} for step in origin.steps)
-    off_grid = single and bool(column.step) and not (number / (column.step or 1.0)).is_integer()
-    return comes_to_zero and number >= least and not off_grid
+    last = min(last, most)
+    if not math.isfinite(last) or not last > below or last < least:
+        return False
+    if not column.step:
+        return True
+    on_grid = math.floor(last / column.step + CLOSE) * column.step
+    return on_grid > below - CLOSE * abs(below) and on_grid >= least - CLOSE * abs(least)
+
+
+CLOSE = 1e-9
+"""Relative error of multiples of a step, such as 0.1, in floating point."""
 
 
 def _cut(asked: Split, origin: Numeric, low: Node, high: Node) -> Node:

@@ -312,7 +312,6 @@ def test_a_text_in_a_pmml_document_is_told(tmp_path: Path, old: str, new: str) -
 IN_XGBOOST: dict[str, Change] = {
     "scikit_learn": lambda learner: learner["attributes"].update(scikit_learn=MARK),
     "attribute": lambda learner: learner["attributes"].update(Jane="1"),
-    "tree's id": lambda learner: learner["gradient_booster"]["model"]["trees"][0].update(id="Jane"),
     "parameter": lambda learner: learner["objective"]["reg_loss_param"].update(scale_pos_weight="Jane"),
     "type": lambda learner: learner.update(feature_types=["Jane"]),
 }

@@ -1,0 +1,79 @@
+"""Rows of a model's features, and where its tests part numbers: the points at which a misreading would show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from leafgate.ir.features import CategoryCodes, MissingIndicator, Numeric, Origin, Unresolved, after_steps
+from leafgate.ir.model import Floats, ModelIR
+from leafgate.models.lowering.tests import Split, invert_threshold
+
+Cells = Mapping[str, Sequence[Any]]
+"""Columns of numbers or texts; None where missing."""
+
+
+def known_origins(model: ModelIR) -> list[Origin]:
+    """Each feature's origin; a feature whose origin is not known is a column of its own."""
+    origins = model.origins or (None,) * len(model.features)
+    known = (None if isinstance(one, Unresolved) else one for one in origins)
+    return [Numeric(name) if one is None else one for name, one in zip(model.features, known, strict=True)]
+
+
+def column_edges(model: ModelIR) -> dict[str, set[float]]:
+    """The last number that goes low for each test on numbers, by column; a column without such a test is not there."""
+    edges: dict[str, set[float]] = {}
+    for number, origin in enumerate(known_origins(model)):
+        if isinstance(origin, Numeric) and (found := set(_edges(model, number, origin))):
+            edges.setdefault(origin.column, set()).update(found)
+    return edges
+
+
+def _edges(model: ModelIR, feature: int, origin: Numeric) -> Iterable[float]:
+    for tree in model.trees:
+        strict, float32 = tree.flag("strict"), tree.flag("float32")
+        for node in np.flatnonzero(tree.feature == feature).tolist():
+            if node not in tree.subsets:
+                asked = Split(float(tree.threshold[node]), bool(strict[node]), bool(float32[node]), False)
+                yield invert_threshold(asked, origin.steps) if origin.steps else asked.at
+
+
+def around(edges: Iterable[float], step: float | None = None) -> np.ndarray:
+    """Both sides of each edge, and the edge as single precision has it; edges beyond all numbers are left out.
+
+    Where the column's numbers are multiples of a `step`, the nearest of these.
+    """
+    at = np.array([edge for edge in edges if abs(edge) < 1e30])
+    if step:
+        return np.unique(np.concatenate([np.floor(at / step) + offset for offset in (-1, 0, 1, 2)]) * step)
+    with np.errstate(over="ignore"):
+        single = at.astype(np.float32)
+    sides = (at, single, np.nextafter(at, np.inf), np.nextafter(at, -np.inf))
+    singles = (np.nextafter(single, np.float32(np.inf)), np.nextafter(single, np.float32(-np.inf)))
+    return np.unique(np.concatenate([side.astype(np.float64) for side in (*sides, *singles)]))
+
+
+def rows_of(model: ModelIR, cells: Cells) -> Floats:
+    """What the model's features are for these people; a value it does not take is missing to it."""
+    n = len(next(iter(cells.values()), ()))
+    columns = [_feature(origin, cells.get(origin.column, [None] * n)) for origin in known_origins(model)]
+    return np.column_stack(columns) if columns else np.empty((n, 0))
+
+
+def _feature(origin: Origin, cells: Sequence[Any]) -> Floats:
+    match origin:
+        case Numeric(_, steps, fill, zero_is_missing):
+            numbers = np.array([math.nan if cell is None else cell for cell in cells], dtype=np.float64)
+            changed = np.array([after_steps(number, steps) for number in numbers.tolist()]) if steps else numbers
+            filled = changed if fill is None else np.where(np.isnan(numbers), fill, changed)
+            return np.where(filled == 0, math.nan, filled) if zero_is_missing else filled
+        case CategoryCodes(_, codes, other, missing):
+            rest = math.nan if other is None else other
+            absent = math.nan if missing is None else missing
+            return np.array([absent if cell is None else codes.get(cell, rest) for cell in cells], dtype=np.float64)
+        case MissingIndicator(_, there, gone):
+            return np.array([gone if cell is None else there for cell in cells], dtype=np.float64)
+    return np.full(len(cells), math.nan)
