@@ -22,6 +22,7 @@ from leafgate_convert.scrub import leaves_of, predicted, votes
 from leafgate_convert.witness import answers_to as answered
 from mutations.changes import Change, changed, paths_by_kind
 from mutations.formats import Format, ModelFile
+from mutations.people import contradicts
 from mutations.points import points
 
 SINGLE = 4e-6
@@ -44,6 +45,8 @@ class Outcome:
         reason: why the file is refused.
         witnessed: whether the answers before, on rows that were chosen before, contradict the reading as a witness.
         visible: whether what the producer answers on these rows differs by more than the tolerance of a witness.
+        counted: whether the file's numbers of people contradict the people that it was trained on; None where the
+            original has none that are theirs, or where the file is refused.
     """
 
     file: str
@@ -53,6 +56,7 @@ class Outcome:
     reason: str = ""
     witnessed: bool = False
     visible: bool = False
+    counted: bool | None = None
 
 
 def answers_of(model: ModelIR, columns: Columns) -> Answers:
@@ -169,6 +173,11 @@ class Original:
         self.columns = points(file.rows, [self.questions], rng, missing_texts=format.missing_texts)
         self.answers = format.evaluate(self.document, self.columns)
         self.paths = paths_by_kind(self.document, format.words)
+        model = self.reading()
+        self.filled: bool | None = None  # were missing cells of the people filled? None where nobody counts them
+        for filled in (True, False):
+            if model is not None and contradicts(model, file.content, filled=filled) is False:
+                self.filled = filled
 
     def mutation(self, rng: np.random.Generator) -> Outcome:
         """One change, and what becomes of it."""
@@ -201,8 +210,15 @@ class Original:
             verdict: Verdict = "inconclusive"
         else:
             verdict = "right" if self.alike(model, columns, expected) else "wrong"
+        counted = None if self.filled is None else contradicts(model, content, filled=self.filled)
         return Outcome(
-            file=self.file.name, change=change, effect=effect, verdict=verdict, witnessed=witnessed, visible=visible
+            file=self.file.name,
+            change=change,
+            effect=effect,
+            verdict=verdict,
+            witnessed=witnessed,
+            visible=visible,
+            counted=counted,
         )
 
     def reading(self) -> ModelIR | None:
@@ -223,14 +239,12 @@ class Original:
             return True  # a witness of numbers names no classes, and one of classes no numbers
         if said.labels is None:
             witness = Witness(numbers=said.scores[:, 0])
-        elif set(said.labels) - set(model.classes):
-            return True  # the witness names a class that the model has not
+        elif set(said.classes) != set(model.classes):
+            return True  # the values of the policy are not the classes of the model
         else:
             labels = np.array([model.classes.index(label) for label in said.labels])
-            order = (
-                [said.classes.index(name) for name in model.classes] if set(said.classes) == set(model.classes) else []
-            )
-            shares = None if said.shares is None or not order else said.shares[:, order]
+            order = [said.classes.index(name) for name in model.classes]
+            shares = None if said.shares is None else said.shares[:, order]
             witness = Witness(scores=shares, labels=None if shares is not None else labels)
         try:
             with np.errstate(all="ignore"):
