@@ -76,7 +76,8 @@ def answers_of(model: ModelIR, columns: Columns) -> Answers:
     labels = tuple(model.classes[i] if i >= 0 else "" for i in predicted(with_codes, rows).tolist())
     if len(model.classes) == 2 and all(each.output is None and each.values.shape[1] == 1 for each in model.trees):
         scores = scores[:, 1:]
-    shares = scores if model.combine != "boost" else softmax(scores)
+    own = scores if model.combine != "boost" else softmax(scores)
+    shares = None if model.values == "labels" else own
     return Answers(scores=scores, size=size, labels=labels, classes=model.classes, shares=shares)
 
 
@@ -147,9 +148,10 @@ def are_alike(some: Answers, others: Answers) -> bool:
     return all(label == other or _is_tie(row, bound) for label, other, row, bound in rows)
 
 
-def is_visible(before: Answers, after: Answers) -> bool:
-    """Do the producer's answers differ by more than a witness may differ from a reading?"""
-    if before.labels is None or after.labels is None or before.shares is None or after.shares is None:
+def is_visible(before: Answers, after: Answers, *, labels_alone: bool) -> bool:
+    """Do the producer's answers, or its labels, differ by more than a witness may differ from a reading?"""
+    said = before.labels is not None and after.labels is not None and not labels_alone
+    if not said or before.shares is None or after.shares is None:
         if before.labels is not None or after.labels is not None:
             return before.labels != after.labels
         return bool((abs(before.scores - after.scores) > TOLERANCE * abs(before.scores).max()).any())
@@ -170,7 +172,9 @@ class Original:
         self.format, self.file = format, file
         self.document = format.parse(file.content)
         self.questions = format.questions(self.document)
-        self.columns = points(file.rows, [self.questions], rng, missing_texts=format.missing_texts)
+        self.columns = points(
+            file.rows, [self.questions], rng, missing_texts=format.missing_texts, missing=file.missing
+        )
         self.answers = format.evaluate(self.document, self.columns)
         self.paths = paths_by_kind(self.document, format.words)
         model = self.reading()
@@ -198,7 +202,8 @@ class Original:
                 found = self.format.evaluate(document, columns)
                 columns, expected, before = self._beside(document, found, rng)
                 effect = "equivalent" if are_alike(before, expected) else "changed"
-                visible = is_visible(self.answers, found)
+                labels_alone = model is not None and model.values == "labels"
+                visible = is_visible(self.answers, found, labels_alone=labels_alone)
         except (NoModelError, KeyError, ValueError, TypeError, IndexError, OverflowError, AttributeError) as error:
             reason = reason or f"evaluator: {error!r}"
         if model is None:
@@ -242,7 +247,7 @@ class Original:
         elif set(said.classes) != set(model.classes):
             return True  # the values of the policy are not the classes of the model
         else:
-            labels = np.array([model.classes.index(label) for label in said.labels])
+            labels = np.array([model.classes.index(label) if label else -1 for label in said.labels])
             order = [said.classes.index(name) for name in model.classes]
             shares = None if said.shares is None else said.shares[:, order]
             witness = Witness(scores=shares, labels=None if shares is not None else labels)
@@ -259,7 +264,7 @@ class Original:
         if known == asked or set(asked) - set(self.file.rows):
             return self.columns, found, self.answers
         both = [self.questions, asked]
-        columns = points(self.file.rows, both, rng, missing_texts=self.format.missing_texts)
+        columns = points(self.file.rows, both, rng, missing_texts=self.format.missing_texts, missing=self.file.missing)
         return columns, self.format.evaluate(document, columns), self.format.evaluate(self.document, columns)
 
 
