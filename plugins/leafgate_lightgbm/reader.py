@@ -328,6 +328,8 @@ def _tree(lines: Lines, names: Names, budget: CategoryBudget, rounds: int, outpu
         len(lines.get("leaf_weight", "").split()) == leaves and len(lines.get("internal_weight", "").split()) == inner
     )
     weights = _on_nodes(lines, "weight", inner, place) if whole else None
+    if weights is not None and inner and weights[0] == 0:
+        weights[0] = np.nan  # LightGBM up to 4.1 writes 0 in place of the root's
     numbers = [] if counts is None else [NodeNumbers("leaf_count, internal_count", "rows", counts)]
     numbers += [] if weights is None else [NodeNumbers("leaf_weight, internal_weight", "hessian", weights)]
     return TreeIR(

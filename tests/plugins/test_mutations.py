@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 from evaluators.answers import Answers
+from installed_readers import read_foreign
 from mutations.formats import FORMATS, ModelFile, archive_of
 from mutations.outcomes import Original, Outcome, outcomes
+from mutations.people import contradicts
 from producer_archive import case_of
 
 SOME, MANY = 25, 1000
@@ -66,6 +68,16 @@ def test_evaluators_answer_as_the_producers(name: str, version: str) -> None:
         if name == "LightGBM" and "forest" in case:  # it adds up what it says of rows, and divides for shares
             scores = scores / (len(kind.parse(file.content)["trees"]) // scores.shape[1])
         assert as_the_producer_says(answers, archive.labels(case), scores), file.name
+
+
+@pytest.mark.parametrize("name", ["LightGBM", "XGBoost"])
+def test_numbers_of_people_in_a_file_are_those_that_the_model_was_trained_on(name: str) -> None:
+    """Rows that were drawn at random are declared by a policy, where the file does not record it."""
+    held = {file.name: contradicts(read_foreign(file.content, "m"), file.content) for file in files_of(name)}
+    contradicted = {case for case, is_contradicted in held.items() if is_contradicted}
+    assert {case for case in contradicted if "parallel" not in case} <= {"4.1.0/binary-goss.txt"}
+    versions = {case.partition("/")[0] for case, is_contradicted in held.items() if is_contradicted is False}
+    assert versions == set(FORMATS[name].versions)
 
 
 def check(found: list[Outcome]) -> None:

@@ -378,8 +378,13 @@ def questions_of(names: Sequence[str], document: Any) -> Questions:
         if isinstance(nodes, np.ndarray) and nodes.dtype.names:
             hist = "num_threshold" in nodes.dtype.names
             feature, threshold = ("feature_idx", "num_threshold") if hist else ("feature", "threshold")
-            for number, at in zip(nodes[feature].tolist(), nodes[threshold].tolist(), strict=True):
+            by_set = nodes["is_categorical"] != 0 if hist else np.zeros(len(nodes), dtype=bool)
+            asked = zip(nodes[feature].tolist(), nodes[threshold].tolist(), by_set.tolist(), strict=True)
+            for number, at, is_set in asked:
                 if 0 <= number < len(order):
-                    found[order[number]].thresholds.add(at)
                     found[order[number]].precision = np.float64 if hist else np.float32
+                    if is_set:  # the matrix has no more than eight categories
+                        found[order[number]].categories |= set(map(float, range(8)))
+                    else:
+                        found[order[number]].thresholds.add(at)
     return found

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluators import catboost_trees, lightgbm_trees, onnx_trees, skops_trees, ubjson, xgboost_trees
+from evaluators import catboost_trees, lightgbm_trees, onnx_trees, pmml_trees, skops_trees, ubjson, xgboost_trees
 from evaluators.answers import Answers, Cell, Columns, Questions
 from mutations.changes import Path, Vocabulary
 from producer_archive import NAMES, Archive, archives_in, case_of
@@ -20,11 +20,12 @@ PLUGINS = FilePath(__file__).resolve().parents[2] / "plugins"
 
 @dataclass(frozen=True, kw_only=True)
 class ModelFile:
-    """A producer's file, and rows that it was made or asked with."""
+    """A producer's file, and rows that it was made or asked with; `missing`: whether cells may be missing."""
 
     name: str
     content: bytes
     rows: Columns
+    missing: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -350,4 +351,58 @@ ONNX = Format(
 )
 
 
-FORMATS = {each.name: each for each in (XGBOOST, CATBOOST, LIGHTGBM, SKOPS, ONNX)}
+PMML_KINDS = {
+    **{"operator": "comparison", "field": "feature", "value": "threshold", "score": "leaf", "recordCount": "leaf"},
+    **{"missingValueStrategy": "default direction", "defaultChild": "default direction", "id": "default direction"},
+    **{"noTrueChildStrategy": "default direction", "multipleModelMethod": "weight", "rescaleFactor": "weight"},
+    **{"rescaleConstant": "base score", "functionName": "objective", "dataType": "objective"},
+}
+
+
+def _pmml_kind(document: Any, path: Path) -> str:
+    if path[-1] in {"tag", "text", "attributes", "name"} or ("attributes" not in path and path[-1] != "children"):
+        return ""
+    element: Any = document
+    for step in path[:-2] if path[-1] != "children" else path[:-1]:
+        element = element[step]
+    kind = element["tag"].rpartition("}")[2]
+    if path[-1] == "children":
+        return "children" if kind == "Node" else "other"
+    if kind in {"Value", "ScoreDistribution"} and path[-1] == "value":
+        return "class order"
+    return PMML_KINDS.get(str(path[-1]), "other")
+
+
+def _pmml_files() -> Iterable[ModelFile]:
+    for file in archived("pmml"):
+        case = file.name.rpartition("/")[2]
+        if b"TransformationDictionary" not in file.content and not case.startswith("pipeline"):
+            single = b"<MiningModel" not in file.content and "number" not in case
+            yield ModelFile(name=file.name, content=file.content, rows=file.rows, missing=single)
+
+
+PMML = Format(
+    name="PMML",
+    folders=("pmml/producers",),
+    files=_pmml_files,
+    parse=pmml_trees.parse,
+    dump=pmml_trees.dump,
+    evaluate=pmml_trees.evaluate,
+    questions=pmml_trees.questions,
+    words=Vocabulary(
+        kind_of=_pmml_kind,
+        texts={
+            "operator": tuple(pmml_trees.COMPARISONS),
+            "field": (*NAMES, "colour"),
+            "missingValueStrategy": (*sorted(pmml_trees.STRATEGIES), "weightedConfidence"),
+            "noTrueChildStrategy": ("returnNullPrediction", "returnLastPrediction"),
+            "multipleModelMethod": ("sum", "average", "max", "median", "majorityVote", "weightedAverage"),
+            "functionName": ("classification", "regression"),
+            "dataType": ("float", "double", "integer", "string"),
+        },
+    ),
+    by_shares=True,
+)
+
+
+FORMATS = {each.name: each for each in (XGBOOST, CATBOOST, LIGHTGBM, SKOPS, ONNX, PMML)}

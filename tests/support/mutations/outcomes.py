@@ -22,6 +22,7 @@ from leafgate_convert.scrub import leaves_of, predicted, votes
 from leafgate_convert.witness import answers_to as answered
 from mutations.changes import Change, changed, paths_by_kind
 from mutations.formats import Format, ModelFile
+from mutations.people import contradicts
 from mutations.points import points
 
 SINGLE = 4e-6
@@ -44,6 +45,8 @@ class Outcome:
         reason: why the file is refused.
         witnessed: whether the answers before, on rows that were chosen before, contradict the reading as a witness.
         visible: whether what the producer answers on these rows differs by more than the tolerance of a witness.
+        counted: whether the file's numbers of people contradict the people that it was trained on; None where the
+            original has none that are theirs, or where the file is refused.
     """
 
     file: str
@@ -53,6 +56,7 @@ class Outcome:
     reason: str = ""
     witnessed: bool = False
     visible: bool = False
+    counted: bool | None = None
 
 
 def answers_of(model: ModelIR, columns: Columns) -> Answers:
@@ -72,7 +76,8 @@ def answers_of(model: ModelIR, columns: Columns) -> Answers:
     labels = tuple(model.classes[i] if i >= 0 else "" for i in predicted(with_codes, rows).tolist())
     if len(model.classes) == 2 and all(each.output is None and each.values.shape[1] == 1 for each in model.trees):
         scores = scores[:, 1:]
-    shares = scores if model.combine != "boost" else softmax(scores)
+    own = scores if model.combine != "boost" else softmax(scores)
+    shares = None if model.values == "labels" else own
     return Answers(scores=scores, size=size, labels=labels, classes=model.classes, shares=shares)
 
 
@@ -143,9 +148,10 @@ def are_alike(some: Answers, others: Answers) -> bool:
     return all(label == other or _is_tie(row, bound) for label, other, row, bound in rows)
 
 
-def is_visible(before: Answers, after: Answers) -> bool:
-    """Do the producer's answers differ by more than a witness may differ from a reading?"""
-    if before.labels is None or after.labels is None or before.shares is None or after.shares is None:
+def is_visible(before: Answers, after: Answers, *, labels_alone: bool) -> bool:
+    """Do the producer's answers, or its labels, differ by more than a witness may differ from a reading?"""
+    said = before.labels is not None and after.labels is not None and not labels_alone
+    if not said or before.shares is None or after.shares is None:
         if before.labels is not None or after.labels is not None:
             return before.labels != after.labels
         return bool((abs(before.scores - after.scores) > TOLERANCE * abs(before.scores).max()).any())
@@ -166,9 +172,16 @@ class Original:
         self.format, self.file = format, file
         self.document = format.parse(file.content)
         self.questions = format.questions(self.document)
-        self.columns = points(file.rows, [self.questions], rng, missing_texts=format.missing_texts)
+        self.columns = points(
+            file.rows, [self.questions], rng, missing_texts=format.missing_texts, missing=file.missing
+        )
         self.answers = format.evaluate(self.document, self.columns)
         self.paths = paths_by_kind(self.document, format.words)
+        model = self.reading()
+        self.filled: bool | None = None  # were missing cells of the people filled? None where nobody counts them
+        for filled in (True, False):
+            if model is not None and contradicts(model, file.content, filled=filled) is False:
+                self.filled = filled
 
     def mutation(self, rng: np.random.Generator) -> Outcome:
         """One change, and what becomes of it."""
@@ -189,7 +202,8 @@ class Original:
                 found = self.format.evaluate(document, columns)
                 columns, expected, before = self._beside(document, found, rng)
                 effect = "equivalent" if are_alike(before, expected) else "changed"
-                visible = is_visible(self.answers, found)
+                labels_alone = model is not None and model.values == "labels"
+                visible = is_visible(self.answers, found, labels_alone=labels_alone)
         except (NoModelError, KeyError, ValueError, TypeError, IndexError, OverflowError, AttributeError) as error:
             reason = reason or f"evaluator: {error!r}"
         if model is None:
@@ -201,8 +215,15 @@ class Original:
             verdict: Verdict = "inconclusive"
         else:
             verdict = "right" if self.alike(model, columns, expected) else "wrong"
+        counted = None if self.filled is None else contradicts(model, content, filled=self.filled)
         return Outcome(
-            file=self.file.name, change=change, effect=effect, verdict=verdict, witnessed=witnessed, visible=visible
+            file=self.file.name,
+            change=change,
+            effect=effect,
+            verdict=verdict,
+            witnessed=witnessed,
+            visible=visible,
+            counted=counted,
         )
 
     def reading(self) -> ModelIR | None:
@@ -223,14 +244,12 @@ class Original:
             return True  # a witness of numbers names no classes, and one of classes no numbers
         if said.labels is None:
             witness = Witness(numbers=said.scores[:, 0])
-        elif set(said.labels) - set(model.classes):
-            return True  # the witness names a class that the model has not
+        elif set(said.classes) != set(model.classes):
+            return True  # the values of the policy are not the classes of the model
         else:
-            labels = np.array([model.classes.index(label) for label in said.labels])
-            order = (
-                [said.classes.index(name) for name in model.classes] if set(said.classes) == set(model.classes) else []
-            )
-            shares = None if said.shares is None or not order else said.shares[:, order]
+            labels = np.array([model.classes.index(label) if label else -1 for label in said.labels])
+            order = [said.classes.index(name) for name in model.classes]
+            shares = None if said.shares is None else said.shares[:, order]
             witness = Witness(scores=shares, labels=None if shares is not None else labels)
         try:
             with np.errstate(all="ignore"):
@@ -245,7 +264,7 @@ class Original:
         if known == asked or set(asked) - set(self.file.rows):
             return self.columns, found, self.answers
         both = [self.questions, asked]
-        columns = points(self.file.rows, both, rng, missing_texts=self.format.missing_texts)
+        columns = points(self.file.rows, both, rng, missing_texts=self.format.missing_texts, missing=self.file.missing)
         return columns, self.format.evaluate(document, columns), self.format.evaluate(self.document, columns)
 
 

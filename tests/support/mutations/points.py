@@ -15,9 +15,11 @@ RANDOM_ROWS = 300
 """Rows whose cells are chosen at random."""
 
 UNKNOWN = "unheard of"
+FILLED = 4.0
+"""A number in place of a missing cell, where none may be missing."""
 
 
-def _pool(name: str, rows: Columns, asked: Sequence[Questions], *, missing_texts: bool) -> list[Cell]:
+def _pool(name: str, rows: Columns, asked: Sequence[Questions], *, missing_texts: bool, missing: bool) -> list[Cell]:
     """The cells to try in a column: on both sides of every threshold, missing, each category and an unknown one."""
     found: set[float | str] = set()
     categories: set[float | str] = set()
@@ -32,19 +34,26 @@ def _pool(name: str, rows: Columns, asked: Sequence[Questions], *, missing_texts
     if categories:
         whole = {float(cell) for cell in [*cells, *found] if float(cell) >= 0 and float(cell).is_integer()}
         found = whole | categories | {max(map(float, categories)) + 1}
-    return [None, *sorted(map(float, found))]
+    return [*([None] if missing else []), *sorted(map(float, found))]
 
 
 def points(
-    rows: Columns, asked: Sequence[Questions], rng: np.random.Generator, *, missing_texts: bool = True
+    rows: Columns,
+    asked: Sequence[Questions],
+    rng: np.random.Generator,
+    *,
+    missing_texts: bool = True,
+    missing: bool = True,
 ) -> Columns:
     """Some of the rows, rows that differ from one of them in one cell, and rows of cells chosen at random."""
     names = list(rows)
-    pools = {name: _pool(name, rows, asked, missing_texts=missing_texts) for name in names}
+    pools = {name: _pool(name, rows, asked, missing_texts=missing_texts, missing=missing) for name in names}
     whole = {
         name for name in names if any(isinstance(c, float) for q in asked if name in q for c in q[name].categories)
     }
     cells = [[_whole(cell) for cell in rows[name]] if name in whole else rows[name] for name in names]
+    if not missing:
+        cells = [[FILLED if cell is None else cell for cell in column] for column in cells]
     own = list(zip(*cells, strict=True))
     chosen = [own[int(i)] for i in rng.permutation(len(own))[:MOST_ROWS]]
     made = list(chosen)

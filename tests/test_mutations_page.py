@@ -1,0 +1,40 @@
+"""Model files with one thing changed (docs/measurements/mutations.md)."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from mutations.formats import FORMATS
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The page's script."""
+    monkeypatch.syspath_prepend(str(DOCS / "reproduce"))
+    return importlib.import_module("model_mutations")
+
+
+def test_the_page_is_made_of_the_results(script: ModuleType) -> None:
+    written = (DOCS / "measurements/mutations.md").read_text(encoding="utf-8")
+    measured = written.partition("<!-- results -->\n\n")[2].partition("\n<!-- /results -->")[0]
+    rows = script.read_rows(script.RESULTS, script.Row)
+    assert "\n".join(script.lines_of(rows)) == measured
+
+
+def test_a_thousand_files_of_each_format_were_changed_and_none_is_read_otherwise_than_it_answers(
+    script: ModuleType,
+) -> None:
+    rows = script.read_rows(script.RESULTS, script.Row)
+    changes = {form: sum(row.changes for row in rows if row.format == form) for form in FORMATS}
+    assert changes == dict.fromkeys(FORMATS, script.CHANGES)
+    assert not any(row.wrong for row in rows)
+    assert all(row.witnessed == row.visible for row in rows)
+    for row in rows:
+        changed = row.refused + row.inconclusive + row.read
+        assert changed + row.no_model + row.equivalent == row.changes
