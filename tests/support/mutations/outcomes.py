@@ -153,11 +153,13 @@ def is_visible(before: Answers, after: Answers, *, labels_alone: bool) -> bool:
     said = before.labels is not None and after.labels is not None and not labels_alone
     if not said or before.shares is None or after.shares is None:
         if before.labels is not None or after.labels is not None:
-            return before.labels != after.labels
+            both = zip(before.labels or (), after.labels or (), strict=False)
+            return before.classes != after.classes or any(said and said != now for said, now in both)
         return bool((abs(before.scores - after.scores) > TOLERANCE * abs(before.scores).max()).any())
     if before.shares.shape != after.shares.shape or before.classes != after.classes:
         return True
-    return bool((abs(before.shares - after.shares) > TOLERANCE).any())
+    answered = ~np.isnan(before.shares).any(axis=1)
+    return bool((~(abs(before.shares - after.shares) <= TOLERANCE)[answered]).any())
 
 
 def _is_tie(scores: Floats, bound: float) -> bool:
