@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, model_validator
 
+from leafgate.algorithms.clopper_pearson import upper_bound_of_all
 from leafgate.api import (
     AttributeBelief,
     AuditorOnly,
@@ -34,7 +35,7 @@ from leafgate.api import (
     nearest_name,
     report_progress,
 )
-from leafgate_attributes.intervals import Estimate, most_probable, upper_bound_of_all
+from leafgate_attributes.intervals import Estimate, most_probable
 from leafgate_attributes.leaks import MEASURES, Beliefs, Leaks, Measure, leaks_of, measured
 
 if TYPE_CHECKING:

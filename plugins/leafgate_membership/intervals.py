@@ -10,6 +10,7 @@ import math
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
+from leafgate.algorithms.clopper_pearson import lower_bound, upper_bound, upper_bound_of_all
 from leafgate.api import lazy
 
 if TYPE_CHECKING:
@@ -35,34 +36,6 @@ class Estimate(NamedTuple):
     value: float
     low: float
     high: float
-
-
-def lower_bound(successes: int, trials: int, error: float) -> float:
-    """Clopper and Pearson's lower bound of a probability, which is too high with at most the probability `error`.
-
-    Args:
-        successes: from 0 to `trials`.
-        trials: independent trials, from 1.
-        error: in (0, 1).
-
-    Source: Clopper, Pearson, Biometrika 26, 1934, doi:10.1093/biomet/26.4.404
-    Departure: none; one side alone.
-
-    >>> round(lower_bound(10, 10, 0.05), 6)
-    0.741134
-    """
-    return 0.0 if successes == 0 else float(special.betaincinv(successes, trials - successes + 1, error))
-
-
-def upper_bound(successes: int, trials: int, error: float) -> float:
-    """Clopper and Pearson's upper bound of a probability, which is too low with at most the probability `error`.
-
-    Args, Source and Departure: as `lower_bound`.
-
-    >>> round(upper_bound(0, 3000, 0.05), 6)
-    0.000998
-    """
-    return 1.0 if successes == trials else float(special.betainccinv(successes + 1, trials - successes, error))
 
 
 def area_under_curve(members: Scores, others: Scores) -> float:
@@ -307,7 +280,7 @@ def identified_estimate(found: int, wrong: int, members: int, others: int, peopl
     >>> identified_estimate(20, 0, 100, 100, 1000, 0.1)
     Estimate(value=20.0, low=17.0, high=278.0)
     """
-    high = math.ceil(upper_bound(found, members, error / 2) * people) if members < people else found
+    high = upper_bound_of_all(found, members, people, error / 2)
     return Estimate(float(found), float(fewest_identified(found, wrong, members, others, error / 2)), float(high))
 
 

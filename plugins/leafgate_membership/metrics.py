@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import Field
 
+from leafgate.algorithms.clopper_pearson import lower_bound, upper_bound
 from leafgate.api import (
     AuditorOnly,
     InconclusiveError,
@@ -38,12 +39,10 @@ from leafgate_membership.intervals import (
     advantage_estimate,
     area_estimate,
     identified_estimate,
-    lower_bound,
     others_needed,
     rate_at,
     rate_estimate,
     roc_band,
-    upper_bound,
 )
 from leafgate_membership.planted import PLANTED_ODDS, PlantedLeaks
 

@@ -1,8 +1,10 @@
 """scikit-learn's models and their pipelines, from skops files (`skops`) and from memory (`estimators`).
 
 `pipeline` traces features back to columns with `encoders` and `numeric_transformers`; `trees` and `hist_boosting` read
-the trees; `disclosures` and `unread` say what the objects hold besides. `training` fits such models on other people,
-`writer` puts other trees into the estimator of a skops file, `objects` writes the file of an estimator in memory.
+the trees, `calibration` those of calibrated ones, `foreign_estimators` estimators of XGBoost and LightGBM, by the
+readers of their own libraries; `disclosures` and `unread` say what the objects hold besides. `training` fits such
+models on other people, `writer` puts other trees into the estimator of a skops file, `objects` writes the file of an
+estimator in memory.
 """
 
 from __future__ import annotations

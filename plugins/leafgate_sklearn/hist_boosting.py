@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,14 +61,20 @@ def _hist_tree(estimator: ObjectView, predictor: Any, budget: CategoryBudget, ou
     leaf = nodes["is_leaf"].astype(bool)
     threshold = nodes["num_threshold"].astype(np.float64)
     threshold = np.where(threshold == np.inf, np.finfo(np.float64).max, threshold)
+    low, high = (nodes[side].astype(np.int64) for side in ("left", "right"))
+    missing_low, subsets = nodes["missing_go_to_left"].astype(bool), dict(_bit_sets(predictor, nodes, leaf, budget))
+    for node in _of_unknown_codes(estimator, subsets, missing_low):
+        known = _known_codes(estimator, int(nodes["feature_idx"][node]))
+        subsets[node] = known - subsets[node]
+        low[node], high[node], missing_low[node] = high[node], low[node], False
     return TreeIR(
         feature=np.where(leaf, LEAF, nodes["feature_idx"]).astype(np.int64),
         threshold=np.where(leaf, np.nan, threshold),
-        low=np.where(leaf, LEAF, nodes["left"].astype(np.int64)),
-        high=np.where(leaf, LEAF, nodes["right"].astype(np.int64)),
+        low=np.where(leaf, LEAF, low),
+        high=np.where(leaf, LEAF, high),
         values=nodes["value"].astype(np.float64)[:, None],
-        missing_low=nodes["missing_go_to_left"].astype(bool),
-        subsets=dict(_bit_sets(predictor, nodes, leaf, budget)),
+        missing_low=missing_low,
+        subsets=subsets,
         size=nodes["count"].astype(np.float64),
         numbers=(NodeNumbers("count", "rows", nodes["count"].astype(np.float64)),),
         output=output,
@@ -87,6 +93,24 @@ def _bit_sets(
         if bits.ndim != 2 or not row < len(bits):
             raise ReleaseError("its predictor names a set of categories that there is not", place=predictor.place)
         yield node, sets.of_codes(row, bits[row])
+
+
+def _of_unknown_codes(estimator: ObjectView, subsets: Mapping[int, object], missing_low: np.ndarray) -> list[int]:
+    """The tests by sets that send codes which training did not have low, with what is missing.
+
+    From scikit-learn 1.4 on an encoder makes such values missing before a tree sees them.
+    """
+    return [] if estimator.get("_preprocessor") is not None else [node for node in subsets if missing_low[node]]
+
+
+def _known_codes(estimator: ObjectView, feature: int) -> frozenset[str | float]:
+    """The codes of a feature that training had."""
+    mapper = estimator.get("_bin_mapper")
+    listed = mapper.get("bin_thresholds_") if isinstance(mapper, ObjectView) else None
+    codes = listed[feature] if isinstance(listed, Sequence) and feature < len(listed) else None
+    if not isinstance(codes, np.ndarray) or codes.ndim != 1 or codes.dtype.kind not in "iuf":
+        raise ReleaseError("does not say which categories it knows", place=f"{estimator.place}._bin_mapper")
+    return frozenset(map(float, codes.tolist()))
 
 
 def _hist_columns(estimator: ObjectView, given: list[PipelineFeature]) -> list[PipelineFeature]:

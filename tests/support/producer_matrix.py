@@ -376,7 +376,7 @@ PRODUCERS = (
         folder="sklearn/producers",
         versions=("1.3.2", "1.4.2", "1.5.2", "1.6.1", "1.7.2", "1.8.0", "1.9.1"),
         refused={
-            "calibrated": "a model of the class CalibratedClassifierCV",
+            "calibrated-forest": "it calibrates a RandomForestClassifier",
             "stacking": "a model of the class StackingClassifier",
             "adaboost-number": "a model of the class AdaBoostRegressor",
             "several-targets": "a model of the class MultiOutputClassifier",

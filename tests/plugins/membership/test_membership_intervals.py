@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
+from leafgate.algorithms.clopper_pearson import lower_bound, upper_bound
 from leafgate_membership.intervals import (
     OTHER_PART,
     STRICT_PART,
@@ -24,14 +25,12 @@ from leafgate_membership.intervals import (
     area_under_curve,
     break_ties,
     fewest_identified,
-    lower_bound,
     others_needed,
     rate_at,
     rate_estimate,
     relative_entropy,
     roc_band,
     threshold_ranks,
-    upper_bound,
 )
 
 few_scores = st.lists(st.integers(0, 4), min_size=1, max_size=8).map(lambda scores: np.array(scores, dtype=float))

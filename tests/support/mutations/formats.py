@@ -245,7 +245,7 @@ SKOPS_KINDS = {
     **{"n_node_samples": "count", "weighted_n_node_samples": "count", "impurity": "count", "count": "count"},
     "estimators_features_": "feature",
 }
-SKOPS_CASES = ("pipeline", "voting-hard")
+SKOPS_CASES = ("pipeline", "voting-hard", "calibrated")
 """Beginnings of the names of cases without an evaluator."""
 
 

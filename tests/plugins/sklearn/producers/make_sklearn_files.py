@@ -112,6 +112,8 @@ CASES: dict[str, tuple[Make, str]] = {
     "hist": (of(HistGradientBoostingClassifier, HIST), "two missing"),
     "hist-none-missing": (of(HistGradientBoostingClassifier, HIST), Y),
     "hist-categories": (of(HistGradientBoostingClassifier, HIST, categorical_features=[2]), "two missing"),
+    "hist-categories-gaps": (of(HistGradientBoostingClassifier, HIST, categorical_features=[2]), "gaps missing"),
+    "hist-categories-no-gaps": (of(HistGradientBoostingClassifier, HIST, categorical_features=[2]), "no-gaps missing"),
     "hist-monotone": (of(HistGradientBoostingClassifier, HIST, monotonic_cst=[1, 0, 0]), "two missing"),
     "hist-early": (of(HistGradientBoostingClassifier, HIST, early_stopping=True), "two missing"),
     "hist-three": (of(HistGradientBoostingClassifier, HIST), "three missing"),
@@ -133,6 +135,11 @@ CASES: dict[str, tuple[Make, str]] = {
         lambda: AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=3, random_state=1, **SAMME),
         "three",
     ),
+    "calibrated": (lambda: CalibratedClassifierCV(DecisionTreeClassifier(**TREE), cv=2), Y),
+    "calibrated-isotonic": (
+        lambda: CalibratedClassifierCV(DecisionTreeClassifier(**TREE), method="isotonic", cv=2),
+        "three",
+    ),
     "pipeline-tree": (lambda: make_pipeline(numbers_and_texts(), DecisionTreeClassifier(**TREE)), "two texts"),
     "pipeline-forest": (lambda: make_pipeline(numbers_and_texts(), RandomForestClassifier(**FEW)), "two texts"),
     "pipeline-hist": (
@@ -149,7 +156,7 @@ CASES: dict[str, tuple[Make, str]] = {
     "pipeline-number": (lambda: make_pipeline(numbers_and_texts(), DecisionTreeRegressor(**TREE)), "number texts"),
 }
 REFUSED: dict[str, tuple[Make, str]] = {
-    "calibrated": (lambda: CalibratedClassifierCV(DecisionTreeClassifier(**TREE), cv=2), Y),
+    "calibrated-forest": (lambda: CalibratedClassifierCV(RandomForestClassifier(**FEW), cv=2), Y),
     "stacking": (lambda: StackingClassifier([("tree", DecisionTreeClassifier(**TREE))], LogisticRegression(), cv=2), Y),
     "adaboost-number": (
         lambda: AdaBoostRegressor(DecisionTreeRegressor(**TREE), n_estimators=2, random_state=1),
@@ -172,9 +179,20 @@ def colours(rows: Any) -> Any:
     return texts
 
 
+def with_gaps(x: Any) -> Any:
+    """The rows with so many missing wards that histogram boosting tests for them."""
+    found = x.copy()
+    found[::4, 2] = np.nan
+    return found
+
+
 def learned(number: Any, kind: str) -> Any:
     """What a case learns."""
+    ward = with_gaps(made_up_people()[0])[:, 2]
+    gaps = np.isnan(ward) | (ward % 2 == 1)
     return {
+        "gaps": 1 * gaps,
+        "no-gaps": 1 - gaps,
         "two": quantiles(number, 2),
         "three": quantiles(number, 3),
         "words": WORDS[quantiles(number, 3)],
@@ -209,7 +227,8 @@ def main(folder: Path) -> None:
         if more == "texts":
             given = pd.DataFrame(rows, columns=NAMES).assign(colour=texts)
         try:
-            model = make().fit(given[: len(x)], learned(number, kind))
+            people = with_gaps(x) if kind.endswith("gaps") else given[: len(x)]
+            model = make().fit(people, learned(number, kind))
         except (TypeError, ValueError) as error:
             print(f"scikit-learn {sklearn.__version__} does not train {name}: {str(error)[:80]}")
             continue
