@@ -48,6 +48,7 @@ class Row:
         witnessed: of these, changes that the witness contradicts.
         counted: of those read, changes of files with numbers of people that are the table's before the change.
         contradicted: of these, changes after which the numbers of people contradict the table.
+        moved: of those that they do not contradict, changes of what somebody of the table is answered.
     """
 
     format: str
@@ -65,6 +66,7 @@ class Row:
     witnessed: int
     counted: int
     contradicted: int
+    moved: int
 
 
 def row_of(form: str, kind: str, found: Sequence[Outcome]) -> Row:
@@ -93,6 +95,7 @@ def row_of(form: str, kind: str, found: Sequence[Outcome]) -> Row:
         witnessed=sum(each.witnessed for each in visible),
         counted=len(counted),
         contradicted=sum(bool(each.counted) for each in counted),
+        moved=sum(each.moved and not each.counted for each in counted),
     )
 
 
@@ -138,6 +141,11 @@ def lines_of(rows: Sequence[Row]) -> Iterator[str]:
         [total(kind, [row for row in rows if row.kind == kind]) for kind in kinds],
         "lrrrrrrrrr",
     )
+    yield ""
+    structure = [row for row in rows if row.kind in STRUCTURE]
+    unseen, moved = sum(row.counted - row.contradicted for row in structure), sum(row.moved for row in structure)
+    yield f"Of the changes of {', '.join(STRUCTURE[:-1])} and {STRUCTURE[-1]}, numbers of people do not contradict"
+    yield f"{count(unseen)}; {count(moved)} of these change what somebody of the table is answered."
     yield ""
 
 

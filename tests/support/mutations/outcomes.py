@@ -22,7 +22,7 @@ from leafgate_convert.scrub import leaves_of, predicted, votes
 from leafgate_convert.witness import answers_to as answered
 from mutations.changes import Change, changed, paths_by_kind
 from mutations.formats import Format, ModelFile
-from mutations.people import contradicts
+from mutations.people import contradicts, people_columns
 from mutations.points import points
 
 SINGLE = 4e-6
@@ -47,6 +47,7 @@ class Outcome:
         visible: whether what the producer answers on these rows differs by more than the tolerance of a witness.
         counted: whether the file's numbers of people contradict the people that it was trained on; None where the
             original has none that are theirs, or where the file is refused.
+        moved: whether the file answers otherwise to some of these people; only where they are counted.
     """
 
     file: str
@@ -57,6 +58,7 @@ class Outcome:
     witnessed: bool = False
     visible: bool = False
     counted: bool | None = None
+    moved: bool = False
 
 
 def answers_of(model: ModelIR, columns: Columns) -> Answers:
@@ -226,6 +228,7 @@ class Original:
             witnessed=witnessed,
             visible=visible,
             counted=counted,
+            moved=counted is not None and self._moves(document),
         )
 
     def reading(self) -> ModelIR | None:
@@ -237,6 +240,12 @@ class Original:
         found = _safely(model, columns)
         compare = are_alike_by_shares if self.format.by_shares else are_alike
         return found is not None and compare(found, expected)
+
+    def _moves(self, document: object) -> bool:
+        """Does a changed document answer otherwise to the people that the original was trained on?"""
+        people = people_columns(filled=bool(self.filled))
+        both = [self.format.evaluate(each, people) for each in (self.document, document)]
+        return not are_alike(*both)
 
     def is_contradicted(self, model: ModelIR) -> bool:
         """Do the answers of the original, as a witness, contradict a reading?"""

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 
+from evaluators.answers import Columns
 from leafgate.algorithms.node_counts import first_contradiction
 from leafgate.errors import LeafgateError
 from leafgate.ir.model import ModelIR
@@ -30,6 +31,14 @@ def trained_on(names: tuple[str, ...], classes: tuple[str, ...], *, filled: bool
         for row, name in zip(x.tolist(), learned, strict=True)
     ]
     return table_of([*columns, categorical("learned", "class", "sensitive", values=sorted(classes))], people)
+
+
+def people_columns(*, filled: bool) -> Columns:
+    """The cells of the made-up people; `filled`: missing ones are 4."""
+    x, _ = made_up_people()
+    x = np.where(np.isnan(x), 4.0, x) if filled else x
+    cells = [[None if np.isnan(cell) else float(cell) for cell in column] for column in x.T.tolist()]
+    return dict(zip(NAMES, cells, strict=True))
 
 
 def contradicts(model: ModelIR, content: bytes, *, filled: bool = False) -> bool | None:
