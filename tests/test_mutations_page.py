@@ -38,4 +38,4 @@ def test_a_thousand_files_of_each_format_were_changed_and_those_read_wrong_are_n
     assert all(row.witnessed == row.visible for row in rows)
     for row in rows:
         changed = row.refused + row.inconclusive + row.read
-        assert changed + row.no_model + row.equivalent == row.changes
+        assert row.changes - row.wrong <= changed + row.no_model + row.equivalent <= row.changes
