@@ -156,12 +156,13 @@ def is_visible(before: Answers, after: Answers, *, labels_alone: bool) -> bool:
     if not said or before.shares is None or after.shares is None:
         if before.labels is not None or after.labels is not None:
             both = zip(before.labels or (), after.labels or (), strict=False)
-            return before.classes != after.classes or any(said and said != now for said, now in both)
+            return set(before.classes) != set(after.classes) or any(said and said != now for said, now in both)
         return bool((abs(before.scores - after.scores) > TOLERANCE * abs(before.scores).max()).any())
-    if before.shares.shape != after.shares.shape or before.classes != after.classes:
+    if before.shares.shape != after.shares.shape or set(before.classes) != set(after.classes):
         return True
     answered = ~np.isnan(before.shares).any(axis=1)
-    return bool((~(abs(before.shares - after.shares) <= TOLERANCE)[answered]).any())
+    order = [after.classes.index(name) for name in before.classes]
+    return bool((~(abs(before.shares - after.shares[:, order]) <= TOLERANCE)[answered]).any())
 
 
 def _is_tie(scores: Floats, bound: float) -> bool:
