@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -100,6 +100,7 @@ def read(content: bytes, place: str) -> ModelIR:
         producer=f"LightGBM, file version {file.head['version'][:20]}",
         settings=_settings(file.settings, len(file.trees) // each),
         sampling=_sampling(file.settings, place),
+        link=_link(objective),
         hessians=_hessians(file, objective, len(classes), each, place),
         learner=None
         if each == 2  # LGBMClassifier fits the objective `binary` where there are two classes
@@ -275,6 +276,12 @@ def _classes(objective: Sequence[str], head: Lines, place: str) -> tuple[str, ..
         place=here,
         remedy=f"read: {known}",
     )
+
+
+def _link(objective: Sequence[str]) -> Literal["softmax", "other"]:
+    """Whether scores of classes are the softmax of the trees' sums: not those of one class against the rest each."""
+    scaled = any(part.startswith("sigmoid:") and part != "sigmoid:1" for part in objective)
+    return "other" if scaled or objective[0] == "multiclassova" else "softmax"
 
 
 def _whole_number(lines: Lines, key: str, place: str) -> int:

@@ -77,6 +77,7 @@ def model_of(thing: Any, format: str, version: str, place: str) -> ModelIR:
         texts=texts,
         other_names=names_in(thing),
         sampling=read.sampling,
+        link="other" if read.combine == "boost" and estimator.get("loss") == "exponential" else "softmax",
         learner=learner_of(estimator) if read.member is None and not read.voters else None,
     )
 

@@ -107,6 +107,7 @@ def read(content: bytes, place: str) -> ModelIR:
         texts=unread.texts,
         producer="XGBoost " + ".".join(str(part) for part in _version(document)),
         unknown=unknown_keys(learner, trees),
+        link="other" if objective in {"binary:hinge", "binary:logitraw"} else "softmax",
         hessians=_hessians(objective, base, positive, _rounds(groups, rounds, parallel), dart=weighted is not None),
         learner=learner_of(
             objective,

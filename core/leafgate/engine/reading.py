@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -103,11 +104,11 @@ def _by_witnesses(plan: AuditPlan, state: AuditState, reading: ModelReading, ask
     path = plan.builder.witness_file
     if path is not None:
         try:
-            judged.append(_by_witness(state, _of_file(plan, state, reading, path), path.name))
+            judged.append(_by_witness(state, reading, _of_file(plan, state, reading, path), path.name))
         except LeafgateError as error:
             judged.append((None, {"problem": f"the witness cannot be used: {error}"}, from_error(error)))
     if asked is not None:
-        judged.append(_by_witness(state, asked, "the library that wrote the file"))
+        judged.append(_by_witness(state, reading, asked, "the library that wrote the file"))
     return next((each for each in judged if not each[0]), judged[-1])
 
 
@@ -119,10 +120,12 @@ def _of_file(plan: AuditPlan, state: AuditState, reading: ModelReading, path: Pa
     return plan.read_witness(state.table.schema, asked, classes, path, "build.witness")
 
 
-def _by_witness(state: AuditState, witness: Witness, name: str) -> Judged:
+def _by_witness(state: AuditState, reading: ModelReading, witness: Witness, name: str) -> Judged:
     """Whether the answers of a witness are those of what was read; `name` is what reports call it."""
     release = state.release
-    different = first_difference(witness.answers, answers_of(release, witness.rows))
+    read = answers_of(release, witness.rows)
+    read = read if reading.knows_scores else replace(read, scores=None)
+    different = first_difference(witness.answers, read)
     if different is not None:
         row = int(witness.numbers[different])
         problem = f"the witness answers otherwise than what was read of the file, first in its row {row}"

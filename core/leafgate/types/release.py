@@ -140,12 +140,14 @@ class ModelReading:
             versions, or of neither (empty).
         unknown: the keys of the part that decides predictions which the reader does not know.
         classes: the model's own name of each class, by the value of the policy.
+        knows_scores: whether the scores of classes that the model answers are known from those of its trees.
     """
 
     producer: str = ""
     tested: Literal["version", "program", ""] = ""
     unknown: tuple[str, ...] = ()
     classes: Mapping[str, str] = field(default_factory=dict)
+    knows_scores: bool = True
 
 
 @dataclass(frozen=True)

@@ -141,6 +141,7 @@ def test_no_attack_receives_what_a_builder_says_to_the_owner_alone() -> None:
         "complete_rows",
         "mapped_classes",
         "reading",
+        "witness",
     }
     assert owners == {"origins", "trail", "content"} | of_files
     assert not any(hasattr(release, name) for release in received for name in owners)

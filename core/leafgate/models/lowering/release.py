@@ -99,7 +99,13 @@ def lower_model(
         model_content=content_of(model, origins, encodings, schema),
         unspecified_missing=unspecified,
         mapped_classes=_mapped_classes(model, values, encodings.get(target.name)),
-        reading=ModelReading(model.producer, "", model.unknown, dict(zip(values, model.classes, strict=True))),
+        reading=ModelReading(
+            model.producer,
+            "",
+            model.unknown,
+            dict(zip(values, model.classes, strict=True)),
+            knows_scores=model.link == "softmax",
+        ),
     )
 
 
