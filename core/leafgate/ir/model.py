@@ -116,10 +116,11 @@ class ModelIR:
     `origins`, whether tests need them or not; `other_names` are names of columns beside those of features and origins,
     `texts` the short texts that are of no column: names of steps, settings and functions. A leaf of labels that says
     nothing of any class predicts nothing; in a model of one tree, neither does a leaf whose number is NaN. `settings`
-    are the learner's, where the file has them, by scikit-learn's names. `sampling` is how the rows of each tree were
-    drawn, and `hessians` how sums of second derivatives follow from scores. `learner` is the estimator that was fitted,
-    where the file names it. `link` says whether scores of classes that the model answers are the softmax of what its
-    trees add up to, or something `other` that no attack and no comparison here knows. `unknown` are keys of the part that decides predictions which the reader does not know.
+    are the learner's, where the file has them, by scikit-learn's names. `sampling` is how the rows of each tree
+    were drawn, and `hessians` how sums of second derivatives follow from scores. `learner` is the estimator that
+    was fitted, where the file names it. `link` says whether scores of classes that the model answers are the
+    softmax of what its trees add up to, or something `other` that no attack and no comparison here knows. `unknown`
+    are keys of the part that decides predictions which the reader does not know.
     """
 
     format: str
