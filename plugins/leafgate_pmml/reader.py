@@ -151,6 +151,8 @@ def _segments(model: Element, place: str) -> tuple[list[Element], Combine]:
     if how not in COMBINE:
         remedy = "save boosted classes with skops, or as their library does" if how == "modelChain" else ""
         raise ReleaseError(f"puts its models together by {how[:40]!r}, which is not read", place=place, remedy=remedy)
+    if COMBINE[how] == "vote" and model.get("functionName") == "regression":
+        raise ReleaseError("lets its trees vote for a number, which is not read", place=place)
     segments = list(named(result, "Segment"))
     if how.startswith("weighted") and len({segment.get("weight", "1") for segment in segments}) > 1:
         raise ReleaseError("weighs its trees differently, which is not read", place=place)

@@ -152,6 +152,7 @@ def test_schema_is_one_json_document_that_accepts_a_policy() -> None:
 OTHER_KINDS = {"format", "attachment", "reader", "command", "function"}
 
 
+@pytest.mark.thorough
 def test_plugins_lists_all_that_is_installed() -> None:
     document = leafgate("plugins", "--json").document
     assert document["format"] == "leafgate/plugins/1"

@@ -133,6 +133,7 @@ def test_a_full_disk_is_an_internal_error_and_leaves_no_file(
 
 
 @pytest.mark.parametrize("command", ["audit", "build"])
+@pytest.mark.thorough
 def test_a_file_that_may_not_grow_is_an_internal_error_and_leaves_no_file(tmp_path: Path, command: str) -> None:
     resource = pytest.importorskip("resource")
     assert resource.RLIMIT_FSIZE is not None

@@ -187,6 +187,7 @@ each_command = pytest.mark.parametrize(
 
 
 @each_command
+@pytest.mark.thorough
 def test_a_closed_stdout_is_an_internal_error(tmp_path: Path, number: int) -> None:
     with start(*commands(tmp_path)[number]) as running:
         assert running.stdout is not None

@@ -92,6 +92,7 @@ FEW_STARTS = "import os, leafgate_maxent.solve.active_set as s; s.MIN_CELLS_FOR_
     ],
     ids=["audit", "sweep"],
 )
+@pytest.mark.thorough
 def test_workers_end_with_a_parent_that_was_killed(
     tmp_path: Path, command: Callable[[Path], list[object]], module: str, function: str, before: str
 ) -> None:

@@ -70,6 +70,7 @@ def changes(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @given(changes(), ROWS, st.sampled_from(["public", "auditor"]))
+@pytest.mark.thorough
 def test_an_audit_ends_in_a_code_that_was_meant(
     tmp_path_factory: pytest.TempPathFactory, wanted: dict[str, Any], rows: list[tuple[str, ...]], audience: str
 ) -> None:

@@ -192,6 +192,7 @@ def test_words_that_fit_are_not_cut() -> None:
     assert fitted("leafgate: build", ", for 3 s", 23) == "leafgate: build..."
 
 
+@pytest.mark.thorough
 def test_an_audit_on_a_terminal_shows_its_steps_and_leaves_no_trace(folder: Path) -> None:
     policy = survey(folder, SLOW_AUDIT)
     shown, piped = folder / "shown", folder / "piped"
@@ -285,6 +286,7 @@ def test_a_narrow_terminal_gets_one_line(folder: Path) -> None:
 
 @pytest.mark.skipif(not PROC.exists(), reason="there is no /proc here")
 @pytest.mark.parametrize("workers", [2, *more(1)])
+@pytest.mark.thorough
 def test_an_interrupted_sweep_ends_at_once_in_130_with_its_workers_and_its_line(folder: Path, workers: int) -> None:
     words = ["--over", "build.k=1,2,3,4", "--out", folder / "swept", "--workers", workers]
     with on_terminal("sweep", survey(folder, FOREVER), *words, folder=folder, before=SOON) as command:

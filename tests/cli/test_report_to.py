@@ -53,6 +53,7 @@ def test_a_disk_that_fills_up_leaves_no_half_of_the_reports(
 
 
 @pytest.mark.parametrize("form", ["html", *more(*(form for form in FILES if form != "html"))])
+@pytest.mark.thorough
 def test_a_stdout_that_is_closed_early_is_4_and_the_reports_are_there(tmp_path: Path, form: str) -> None:
     read, write = os.pipe()
     os.close(read)

@@ -78,6 +78,7 @@ def test_the_release_of_an_earlier_audit_does_not_stay_beside_a_report_without_o
     assert not (tmp_path / "out" / "release.json").exists()
 
 
+@pytest.mark.thorough
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     policy = survey(tmp_path, {"metrics.0.at_least": 24})
     for seed in ("0", "1"):
@@ -130,6 +131,7 @@ PRIVATE: dict[str, Any] = {
 }
 
 
+@pytest.mark.thorough
 def test_a_private_release_is_audited_and_its_attack_writes_evidence(tmp_path: Path) -> None:
     policy, out = survey(tmp_path, PRIVATE), tmp_path / "out"
     output = leafgate("audit", policy, "--out", out, "--json")
@@ -146,6 +148,7 @@ def test_a_private_release_is_audited_and_its_attack_writes_evidence(tmp_path: P
     assert json.loads((tmp_path / "e.json").read_text())["tries"] == ["epsilon"]
 
 
+@pytest.mark.thorough
 def test_a_rehearsal_repeats_and_is_never_fit_to_be_published(tmp_path: Path) -> None:
     rehearsal = PRIVATE | {"build": {**PRIVATE["build"], "rehearsal": True}, "seed": 3}
     policy = survey(tmp_path, rehearsal)

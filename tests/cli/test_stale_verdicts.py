@@ -377,6 +377,7 @@ def test_judging_again_never_lets_more_through(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("repository", [True, False])
+@pytest.mark.thorough
 def test_a_report_does_not_depend_on_the_folder_leafgate_is_called_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, repository: bool
 ) -> None:
@@ -444,6 +445,7 @@ def kill_audits(folder: Path, kills: int, seed: int) -> dict[str, int]:
 
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="nothing is killed so here")
+@pytest.mark.thorough
 def test_an_audit_killed_at_any_moment_leaves_no_report_that_passes_for_another_run(passed: Path) -> None:
     assert sum(kill_audits(passed, 3, 1).values()) == 3
 

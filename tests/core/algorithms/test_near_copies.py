@@ -109,6 +109,7 @@ def test_other_people_with_the_same_change_are_a_control(changed: object) -> Non
     assert p_value_of(TABLE, changed(OTHERS)) > 0.01
 
 
+@pytest.mark.thorough
 def test_p_values_of_random_splits_are_spread_evenly() -> None:
     """At most a tenth is below 0.1, a half below 0.5, up to four standard deviations."""
     pool = people(160, 3).assign(income=0.0)

@@ -170,6 +170,7 @@ def interfering(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
 
 
 @given(twins(most=10), st.sampled_from([1, 3, 10]))
+@pytest.mark.thorough
 def test_public_reports_on_tables_with_other_secrets_differ_in_verdicts_alone(
     tmp_path_factory: pytest.TempPathFactory, pair: Twins, smallest: int
 ) -> None:

@@ -131,6 +131,7 @@ def test_a_model_fitted_on_complete_rows_passes_though_people_were_dropped(tmp_p
 
 
 @given(st.integers(0, 2**32))
+@pytest.mark.thorough
 def test_a_pass_without_dropped_people_is_one_with_them(seed: int) -> None:
     """The oracle is `keep`, by which the same people are read, routed and judged in another way."""
     rng = np.random.default_rng(seed)
@@ -277,6 +278,7 @@ def test_people_whose_class_is_no_value_are_not_passed_over(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.thorough
 def test_dropped_people_of_a_table_in_blocks_are_people(
     tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -169,6 +169,7 @@ def test_of_a_test_with_many_answers_only_those_that_matter_are_drawn_apart() ->
     assert len(drawn[3].nodes) == 58
 
 
+@pytest.mark.thorough
 def test_a_test_with_very_many_answers_is_drawn_soon() -> None:
     many = 100_000
     fan = CategoricalSplit("age", tuple(Branch((f"v{i}",), Leaf(label="no")) for i in range(many)))

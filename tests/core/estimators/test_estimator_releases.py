@@ -267,6 +267,7 @@ SEARCHES: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("in_pipeline", [False, True])
 @pytest.mark.parametrize("kind", SEARCHES)
+@pytest.mark.thorough
 def test_a_forest_that_a_search_chose_claims_nothing(kind: str, in_pipeline: bool) -> None:
     X, y = people()
     model = make_pipeline("passthrough", private_forest()) if in_pipeline else private_forest()

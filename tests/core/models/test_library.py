@@ -98,6 +98,7 @@ def reading(policy: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.thorough
 def test_a_library_answers_as_its_file_is_read(tmp_path: Path, name: str) -> None:
     table = people()
     found = reading(put(tmp_path, WRITERS[name](tmp_path, table), COLUMNS, table))

@@ -190,6 +190,7 @@ def fitted(encoder: Any, estimator: Any, table: pd.DataFrame) -> Any:
 @pytest.mark.parametrize(
     "estimator", [DecisionTreeClassifier(random_state=1), RandomForestClassifier(5, random_state=0)]
 )
+@pytest.mark.thorough
 def test_values_of_a_few_people_are_merged_and_scrub_says_whose_predictions_change(
     tmp_path: Path, encoder: Any, estimator: Any
 ) -> None:

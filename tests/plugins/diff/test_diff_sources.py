@@ -230,6 +230,7 @@ def by_shell(folder: Path, words: str) -> Ended:
 @pytest.mark.parametrize(
     "words", ["<(cat old.yaml) <(cat new.yaml)", *more("<(cat old.yaml) new.yaml", "old.yaml <(cat new.yaml)")]
 )
+@pytest.mark.thorough
 def test_a_pipe_is_read_once_and_compared(tmp_path: Path, words: str) -> None:
     (tmp_path / "old.yaml").write_text(json.dumps(policy(), indent=1))
     (tmp_path / "new.yaml").write_text(json.dumps(policy({"metrics.0.at_least": 2}), indent=1))

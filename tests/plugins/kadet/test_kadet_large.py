@@ -68,6 +68,7 @@ def release_file(builder: Kadet, path: Path, columns: dict[str, Any], *, in_bloc
     st.sampled_from(["quasi_identifier", "private"]),
     st.sampled_from(REQUIRED),
 )
+@pytest.mark.thorough
 def test_the_tree_of_a_large_table_is_that_of_the_same_people_in_memory(
     seed: int, size: int, target: dict[str, Any], role_of_town: str, required: Required
 ) -> None:

@@ -55,6 +55,7 @@ def check_alike(model: ModelIR, booster: lgb.Booster, rows: Rows, *, mean_of: in
 
 @pytest.mark.parametrize("sets", [True, False])
 @pytest.mark.parametrize("name", TABLES)
+@pytest.mark.thorough
 def test_every_row_ends_where_lightgbm_has_it_end(name: str, sets: bool) -> None:
     rows = TABLES[name]()
     booster = fitted(rows, sets=sets, max_cat_to_onehot=3)

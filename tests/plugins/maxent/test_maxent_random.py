@@ -72,6 +72,7 @@ def is_the_optimum(
 
 
 @given(cases(SMALL, ["counts", "error_rates"]) | sklearn_cases(["counts"]))
+@pytest.mark.thorough
 def test_where_the_problem_is_convex_two_other_solvers_find_the_same(case: Case) -> None:
     release, known, model = compared(case)
     assume(model.convex)

@@ -75,6 +75,7 @@ def test_an_honest_boosted_model_passes_the_documented_recipe(tmp_path: Path, se
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.thorough
 def test_boosted_coin_tosses_fail_the_documented_recipe_by_membership_alone(tmp_path: Path, seed: int) -> None:
     code, passed, accuracy = audited(tmp_path, seed, 0.0, COIN_TOSSES)
     assert code == 1, passed

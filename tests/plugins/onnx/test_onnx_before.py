@@ -523,6 +523,7 @@ def told_alike(document: Any, people: Mapping[str, list[Any]]) -> bool:
     return True
 
 
+@pytest.mark.thorough
 def test_whatever_is_changed_in_a_graph_it_is_refused_or_read_as_it_runs() -> None:
     rng, people, alike = random.Random(7), cells(50), 0
     for _ in range(400):

@@ -346,6 +346,7 @@ REFUSED = {
     "a threshold with an underscore": (GOOD.replace("37.5", "3_7"), "what is no number"),
     "a count that is none": (GOOD.replace('recordCount="5"', 'recordCount="many"'), "a count or a score"),
     "targets of classes": (GOOD.replace("<Node", '<Targets><Target rescaleFactor="2"/></Targets><Node', 1), "Targets"),
+    "trees that vote for a number": (numbers_rescaled('rescaleFactor="2"', "majorityVote"), "vote for a number"),
     "rounded targets": (numbers_rescaled('castInteger="round"'), "Targets"),
     "targets at most 9": (numbers_rescaled('max="9"'), "Targets"),
     "an outlier that is cut": (GOOD.replace('name="age"/', 'name="age" outliers="asExtremeValues"/'), "changes values"),
@@ -375,6 +376,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("model", "why"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.thorough
 def test_what_is_not_read_is_refused_by_name(model: str, why: str) -> None:
     fields = {f"f{i}": "double" for i in range(30)} | AGE
     with pytest.raises(ReleaseError, match=why):

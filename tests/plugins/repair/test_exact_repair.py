@@ -65,6 +65,7 @@ POLICIES: Mapping[str, tuple[str, Sequence[Mapping[str, Any]]]] = {
 
 @pytest.mark.parametrize("seed", [0, *more(1, 2)])
 @pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.thorough
 def test_a_repaired_tree_has_as_few_errors_as_the_best_of_all_prunings(name: str, seed: int, tmp_path: Path) -> None:
     classes = 2 + seed % 2
     leaves, metrics = POLICIES[name]

@@ -61,6 +61,7 @@ def test_a_repaired_model_passes_its_audit_and_says_what_was_changed(tmp_path: P
 
 @pytest.mark.parametrize("leaves", ["labels", "shares", "counts"])
 @pytest.mark.parametrize("ending", ["skops", "onnx"])
+@pytest.mark.thorough
 def test_the_new_file_has_the_format_of_its_ending(ending: str, leaves: str, tmp_path: Path) -> None:
     fit_in(tmp_path, people(1, 300), DecisionTreeClassifier(random_state=0))
     policy_file(tmp_path, K10, leaves=leaves)
@@ -123,6 +124,7 @@ def test_a_model_that_passes_is_left_as_it_is(tmp_path: Path) -> None:
     ],
     ids=["forest", "forest with shares", "boosting", "balanced"],
 )
+@pytest.mark.thorough
 def test_other_models_are_repaired_too(estimator: Any, leaves: str, tmp_path: Path) -> None:
     fit_in(tmp_path, people(1, 400), estimator)
     policy_file(tmp_path, K10, leaves=leaves)
@@ -181,6 +183,7 @@ def test_what_the_policy_says_of_features_holds_for_the_new_file(tmp_path: Path)
     assert audited(tmp_path).code == 0
 
 
+@pytest.mark.thorough
 def test_limits_that_exclude_one_another_are_named_and_nothing_is_written(tmp_path: Path) -> None:
     fit_in(tmp_path, people(1, 200), DecisionTreeClassifier(random_state=0))
     people(2, 200).to_csv(tmp_path / "test.csv", index=False)
@@ -209,6 +212,7 @@ def test_a_failed_repair_points_at_no_values_where_none_are_printed(tmp_path: Pa
     ]
 
 
+@pytest.mark.thorough
 def test_a_limit_that_even_a_single_leaf_breaks_is_named(tmp_path: Path) -> None:
     fit_in(tmp_path, people(1, 100), DecisionTreeClassifier(random_state=0))
     policy_file(tmp_path, [*K10, {"use": "l_diversity", "at_least": 2.5, "scored": "derived"}])
@@ -348,6 +352,7 @@ def test_a_format_that_cannot_hold_the_model_is_refused_before_the_search(
 
 
 @pytest.mark.parametrize("leaves", ["labels", "counts"])
+@pytest.mark.thorough
 def test_the_remedies_of_a_forest_lead_to_a_file_that_passes(leaves: str, tmp_path: Path) -> None:
     """Each command that the audit names ends in a file that passes; no forest is to be scrubbed."""
     fit_in(tmp_path, people(1, 200), RandomForestClassifier(5, max_depth=4, random_state=0))
@@ -389,6 +394,7 @@ def test_a_remedy_mentions_no_repair_after_training_where_nothing_limits_the_fil
     assert re.match(r"Train the model with `min_samples_leaf` \d+ and audit it again\.", trained["text"])
 
 
+@pytest.mark.thorough
 def test_a_quick_search_that_ends_in_a_single_leaf_says_that_a_repair_searches_further() -> None:
     """With one size for all leaves this forest becomes a single leaf, and a repair finds more leaves that pass."""
     rng = np.random.default_rng(0)

@@ -334,6 +334,7 @@ def test_an_alert_stays_the_same_alert_when_only_numbers_change(tmp_path: Path) 
     assert not any(each & first for each in others)
 
 
+@pytest.mark.thorough
 def test_five_thousand_failing_leaves_stay_within_every_limit(tmp_path: Path) -> None:
     zips = [f"z{i}" for i in range(5200)]
     rows = [f"{z},{'yes' if i % 3 else 'no'}" for i, z in enumerate(zips) for _ in range(2)]
@@ -361,6 +362,7 @@ def test_five_thousand_failing_leaves_stay_within_every_limit(tmp_path: Path) ->
     assert len(readable(document)) < 1_000_000
 
 
+@pytest.mark.thorough
 def test_equal_reports_give_equal_bytes_whatever_the_process(tmp_path: Path) -> None:
     audit = audited(tmp_path, CHANGES["fail"])
     (tmp_path / "report.json").write_bytes(readable(audit))

@@ -67,6 +67,7 @@ def test_what_it_writes_is_built_and_found_and_passes_its_own_tests(kind: str, t
     assert "passed" in passed.stdout
 
 
+@pytest.mark.thorough
 def test_what_it_writes_passes_the_conformance_kit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without an installation, which the marker `processes` adds."""
     assert leafgate("plugins", "new", "acme-owls", "--out", tmp_path).code == 0

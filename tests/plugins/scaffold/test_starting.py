@@ -99,6 +99,7 @@ def test_a_first_policy_builds_what_it_demands(tmp_path: Path, people: int, ill:
         ("dp_random_trees", ["differential_privacy"], None),  # its audit takes a minute
     ],
 )
+@pytest.mark.thorough
 def test_a_first_policy_limits_what_its_builder_can_promise(
     tmp_path: Path, builder: str, metrics: list[str], code: int | None
 ) -> None:

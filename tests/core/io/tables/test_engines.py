@@ -54,6 +54,7 @@ def outcome(data: Data, path: Path | None) -> tuple[Any, ...] | str:
 @pytest.mark.parametrize("engine", ENGINES[:2])
 @pytest.mark.parametrize("counts", ["people", "rows"])
 @given(files())
+@pytest.mark.thorough
 def test_an_engine_counts_the_cells_of_every_column_as_the_core_does(
     engine: DataEngine, counts: str, file: str
 ) -> None:

@@ -99,6 +99,7 @@ def left_out(found: Table | LargeTable) -> tuple[Any, ...] | None:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("on_missing", ["drop", "keep", None])
 @given(files())
+@pytest.mark.thorough
 def test_blocks_hold_the_people_of_the_table_or_raise_its_error(
     engine: DataEngine, on_missing: str | None, file: str
 ) -> None:
@@ -111,6 +112,7 @@ def test_blocks_hold_the_people_of_the_table_or_raise_its_error(
 
 @pytest.mark.parametrize("engine", ENGINES)
 @given(st.integers(1, 2**32), st.integers(1, 30))
+@pytest.mark.thorough
 def test_blocks_of_parquet_of_any_types_hold_the_same_people(engine: DataEngine, seed: int, size: int) -> None:
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(
