@@ -38,7 +38,15 @@ def texts() -> ReaderTexts:
     return ReaderTexts(disclosures=DISCLOSURES)
 
 
-MLFLOW = ModelReader(name="mlflow", sniff=sniff, read=read, max_bytes=512 * 2**20, texts=texts, file_format="mlflow")
+MLFLOW = ModelReader(
+    name="mlflow",
+    sniff=sniff,
+    read=read,
+    max_bytes=512 * 2**20,
+    texts=texts,
+    file_format="mlflow",
+    tested=("scikit-learn 1.9", "LightGBM, file version v4", "XGBoost 3.4"),
+)
 """The folders that MLflow's `save_model` and `log_model` write."""
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from installed_readers import READERS
-from leafgate.models.reader import read_with_reader
+from leafgate.models.reader import model_bytes, read_with_reader
 from producer_matrix import PRODUCERS, Producer, model_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/reference/model-files.md"
@@ -34,6 +34,17 @@ def test_a_reader_was_tested_with_the_versions_of_the_matrix(producer: Producer)
         assert {program: readers[name].tested_with(program) for program in programs} == dict.fromkeys(
             programs, "version"
         )
+
+
+def test_the_reader_of_mlflow_folders_was_tested_with_what_stands_in_them(tmp_path: Path) -> None:
+    (mlflow,) = [producer for producer in PRODUCERS if producer.name == "MLflow"]
+    for name, content in mlflow.archives[-1].files.items():
+        if "/" in name:
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_bytes(content)
+    for folder in sorted(tmp_path.iterdir()):
+        model, reader = read_with_reader(model_bytes(folder), folder.name, READERS)
+        assert (reader.name, reader.tested_with(model.producer)) == ("mlflow", "version")
 
 
 def test_no_reader_says_that_it_was_tested_with_more() -> None:
