@@ -65,6 +65,7 @@ def spoiled(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @given(spoiled(), spoiled(), st.booleans())
+@pytest.mark.thorough
 def test_policies_are_compared_and_extended_or_refused(
     tmp_path_factory: pytest.TempPathFactory, old: dict[str, Any], new: dict[str, Any], extends: bool
 ) -> None:

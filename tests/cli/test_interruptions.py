@@ -128,6 +128,7 @@ sys.meta_path.insert(0, Interrupted())
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, *more(signal.SIGINT, signal.SIGHUP)])
+@pytest.mark.thorough
 def test_a_signal_while_python_exits_leaves_the_results_and_prints_no_traceback(
     tmp_path: Path, number: signal.Signals
 ) -> None:
@@ -201,6 +202,7 @@ def test_a_closed_stdout_is_an_internal_error(tmp_path: Path, number: int) -> No
 
 @pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
 @each_command
+@pytest.mark.thorough
 def test_a_full_stdout_is_an_internal_error(tmp_path: Path, number: int) -> None:
     with FULL.open("w") as full:
         ended = process(*commands(tmp_path)[number], stdout=full)

@@ -138,6 +138,7 @@ def test_a_table_of_few_different_records_is_not_tested() -> None:
     assert result.described == {"from_share": None, "unless_they_differ_in": ["town", "ill"]}
 
 
+@pytest.mark.thorough
 def test_a_stated_share_of_copies_is_found() -> None:
     """Of ten controls of which so many are copies with another town at least nine are refused, and no honest one."""
     honest = near_copies(table_of(TABLE), table_of(OTHERS), np.random.default_rng(0))

@@ -193,6 +193,7 @@ def test_public_reports_differ_in_verdicts_alone_whatever_attacks_are_granted(
     assert interfering(*(public_report(policy, table) for table in pair.tables)) == []
 
 
+@pytest.mark.thorough
 def test_a_belief_about_a_tested_column_rests_on_how_often_labels_are_right(tmp_path: Path) -> None:
     """More people are believed to be in the leaf whose class is less certain, so its accuracy shows in both beliefs."""
     columns = (

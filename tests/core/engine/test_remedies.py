@@ -52,6 +52,7 @@ def test_a_finding_that_holds_has_no_remedy(tmp_path: Path) -> None:
     ],
     ids=["failed", "no release", "no test table", "no such belief", "no candidates", "rehearsal"],
 )
+@pytest.mark.thorough
 def test_every_finding_that_is_not_ok_says_what_to_do(tmp_path: Path, changes: dict[str, Any]) -> None:
     report = report_of(tmp_path, changes)
     assert report.verdict != "pass"

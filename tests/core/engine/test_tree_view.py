@@ -41,6 +41,7 @@ def drawn(report: Report) -> list[dict[str, Any]]:
     return nodes
 
 
+@pytest.mark.thorough
 def test_every_node_counts_the_people_and_leaves_below_it(demo: tuple[Session, Audit]) -> None:
     run, audited = demo
     nodes = drawn(audited.report)

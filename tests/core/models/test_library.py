@@ -106,6 +106,7 @@ def test_a_library_answers_as_its_file_is_read(tmp_path: Path, name: str) -> Non
     assert int(found["reason_in_full"].split(" ")[0].replace(",", "")) > N
 
 
+@pytest.mark.thorough
 def test_numbers_are_asked_for_too(tmp_path: Path) -> None:
     table = people().assign(bill=lambda each: each["age"] * 10).drop(columns="ill")
     model = DecisionTreeRegressor(max_depth=3).fit(table[["age"]], table["bill"])

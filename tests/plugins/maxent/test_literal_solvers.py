@@ -43,6 +43,7 @@ def agree(one: Answer | None, other: Answer | None) -> None:
 
 
 @given(cases(SMALL, PINNED) | sklearn_cases(PINNED))
+@pytest.mark.thorough
 def test_two_solvers_agree_where_the_optimum_is_unique(case: Case) -> None:
     _, release, known = case
     model = model_of(release, known)

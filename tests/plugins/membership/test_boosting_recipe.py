@@ -66,6 +66,7 @@ SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 20
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.thorough
 def test_an_honest_boosted_model_passes_the_documented_recipe(tmp_path: Path, seed: int) -> None:
     code, passed, accuracy = audited(tmp_path, seed, 2.0, {})
     assert code == 0, passed

@@ -399,6 +399,7 @@ HOSTILE: dict[str, bytes | Callable[[], bytes]] = {
 
 
 @pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.thorough
 def test_a_hostile_file_ends_in_exit_code_2(content: bytes | Callable[[], bytes], tmp_path: Path) -> None:
     file = content if isinstance(content, bytes) else content()
     assert "root:" not in assert_refused(tmp_path, "model.pmml", file)

@@ -32,6 +32,7 @@ def opened(folder: Path, estimator: Any, seed: int, classes: int) -> PrunableMod
 
 @pytest.mark.parametrize("estimator", [ENSEMBLES[0], *more(*ENSEMBLES[1:])], ids=["boosting", "forest", "histograms"])
 @given(seed=st.integers(0, 2**16), classes=st.sampled_from([2, 3]))
+@pytest.mark.thorough
 def test_where_no_test_is_left_out_the_tree_predicts_as_the_ensemble_does(
     estimator: Any, seed: int, classes: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
