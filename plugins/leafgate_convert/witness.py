@@ -17,6 +17,7 @@ from leafgate.api import CategoryCodes, DataError, ModelIR, Numeric, ReleaseErro
 from leafgate.app import (
     Answers,
     Cells,
+    CsvOptions,
     answers_in,
     asked_features,
     known_origins,
@@ -28,7 +29,7 @@ from leafgate_convert.scrub import predicted, votes
 
 
 def rows_answered(models: Sequence[ModelIR], witness: Path | None, place: str) -> int:
-    """How many rows the witness has, which all of these models answer as it does; 0 without one.
+    """How many rows of the witness have answers, which are those of all these models; 0 without a witness.
 
     Its columns are those of the models: the features, or what a file says they are made of; an empty cell is missing.
 
@@ -45,13 +46,14 @@ def rows_answered(models: Sequence[ModelIR], witness: Path | None, place: str) -
                 remedy="name what the model itself answers by --witness",
             )
         return 0
-    frame = read_answer_cells(witness, None, "--witness")
+    frame = read_answer_cells(witness, CsvOptions(), "--witness")
     knows_scores = models[0].link == "softmax"
+    answered = 0
     for model in map(with_coded_categories, models):
         cells, asked = _cells(frame, model, witness.name)
         others = frame[[name for name in frame.columns if name not in asked]]
         said = answers_in(others, [(name,) for name in model.classes], witness.name)
-        answers = answers_to(model, cells)
+        answers, answered = answers_to(model, cells), int(said.given.sum())
         different = first_difference(said, answers if knows_scores else replace(answers, scores=None))
         if different is not None:
             raise ReleaseError(
@@ -59,7 +61,7 @@ def rows_answered(models: Sequence[ModelIR], witness: Path | None, place: str) -
                 place=place,
                 remedy="write the witness by the model of this very file; if it stays so, report it",
             )
-    return len(frame)
+    return answered
 
 
 def with_coded_categories(model: ModelIR) -> ModelIR:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from leafgate.algorithms.witness import answers_of, first_difference, unreached_share
 from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins
@@ -17,6 +19,7 @@ from leafgate.types.evidence import AuditorOnly
 from leafgate.types.release import ModelReading, Release
 from leafgate.types.report import Finding, Remedy
 from leafgate.types.tree import columns_asked
+from leafgate.types.tree_arrays import TreeArrays, tree_arrays
 from leafgate.types.witness import Witness
 
 READING = "reading"
@@ -72,22 +75,40 @@ def _without_witness(state: AuditState, reading: ModelReading) -> str:
         return "the numbers of people of each class at all leaves, from which the predictions follow, are the table's"
     if reading.unknown or not reading.tested:
         return ""
+    if reading.tested == "program" and _has_unknown_content(state.release):
+        return ""
     if reading.tested == "version":
         return "files of this program and version are read in tests as it predicts"
     return (
-        "files of other versions of this program are read in tests as it predicts, and all keys of this one are known"
+        "files of other versions of this program are read in tests as it predicts, and nothing of this one is unknown"
     )
 
 
+def _has_unknown_content(release: Release) -> bool:
+    """Does the file hold something that its reader does not know?"""
+    return release.file is not None and any(item.kind == "other_content" for item in release.file.discloses)
+
+
 def counts_decide(release: Release) -> bool:
-    """Do the predictions follow from exact numbers of people of each class at the leaves?"""
+    """Do the predictions follow from exact numbers of people of each class at the leaves, whose labels most have?"""
     exact = release.count_semantics == "exact" and release.publish.leaves == "counts"
-    return exact and release.combine != "boost" and not release.predicts_numbers
+    if not exact or release.combine == "boost" or release.predicts_numbers:
+        return False
+    return all(_are_most_common(tree_arrays(tree), release.classes) for tree in release.trees)
+
+
+def _are_most_common(arrays: TreeArrays, classes: tuple[str, ...]) -> bool:
+    """Does no leaf's label have fewer people than another class?"""
+    labels, counts = arrays.label_positions(classes), arrays.numbers_per_class("counts", classes)
+    labelled = np.flatnonzero(labels >= 0)
+    return bool((counts[labelled, labels[labelled]] == counts[labelled].max(axis=1, initial=0)).all())
 
 
 def _untested(reading: ModelReading) -> dict[str, Any]:
     """Why nothing shows that the file is read right."""
     unshown = "nothing shows that the file is read as its model predicts:"
+    if not reading.unknown and reading.tested:
+        return {"problem": f"{unshown} its version is none whose files are read in tests, and it has unknown content"}
     if not reading.unknown:
         return {"problem": f"{unshown} its program is none whose files are read in tests"}
     named = AuditorOnly(f"they are {', '.join(reading.unknown[:5])}")
@@ -115,17 +136,18 @@ def _by_witnesses(plan: AuditPlan, state: AuditState, reading: ModelReading, ask
 def _of_file(plan: AuditPlan, state: AuditState, reading: ModelReading, path: Path) -> Witness:
     release = state.release
     asked = {name for tree in release.trees for name in columns_asked(tree)}
-    names = [(reading.classes.get(value, value), value) for value in release.classes]
-    classes = [] if release.predicts_numbers else names
-    return plan.read_witness(state.table.schema, asked, classes, path, "build.witness")
+    names = [(reading.classes[value], value) if value in reading.classes else () for value in release.classes]
+    return plan.read_witness(
+        state.table.schema, asked, [] if release.predicts_numbers else names, path, "build.witness"
+    )
 
 
 def _by_witness(state: AuditState, reading: ModelReading, witness: Witness, name: str) -> Judged:
     """Whether the answers of a witness are those of what was read; `name` is what reports call it."""
-    release = state.release
+    release, witness = state.release, witness.answered
     read = answers_of(release, witness.rows)
-    read = read if reading.knows_scores else replace(read, scores=None)
-    different = first_difference(witness.answers, read)
+    compared = read if reading.knows_scores else replace(read, scores=None)
+    different = first_difference(witness.answers, compared)
     if different is not None:
         row = int(witness.numbers[different])
         problem = f"the witness answers otherwise than what was read of the file, first in its row {row}"
@@ -137,4 +159,12 @@ def _by_witness(state: AuditState, reading: ModelReading, witness: Witness, name
         where = AuditorOnly(f"{100 * unreached:.3g} % of the people")
         return None, {"problem": problem, "reason_in_full": where}, (Remedy(action="advise", text=text),)
     rows = AuditorOnly(f"{len(witness.rows):,} rows of {name} were compared")
-    return True, {"reason": "what was read answers as the witness does", "reason_in_full": rows}, ()
+    scored = witness.answers.scored
+    if read.scores is None or (compared.scores is not None and scored is not None and scored.all()):
+        return True, {"reason": "what was read answers as the witness does", "reason_in_full": rows}, ()
+    by_itself = _without_witness(state, reading)
+    if by_itself:
+        reason = f"what was read predicts the classes that the witness does; of scores it is known that {by_itself}"
+        return True, {"reason": reason, "reason_in_full": rows}, ()
+    problem = "the witness shows predicted classes alone, and nothing shows that the leaves' scores are read right"
+    return None, {"problem": problem, "reason_in_full": rows}, (Remedy(action="advise", text=WITNESS),)

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +28,7 @@ from leafgate.ir.features import Origin
 from leafgate.ir.model import Floats, ModelIR
 from leafgate.models.lowering.encoding import Encoding, origins_of
 from leafgate.models.lowering.release import asked_features
-from leafgate.models.points import around, column_edges, rows_of
+from leafgate.models.points import column_edges, numbers_around, rows_of
 from leafgate.types.release import ModelReading, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table
@@ -110,16 +110,12 @@ def _asked_rows(model: ModelIR, table: Table) -> Table:
     return Table(features, frame, np.ones(len(frame), dtype=np.int64))
 
 
-def _changed(column: Column, edges: Any, cells: pd.Series, rng: np.random.Generator) -> list[Any]:
+def _changed(column: Column, edges: Collection[float], cells: pd.Series, rng: np.random.Generator) -> list[Any]:
     """The cells that a column's are changed to."""
     missing = [np.nan] if cells.isna().any() else []
     if not column.holds_numbers:
         return [*(value for value in column.values or () if value is not None), *missing]
-    at = list(edges)
-    at = rng.choice(at, MOST_EDGES, replace=False).tolist() if len(at) > MOST_EDGES else at
-    numbers = around(at, column.step) if at else np.array([])
-    low, high = column.bounds or (-np.inf, np.inf)
-    return [*np.clip(numbers, low, high).tolist(), *missing]
+    return [*numbers_around(edges, MOST_EDGES, column.step, column.bounds, rng).tolist(), *missing]
 
 
 def _cells(column: Column, rows: Table) -> list[Any]:

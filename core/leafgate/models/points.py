@@ -56,6 +56,20 @@ def around(edges: Iterable[float], step: float | None = None) -> np.ndarray:
     return np.unique(np.concatenate([side.astype(np.float64) for side in (*sides, *singles)]))
 
 
+def numbers_around(
+    edges: Iterable[float],
+    most: int,
+    step: float | None,
+    bounds: tuple[float, float] | None,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """What `around` finds of the edges, of more than `most` of a random choice, within a column's bounds."""
+    at = np.sort(list(edges))
+    chosen = rng.choice(at, most, replace=False) if len(at) > most else at
+    low, high = bounds or (-math.inf, math.inf)
+    return np.asarray(np.clip(around(chosen.tolist(), step), low, high))
+
+
 def rows_of(model: ModelIR, cells: Cells) -> Floats:
     """What the model's features are for these people; a value it does not take is missing to it."""
     n = len(next(iter(cells.values()), ()))

@@ -13,7 +13,7 @@ import pandas as pd
 from leafgate.io.tables.frames import FrameColumn, csv_bytes, has_names, pandas_frame, single_column, table_columns
 from leafgate.io.tables.witness import PREDICTION
 from leafgate.ir.model import ModelIR
-from leafgate.models.points import around, column_edges
+from leafgate.models.points import column_edges, numbers_around
 
 WITNESS_FILE = "answers.csv"
 MOST_ROWS = 50_000
@@ -94,10 +94,7 @@ def _points(
         base = _taken(rows, rng.integers(0, len(rows), most))
         label, spec = base.columns[position], specs.get(column.name, {})
         if column.name in edges and column.kind == "number" and "values" not in spec:
-            at = list(edges[column.name])
-            at = rng.choice(at, MOST_EDGES, replace=False).tolist() if len(at) > MOST_EDGES else at
-            numbers = around(at, spec.get("step"))
-            numbers = np.clip(numbers, *spec.get("bounds", (-np.inf, np.inf)))
+            numbers = numbers_around(edges[column.name], MOST_EDGES, spec.get("step"), spec.get("bounds"), rng)
             base = base.iloc[: len(numbers)] if len(numbers) < most else base
             base[label] = rng.permutation(numbers)[: len(base)]
         else:

@@ -82,6 +82,26 @@ def test_one_score_of_two_classes_gives_both_and_empty_cells_are_no_answers() ->
     assert found.labels.tolist() == [1, 0]
 
 
+def test_a_class_that_the_model_does_not_know_scores_nothing() -> None:
+    found = answers_in(frame(yes=["0.25", "1"], no=["0.75", "0"]), [*TWO, ()], "answers.csv")
+    assert found.scores is not None
+    assert found.scores.tolist() == [[0.75, 0.25, 0.0], [0.0, 1.0, 0.0]]
+
+
+def test_rows_are_answered_that_have_a_class_or_a_score_for_each() -> None:
+    found = answers_in(
+        frame(
+            no=["0.5", "0.5", "", ""],
+            yes=["0.25", "", "", ""],
+            other=["0.25", "0.5", "", ""],
+            prediction=["", "", "1", ""],
+        ),
+        [*TWO, ("2", "other")],
+        "answers.csv",
+    )
+    assert found.given.tolist() == [True, False, True, False]
+
+
 def test_classes_may_be_spelled_as_numbers() -> None:
     found = answers_in(frame(prediction=["1.0", "0", ""]), TWO, "answers.csv")
     assert found.labels is not None
@@ -93,6 +113,10 @@ def test_classes_may_be_spelled_as_numbers() -> None:
     [
         ({"age": ["1"]}, TWO, "has no answers"),
         ({"age": ["1"]}, [], "has no answers"),
+        ({"yes": ["", ""]}, TWO, "has no answers"),
+        ({"prediction": ["", ""]}, TWO, "has no answers"),
+        ({"prediction": [""]}, [], "has no answers"),
+        ({"yes": ["0.5"]}, [*TWO, ("2", "perhaps")], "has no answers"),
         ({"yes": ["high"]}, TWO, "row 1 has no number in 'yes'"),
         ({"yes": ["inf"]}, TWO, "row 1 has no number in 'yes'"),
         ({"prediction": ["0", "2"]}, TWO, "row 2 has no class of the model"),

@@ -18,7 +18,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 from command_line import leafgate
 from leafgate.disclosure.document import document
+from leafgate.engine.reading import counts_decide
 from leafgate.session.run import open_session
+from leafgate.types.release import Publish, Release
+from leafgate.types.schema import Schema
+from leafgate.types.tree import Leaf
+from random_tables import categorical
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 PEOPLE = 300
@@ -118,18 +123,59 @@ def test_an_unknown_key_is_inconclusive_until_a_witness_agrees(tmp_path: Path) -
 
 
 def test_a_program_that_no_test_has_met_is_inconclusive_until_a_witness_agrees(tmp_path: Path) -> None:
+    model, build = onnx_of_nobody(tmp_path)
+    found = reading(tmp_path, build)
+    assert (found["passed"], "its program is none" in found["problem"]) == (None, True)
+    found = reading(tmp_path, {**build, **answers(tmp_path, model.predict_proba(people()[0].to_numpy())[:, 1])})
+    assert (found["passed"], found["reason_in_full"]) == (True, "300 rows of answers.csv were compared")
+
+
+def onnx_of_nobody(folder: Path) -> tuple[Any, dict[str, Any]]:
+    """A file of a program that no test has met, whose leaves have shares: the model, and what a policy says of it."""
     skl2onnx = pytest.importorskip("skl2onnx")
     table, ill = people()
     model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(table.to_numpy(), ill)
     exported = skl2onnx.to_onnx(model, table.to_numpy()[:1], options={"zipmap": False})
     exported.producer_name = "onnx"
-    (tmp_path / "model.onnx").write_bytes(exported.SerializeToString())
-    columns = {"encoding": {"x0": {"column": "age"}, "x1": {"column": "visits"}}}
-    found = reading(tmp_path, {"path": "model.onnx", **columns})
-    assert (found["passed"], "its program is none" in found["problem"]) == (None, True)
-    witness = answers(tmp_path, model.predict_proba(table.to_numpy())[:, 1])
-    found = reading(tmp_path, {"path": "model.onnx", **columns, **witness})
-    assert (found["passed"], found["reason_in_full"]) == (True, "300 rows of answers.csv were compared")
+    (folder / "model.onnx").write_bytes(exported.SerializeToString())
+    return model, {"path": "model.onnx", "encoding": {"x0": {"column": "age"}, "x1": {"column": "visits"}}}
+
+
+def test_predicted_classes_alone_show_no_scores_of_an_unknown_program(tmp_path: Path) -> None:
+    model, build = onnx_of_nobody(tmp_path)
+    table, _ = people()
+    table.assign(prediction=model.predict(table.to_numpy())).to_csv(tmp_path / "answers.csv", index=False)
+    found = reading(tmp_path, {**build, "witness": "answers.csv"})
+    assert (found["passed"], "predicted classes alone" in found["problem"]) == (None, True)
+
+
+def test_rows_without_an_answer_reach_no_leaf(tmp_path: Path) -> None:
+    model, build = onnx_of_nobody(tmp_path)
+    scores = model.predict_proba(people()[0].to_numpy())[:, 1]
+    scores[3:] = np.nan
+    found = reading(tmp_path, {**build, **answers(tmp_path, scores)})
+    assert (found["passed"], "no row of the witness comes to" in found["problem"]) == (None, True)
+    found = reading(tmp_path, {**build, **answers(tmp_path, np.full(PEOPLE, np.nan))})
+    assert (found["passed"], "has no answers" in found["problem"]) == (None, True)
+
+
+def test_a_new_version_with_unknown_content_is_inconclusive(tmp_path: Path) -> None:
+    def newer(content: dict[str, Any]) -> None:
+        content["version"] = [9, 1, 0]
+        content["learner"]["attributes"]["note"] = "Jane"
+
+    xgboost_file(tmp_path, newer)
+    found = reading(tmp_path, {"path": "model.json", **CODES})
+    assert (found["passed"], "it has unknown content" in found["problem"]) == (None, True)
+    assert reading(tmp_path, {"path": "model.json", **CODES, **answers(tmp_path, true_scores())})["passed"] is True
+
+
+@pytest.mark.parametrize(("label", "decides"), [("yes", True), ("no", False)])
+def test_counts_decide_what_a_leaf_predicts_where_most_have_its_label(label: str, decides: bool) -> None:
+    leaf = Leaf(label, {"no": 2, "yes": 5})
+    schema = Schema((categorical("ill", "class", "sensitive", values=("no", "yes")),))
+    release = Release({"use": "published"}, schema, (leaf,), Publish("counts"), count_semantics="exact")
+    assert counts_decide(release) is decides
 
 
 def other_base(content: dict[str, Any]) -> None:

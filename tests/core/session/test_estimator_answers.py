@@ -62,6 +62,12 @@ CLASSIFIERS: dict[str, tuple[Callable[[], Any], int, bool]] = {
     "XGBoost with a hinge": (lambda: xgboost.XGBClassifier(objective="binary:hinge", **QUIET), 2, True),
     "LightGBM": (lambda: lightgbm.LGBMClassifier(num_leaves=4, verbose=-1, **QUIET), 3, True),
 }
+OTHER_LINKS = {
+    *("exponential loss", "XGBoost with a hinge"),
+    *("LightGBM with a steep sigmoid", "LightGBM of one class against the rest"),
+}
+"""Models whose scores of classes are not the softmax of what the trees add up to."""
+
 REGRESSORS: dict[str, Callable[[], Any]] = {
     "tree": lambda: tree.DecisionTreeRegressor(max_depth=3),
     "forest": lambda: ensemble.RandomForestRegressor(max_depth=3, **QUIET),
@@ -89,7 +95,12 @@ def test_what_is_read_of_a_classifier_answers_as_it_does_on_both_sides_of_thresh
     learned = codes if name.startswith(("XGBoost", "DART")) else np.array(["low", "middle", "high"])[codes]
     audit = leafgate.audit(made().fit(table, learned), table, learned, search_remedies=False)
     found = reading(audit)
-    assert (found.passed, found.evidence["reason"]) == (True, "what was read answers as the witness does")
+    known = "what was read answers as the witness does"
+    classes_alone = (
+        "what was read predicts the classes that the witness does; of scores it is known that files of this program "
+        "and version are read in tests as it predicts"
+    )
+    assert (found.passed, found.evidence["reason"]) == (True, classes_alone if name in OTHER_LINKS else known)
     assert answered_rows(audit) > len(table)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +23,11 @@ from leafgate.types.witness import Answers, Witness
 PREDICTION = "prediction"
 """The column of a witness with the predicted class, or the predicted number."""
 
+SCORES = f"add a column of scores for each class, by its name, or a column `{PREDICTION}` with the class"
+NUMBERS = f"add a column `{PREDICTION}` with the predicted numbers"
 
-def read_answer_cells(path: Path, options: CsvOptions | None, place: str) -> pd.DataFrame:
+
+def read_answer_cells(path: Path, options: CsvOptions, place: str) -> pd.DataFrame:
     """Every cell of a witness as text, its columns by their names: CSV with a header, or Parquet.
 
     Raises:
@@ -35,25 +37,13 @@ def read_answer_cells(path: Path, options: CsvOptions | None, place: str) -> pd.
     if is_parquet(path):
         frame = read_parquet(content, None, path.name)
     else:
-        raw = read_cells(content, options or DefaultOptions(), path.name)
+        raw = read_cells(content, options, path.name)
         frame = raw.iloc[1:].reset_index(drop=True).set_axis([str(name) for name in raw.iloc[0]], axis=1)
     if not frame.columns.is_unique:
         raise DataError("has two columns of one name", place=path.name, remedy="give each column a name of its own")
     if not len(frame):
         raise DataError("holds no rows", place=path.name, remedy="write answers for the rows of the table")
     return frame
-
-
-@dataclass(frozen=True)
-class DefaultOptions:
-    """A comma between cells and a line of names first, as pandas writes it."""
-
-    header: bool = True
-    delimiter: str = ","
-    quote: str = '"'
-    skip_initial_space: bool = False
-    comment: str | None = None
-    encoding: str = "utf-8"
 
 
 def read_witness(
@@ -98,29 +88,38 @@ def answers_in(cells: pd.DataFrame, classes: Sequence[Collection[str]], place: s
 
     Args:
         cells: the texts of each column, by its name; an empty text is no answer.
-        classes: for each class of the model the names that a column of its scores may have, and that `prediction` may
-            say; empty for a model that predicts numbers.
+        classes: for each class the names that a column of its scores may have, and that `prediction` may say; no name
+            for a class that the model does not know, whose score is 0. Empty for a model that predicts numbers.
         place: what errors call the file.
 
     Raises:
-        DataError: there is no column of answers, a score or a number is none, or `prediction` is no class of the model.
+        DataError: no row has a number, a class, or a score for each class; a score or a number is none; or `prediction`
+            is no class of the model.
     """
+    answers = _answers_in(cells, classes, place)
+    if not answers.given.any():
+        raise DataError("has no answers", place=place, remedy=SCORES if classes else NUMBERS)
+    return answers
+
+
+def _answers_in(cells: pd.DataFrame, classes: Sequence[Collection[str]], place: str) -> Answers:
     predicted = list(cells[PREDICTION]) if PREDICTION in cells else None
     if not classes:
         if predicted is None:
-            raise DataError(
-                "has no answers", place=place, remedy=f"add a column `{PREDICTION}` with the predicted numbers"
-            )
+            raise DataError("has no answers", place=place, remedy=NUMBERS)
         return Answers(numbers=_numbers(predicted, PREDICTION, place))
     columns = [next((name for name in names if name in cells and name != PREDICTION), None) for names in classes]
     if predicted is None and not any(columns):
-        remedy = f"add a column of scores for each class, by its name, or a column `{PREDICTION}` with the class"
-        raise DataError("has no answers", place=place, remedy=remedy)
+        raise DataError("has no answers", place=place, remedy=SCORES)
     labels = None if predicted is None else _labels(predicted, classes, place)
     if not any(columns):
         return Answers(labels=labels)
-    empty = np.full(len(cells), np.nan)
-    scores = np.column_stack([empty if name is None else _numbers(list(cells[name]), name, place) for name in columns])
+    scores = np.column_stack(
+        [
+            np.full(len(cells), np.nan if names else 0.0) if name is None else _numbers(list(cells[name]), name, place)
+            for name, names in zip(columns, classes, strict=True)
+        ]
+    )
     if len(classes) == 2:  # the other one follows
         scores = np.where(np.isnan(scores), 1 - scores[:, ::-1], scores)
     return Answers(scores, labels)
