@@ -83,7 +83,7 @@ def convert(
 def _compared(model: Path, witness: Path | None, rows: int) -> str:
     """With whose answers the reading was compared."""
     if witness is not None:
-        return f"what was read of {model.name} answers as {witness.name} on all {rows:,} rows"
+        return f"what was read of {model.name} answers as {witness.name} on all {rows:,} rows that it has answers for"
     return f"compared with no answers of the model itself: name some by --witness, or audit {model.name}"
 
 

@@ -32,7 +32,7 @@ def _differences(said: Answers, read: Answers) -> NDArray[np.bool_]:
     if said.numbers is not None and read.numbers is not None:
         scale = np.nanmax(np.abs(said.numbers), initial=0.0)
         return _apart(said.numbers, read.numbers, TOLERANCE * max(scale, np.finfo(float).tiny))
-    differs = np.zeros(len(_rows(said)), dtype=bool)
+    differs = np.zeros(len(said.given), dtype=bool)
     if said.scores is not None and read.scores is not None:
         differs |= _apart(said.scores, read.scores, TOLERANCE).any(axis=1)
     labels = said.labels
@@ -44,12 +44,6 @@ def _differences(said: Answers, read: Answers) -> NDArray[np.bool_]:
         clear = labels >= 0 if read.scores is None else (labels >= 0) & ~_tied(read.scores)
         differs |= clear & (labels != read.labels)
     return differs
-
-
-def _rows(answers: Answers) -> NDArray[np.generic]:
-    """Any of the parts, each with as many rows."""
-    parts = (answers.scores, answers.labels, answers.numbers)
-    return next(part for part in parts if part is not None)
 
 
 def _apart(said: Floats, read: Floats, most: float) -> NDArray[np.bool_]:

@@ -128,7 +128,7 @@ def _proof(outcome: Outcome, best: Trial, session: Session) -> str:
 def failure_lines(outcome: Outcome) -> Iterator[str]:
     """What the candidate that comes nearest to passing breaks, which limits it keeps instead, and what to do."""
     if outcome.only_constant:
-        yield "  only a model that predicts the same for everybody passes, and nobody can use one"
+        yield "  the only model that was found to pass predicts the same for everybody, and nobody can use it"
     if outcome.broken_by_root:
         yield f"  even a single leaf, which everybody shares, breaks: {', '.join(outcome.broken_by_root)}"
     if outcome.nearest is None and outcome.only_constant:
@@ -165,7 +165,7 @@ def _broken(report: Report) -> Iterator[JsonDocument]:
 
 
 def policy_line(out: Path, policy: Path) -> str:
-    """The lines of the policy to change, so that an audit is of the new file."""
+    """The line of the policy to change, so that an audit is of the new file."""
     folder = policy.resolve().parent
     if out.resolve().is_relative_to(folder):
         return f"  to audit it, change the policy's `build`: path: {out.resolve().relative_to(folder).as_posix()}"
