@@ -199,7 +199,9 @@ def test_no_command_prints_how_many_distinct_records_there_are(tmp_path: Path) -
     for command in commands:
         ended = leafgate(*command)
         assert ended.code == 0, (command, ended.err)
-        assert str(DISTINCT) not in re.findall(r"[0-9]+", (ended.out + ended.err).replace(",", "")), command
+        said = (ended.out + ended.err).replace(str(tmp_path), "").replace(",", "")
+        numbers = re.findall(r"[0-9]+", re.sub(r"sha256:[0-9a-f]+", "", said))  # a digest may hold any number by chance
+        assert str(DISTINCT) not in numbers, command
     assert json.loads((tmp_path / "out" / "report.json").read_text())["data"]["distinct"] == DISTINCT
 
 
