@@ -60,7 +60,9 @@ if TYPE_CHECKING:
     from leafgate.disclosure.text import verdict_words as verdict_words
     from leafgate.disclosure.text import with_disclosures_once as with_disclosures_once
     from leafgate.engine.build import publish as publish
+    from leafgate.engine.keepable import frequent_values as frequent_values
     from leafgate.engine.keepable import unkeepable_limits as unkeepable_limits
+    from leafgate.engine.remedies.search import UNSEARCHED as UNSEARCHED
     from leafgate.errors import ExitCode as ExitCode
     from leafgate.errors import ReportError as ReportError
     from leafgate.interruptions import interrupts_deferred as interrupts_deferred
@@ -91,6 +93,7 @@ if TYPE_CHECKING:
     from leafgate.io.json import unknown_key as unknown_key
     from leafgate.io.locks import turn_in_folder as turn_in_folder
     from leafgate.io.release_codec import LoadedRelease as LoadedRelease
+    from leafgate.io.release_codec import ReleaseArtifact as ReleaseArtifact
     from leafgate.io.release_codec import read_disclosure as read_disclosure
     from leafgate.io.release_codec import read_noise as read_noise
     from leafgate.io.release_codec import serialize as serialize
@@ -126,11 +129,13 @@ if TYPE_CHECKING:
     from leafgate.models.lowering.encoding import plainly as plainly
     from leafgate.models.lowering.release import asked_features as asked_features
     from leafgate.models.lowering.release import lower_model as lower_model
+    from leafgate.models.lowering.release import with_resolved_origins as with_resolved_origins
     from leafgate.models.lowering.tests import Split as Split
     from leafgate.models.lowering.tests import apply_steps as apply_steps
     from leafgate.models.lowering.tests import invert_threshold as invert_threshold
     from leafgate.models.origins import with_origins as with_origins
     from leafgate.models.points import Cells as Cells
+    from leafgate.models.points import cells_of_column as cells_of_column
     from leafgate.models.points import column_edges as column_edges
     from leafgate.models.points import known_origins as known_origins
     from leafgate.models.points import rows_of as rows_of
@@ -163,6 +168,7 @@ if TYPE_CHECKING:
     from leafgate.policy.strictness import compare_policies as compare_policies
     from leafgate.policy.strictness import line_of_value as line_of_value
     from leafgate.progress import progress_step as progress_step
+    from leafgate.session.audit import Audit as Audit
     from leafgate.session.domains import bounds_domain as bounds_domain
     from leafgate.session.domains import is_long_list as is_long_list
     from leafgate.session.domains import list_domain as list_domain
@@ -179,6 +185,7 @@ if TYPE_CHECKING:
     from leafgate.session.proposals import SecretShares as SecretShares
     from leafgate.session.proposals import propose as propose
     from leafgate.session.proposals import smallest_group as smallest_group
+    from leafgate.session.repair import RepairCandidate as RepairCandidate
     from leafgate.session.repair import RepairFunction as RepairFunction
     from leafgate.session.repair import RepairResult as RepairResult
     from leafgate.session.report_formats import chosen_formats as chosen_formats
@@ -225,7 +232,8 @@ __getattr__ = lazy_exports(
         "group_words idle_waiver_lines limit_words middle_of_count number_words people_words quoted_name "
         "release_words remedy_lines summary verdict_words with_disclosures_once",
         "leafgate.engine.build": "publish",
-        "leafgate.engine.keepable": "unkeepable_limits",
+        "leafgate.engine.keepable": "frequent_values unkeepable_limits",
+        "leafgate.engine.remedies.search": "UNSEARCHED",
         "leafgate.errors": "ExitCode ReportError",
         "leafgate.interruptions": "interrupts_deferred",
         "leafgate.io.tables.cells": "are_decimal_commas DECIMAL_POINTS is_code",
@@ -234,21 +242,21 @@ __getattr__ = lazy_exports(
         "leafgate.io.locks": "turn_in_folder",
         "leafgate.io.json": "are_numbers are_texts canonical is_number JsonDocument KEY JsonObject list_at object_at "
         "one_of parse_json parse_number readable refuse_unknown unknown_key",
-        "leafgate.io.release_codec": "LoadedRelease read_disclosure read_noise serialize",
+        "leafgate.io.release_codec": "LoadedRelease ReleaseArtifact read_disclosure read_noise serialize",
         "leafgate.io.tables.reader": "read_columns",
         "leafgate.io.tables.witness": "answers_in read_answer_cells",
         "leafgate.io.text": "clean LONGEST printable_line shorten",
         "leafgate.io.yaml": "MAX_YAML_BYTES parse_yaml yaml_flow yaml_number yaml_text",
         "leafgate.ir.features": "known_by",
         "leafgate.ir.model": "topological_order",
-        "leafgate.models.points": "Cells column_edges known_origins rows_of",
+        "leafgate.models.points": "Cells cells_of_column column_edges known_origins rows_of",
         "leafgate.models.exposure.categories": "drop_unused_categories",
         "leafgate.models.exposure.cells": "column_cells ColumnCells in_single_precision values_of_few",
         "leafgate.models.lowering.content": "content_of STAND_INS",
         "leafgate.models.exposure.implied": "with_implied_disclosures",
         "leafgate.models.load": "load_release",
         "leafgate.models.lowering.encoding": "Encoding IDLE_CATEGORY origins_of plainly",
-        "leafgate.models.lowering.release": "asked_features lower_model",
+        "leafgate.models.lowering.release": "asked_features lower_model with_resolved_origins",
         "leafgate.models.lowering.tests": "apply_steps invert_threshold Split",
         "leafgate.models.origins": "with_origins",
         "leafgate.models.reader": "model_bytes read_foreign read_model",
@@ -265,7 +273,8 @@ __getattr__ = lazy_exports(
         "leafgate.session.draft": "columns_by_position model_hints ModelHints",
         "leafgate.session.expected_run": "ExpectedRun",
         "leafgate.session.proposals": "CONFIDENCE MODEL_GROUP Proposal propose SecretShares smallest_group",
-        "leafgate.session.repair": "RepairFunction RepairResult",
+        "leafgate.session.audit": "Audit",
+        "leafgate.session.repair": "RepairCandidate RepairFunction RepairResult",
         "leafgate.session.report_formats": "chosen_formats result_files",
         "leafgate.session.results": "write_results",
         "leafgate.session.run": "audit_inputs_sha256 audit_policy fitting_classes open_session read_undeclared_table "

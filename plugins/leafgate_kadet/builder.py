@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
@@ -16,11 +17,12 @@ if TYPE_CHECKING:
     import numpy as np
 
     from leafgate.algorithms.induction import encoding, growth, large, pruning
-    from leafgate.api import LargeTable, Metric, Node, Records, Schema, Table
+    from leafgate.api import Ids, LargeTable, Metric, Node, Records, Schema, Table
     from leafgate_kadet import equivalent_table as equivalent_tables
     from leafgate_kadet import grow as growing
     from leafgate_kadet import spans as spans_of_tree
 else:
+    np = lazy("numpy")
     encoding, growth, large, pruning = (
         lazy(f"leafgate.algorithms.induction.{name}") for name in ("encoding", "growth", "large", "pruning")
     )
@@ -104,6 +106,34 @@ class Kadet(TreeBuilder):
             else None
         )
         return self._release(growth.finished(coded, root, table.schema), table.schema, records)
+
+    def distilled(self, table: Table, rng: np.random.Generator, levels: Ids) -> Release | None:
+        """The k-anonymous tree whose tests tell these levels apart, with the exact counts of the classes.
+
+        None where the class is public, because people of different classes are different groups then.
+
+        Raises as `build` does.
+
+        Departure: the paper grows and prunes by the classes. What a group must have is asked of the people's own
+        classes and secrets here, too.
+        """
+        if table.schema.target.public:
+            return None
+        coded = encoding.encode(table)
+        rows = levels if len(coded.classes) == len(table) else np.repeat(levels, table.weight)
+        by_level = replace(coded, classes=rows, n_classes=int(rows.max(initial=0)) + 1)
+        root, _ = growing.grow(
+            by_level,
+            table.schema,
+            requirements.admissible_of(coded, table.schema, self.k, self.require),
+            self.measure,
+            average_gain=self.average_gain,
+            max_spans=self.max_spans,
+        )
+        growth.recount(coded, root)
+        if self.prune:
+            pruning.prune(root, self.confidence)
+        return self._release(growth.finished(coded, root, table.schema), table.schema, None)
 
     def builds_large(self, schema: Schema) -> bool:
         """Where no k-anonymous table is published."""

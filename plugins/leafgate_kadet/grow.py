@@ -224,7 +224,8 @@ class Grower:
 
     def _split_filter(self, spans: Sequence[SharedSpans]) -> SplitFilter:
         """Without private features and with a private class, every node is a span of its own."""
-        if not self.order_matters and spans[0].spans[0].class_value is None:
+        counts_classes = self.coded is self.admissible.views[0].coded
+        if counts_classes and not self.order_matters and spans[0].spans[0].class_value is None:
             return ChildrenSatisfy(self.admissible.views[0])
         return SpanFilter.of(self.coded, self.admissible, spans)
 

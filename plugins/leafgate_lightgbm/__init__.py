@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from leafgate.algorithms.induction.feature_matrix import TrainingData
     from leafgate.api import Learner, ModelIR, Table
 
 leafgate_api = ">=2,<3"
@@ -63,6 +64,13 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
     return training.train(learner, own, asked, seed)
 
 
+def fit(learner: Learner, data: TrainingData, seed: int) -> Any:
+    """An estimator that is fitted on features and classes; see `training.fit`."""
+    from leafgate_lightgbm import training
+
+    return training.fit(learner, data, seed)
+
+
 LIGHTGBM = ModelReader(
     name="lightgbm",
     sniff=sniff,
@@ -72,6 +80,7 @@ LIGHTGBM = ModelReader(
     to_file=to_file,
     trains=("lightgbm.",),
     train=train,
+    fit=fit,
     library="leafgate_lightgbm.library:answer",
     tested=("LightGBM, file version v3", "LightGBM, file version v4"),
 )

@@ -122,23 +122,39 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
     Departure: one thread, while LightGBM takes all; sums may differ in the last digits. Of the seeds only the one from
     which LightGBM derives the others is set.
     """
-    parameters = chosen_parameters(learner, {"LGBMClassifier": PARAMETERS}, COMPUTED)
+    chosen_parameters(learner, {"LGBMClassifier": PARAMETERS}, COMPUTED)
 
-    def fit(data: TrainingData) -> Scores:
-        try:
-            import lightgbm
-        except ImportError:
-            raise not_installed("LightGBM", "lightgbm") from None
-        categories: list[int] = np.flatnonzero(data.native).tolist()
-        try:
-            classifier = lightgbm.LGBMClassifier(**parameters, random_state=seed, n_jobs=1, verbosity=-1)
-            classifier.fit(data.features, data.classes, categorical_feature=categories or "auto")
-        except (ValueError, TypeError, lightgbm.basic.LightGBMError) as error:
-            raise cannot_be_fitted("LGBMClassifier", error) from None
+    def scorer(data: TrainingData) -> Scores:
+        classifier = fit(learner, data, seed)
 
         def scores(features: FeatureMatrix) -> NDArray[np.float64]:
             return np.asarray(classifier.predict_proba(features), dtype=np.float64)
 
         return scores
 
-    return fit_and_score(learner, own, asked, fit, np.float64)
+    return fit_and_score(learner, own, asked, scorer, np.float64)
+
+
+def fit(learner: Learner, data: TrainingData, seed: int) -> Any:
+    """Fit the classifier on features and classes and return it.
+
+    Args:
+        learner: `lightgbm.LGBMClassifier`, and parameters of it; those left out have their defaults.
+        data: the features and classes, a row for each person.
+        seed: `random_state` of the classifier.
+
+    Raises:
+        InconclusiveError: LightGBM is not installed, the class is none that is fitted here, or it cannot be fitted on
+            these people with these parameters.
+    """
+    parameters = chosen_parameters(learner, {"LGBMClassifier": PARAMETERS}, COMPUTED)
+    try:
+        import lightgbm
+    except ImportError:
+        raise not_installed("LightGBM", "lightgbm") from None
+    categories: list[int] = np.flatnonzero(data.native).tolist()
+    try:
+        classifier = lightgbm.LGBMClassifier(**parameters, random_state=seed, n_jobs=1, verbosity=-1)
+        return classifier.fit(data.features, data.classes, categorical_feature=categories or "auto")
+    except (ValueError, TypeError, lightgbm.basic.LightGBMError) as error:
+        raise cannot_be_fitted("LGBMClassifier", error) from None

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from leafgate.algorithms.induction.feature_matrix import TrainingData
     from leafgate.api import Learner, ModelIR, Table
 
 leafgate_api = ">=2,<3"
@@ -64,6 +65,13 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
     return training.train(learner, own, asked, seed)
 
 
+def fit(learner: Learner, data: TrainingData, seed: int) -> Any:
+    """An estimator that is fitted on features and classes; see `training.fit`."""
+    from leafgate_sklearn import training
+
+    return training.fit(learner, data, seed)
+
+
 def write(model: ModelIR, original: bytes) -> bytes:
     """The model as a skops file with the pipeline and estimator of the original one; see `writer.write`."""
     from leafgate_sklearn import writer
@@ -88,6 +96,7 @@ SKOPS = ModelReader(
     to_file=to_file,
     trains=("sklearn.",),
     train=train,
+    fit=fit,
     write=write,
     suffixes=(".skops",),
     check_original=check_original,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,7 +92,15 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
     histograms = kind.startswith("Hist")
 
     def fit(data: TrainingData) -> Scores:
-        return _fitted(kind, parameters, data, seed)
+        filled = _medians(data.features) if kind in WITHOUT_GAPS else None
+        classifier = _fitted(kind, parameters, replace(data, features=_filled(data.features, filled)), seed)
+
+        def scores(features: FeatureMatrix) -> NDArray[np.float64]:
+            with _one_thread(kind):
+                result: NDArray[np.float64] = classifier.predict_proba(_filled(features, filled))
+            return result
+
+        return scores
 
     return fit_and_score(learner, own, asked, fit, np.float64 if histograms else np.float32)
 
@@ -100,8 +109,26 @@ COMPUTED = frozenset({"n_jobs", "oob_score", "random_state", "verbose", "warm_st
 """Parameters that say how a model is computed; they are not used."""
 
 
-def _fitted(kind: str, parameters: Mapping[str, Any], data: TrainingData, seed: int) -> Scores:
-    """What the fitted classifier answers."""
+def fit(learner: Learner, data: TrainingData, seed: int) -> Any:
+    """Fit the classifier on features and classes and return it.
+
+    Args:
+        learner: the name of a class in PARAMETERS, and parameters of it.
+        data: the features and classes, a row for each person.
+        seed: `random_state` of the classifier.
+
+    Raises:
+        InconclusiveError: scikit-learn is not installed, the class is none that is fitted here, or it cannot be fitted
+            on these people with these parameters.
+    """
+    kind = learner.estimator.rpartition(".")[2]
+    if kind in WITHOUT_GAPS and np.isnan(data.features).any():
+        raise InconclusiveError(f"scikit-learn's {kind} takes no missing numbers")
+    return _fitted(kind, chosen_parameters(learner, PARAMETERS, COMPUTED), data, seed)
+
+
+def _fitted(kind: str, parameters: Mapping[str, Any], data: TrainingData, seed: int) -> Any:
+    """The fitted classifier."""
     given = dict(parameters, random_state=seed)
     if data.native.any():
         if not kind.startswith("Hist"):
@@ -111,20 +138,12 @@ def _fitted(kind: str, parameters: Mapping[str, Any], data: TrainingData, seed: 
         from sklearn import ensemble, tree
     except ImportError:
         raise not_installed("scikit-learn", "sklearn") from None
-    filled = _medians(data.features) if kind in WITHOUT_GAPS else None
     try:
         classifier = getattr({"tree": tree, "ensemble": ensemble}[_module(kind)], kind)(**given)
         with _one_thread(kind):
-            classifier.fit(_filled(data.features, filled), data.classes)
+            return classifier.fit(data.features, data.classes)
     except (ValueError, TypeError) as error:
         raise cannot_be_fitted(kind, error) from None
-
-    def scores(features: FeatureMatrix) -> NDArray[np.float64]:
-        with _one_thread(kind):
-            result: NDArray[np.float64] = classifier.predict_proba(_filled(features, filled))
-        return result
-
-    return scores
 
 
 WITHOUT_GAPS = frozenset({"GradientBoostingClassifier"})

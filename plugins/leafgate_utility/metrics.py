@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from leafgate.api import InconclusiveError, ReleaseAtLeast, Score, ScoringContext, lazy
@@ -11,10 +10,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from leafgate.algorithms import prediction
-    from leafgate.api import Floats, Release, Table
+    from leafgate.algorithms import prediction, ranking
+    from leafgate.api import Release, Table
 else:
-    np, prediction = lazy("numpy"), lazy("leafgate.algorithms.prediction")
+    np = lazy("numpy")
+    prediction, ranking = (lazy(f"leafgate.algorithms.{name}") for name in ("prediction", "ranking"))
 
 
 NOISY_REMEDY = "use accuracy_on_perturbed"
@@ -71,29 +71,9 @@ class AreaUnderCurve(ReleaseAtLeast):
         if len(case.release.classes) != 2:
             raise InconclusiveError("there are not two classes", remedy="`accuracy` takes any number of classes")
         people = _people_of_each_class(case.release, test)
-        votes = prediction.class_votes(_with_graded_leaves(case.release), test)
-        area, rarer = area_under_curve(_ranking(case.release, votes), *people), min(each.sum() for each in people)
+        area = ranking.area_under_curve(ranking.second_class_ranking(case.release, test), *people).value
+        rarer = min(each.sum() for each in people)
         return Score(area, sensitivity=1 / int(rarer), remedy=MORE_PEOPLE)
-
-
-def area_under_curve(ranking: Floats, second: NDArray[np.int64], first: NDArray[np.int64]) -> float:
-    """How likely a person of the second class is ranked above one of the first, ties counting one half.
-
-    Args:
-        ranking: A number for each record; numbers that agree to 12 decimals are a tie.
-        second: How many people of the second class each record stands for, at least 1 in all.
-        first: The same for the first class.
-
-    Returns:
-        The area, from 0 to 1.
-
-    >>> area_under_curve(np.array([0.2, 0.5, 0.9]), np.array([0, 1, 1]), np.array([1, 1, 0]))
-    0.875
-    """
-    rank = np.unique(np.round(ranking, 12), return_inverse=True)[1]
-    people_second, people_first = (np.bincount(rank, weights=people) for people in (second, first))
-    below = np.cumsum(people_first) - people_first / 2
-    return float((people_second * below).sum() / (people_second.sum() * people_first.sum()))
 
 
 def _people_of_each_class(release: Release, test: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -103,16 +83,3 @@ def _people_of_each_class(release: Release, test: Table) -> tuple[NDArray[np.int
     if not people[0].sum() or not people[1].sum():
         raise InconclusiveError("the test table has nobody of one class", place="data.test")
     return people
-
-
-def _with_graded_leaves(release: Release) -> Release:
-    """The release; one tree, or trees that vote, rank by their leaves' shares where these are published."""
-    graded = release.publish.leaves in {"counts", "shares"} and release.combine in {"one", "vote"}
-    return replace(release, combine="mean_per_tree") if graded else release
-
-
-def _ranking(release: Release, votes: Floats) -> Floats:
-    if release.combine == "boost":
-        return np.asarray(np.nan_to_num(votes[:, 1] - votes[:, 0]))
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.nan_to_num(votes[:, 1] / votes.sum(axis=1), nan=0.5))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from leafgate.algorithms.induction.feature_matrix import TrainingData
     from leafgate.api import Learner, ModelIR, Table
 
 leafgate_api = ">=2,<3"
@@ -77,6 +78,13 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
     return training.train(learner, own, asked, seed)
 
 
+def fit(learner: Learner, data: TrainingData, seed: int) -> Any:
+    """An estimator that is fitted on features and classes; see `training.fit`."""
+    from leafgate_xgboost import training
+
+    return training.fit(learner, data, seed)
+
+
 XGBOOST = ModelReader(
     name="xgboost",
     sniff=sniff,
@@ -86,6 +94,7 @@ XGBOOST = ModelReader(
     to_file=to_file,
     trains=("xgboost.",),
     train=train,
+    fit=fit,
     library="leafgate_xgboost.library:answer",
     tested=("XGBoost 1.7", "XGBoost 2.1", "XGBoost 3.0", "XGBoost 3.2", "XGBoost 3.3", "XGBoost 3.4"),
 )

@@ -83,30 +83,46 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
 
     Departure: one thread, while XGBoost takes all; sums may differ in the last digits.
     """
-    parameters = chosen_parameters(learner, {"XGBClassifier": PARAMETERS}, COMPUTED)
+    chosen_parameters(learner, {"XGBClassifier": PARAMETERS}, COMPUTED)
 
-    def fit(data: TrainingData) -> Scores:
-        try:
-            import xgboost
-        except ImportError:
-            raise not_installed("XGBoost", "xgboost") from None
-        types = np.where(data.native, "c", "q").tolist() if data.native.any() else None
-        try:
-            classifier = xgboost.XGBClassifier(
-                **parameters,
-                random_state=seed,
-                n_jobs=1,
-                verbosity=0,
-                enable_categorical=types is not None,
-                feature_types=types,
-            )
-            classifier.fit(data.features, data.classes)
-        except (ValueError, TypeError) as error:
-            raise cannot_be_fitted("XGBClassifier", error) from None
+    def scorer(data: TrainingData) -> Scores:
+        classifier = fit(learner, data, seed)
 
         def scores(features: FeatureMatrix) -> NDArray[np.float64]:
             return np.asarray(classifier.predict_proba(features), dtype=np.float64)
 
         return scores
 
-    return fit_and_score(learner, own, asked, fit)
+    return fit_and_score(learner, own, asked, scorer)
+
+
+def fit(learner: Learner, data: TrainingData, seed: int) -> Any:
+    """Fit the classifier on features and classes and return it.
+
+    Args:
+        learner: `xgboost.XGBClassifier`, and parameters of it; those left out have their defaults.
+        data: the features and classes, a row for each person.
+        seed: `random_state` of the classifier.
+
+    Raises:
+        InconclusiveError: XGBoost is not installed, the class is none that is fitted here, or it cannot be fitted on
+            these people with these parameters.
+    """
+    parameters = chosen_parameters(learner, {"XGBClassifier": PARAMETERS}, COMPUTED)
+    try:
+        import xgboost
+    except ImportError:
+        raise not_installed("XGBoost", "xgboost") from None
+    types = np.where(data.native, "c", "q").tolist() if data.native.any() else None
+    try:
+        classifier = xgboost.XGBClassifier(
+            **parameters,
+            random_state=seed,
+            n_jobs=1,
+            verbosity=0,
+            enable_categorical=types is not None,
+            feature_types=types,
+        )
+        return classifier.fit(data.features, data.classes)
+    except (ValueError, TypeError) as error:
+        raise cannot_be_fitted("XGBClassifier", error) from None

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from leafgate.api.metrics import Metric
     from leafgate.api.plan import Declarations
     from leafgate.types.adversary import AdversaryKnowledge, Need
+    from leafgate.types.arrays import Ids
     from leafgate.types.belief import Belief
     from leafgate.types.large_table import LargeTable
     from leafgate.types.release import BuildResult, Release
@@ -153,6 +154,23 @@ class TreeBuilder(Component):
     def build_large(self, table: LargeTable, rng: np.random.Generator) -> Release | BuildResult:
         """What `build` builds, from a table in blocks; called only where `builds_large`."""
         raise NotImplementedError(type(self).__name__)
+
+    def distilled(self, table: Table, rng: np.random.Generator, levels: Ids) -> Release | None:
+        """What `build` builds, with tests that tell another model's scores apart and not the classes.
+
+        The release has one tree, whose leaves hold the table's people; it keeps what `keeping` was asked for.
+
+        Args:
+            table: The people.
+            rng: The builder's random numbers.
+            levels: shape (n_records,), whole numbers from 0: people with the same number have alike scores.
+
+        Returns:
+            None where the builder has no such way.
+
+        Raises NoReleaseError when nothing keeps the builder's promise.
+        """
+        return None
 
     @classmethod
     def keeping(cls, limits: Sequence[Metric]) -> Self | None:

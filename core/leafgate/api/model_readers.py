@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from leafgate.algorithms.induction.feature_matrix import TrainingData
     from leafgate.ir.model import ModelIR
     from leafgate.types.release import Learner
     from leafgate.types.table import Table
@@ -81,6 +82,9 @@ class ModelReader:
             in the order of the class's domain, for the rows of a second table: shape (n_rows, n_classes), rows sum
             to 1. The last argument is the seed. Raises InconclusiveError where the library is not installed, with the
             command that installs it, or the estimator is none that it may fit. None for a reader that fits nothing.
+        fit: Fits such an estimator on features and classes, a row for each person, and returns it, so that `to_file`
+            writes it. The last argument is the seed. Raises as `train` does. None for a reader that fits nothing, or
+            whose estimators it cannot return.
         read_with: Called in place of `read` for files that hold models of other readers, in their words; the third
             argument is what texts may consist of, by all readers in use.
         file_format: What reports call the format of such a file, whose models name the format they came from; empty
@@ -114,6 +118,7 @@ class ModelReader:
     to_file_with: Callable[[Any, Any], tuple[str, bytes] | None] | None = None
     trains: tuple[str, ...] = ()
     train: Callable[[Learner, Table, Table, int], NDArray[np.float64]] | None = None
+    fit: Callable[[Learner, TrainingData, int], Any] | None = None
     read_with: Callable[[bytes, str, Vocabulary], ModelIR] | None = None
     file_format: str = ""
     write: Callable[[ModelIR, bytes], bytes] | None = None
@@ -210,14 +215,23 @@ def mistakes(offered: ModelReader) -> list[str]:
             problems.append(f"{name} is no function {what}")
     if type(offered.max_bytes) is not int or not 0 < offered.max_bytes <= LARGEST:
         problems.append(f"max_bytes is no whole number from 1 to {LARGEST:,}")
-    if (offered.train is None) != (not offered.trains) or not all(isinstance(each, str) for each in offered.trains):
-        problems.append("`trains` and `train` belong together: names of estimators, and a function that fits them")
+    problems += _mistakes_of_training(offered)
     tested: object = offered.tested
     if not isinstance(tested, tuple) or not all(isinstance(each, str) for each in tested):
         problems.append('tested are no names of programs, such as ("XGBoost 3.4",)')
     if not isinstance(offered.file_format, str):
         problems.append("file_format is no text")
     return problems + _mistakes_of_writing(offered)
+
+
+def _mistakes_of_training(offered: ModelReader) -> list[str]:
+    """What is wrong with what a reader says of fitting estimators."""
+    problems = []
+    if offered.fit is not None and (not offered.trains or not callable(offered.fit)):
+        problems.append("`fit` is a function of an estimator's name and people, and needs `trains`")
+    if (offered.train is None) != (not offered.trains) or not all(isinstance(each, str) for each in offered.trains):
+        problems.append("`trains` and `train` belong together: names of estimators, and a function that fits them")
+    return problems
 
 
 def _mistakes_of_writing(offered: ModelReader) -> list[str]:

@@ -15,7 +15,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +23,10 @@ import pandas as pd
 
 from leafgate.api.model_readers import ModelReader
 from leafgate.errors import InconclusiveError
-from leafgate.ir.features import Origin
 from leafgate.ir.model import Floats, ModelIR
-from leafgate.models.lowering.encoding import Encoding, origins_of
-from leafgate.models.lowering.release import asked_features
-from leafgate.models.points import column_edges, numbers_around, rows_of
+from leafgate.models.lowering.encoding import Encoding
+from leafgate.models.lowering.release import with_resolved_origins
+from leafgate.models.points import cells_of_column, column_edges, numbers_around, rows_of
 from leafgate.types.release import ModelReading, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table
@@ -72,24 +70,12 @@ def library_witness(
         raise InconclusiveError(
             f"no library can be asked about files of {reader.name}", place="--witness-library", remedy=REMEDY
         )
-    model = replace(model, origins=_resolved(model, encodings, table.schema, place))
+    model = with_resolved_origins(model, encodings, table.schema, place)
     rows = _asked_rows(model, table)
-    cells = {column.name: _cells(column, rows) for column in rows.schema.columns}
+    cells = {column.name: cells_of_column(column, rows) for column in rows.schema.columns}
     frame = pd.DataFrame({name: _given(listed) for name, listed in cells.items()})
     said = in_process(reader.library, content, rows_of(model, cells), frame, place)
     return Witness(rows, np.arange(1, len(rows) + 1), _by_value(said, model, release, reading))
-
-
-def _resolved(
-    model: ModelIR, encodings: Mapping[str, Encoding], schema: Schema, place: str
-) -> tuple[Origin | None, ...]:
-    """What each feature is made of in the policy's columns; a feature that no test asks about is as the file says."""
-    features = asked_features(model)
-    found = dict(
-        zip(features, origins_of(list(features.values()), encodings, schema, place, model.features), strict=True)
-    )
-    given = model.origins or (None,) * len(model.features)
-    return tuple(found.get(i, given[i]) for i in range(len(model.features)))
 
 
 def _asked_rows(model: ModelIR, table: Table) -> Table:
@@ -116,13 +102,6 @@ def _changed(column: Column, edges: Collection[float], cells: pd.Series, rng: np
     if not column.holds_numbers:
         return [*(value for value in column.values or () if value is not None), *missing]
     return [*numbers_around(edges, MOST_EDGES, column.step, column.bounds, rng).tolist(), *missing]
-
-
-def _cells(column: Column, rows: Table) -> list[Any]:
-    """A column's numbers or texts; None where missing."""
-    if column.holds_numbers:
-        return [None if np.isnan(number) else number for number in rows.numbers(column.name).tolist()]
-    return [None if pd.isna(text) else str(text) for text in rows.frame[column.name]]
 
 
 def _given(cells: Sequence[Any]) -> pd.Series:

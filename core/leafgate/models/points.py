@@ -11,6 +11,8 @@ import numpy as np
 from leafgate.ir.features import CategoryCodes, MissingIndicator, Numeric, Origin, Unresolved, after_steps
 from leafgate.ir.model import Floats, ModelIR
 from leafgate.models.lowering.tests import Split, invert_threshold
+from leafgate.types.schema import Column
+from leafgate.types.table import Table
 
 Cells = Mapping[str, Sequence[Any]]
 """Columns of numbers or texts; None where missing."""
@@ -68,6 +70,13 @@ def numbers_around(
     chosen = rng.choice(at, most, replace=False) if len(at) > most else at
     low, high = bounds or (-math.inf, math.inf)
     return np.asarray(np.clip(around(chosen.tolist(), step), low, high))
+
+
+def cells_of_column(column: Column, rows: Table) -> list[Any]:
+    """A column's numbers or texts; None where missing."""
+    if column.holds_numbers:
+        return [None if math.isnan(number) else number for number in rows.numbers(column.name).tolist()]
+    return [None if isinstance(text, float) else str(text) for text in rows.frame[column.name].tolist()]
 
 
 def rows_of(model: ModelIR, cells: Cells) -> Floats:

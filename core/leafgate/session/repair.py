@@ -1,11 +1,11 @@
-"""`leafgate.repair`: the most accurate model below a given one that keeps every limit of an audit."""
+"""`leafgate.repair`: the most useful model in place of a given one that keeps every limit of an audit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from leafgate.api.registry import load_plugins
 from leafgate.errors import InvalidError, ReleaseError
@@ -18,8 +18,45 @@ from leafgate.session.model_audit import policy_text, run_files
 from leafgate.session.run import Session, open_session
 from leafgate.types.report import Report
 
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
 NEUTRAL = ".json"
 """The ending of neutral files, which every model that is read can be written as."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RepairCandidate:
+    """One model that a repair tried, with exact numbers, for the data's owner. Its repr says none.
+
+    Attributes:
+        step: what was done to the given model: scrub, coarser leaves, pruning, fewer trees, distillation, refit;
+            `given` for itself.
+        words: how.
+        trees: how many trees it has.
+        leaves: how many leaves they have together.
+        chosen_by: its use (AUC, for example) to the people that candidates were chosen by, or where it was fitted anew
+            and nobody outside the table was at hand to parts of the table that it was not fitted on; of a cut model
+            then to its own people, which flatters. None where it is not known.
+        reported: its use to people whom nothing was chosen by; None where there are none, or where it does not pass.
+        verdict: of its audit, by the limits that candidates are chosen by.
+        breaks: the findings that do not pass, by their ids.
+        headroom: by what factor the tightest limit on people holds; below 1 where it is broken.
+    """
+
+    step: str
+    words: str
+    trees: int
+    leaves: int
+    chosen_by: float | None
+    reported: float | None
+    verdict: str
+    breaks: tuple[str, ...]
+    headroom: float | None
+
+    def __repr__(self) -> str:
+        return f"RepairCandidate(step={self.step!r}, verdict={self.verdict!r})"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -31,16 +68,29 @@ class RepairResult:
         content: the new file; None where there is none.
         passes_already: does the given file pass as it is?
         lines: what was changed, or what stands in the way, a line each.
+        candidates: every model that was tried, the given one first.
     """
 
     report: Report
     content: bytes | None = field(default=None, repr=False)
     passes_already: bool = False
     lines: tuple[str, ...] = ()
+    candidates: tuple[RepairCandidate, ...] = ()
 
 
-RepairFunction = Callable[[Session, Path, str], RepairResult]
-"""Repairs the model in the file at the path, by the policy of the session, as a file of the given name."""
+class RepairFunction(Protocol):
+    """Repairs the model in the file at the path, by the policy of the session, as a file of the given name."""
+
+    def __call__(
+        self,
+        session: Session,
+        path: Path,
+        name: str,
+        *,
+        keep: str | None = None,
+        seconds: float | None = 60.0,
+        fit_anew: bool = True,
+    ) -> RepairResult: ...
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -54,6 +104,7 @@ class Repair:
         path: where it was written; None where `out` was not given.
         sentences: what was changed, how accurate the model is now, and what is known of better ones; or what stands in
             the way.
+        tried: every model that was tried, the given one first.
     """
 
     audit: Audit
@@ -61,6 +112,7 @@ class Repair:
     name: str = ""
     path: Path | None = None
     sentences: tuple[str, ...] = ()
+    tried: tuple[RepairCandidate, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         return f"Repair(found={self.found}, verdict={self.audit.verdict!r})"
@@ -70,14 +122,43 @@ class Repair:
         """Is there a new model, which passes?"""
         return self.content is not None
 
+    @property
+    def candidates(self) -> pd.DataFrame:
+        """Every model that was tried, with its use in exact numbers: a row for each, the given one first."""
+        import pandas as pd
+
+        rows = [{**vars(one), "breaks": ", ".join(one.breaks)} for one in self.tried]
+        return pd.DataFrame(rows, columns=[each.name for each in fields(RepairCandidate)])
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the use of each candidate against its tightest limit on people.
+
+        Args:
+            ax: where to draw; a new figure when left out.
+
+        Raises:
+            ImportError: matplotlib is not installed.
+        """
+        return draw_candidates(self.tried, ax)
+
     def show(self) -> None:
         """Print what was changed, or what stands in the way."""
         for sentence in self.sentences:
             print(sentence)
 
 
-def repair(audit: Any, X: Any = None, y: Any = None, *, out: str | Path | None = None, **options: Any) -> Repair:  # noqa: N803
-    """Find the most accurate model below a given one that keeps every limit of its audit.
+def repair(
+    audit: Any,
+    X: Any = None,  # noqa: N803
+    y: Any = None,
+    *,
+    out: str | Path | None = None,
+    keep: str | None = None,
+    time_limit: float | None = 60.0,
+    fit_anew: bool = True,
+    **options: Any,
+) -> Repair:
+    """Find the most useful model in place of a given one that keeps every limit of its audit.
 
     Args:
         audit: an audit that `leafgate.audit` made of a model; or a fitted model, which is audited first.
@@ -85,6 +166,11 @@ def repair(audit: Any, X: Any = None, y: Any = None, *, out: str | Path | None =
         y: of a model, what it predicts.
         out: the file to write, whose ending chooses the format, such as `.skops`, `.onnx` or `.json` (the neutral
             format of leafgate). None to write nothing; the format is then the given model's where it can be written.
+        keep: what is kept as high as possible: `auc`, `balanced_accuracy`, `accuracy` or, of a model of numbers,
+            `loss`; None for what fits the limits: AUC, of labels alone balanced accuracy.
+        time_limit: after so many seconds no further candidate is looked at, and the best so far is returned; None for
+            no limit.
+        fit_anew: whether trees may be grown and the model's estimator fitted on the table; otherwise it is only cut.
         options: of a model, the other arguments of `leafgate.audit`.
 
     Returns:
@@ -112,15 +198,16 @@ def repair(audit: Any, X: Any = None, y: Any = None, *, out: str | Path | None =
         return Repair(audit=given, sentences=("The model passes already, so nothing is changed.",))
     suffixes = writable_suffixes(plugins.readers)
     names = _names(given.files.model, suffixes) if target is None else [target.name]
-    name, result = _repaired(given.files, names)
+    name, result = _repaired(given.files, names, keep, time_limit, fit_anew=fit_anew)
+    tried = result.candidates
     if result.content is None:
-        lines = "The model passes already." if result.passes_already else "No model below it was found to pass."
-        return Repair(audit=given, sentences=(lines, *map(_sentence, result.lines)))
+        lines = "The model passes already." if result.passes_already else "No useful model was found to pass."
+        return Repair(audit=given, sentences=(lines, *map(_sentence, result.lines)), tried=tried)
     if target is not None:
         write_file(target, result.content, EVERYONE)
     again = run_files(_with_model(given.files, name, result.content))
     sentences = tuple(map(_sentence, result.lines))
-    return Repair(audit=again, content=result.content, name=name, path=target, sentences=sentences)
+    return Repair(audit=again, content=result.content, name=name, path=target, sentences=sentences, tried=tried)
 
 
 def _sentence(line: str) -> str:
@@ -134,17 +221,20 @@ def _names(model: str, suffixes: Sequence[str]) -> list[str]:
     return [f"repaired{ending}" for ending in dict.fromkeys((suffix, NEUTRAL)) if ending in suffixes]
 
 
-def _repaired(files: AuditFiles, names: Sequence[str]) -> tuple[str, RepairResult]:
+def _repaired(
+    files: AuditFiles, names: Sequence[str], keep: str | None, seconds: float | None, *, fit_anew: bool
+) -> tuple[str, RepairResult]:
     """The first name under which a repaired model can be written, and what the repair came to."""
     with files.in_private_folder() as policy:
         session = open_session(policy)
         repair_file: RepairFunction = session.plugins.function("repair")
+        model = policy.parent / files.model
         for name in names[:-1]:
             try:
-                return name, repair_file(session, policy.parent / files.model, name)
+                return name, repair_file(session, model, name, keep=keep, seconds=seconds, fit_anew=fit_anew)
             except ReleaseError:
                 continue
-        return names[-1], repair_file(session, policy.parent / files.model, names[-1])
+        return names[-1], repair_file(session, model, names[-1], keep=keep, seconds=seconds, fit_anew=fit_anew)
 
 
 def _with_model(files: AuditFiles, name: str, content: bytes) -> AuditFiles:
@@ -155,3 +245,34 @@ def _with_model(files: AuditFiles, name: str, content: bytes) -> AuditFiles:
     contents = {other: each for other, each in files.contents.items() if other not in gone}
     text = policy_text(document, search_remedies=files.search_remedies)
     return replace(files, policy=text, contents={**contents, name: content}, model=name)
+
+
+def draw_candidates(candidates: Sequence[RepairCandidate], ax: Axes | None = None) -> Axes:
+    """Draw the use of each candidate against its tightest limit on people; left of the line it is broken."""
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise ImportError('a picture needs matplotlib: pip install "leafgate[docs]"') from None
+    if ax is None:
+        ax = pyplot.figure(figsize=(6, 4)).subplots()
+    known = [one for one in candidates if one.headroom is not None and one.chosen_by is not None]
+    for step in dict.fromkeys(one.step for one in known):
+        own = [one for one in known if one.step == step]
+        places = [max(one.headroom or 0.0, LEAST_HEADROOM) for one in own]
+        ax.scatter(
+            places,
+            [one.chosen_by or 0.0 for one in own],
+            label=step,
+            s=[40 if one.verdict == "pass" else 12 for one in own],
+        )
+    ax.axvline(1.0, color="0.4", linewidth=1)
+    ax.set_xscale("log")
+    ax.set_xlabel("tightest limit on people: by what factor it holds")
+    ax.set_ylabel("use to the people that it was chosen by")
+    if known:
+        ax.legend(fontsize=8)
+    return ax
+
+
+LEAST_HEADROOM = 1e-3
+"""Where a candidate stands in the picture whose tightest limit is broken by more."""

@@ -1,4 +1,4 @@
-"""The command repair: the most accurate model below a given one that a policy lets pass."""
+"""The command repair: the most useful model in place of a given one that a policy lets pass."""
 
 from __future__ import annotations
 
@@ -21,11 +21,24 @@ def repair(
         Path | None,
         typer.Option(metavar="ANSWERS", help="Rows of the policy's columns with MODEL's own answers beside them."),
     ] = None,
+    keep: Annotated[
+        str | None,
+        typer.Option(metavar="GOAL", help="What to keep: auc, balanced_accuracy, accuracy, or loss of numbers."),
+    ] = None,
+    time_limit: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="When to stop and take the best so far.")
+    ] = 60.0,
+    only_cut: Annotated[bool, typer.Option("--only-cut", help="Cut the given model; fit nothing anew.")] = False,
+    candidates: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A CSV file of every model that was tried, in exact numbers, for its owner."),
+    ] = None,
 ) -> int:
-    """Write the most accurate model below a given one that keeps every limit of a policy, and audit its bytes."""
+    """Write the most useful model in place of a given one that keeps every limit of a policy, and audit its bytes."""
     from leafgate.app import (
         EVERYONE,
         EXIT_CODES,
+        OWNER_ONLY,
         Plugins,
         Policy,
         clear_file,
@@ -40,7 +53,7 @@ def repair(
         write_file,
     )
     from leafgate_convert.repair.plan import refuse_other_builders, repair_file, with_witness
-    from leafgate_convert.repair.wording import policy_line
+    from leafgate_convert.repair.wording import candidates_csv, policy_line
 
     def check(read: Policy, plugins: Plugins) -> None:
         refuse_other_builders(read)
@@ -50,12 +63,15 @@ def repair(
         clear_file(out, [model, policy, *inputs])
 
     for given in (model, policy):
-        refuse_same(given, out)
+        for written in (out, *([] if candidates is None else [candidates])):
+            refuse_same(given, written)
     make_folder(out.parent)
     session = with_witness(open_session(policy, None, root, before_data=check), witness)
-    result = repair_file(session, model, out.name)
+    result = repair_file(session, model, out.name, keep=keep, seconds=time_limit, fit_anew=not only_cut)
+    if candidates is not None:
+        write_file(candidates, candidates_csv(result.candidates), OWNER_ONLY)
     if result.content is None:
-        found = "passes already" if result.passes_already else "no model below it was found to pass"
+        found = "passes already" if result.passes_already else "no useful model was found to pass"
         say(f"{model}: {found}, so nothing is written")
         for line in result.lines:
             say(line)

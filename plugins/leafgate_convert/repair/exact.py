@@ -1,4 +1,4 @@
-"""One tree over public columns: the pruning with the fewest errors that keeps every limit on single people.
+"""One tree over public columns: the pruning with the least loss that keeps every limit on single people.
 
 Where every test asks about a quasi-identifier, the people who share a leaf are one equivalence class, and what a limit
 says of a person depends on the people of that leaf alone. So the limits are asked once of every node that may become a
@@ -73,16 +73,16 @@ class Solution:
 
     Attributes:
         cut: The nodes that become leaves; None where no pruning keeps these limits, not even the root alone.
-        errors: People whom it predicts wrongly; of all such prunings the fewest, where `complete`.
+        loss: What it loses; of all such prunings the least, where `complete`.
         complete: Were all prunings compared? False where too many had to be left out.
-        at_least: No pruning that keeps these limits has fewer errors.
+        at_least: No pruning that keeps these limits loses less.
         broken_by_root: The limits, by the ids of their findings, that even the root alone breaks.
         separable: Did every limit say the same of a leaf's people whatever the other leaves were? Where it did not, the
             solution proves nothing.
     """
 
     cut: Mask | None
-    errors: int
+    loss: int
     complete: bool
     at_least: int
     broken_by_root: tuple[str, ...] = ()
@@ -128,7 +128,7 @@ class _Programme:
             if node not in self.expanded:
                 self.expanded[node] = joined(self.fronts[low], self.fronts[high], self.budgets, self.most)
             front = self.expanded[node]
-            if front.beats(int(self.prunable.errors[node])):
+            if front.beats(int(self.prunable.loss[node])):
                 self.fronts[node] = front
             elif self.measured[node]:
                 self.fronts[node] = with_leaf(front, self._as_leaf(node), self.most)
@@ -139,7 +139,7 @@ class _Programme:
     def _as_leaf(self, node: int) -> Front:
         beyond = self.beyond[node]
         allowed = not beyond[self.hard].any()
-        return leaf_front(beyond[~self.hard], int(self.prunable.errors[node]), self.budgets, allowed=allowed)
+        return leaf_front(beyond[~self.hard], int(self.prunable.loss[node]), self.budgets, allowed=allowed)
 
     def chosen(self, point: int) -> Mask:
         """The cut of one point of the root's front."""
@@ -178,7 +178,7 @@ class NodeLimits:
         return tree
 
     def solve(self) -> Solution:
-        """The pruning with the fewest errors."""
+        """The pruning with the least loss."""
         table = self.bench.session.table
         budgets = np.array([budget for budget, _ in self._dimensions(table)], dtype=np.int64)
         hard = budgets == 0
@@ -203,9 +203,9 @@ class NodeLimits:
             beyond = zip(self._dimensions(table), programme.beyond[0].tolist(), strict=True)
             broken = {name for (budget, name), people in beyond if people > budget}
             return Solution(None, 0, complete=True, at_least=0, broken_by_root=tuple(sorted(broken)))
-        errors = int(front.errors[0]) + self.prunable.lost
-        bound = errors if front.complete else self._bound(programme)
-        return Solution(programme.chosen(0), errors, front.complete, bound)
+        loss = int(front.loss[0]) + self.prunable.lost
+        bound = loss if front.complete else self._bound(programme)
+        return Solution(programme.chosen(0), loss, front.complete, bound)
 
     def _dimensions(self, table: Table) -> list[tuple[int, str]]:
         """How many people each limit allows beyond it, and its finding's id; twice where weights count apart."""
@@ -255,7 +255,7 @@ class NodeLimits:
         return ~above
 
     def _bound(self, programme: _Programme) -> int:
-        """Fewest errors by each limit that allows people beyond it, the others of the kind left out."""
+        """Fewest loss by each limit that allows people beyond it, the others of the kind left out."""
         best = 0
         for i in range(len(programme.budgets)):
             soft = np.flatnonzero(~programme.hard)
@@ -268,7 +268,7 @@ class NodeLimits:
                 programme.measured,
             )
             alone.waiting()
-            best = max(best, int(alone.fronts[0].errors[0]))
+            best = max(best, int(alone.fronts[0].loss[0]))
         return best + self.prunable.lost
 
 

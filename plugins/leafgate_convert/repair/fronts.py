@@ -1,7 +1,7 @@
-"""Pareto fronts of prunings: the fewest errors for each number of people beyond the limits that allow some.
+"""Pareto fronts of prunings: the least loss for each number of people beyond the limits that allow some.
 
 A pruning of a subtree counts as a point: how many of its people are beyond each limit that allows a share of people
-(`beyond`), and how many it predicts wrongly (`errors`). Prunings of two siblings are chosen independently, so a point
+(`beyond`), and what it loses (`loss`). Prunings of two siblings are chosen independently, so a point
 of their parent is a sum of a point of each, or the point of the parent as a leaf.
 """
 
@@ -31,35 +31,35 @@ AS_LEAF = -1
 
 @dataclass(frozen=True, eq=False)
 class Front:
-    """The prunings of one subtree that no other beats, by errors.
+    """The prunings of one subtree that no other beats, by loss.
 
     Attributes:
         beyond: shape (n_points, n_limits), people beyond each limit, within the budgets.
-        errors: shape (n_points,), people predicted wrongly.
+        loss: shape (n_points,), what is lost.
         low: shape (n_points,), the point of the front of the low child that is part of it; AS_LEAF for a leaf.
         high: The same of the high child.
         complete: Are these all such prunings? False where too many were left out.
     """
 
     beyond: Ids
-    errors: Ids
+    loss: Ids
     low: Ids
     high: Ids
     complete: bool = True
 
     def __len__(self) -> int:
-        return len(self.errors)
+        return len(self.loss)
 
-    def beats(self, errors: int) -> bool:
-        """Is there a pruning with nobody beyond any limit and no more errors than these?"""
-        return bool(((self.beyond == 0).all(axis=1) & (self.errors <= errors)).any())
+    def beats(self, loss: int) -> bool:
+        """Is there a pruning with nobody beyond any limit and no larger loss than these?"""
+        return bool(((self.beyond == 0).all(axis=1) & (self.loss <= loss)).any())
 
 
-def leaf_front(beyond: Ids, errors: int, budgets: Ids, *, allowed: bool = True) -> Front:
+def leaf_front(beyond: Ids, loss: int, budgets: Ids, *, allowed: bool = True) -> Front:
     """The front of a leaf: one point, none where its people are too many beyond a limit, or it is not `allowed`."""
     kept = np.array([allowed and bool((beyond <= budgets).all())])
     own = np.full(1, AS_LEAF, dtype=np.int64)[kept]
-    return Front(beyond[None, :][kept], np.array([errors], dtype=np.int64)[kept], own, own)
+    return Front(beyond[None, :][kept], np.array([loss], dtype=np.int64)[kept], own, own)
 
 
 def points_kept(nodes: int) -> int:
@@ -76,8 +76,8 @@ def joined(low: Front, high: Front, budgets: Ids, most: int = MAX_POINTS) -> Fro
     beyond = low.beyond[first] + high.beyond[second]
     within = (beyond <= budgets).all(axis=1)
     first, second = first[within], second[within]
-    errors = low.errors[first] + high.errors[second]
-    return _front(beyond[within], errors, first, second, complete=complete, most=most)
+    loss = low.loss[first] + high.loss[second]
+    return _front(beyond[within], loss, first, second, complete=complete, most=most)
 
 
 def with_leaf(front: Front, leaf: Front, most: int = MAX_POINTS) -> Front:
@@ -86,7 +86,7 @@ def with_leaf(front: Front, leaf: Front, most: int = MAX_POINTS) -> Front:
         return front
     return _front(
         np.concatenate([front.beyond, leaf.beyond]),
-        np.concatenate([front.errors, leaf.errors]),
+        np.concatenate([front.loss, leaf.loss]),
         np.concatenate([front.low, leaf.low]),
         np.concatenate([front.high, leaf.high]),
         complete=front.complete,
@@ -95,42 +95,42 @@ def with_leaf(front: Front, leaf: Front, most: int = MAX_POINTS) -> Front:
 
 
 def _joined_by_one(low: Front, high: Front, budget: int, *, complete: bool) -> Front:
-    """The front by one limit: for each number of people beyond it the pair with the fewest errors."""
+    """The front by one limit: for each number of people beyond it the pair with the least loss."""
     few, many = (low, high) if len(low) <= len(high) else (high, low)
     most = min(budget, int(few.beyond.max() + many.beyond.max()))
     never = np.iinfo(np.int64).max // 4
-    errors, pair = np.full(most + 1, never, dtype=np.int64), np.zeros((most + 1, 2), dtype=np.int64)
+    loss, pair = np.full(most + 1, never, dtype=np.int64), np.zeros((most + 1, 2), dtype=np.int64)
     for i in range(len(few)):
         at = many.beyond[:, 0] + few.beyond[i, 0]
         there = np.flatnonzero(at <= most)
-        total = many.errors[there] + few.errors[i]
-        better = total < errors[at[there]]
+        total = many.loss[there] + few.loss[i]
+        better = total < loss[at[there]]
         chosen = there[better]
-        errors[at[chosen]] = total[better]
+        loss[at[chosen]] = total[better]
         pair[at[chosen]] = np.column_stack([np.full(len(chosen), i), chosen])
-    found = np.flatnonzero(errors < never)
+    found = np.flatnonzero(loss < never)
     first, second = pair[found].T
     if few is high:
         first, second = second, first
-    return _front(found[:, None].astype(np.int64), errors[found], first, second, complete=complete)
+    return _front(found[:, None].astype(np.int64), loss[found], first, second, complete=complete)
 
 
-def _front(beyond: Ids, errors: Ids, low: Ids, high: Ids, *, complete: bool, most: int = MAX_POINTS) -> Front:
+def _front(beyond: Ids, loss: Ids, low: Ids, high: Ids, *, complete: bool, most: int = MAX_POINTS) -> Front:
     """The points that no other beats, by several limits at most so many; of equal ones the first."""
     n, limits = beyond.shape
-    order = np.lexsort((np.arange(n), *beyond.T[::-1], errors))
-    beyond, errors = beyond[order], errors[order]
-    kept = np.flatnonzero(_unbeaten(beyond, errors, limits))
+    order = np.lexsort((np.arange(n), *beyond.T[::-1], loss))
+    beyond, loss = beyond[order], loss[order]
+    kept = np.flatnonzero(_unbeaten(beyond, loss, limits))
     if limits > 1 and len(kept) > most:
         kept = kept[_spread(beyond[kept], most)]
         complete = False
     at = order[kept]
-    return Front(beyond[kept], errors[kept], low[at], high[at], complete)
+    return Front(beyond[kept], loss[kept], low[at], high[at], complete)
 
 
-def _unbeaten(beyond: Ids, errors: Ids, limits: int) -> Mask:
-    """Which points, sorted by errors and then by people beyond, no earlier one beats in all numbers."""
-    n = len(errors)
+def _unbeaten(beyond: Ids, loss: Ids, limits: int) -> Mask:
+    """Which points, sorted by loss and then by people beyond, no earlier one beats in all numbers."""
+    n = len(loss)
     if limits == 0:
         return np.asarray(np.arange(n) == 0)
     if limits == 1:

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.algorithms.prediction import predict
 from leafgate.algorithms.routing import NOWHERE, route
-from leafgate.api import LEAF, Ids, Mask, ModelIR, NodeNumbers, Release, Table, TreeIR, bin_of, columns_asked
+from leafgate.api import LEAF, Floats, Ids, Mask, ModelIR, NodeNumbers, Table, TreeIR, bin_of, columns_asked
 from leafgate.app import Encoding, lower_model, topological_order
 from leafgate_convert.merging import compact
+from leafgate_convert.repair.usefulness import Goal
 from leafgate_convert.scrub import folded
 
 
@@ -28,8 +28,8 @@ class PrunableTree:
         order: All nodes, each after its parent.
         at: For each record of the table the leaf that it reaches; NOWHERE where it reaches none.
         people: People of the table at each node, as limits count them.
-        errors: People of the table at each node (by their weight) whom it would predict wrongly as a leaf.
-        lost: People who reach no leaf: they are errors of every pruning.
+        loss: What each node loses as a leaf on the people of the table, by the goal (see `_loss`), in whole numbers.
+        lost: What is lost on people who reach no leaf, in every pruning.
     """
 
     tree: TreeIR
@@ -38,7 +38,7 @@ class PrunableTree:
     order: Ids
     at: Ids
     people: Ids
-    errors: Ids
+    loss: Ids
     lost: int
 
     @cached_property
@@ -46,9 +46,9 @@ class PrunableTree:
         return np.asarray(self.tree.feature == LEAF)
 
     @property
-    def given_errors(self) -> int:
-        """Training people whom the tree itself predicts wrongly."""
-        return int(self.errors[self.is_leaf].sum()) + self.lost
+    def given_loss(self) -> int:
+        """What the tree itself loses."""
+        return int(self.loss[self.is_leaf].sum()) + self.lost
 
     def nothing_pruned(self) -> Mask:
         """The cut that leaves the tree as it is: its own leaves."""
@@ -77,9 +77,9 @@ class PrunableTree:
         top = self.leaf_below(cut)
         return np.unique(top[top != LEAF])
 
-    def errors_of(self, cut: Mask) -> int:
-        """Training people whom the pruned tree predicts wrongly."""
-        return int(self.errors[self.leaves(cut)].sum()) + self.lost
+    def loss_of(self, cut: Mask) -> int:
+        """What the pruned tree loses."""
+        return int(self.loss[self.leaves(cut)].sum()) + self.lost
 
     def pruned(self, cut: Mask, *, as_given: bool = False) -> TreeIR:
         """The tree whose nodes in the cut are leaves, with the file's own tests where it is to be `as_given`."""
@@ -97,7 +97,7 @@ class PrunableModel:
         given: The model as its file gives it.
         plain: The same over the columns' own numbers, without scalers and fills.
         trees: Its trees.
-        errors: Training people (by their weight) whom it predicts wrongly, all trees together.
+        goal: What its prunings are chosen by.
         is_public: Is every column that some tree tests a quasi-identifier? Then who shares a leaf of one tree is one
             equivalence class.
     """
@@ -105,7 +105,7 @@ class PrunableModel:
     given: ModelIR
     plain: ModelIR
     trees: tuple[PrunableTree, ...]
-    errors: int
+    goal: Goal
     is_public: bool
 
     def pruned(self, cuts: Sequence[Mask], *, as_given: bool = False) -> ModelIR:
@@ -117,10 +117,12 @@ class PrunableModel:
         """The model of one of the trees alone."""
         tree = self.trees[number]
         given, plain = (replace(model, trees=(model.trees[number],)) for model in (self.given, self.plain))
-        return PrunableModel(given, plain, (tree,), tree.given_errors, self.is_public)
+        return PrunableModel(given, plain, (tree,), self.goal, self.is_public)
 
 
-def prunable(model: ModelIR, table: Table, encoding: Mapping[str, Encoding], place: str) -> PrunableModel:
+def prunable(
+    model: ModelIR, table: Table, encoding: Mapping[str, Encoding], place: str, goal: Goal = "accuracy"
+) -> PrunableModel:
     """The model made ready to be pruned.
 
     Raises ReleaseError for a model that cannot be told in the policy's columns.
@@ -139,10 +141,10 @@ def prunable(model: ModelIR, table: Table, encoding: Mapping[str, Encoding], pla
         leaf_at = np.full(int(numbers.last.max(initial=0)) + 1, NOWHERE, dtype=np.int64)
         own = np.flatnonzero((tree.feature == LEAF) & (numbers.last > numbers.first))
         leaf_at[numbers.first[own]] = own
-        found.append(_prunable(model, given, tree, leaf_at[route(node, table).leaf], truth, table))
+        found.append(_prunable(model, given, tree, leaf_at[route(node, table).leaf], truth, table, goal))
     asked = {name for tree in lowered.release.trees for name in columns_asked(tree)}
     is_public = all(table.schema[name].public for name in asked)
-    return PrunableModel(model, plain, tuple(found), _errors(lowered.release, table), is_public)
+    return PrunableModel(model, plain, tuple(found), goal, is_public)
 
 
 def _truth(model: ModelIR, names: Sequence[str], table: Table) -> Ids:
@@ -155,7 +157,9 @@ def _truth(model: ModelIR, names: Sequence[str], table: Table) -> Ids:
     return np.array([number.get(str(value), -1) for value in target.domain], dtype=np.int64)[codes]
 
 
-def _prunable(model: ModelIR, given: TreeIR, tree: TreeIR, at: Ids, truth: Ids, table: Table) -> PrunableTree:
+def _prunable(
+    model: ModelIR, given: TreeIR, tree: TreeIR, at: Ids, truth: Ids, table: Table, goal: Goal
+) -> PrunableTree:
     order = topological_order(tree)
     inner = np.flatnonzero(tree.feature != LEAF)
     parent = np.full(tree.nodes, LEAF, dtype=np.int64)
@@ -169,10 +173,59 @@ def _prunable(model: ModelIR, given: TreeIR, tree: TreeIR, at: Ids, truth: Ids, 
     persons = np.bincount(at[reached], weights=table.persons[reached], minlength=tree.nodes).astype(np.int64)
     by_class, weight, persons = (_summed_up(tree, order, each) for each in (by_class, weight, persons))
     full = _with_inner_values(model, tree, order, by_class)
-    predicted = _predictions(model, full, table)
-    right = np.where(predicted >= 0, by_class[np.arange(tree.nodes), np.maximum(predicted, 0)], 0)
-    lost = int(table.weight[~reached].sum())
-    return PrunableTree(full, given, parent, order, at, persons, weight - right, lost)
+    lost = int(table.weight[~reached].sum()) if goal == "accuracy" else 0
+    if goal == "loss":
+        loss = _squares(full, order, at, table)
+    else:
+        loss = _loss(goal, by_class, weight, _predictions(model, full, table))
+    return PrunableTree(full, given, parent, order, at, persons, loss, lost)
+
+
+SCALE = 1_000
+"""What is lost is counted in thousandths of people."""
+
+
+def _loss(goal: Goal, by_class: Ids, weight: Ids, predicted: Ids) -> Ids:
+    """What each node loses as a leaf that predicts a class, in whole numbers.
+
+    accuracy           the people whom it predicts wrongly
+    balanced_accuracy  the same, each class weighted so that all have as many
+    auc                people times Gini impurity: a leaf that is parted ranks no worse
+
+    Source: Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984, section 4.3.
+    """
+    right = np.where(predicted >= 0, by_class[np.arange(len(weight)), np.maximum(predicted, 0)], 0)
+    if goal == "accuracy":
+        return np.asarray(weight - right)
+    counts = by_class.astype(np.float64)
+    if goal == "auc":
+        people = np.maximum(counts.sum(axis=1), 1)
+        return _whole(people - (counts**2).sum(axis=1) / people)
+    of_class = counts[0]
+    there = of_class > 0
+    worth = np.where(there, of_class.sum() / np.where(there, of_class, 1) / there.sum(), 0)
+    wrong = (counts * worth).sum(axis=1) - right * worth[np.maximum(predicted, 0)]
+    return _whole(wrong)
+
+
+def _squares(tree: TreeIR, order: Ids, at: Ids, table: Table) -> Ids:
+    """The squared differences of people's numbers from each node's, in units of their variance among everybody."""
+    truth = table.numbers(table.schema.target.name)
+    known = (at != NOWHERE) & ~np.isnan(truth)
+    mean = np.average(truth[known], weights=table.weight[known]) if known.any() else 0.0
+    variance = max(float(np.average((truth[known] - mean) ** 2, weights=table.weight[known])), 1e-300)
+    powers = np.zeros((tree.nodes, 3))
+    for i in range(3):
+        powers[:, i] = np.bincount(
+            at[known], weights=table.weight[known] * (truth[known] - mean) ** i, minlength=tree.nodes
+        )
+    people, first, second = _summed_up(tree, order, powers).T
+    value = tree.values[:, 0] - mean
+    return _whole((second - 2 * value * first + people * value**2) / variance)
+
+
+def _whole(loss: Floats) -> Ids:
+    return np.asarray(np.rint(SCALE * loss), dtype=np.int64)
 
 
 def _summed_up(tree: TreeIR, order: Ids, numbers: Any) -> Any:
@@ -223,13 +276,3 @@ def _predictions(model: ModelIR, tree: TreeIR, table: Table) -> Ids:
         return np.asarray(tree.values[:, 0] > 0, dtype=np.int64)
     silent = (model.values == "labels") & ~tree.values.any(axis=1)
     return np.asarray(np.where(silent, -1, tree.values.argmax(axis=1)))
-
-
-def training_errors(model: ModelIR, table: Table, encoding: Mapping[str, Encoding], place: str) -> int:
-    """Training people (by their weight) whom the whole model predicts wrongly, all trees together."""
-    return _errors(lower_model(model, b"", table.schema, encoding, place, table.people).release, table)
-
-
-def _errors(release: Release, table: Table) -> int:
-    wrong = predict(release, table) != table.codes(release.target)
-    return int(table.weight[wrong].sum())

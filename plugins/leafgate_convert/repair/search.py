@@ -10,9 +10,9 @@ import numpy as np
 
 from leafgate.api import LEAF, Mask, ModelIR
 from leafgate.app import Finding, Report
-from leafgate_convert.repair.pruning import PrunableModel, PrunableTree, training_errors
-from leafgate_convert.repair.trials import Trial, Workbench
-from leafgate_convert.scrub import LeafContent, with_leaves
+from leafgate_convert.repair.pruning import PrunableModel, PrunableTree
+from leafgate_convert.repair.trials import Step, Trial, Workbench
+from leafgate_convert.scrub import LeafContent
 
 MAX_AUDITS = 60
 """So many candidates are audited for each kind of leaves."""
@@ -88,28 +88,22 @@ class Search:
         return best
 
     def _better(self, one: Cuts | None, other: Cuts | None) -> Cuts | None:
-        """Of two candidates the one that passes, or else that protects; of equals the one with fewer errors."""
+        """Of two candidates the one that passes, or else that protects; of equals the more useful one."""
         found = [(cuts, trial) for cuts in (one, other) if cuts is not None and (trial := self._trial(cuts))]
-        order = {id(cuts): (not trial.passes, not protects(trial.report), trial.errors) for cuts, trial in found}
+        order = {id(cuts): (not trial.passes, not protects(trial.report), -trial.value) for cuts, trial in found}
         return min((cuts for cuts, _ in found), key=lambda cuts: order[id(cuts)], default=None)
 
     def _trial(self, cuts: Cuts) -> Trial | None:
         """The candidate's audit; None where it cannot be written, or where enough have been audited."""
         key = tuple(tree.leaf_below(cut).tobytes() for tree, cut in zip(self.trees, cuts, strict=False))
         if key not in self.tried:
-            if len(self.tried) >= MAX_AUDITS:
+            if len(self.tried) >= MAX_AUDITS or self.bench.out_of_time:
                 return None
             model = self.model.pruned(cuts, as_given=not self.bench.is_neutral)
-            self.tried[key] = self.bench.trial(model, self.leaves, self._errors(cuts))
+            words = f"{len(model.trees)} of {len(self.trees)} trees" if len(self.trees) > 1 else ""
+            step: Step = "pruning" if len(model.trees) == len(self.trees) else "fewer trees"
+            self.tried[key] = self.bench.trial(model, self.leaves, step, words)
         return self.tried[key]
-
-    def _errors(self, cuts: Cuts) -> int:
-        """Training people whom the candidate predicts wrongly."""
-        model = self.model.pruned(cuts)
-        if len(cuts) == 1 and not model.base and model.values != "scores":
-            return self.trees[0].errors_of(cuts[0])
-        table, bench = self.bench.session.table, self.bench
-        return training_errors(with_leaves(model, self.leaves, bench.name, None), table, bench.encoding, bench.name)
 
     def _ladders(self, count: int) -> Iterator[list[Cuts]]:
         """Nested prunings, from the base to single leaves; of several trees by their smallest leaves alone."""
@@ -165,7 +159,7 @@ class Search:
         return nodes
 
     def _put_back(self, best: Cuts) -> None:
-        """Put children back below leaves of the best candidate, those that save most errors first, while it passes."""
+        """Put children back below leaves of the best candidate, those that save most first, while it passes."""
         cuts = [np.array(cut) for cut in best]
         waiting = [self._gains(cuts)]
         while waiting:
@@ -184,20 +178,20 @@ class Search:
     def _accepts(self, further: Cuts, than: Cuts) -> bool:
         """Does the larger model keep what the smaller one keeps?"""
         trial, before = self._trial(further), self._trial(than)
-        if trial is None or before is None or trial.errors > before.errors:
+        if trial is None or before is None or trial.value < before.value:
             return False
         return trial.passes or (protects(trial.report) and not before.passes)
 
     def _gains(self, cuts: Cuts, within: set[tuple[int, int]] | None = None) -> list[tuple[int, int, int]]:
-        """The leaves that can have children again, with the errors that their subtrees save, the most first.
+        """The leaves that can have children again, with what their subtrees save, the most first.
 
         Where `within` is given, only leaves below these nodes.
         """
         found = []
         for number, (tree, cut) in enumerate(zip(self.trees, cuts, strict=False)):
-            own = _errors_below(tree, self.base[number])
+            own = _loss_below(tree, self.base[number])
             for node in tree.leaves(cut).tolist():
-                saved = int(tree.errors[node] - own[node])
+                saved = int(tree.loss[node] - own[node])
                 is_below = within is None or (number, int(tree.parent[node])) in within
                 if not self.base[number][node] and saved > 0 and is_below:
                     found.append((-saved, number, node))
@@ -210,9 +204,9 @@ def _expand(tree: PrunableTree, cut: Mask, node: int) -> None:
     cut[[tree.tree.low[node], tree.tree.high[node]]] = True
 
 
-def _errors_below(tree: PrunableTree, base: Mask) -> np.ndarray:
-    """For each node the errors of its subtree in the base."""
-    total = np.where(base, tree.errors, 0)
+def _loss_below(tree: PrunableTree, base: Mask) -> np.ndarray:
+    """For each node what its subtree in the base loses."""
+    total = np.where(base, tree.loss, 0)
     for node in tree.order[::-1].tolist():
         if not base[node]:
             total[node] = total[tree.tree.low[node]] + total[tree.tree.high[node]]
@@ -277,7 +271,7 @@ def by_cost(tree: PrunableTree, base: Mask) -> list[Mask]:
 def _weakest_links(tree: PrunableTree, base: Mask) -> Iterator[int]:
     """Inner nodes of the pruned tree in the order in which cost-complexity pruning makes leaves of them."""
     low, high, parent = tree.tree.low, tree.tree.high, tree.parent
-    errors, leaves = _errors_below(tree, base).astype(float), np.where(base, 1, 0)
+    loss, leaves = _loss_below(tree, base).astype(float), np.where(base, 1, 0)
     for node in tree.order[::-1].tolist():
         if not base[node]:
             leaves[node] = leaves[low[node]] + leaves[high[node]]
@@ -285,7 +279,7 @@ def _weakest_links(tree: PrunableTree, base: Mask) -> Iterator[int]:
     alive = top == LEAF
 
     def link(node: int) -> float:
-        return float((tree.errors[node] - errors[node]) / max(leaves[node] - 1, 1))
+        return float((tree.loss[node] - loss[node]) / max(leaves[node] - 1, 1))
 
     heap = [(link(node), -depth, node) for depth, node in enumerate(tree.order.tolist()) if alive[node]]
     heapq.heapify(heap)
@@ -300,11 +294,11 @@ def _weakest_links(tree: PrunableTree, base: Mask) -> Iterator[int]:
             if alive[at]:
                 alive[at] = False
                 below += [int(low[at]), int(high[at])]
-        fewer, more = leaves[node] - 1, tree.errors[node] - errors[node]
+        fewer, more = leaves[node] - 1, tree.loss[node] - loss[node]
         at = node
         while at != LEAF:
             leaves[at] -= fewer
-            errors[at] += more
+            loss[at] += more
             at = int(parent[at])
             if at != LEAF:
                 heapq.heappush(heap, (link(at), -int(at), at))

@@ -3,20 +3,46 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
-from leafgate.api import Metric, ModelIR, PersonMetric, Release, ReleaseError
-from leafgate.app import OWNER_ONLY, Encoding, Finding, Policy, Report, Session, model_as_file, write_file
+from leafgate.algorithms.sampling import record_hashes
+from leafgate.api import InconclusiveError, Metric, ModelIR, PersonMetric, Release, ReleaseError, Table
+from leafgate.app import (
+    OWNER_ONLY,
+    UNSEARCHED,
+    Audit,
+    Encoding,
+    Finding,
+    Policy,
+    ReleaseArtifact,
+    Report,
+    Session,
+    model_as_file,
+    progress_step,
+    write_file,
+)
 from leafgate_convert.rare_cells import TableOfPolicy, complete_public_lists, move_rare_thresholds
+from leafgate_convert.repair.usefulness import Goal, Parts, Usefulness, parts_of, rows_at, usefulness
 from leafgate_convert.scrub import LeafContent, minimise, with_leaves
 
 UNITS = (100, 10)
 """Shares are tried in multiples of 1 / units, two digits and one: with fewer people may no longer follow from them."""
 NEUTRAL_SUFFIX = ".json"
+SEARCHED = 0.7
+"""So much of the time candidates are looked for; in the rest the best of them are compared further."""
+
+Step = Literal["scrub", "coarser leaves", "pruning", "fewer trees", "distillation", "refit"]
+STEPS: tuple[Step, ...] = ("scrub", "coarser leaves", "pruning", "fewer trees", "distillation", "refit")
+"""The steps of the ladder, the least change first."""
+
+FITTED_ANEW: frozenset[Step] = frozenset({"distillation", "refit"})
+"""Steps that do not cut the given model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,24 +50,35 @@ class Trial:
     """A candidate and the audit of its file.
 
     Attributes:
-        model: The pruned model as its file has it.
+        step: What was done to the given model.
+        words: How, in words.
+        model: The model as its file has it.
         leaves: What stands on the leaves of the file.
         content: The file.
-        report: The audit of these bytes by the whole policy.
+        report: The audit of these bytes, by the limits that candidates are chosen by.
         release: What the audit made of these bytes.
-        errors: Training people, by their weight, whom the model in the file predicts wrongly.
+        use: How useful it is to the people that candidates are chosen by; None where that is not known.
+        loss: What an exact solution lost on the training people; None for other candidates.
     """
 
+    step: Step
+    words: str
     model: ModelIR
     leaves: LeafContent
     content: bytes
     report: Report
     release: Release | None
-    errors: int
+    use: Usefulness | None = None
+    loss: int | None = None
 
     @property
     def passes(self) -> bool:
         return self.report.verdict == "pass"
+
+    @property
+    def value(self) -> float:
+        """Its usefulness as a number; below all others where it is not known."""
+        return float("-inf") if self.use is None else self.use.value
 
 
 @dataclass(eq=False)
@@ -53,23 +90,48 @@ class Workbench:
         folder: Where candidates are written; nobody else can read it.
         name: The name of the new file, whose ending is its format.
         original: The bytes of the given model's file.
+        goal: What candidates are chosen by.
+        until: When no further candidate is looked at, by `time.monotonic`; None where the search ends by itself.
+        end: When the best so far is taken.
         audits: How many audits have been made.
         problem: Why the last candidate that could not be written could not.
+        best: The most useful candidate that passes, so far.
+        given: What the audit of the given file made of it.
+        given_findings: The findings of that audit.
     """
 
     session: Session
     folder: Path
     name: str
     original: bytes
+    goal: Goal = "accuracy"
+    until: float | None = None
+    end: float | None = None
     audits: int = 0
     problem: ReleaseError | None = None
+    best: Trial | None = field(default=None, repr=False)
+    given: ReleaseArtifact | None = field(default=None, repr=False)
+    given_findings: Sequence[Finding] = field(default=(), repr=False)
 
     @classmethod
     @contextmanager
-    def opened(cls, session: Session, name: str, original: bytes) -> Iterator[Workbench]:
+    def opened(
+        cls, session: Session, name: str, original: bytes, goal: Goal = "accuracy", seconds: float | None = None
+    ) -> Iterator[Workbench]:
         """A workbench whose folder is deleted in the end."""
+        until, end = (None if seconds is None else time.monotonic() + share * seconds for share in (SEARCHED, 1.0))
         with tempfile.TemporaryDirectory(prefix="leafgate-") as folder:
-            yield cls(session, Path(folder), name, original)
+            yield cls(session, Path(folder), name, original, goal, until, end)
+
+    @property
+    def out_of_time(self) -> bool:
+        """Is the time over in which candidates are looked for?"""
+        return self.until is not None and time.monotonic() >= self.until
+
+    @property
+    def at_end(self) -> bool:
+        """Is all the time over?"""
+        return self.end is not None and time.monotonic() >= self.end
 
     @property
     def encoding(self) -> dict[str, Encoding]:
@@ -81,14 +143,47 @@ class Workbench:
         """The people with whose cells the new file is compared."""
         return TableOfPolicy.of(self.session, self.name)
 
+    @cached_property
+    def parts(self) -> Parts:
+        """Who candidates are chosen by, and who the result is reported on."""
+        return parts_of(self.session)
+
     @property
     def is_neutral(self) -> bool:
         """Is the new file a neutral one, which needs nothing of the given file?"""
         return self.name.lower().endswith(NEUTRAL_SUFFIX)
 
+    @cached_property
+    def searched_policy(self) -> Policy:
+        """The policy without the attacks that train models or are judged by samples of people.
+
+        The best of many candidates by such limits is the one whose sample was lucky: they are asked of the winner.
+        """
+        policy = self.session.policy
+        attacks = tuple(attack for attack in policy.attacks if not attack.needs & UNSEARCHED)
+        if len(attacks) == len(policy.attacks):
+            return policy
+        called = {attack.called for attack in attacks}
+        metrics = tuple(one for one in policy.metrics if self._is_judged_by(one, called))
+        return policy.model_copy(update={"attacks": attacks, "metrics": metrics, "waivers": ()})
+
+    def _is_judged_by(self, metric: Metric, attacks: Collection[str]) -> bool:
+        """Did one of these attacks, or none at all, lead to a finding of the metric on the given file?"""
+        return metric.called in {
+            one.metric for one in self.given_findings if one.attack is None or one.attack in attacks
+        }
+
+    @property
+    def has_sampled_limits(self) -> bool:
+        """Are there limits that only the winner is asked of?"""
+        return self.searched_policy is not self.session.policy
+
     def audit_given(self, path: Path) -> tuple[Report, Release | None]:
         """The audit of the given file by the whole policy, and the release that it made of the file."""
-        return self._audit(path, self.session.policy, getattr(self.session.policy.build, "witness", None))
+        witness = getattr(self.session.policy.build, "witness", None)
+        audited = self._audited(path, self.session.policy, witness)
+        self.given, self.given_findings = audited.artifact, audited.report.findings
+        return audited.report, None if audited.artifact is None else audited.artifact.release
 
     def findings_of(self, content: bytes, metrics: Sequence[Metric], attacks: Collection[str]) -> Sequence[Finding]:
         """The findings of these metrics alone on a neutral file, by the attacks of these names."""
@@ -99,12 +194,18 @@ class Workbench:
         less = policy.model_copy(update={"metrics": tuple(metrics), "attacks": chosen, "waivers": ()})
         return self._audit(path, less)[0].findings
 
-    def _audit(self, path: Path, policy: Policy, witness: Path | None = None) -> tuple[Report, Release | None]:
+    def _audit(
+        self, path: Path, policy: Policy, witness: Path | None = None, control: Table | None = None
+    ) -> tuple[Report, Release | None]:
+        audited = self._audited(path, policy, witness, control)
+        return audited.report, None if audited.artifact is None else audited.artifact.release
+
+    def _audited(self, path: Path, policy: Policy, witness: Path | None = None, control: Table | None = None) -> Audit:
         """The audit of a file with the answers of its own model, which candidates have not."""
         self.audits += 1
         build = policy.build.model_copy(update={"path": path, "witness": witness})
-        audited = replace(self.session, policy=policy.model_copy(update={"build": build})).audit()
-        return audited.report, None if audited.artifact is None else audited.artifact.release
+        session = replace(self.session, policy=policy.model_copy(update={"build": build}))
+        return (session if control is None else replace(session, control=control)).audit()
 
     def written(self, model: ModelIR, leaves: LeafContent) -> tuple[ModelIR, bytes]:
         """The model with no more than `leaves` on its leaves, and its file in the format of the new name.
@@ -131,16 +232,49 @@ class Workbench:
 
         return written(minimise(model, leaves, self.name, None, merge=False, kept=self.encoding))
 
-    def trial(self, model: ModelIR, leaves: LeafContent, errors: int) -> Trial | None:
-        """The candidate's file with its audit by the whole policy; None where no such file can be written."""
+    def trial(
+        self, model: ModelIR, leaves: LeafContent, step: Step = "pruning", words: str = "", loss: int | None = None
+    ) -> Trial | None:
+        """The candidate's file with its audit; None where no such file can be written."""
+        with progress_step(f"{step}{words and ': '}{words}{self._best_words()}"):
+            try:
+                less, content = self.written(model, leaves)
+            except ReleaseError as error:
+                self.problem = error
+                return None
+            path = self.folder / self.name
+            write_file(path, content, OWNER_ONLY)
+            report, release = self._audit(path, self.searched_policy)
+            use = None if release is None else self.use_of(release, self.parts.choosing or self.session.table)
+            found = Trial(step, words, less, leaves, content, report, release, use, loss)
+        if found.passes and (self.best is None or found.value > self.best.value):
+            self.best = found
+        return found
+
+    def _best_words(self) -> str:
+        return f"; the best that passes: {self.best.step}" if self.best is not None else ""
+
+    def use_of(self, release: Release, people: Table) -> Usefulness | None:
+        """How useful a release is to people; None where that cannot be said."""
         try:
-            less, content = self.written(model, leaves)
-        except ReleaseError as error:
-            self.problem = error
+            return usefulness(release, people, self.goal)
+        except InconclusiveError:
             return None
+
+    def judged(self, trial: Trial, control: Table | None) -> Trial:
+        """The candidate with its audit by the whole policy, by other people as `data.control`."""
         path = self.folder / self.name
-        write_file(path, content, OWNER_ONLY)
-        return Trial(less, leaves, content, *self._audit(path, self.session.policy), errors)
+        write_file(path, trial.content, OWNER_ONLY)
+        report, release = self._audit(path, self.session.policy, control=control)
+        return replace(trial, report=report, release=release)
+
+    def halves_of_control(self) -> tuple[Table | None, Table | None]:
+        """The people of `data.control` in two halves, for a first look and for the last one."""
+        control = self.session.control
+        if control is None:
+            return None, None
+        first = (record_hashes(control) & 1).astype(bool)
+        return rows_at(control, first), rows_at(control, ~first)
 
 
 def person_metrics(metrics: Sequence[Metric]) -> list[PersonMetric]:

@@ -2,96 +2,207 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
 
-from leafgate.algorithms.prediction import predict
-from leafgate.api import CategoryCodes, InconclusiveError, ModelIR, Release, Table
+import numpy as np
+
+from leafgate.api import CategoryCodes, ModelIR, Table
 from leafgate.app import (
     MAX_ROUNDING_BASE,
     STAND_INS,
     JsonDocument,
+    RepairCandidate,
     Report,
     Session,
     document,
     finding_headline,
+    frequent_values,
     known_by,
     limit_words,
     number_words,
     round_coarsely,
 )
 from leafgate_convert.repair.plan import Outcome
-from leafgate_convert.repair.trials import Trial
+from leafgate_convert.repair.trials import FITTED_ANEW, STEPS, Trial, Workbench
+from leafgate_convert.repair.usefulness import WORDS, Goal, Usefulness
 
 
-@dataclass(frozen=True)
-class Accuracies:
-    """How often two releases predict rightly, over the same people.
-
-    Attributes:
-        whose: The people, in words.
-        before: The given model's accuracy.
-        after: The new one's.
-    """
-
-    whose: str
-    before: str
-    after: str
-
-
-def accuracies(session: Session, before: Release | None, after: Release | None) -> Accuracies:
-    """Both accuracies over people that nothing was chosen by, or where there are none over the training people."""
-    table, whose = session.table, "the training people alone, which flatters: name people in `data.test`"
-    for section, other in (("data.control", session.control), ("data.test", session.test)):
-        if other is not None:
-            table, whose = other, f"the people of {section}, whom the repair did not use"
-    smallest = session.policy.report.smallest_cell
-    return Accuracies(whose, _accuracy(before, table, smallest), _accuracy(after, table, smallest))
-
-
-def _accuracy(release: Release | None, table: Table, smallest: int) -> str:
-    if release is None:
+def use_words(use: Usefulness | None, people: Table, goal: Goal, smallest: int) -> str:
+    """How useful a release is to people, rounded so that fewer than the smallest cell do not move it by a step."""
+    if use is None:
         return "unknown"
-    try:
-        right = predict(release, table) == table.codes(release.target)
-    except InconclusiveError:
-        return "unknown"
-    return share_words(int(table.weight[right].sum()), table.people, smallest)
+    counts = np.bincount(people.codes(people.schema.target.name), weights=people.weight)
+    moved_by = people.people if goal in {"accuracy", "loss"} else int(counts[counts > 0].min(initial=people.people))
+    return number_of_people_words(use.value, moved_by, smallest)
 
 
-def share_words(part: int, people: int, smallest: int) -> str:
-    """A share of people, rounded so that fewer than the smallest cell do not move it by a step.
+def number_of_people_words(value: float, people: int, smallest: int) -> str:
+    """A number that one of so many people moves by at most 1 / people, rounded so that few do not move it by a step.
 
-    >>> share_words(789, 1000, 10), share_words(789, 1000, 1), share_words(3, 9, 10)
-    ('about 0.79', '0.789', 'not told of so few people')
+    >>> number_of_people_words(0.789, 1000, 10), number_of_people_words(0.789, 1000, 1)
+    ('about 0.79', '0.789')
+    >>> number_of_people_words(1 / 3, 9, 10)
+    'not told of so few people'
     """
     base = 0.0 if smallest == 1 else 10.0 ** math.ceil(math.log10(smallest / people))
     if base > MAX_ROUNDING_BASE:
         return "not told of so few people"
-    share = round_coarsely(part / people, base) if base else part / people
-    return f"{'about ' if base else ''}{number_words(float(share))}"
+    return f"{'about ' if base else ''}{number_words(float(round_coarsely(value, base) if base else value))}"
 
 
-def success_lines(outcome: Outcome, best: Trial, new: ModelIR, session: Session) -> Iterator[str]:
-    """What was changed, how good the new model is, and what is known of better ones."""
-    accuracy = accuracies(session, outcome.release, best.release)
+def success_lines(outcome: Outcome, best: Trial, new: ModelIR, bench: Workbench) -> Iterator[str]:
+    """What was done, how useful the new model is beside the given one, and what else was tried."""
+    yield f"  {_step(best)}"
     yield f"  {_size(new)}; the given model has {_size(outcome.model)}"
     yield f"  on its leaves: {new.level}; the given file tells {outcome.model.level}"
     yield f"  it names {_names(new)}; the given file {_names(outcome.model)}"
     if outcome.merged:
-        few, columns = session.policy.report.smallest_cell, " or ".join(map(repr, outcome.merged))
+        few, columns = bench.session.policy.report.smallest_cell, " or ".join(map(repr, outcome.merged))
         yield f"  it takes values of {columns} that fewer than {few} people have for values that it has never seen"
-    yield f"  {_proof(outcome, best, session)}"
-    yield f"  accuracy on {accuracy.whose}: {accuracy.before} before, {accuracy.after} after"
-
+    yield f"  {choice_words(outcome, best, bench)}"
+    yield f"  {_use_line(outcome, best, bench)}"
+    yield from _ladder(outcome, best, bench)
+    if proof := _proof(outcome, best, bench):
+        yield f"  {proof}"
+    if outcome.stopped:
+        yield "  the time limit ended the search (--time-limit); with more time a better one may be found"
     sampled = [one.id for one in best.report.findings if one.passed and one.evidence.get("judged_by") == "interval"]
-    if sampled:
+    if sampled and not outcome.judged_last:
         yield (
             f"  judged by samples of people: {', '.join(sampled)}; several audits asked for them, and an interval "
             "flatters what is chosen by it: audit the new file with other people in data.control"
         )
+    elif sampled:
+        yield (
+            f"  judged by samples of people: {', '.join(sampled)}; by people of data.control who judged nothing else"
+        )
+
+
+def choice_words(outcome: Outcome, best: Trial, bench: Workbench) -> str:
+    """By whom the model was chosen."""
+    number = _many(len(outcome.trials), "candidate")
+    chosen = bench.parts.choosing
+    if best.step == "scrub":
+        return "it predicts as the given model does, so nothing was chosen"
+    if chosen is not None:
+        return f"chosen of {number} on {chosen.people:,} people of data.test; they influenced the model"
+    if best.step in FITTED_ANEW:
+        return f"chosen of {number} within the table: each was fitted on parts of it and asked about the rest"
+    return f"chosen of {number} by the training people: name people in `data.test`"
+
+
+def _use_line(outcome: Outcome, best: Trial, bench: Workbench) -> str:
+    """How useful both models are, to the same people."""
+    word, smallest = WORDS[bench.goal], bench.session.policy.report.smallest_cell
+    people = bench.parts.reporting
+    if people is not None:
+        half = "other " if bench.parts.choosing is not None else ""
+        whose = f"{people.people:,} {half}people of {bench.parts.whose}, whom nothing was chosen by"
+    else:
+        people, whose = bench.session.table, "the training people alone, which flatters: name people in `data.test`"
+    uses = [None if release is None else bench.use_of(release, people) for release in (outcome.release, best.release)]
+    before, after = (use_words(use, people, bench.goal, smallest) for use in uses)
+    line = f"{word} on {whose}: {before} before, {after} after"
+    if bench.parts.reporting is None and outcome.reported is not None:
+        fitted = use_words(outcome.reported, people, bench.goal, smallest)
+        line += f" ({fitted} where it is fitted on parts of the table and asked about the rest)"
+    return line
+
+
+def _step(trial: Trial) -> str:
+    return f"{trial.step}: {trial.words}" if trial.words else trial.step
+
+
+def _ladder(outcome: Outcome, best: Trial, bench: Workbench) -> Iterator[str]:
+    """For each step that was tried the most useful candidate that passes, or what stands in its way."""
+    whose = bench.parts.choosing or bench.session.table
+    smallest = bench.session.policy.report.smallest_cell
+    yield f"  tried, the least change first, with the {WORDS[bench.goal]} on the people it was chosen by:"
+    for step in STEPS:
+        trials = [trial for trial in outcome.trials if trial.step == step]
+        if not trials:
+            continue
+        passing = [trial for trial in trials if trial.passes]
+        if passing:
+            top = max(passing, key=lambda trial: trial.value)
+            flatters = ", its own people, which flatters"
+            own = flatters if bench.parts.choosing is None and step not in FITTED_ANEW else ""
+            use = use_words(top.use, whose, bench.goal, smallest)
+            yield f"    {step}: {use}{own}; {_size(top.model)}; {len(passing):,} of {len(trials):,} pass"
+        else:
+            ids = dict.fromkeys(one.id for trial in trials for one in trial.report.findings if one.needs_action)
+            yield f"    {step}: none of {len(trials):,} passes; broken: {', '.join(ids)}"
+
+
+def candidate_rows(outcome: Outcome, bench: Workbench) -> tuple[RepairCandidate, ...]:
+    """Every candidate with what it is and what it is worth, the given model first, for the data's owner."""
+    people = bench.parts
+    rows = []
+    if outcome.release is not None:
+        given = outcome.model
+        chosen, reported = (
+            None if part is None else bench.use_of(outcome.release, part)
+            for part in (people.choosing, people.reporting)
+        )
+        rows.append(_row("given", "", given, outcome.given, chosen, reported))
+    for trial in outcome.trials:
+        reported = None
+        if trial.passes and people.reporting is not None and trial.release is not None:
+            reported = bench.use_of(trial.release, people.reporting)
+        rows.append(_row(trial.step, trial.words, trial.model, trial.report, trial.use, reported))
+    return tuple(rows)
+
+
+def _row(
+    step: str, words: str, model: ModelIR, report: Report, chosen: Usefulness | None, reported: Usefulness | None
+) -> RepairCandidate:
+    broken = [one.id for one in report.findings if one.needs_action]
+    return RepairCandidate(
+        step=step,
+        words=words,
+        trees=len(model.trees),
+        leaves=sum(len(tree.leaves) for tree in model.trees),
+        chosen_by=None if chosen is None else chosen.value,
+        reported=None if reported is None else reported.value,
+        verdict=report.verdict,
+        breaks=tuple(broken),
+        headroom=_headroom(report),
+    )
+
+
+def _headroom(report: Report) -> float | None:
+    """By what factor the tightest limit on people holds, below 1 where it is broken; None where there is none."""
+    found = []
+    for one in report.findings:
+        if one.limit is None or one.value is None or (one.secret is None and one.scored is None):
+            continue
+        if one.limit.direction == "at_least" and one.bound > 0:
+            found.append(one.value / one.bound)
+        elif one.limit.direction == "at_most" and one.value > 0:
+            found.append(one.bound / one.value)
+    return min(found, default=None)
+
+
+def candidates_csv(candidates: Sequence[RepairCandidate]) -> bytes:
+    """The candidates as a table, a row for each."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([each.name for each in fields(RepairCandidate)])
+    writer.writerows(
+        [*(value if name != "breaks" else " ".join(value) for name, value in vars(one).items())] for one in candidates
+    )
+    return text.getvalue().encode()
+
+
+def question_lines(session: Session) -> Iterator[str]:
+    """What only the owner can decide, where one value of a secret is nearly everybody's."""
+    for frequent in frequent_values(session.table, session.policy.metrics):
+        yield f"  {frequent.question}: {frequent.hint}"
 
 
 def _size(model: ModelIR) -> str:
@@ -112,23 +223,33 @@ def _many(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
-def _proof(outcome: Outcome, best: Trial, session: Session) -> str:
-    """Whether a better model can exist, or how many training people more it could predict rightly at most."""
+def _proof(outcome: Outcome, best: Trial, bench: Workbench) -> str:
+    """Whether a better pruning can exist, or how many training people more it could predict rightly at most."""
+    if best.step == "scrub":
+        return ""
+    by = "predicts more of" if bench.goal == "accuracy" else "separates better"
     if outcome.exact:
-        return "exact: no pruning of this tree that keeps the limits predicts more of the training people rightly"
-    people, smallest = session.table.people, session.policy.report.smallest_cell
-    right, most = (share_words(people - errors, people, smallest) for errors in (best.errors, outcome.at_least))
-    whole = "searched, and a better one may exist: of the training people it predicts"
-    if outcome.bounded_by_limits:
-        hit = " (a bound: there were too many prunings to compare all)" if outcome.bound_hit else ""
-        return f"{whole} {right} rightly; by the limits on people alone no pruning predicts more than {most}{hit}"
-    return f"{whole} {right} rightly, the given model {most}"
+        rightly = " rightly" if bench.goal == "accuracy" else ""
+        return f"exact: no pruning of this tree that keeps the limits {by} the training people{rightly}"
+    if not outcome.bounded_by_limits:
+        return "searched, and a better one may exist; there is no bound on how much better"
+    if bench.goal != "accuracy" or best.step in FITTED_ANEW:
+        return "the best pruning of the given tree by the limits on people was among the candidates"
+    people, smallest = bench.session.table.people, bench.session.policy.report.smallest_cell
+    most = number_of_people_words(1 - outcome.at_least / people, people, smallest)
+    hit = " (a bound: there were too many prunings to compare all)" if outcome.bound_hit else ""
+    return (
+        "searched, and a better one may exist: by the limits on people alone no pruning predicts more than "
+        f"{most} of the training people rightly{hit}"
+    )
 
 
-def failure_lines(outcome: Outcome) -> Iterator[str]:
+def failure_lines(outcome: Outcome, bench: Workbench) -> Iterator[str]:
     """What the candidate that comes nearest to passing breaks, which limits it keeps instead, and what to do."""
     if outcome.only_constant:
-        yield "  the only model that was found to pass predicts the same for everybody, and nobody can use it"
+        yield "  nothing useful passes: the best that does is no better than the same prediction for everybody"
+    if outcome.stopped:
+        yield "  the time limit ended the search (--time-limit)"
     if outcome.broken_by_root:
         yield f"  even a single leaf, which everybody shares, breaks: {', '.join(outcome.broken_by_root)}"
     if outcome.nearest is None and outcome.only_constant:

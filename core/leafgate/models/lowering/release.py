@@ -48,6 +48,18 @@ def _feature(name: str, origin: Origin | None, chosen: set[str | float] | None, 
     return Feature(name, origin, True, len(texts) == len(chosen) and most < least, texts, least, most)
 
 
+def with_resolved_origins(model: ModelIR, encodings: Mapping[str, Encoding], schema: Schema, place: str) -> ModelIR:
+    """The model with what each feature that a tree asks about is made of in the policy's columns; others stay as given.
+
+    Raises ReleaseError for a feature that no column expresses.
+    """
+    features = asked_features(model)
+    resolved = origins_of(list(features.values()), encodings, schema, place, model.features)
+    found = dict(zip(features, resolved, strict=True))
+    given = model.origins or (None,) * len(model.features)
+    return replace(model, origins=tuple(found.get(i, given[i]) for i in range(len(model.features))))
+
+
 @paused_garbage_collection()
 def lower_model(
     model: ModelIR,

@@ -1,0 +1,306 @@
+"""Distillation: a tree that a builder grows with the policy's own limits, its tests chosen by the given model's scores.
+
+The leaves hold the table's people, so limits on groups are kept by construction; all others are audited. The tree is
+over the policy's columns. A test for values of a category, which may have many branches, becomes tests of codes whose
+order is that of the branches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from leafgate.algorithms.induction.encoding import categorical_feature
+from leafgate.algorithms.prediction import predict
+from leafgate.algorithms.ranking import second_class_ranking
+from leafgate.api import (
+    COUNTS_DISCLOSURE,
+    LEAF,
+    CategoricalSplit,
+    CategoryCodes,
+    Floats,
+    Ids,
+    InconclusiveError,
+    Leaf,
+    LeafgateError,
+    Learner,
+    Metric,
+    ModelIR,
+    ModelReader,
+    Node,
+    Numeric,
+    NumericSplit,
+    Origin,
+    Release,
+    Schema,
+    Table,
+    TreeBuilder,
+    TreeIR,
+)
+from leafgate.app import Plugins
+from leafgate_convert.repair.usefulness import rows_at
+
+LEVELS = 8
+"""So many levels of scores are told apart, with about as many people each."""
+
+PEOPLE_TIMES = (4, 10, 1, 25, 2)
+"""Groups are grown with so many times the people that the limits ask for: larger ones often predict others better."""
+
+FORMAT = "distilled"
+
+
+@dataclass(frozen=True)
+class Grower:
+    """A builder with settings that keep the policy's limits on groups.
+
+    Attributes:
+        builder: The builder.
+        words: Its settings, in words.
+    """
+
+    builder: TreeBuilder
+    words: str
+
+    def grown(self, table: Table, levels: Ids | None) -> Release | None:
+        """The release, with tests for the classes or for levels of scores; None where there is none."""
+        rng = np.random.default_rng(0)
+        try:
+            if levels is not None:
+                return self.builder.distilled(table, rng, levels)
+            built = self.builder.build(table, rng)
+        except LeafgateError:
+            return None
+        return built if isinstance(built, Release) else built.release
+
+
+def growers(plugins: Plugins, metrics: Sequence[Metric], people: int, *, prune: bool) -> Iterator[Grower]:
+    """Each builder that keeps limits by construction, with groups of several sizes; with `prune` pruned by errors, too.
+
+    Pruning by errors makes one leaf of groups in which the same class is most frequent: they are ranked alike then.
+    """
+    for kind in plugins.kind(TreeBuilder):
+        builder = _keeping(kind, metrics)
+        if builder is None or type(builder).distilled is TreeBuilder.distilled:
+            continue
+        sizes = [name for name in builder.stricter_more if isinstance(getattr(builder, name, None), int)]
+        for times in PEOPLE_TIMES if sizes else (1,):
+            more = {name: getattr(builder, name) * times for name in sizes}
+            if any(size > people // 2 for size in more.values()) and times > 1:
+                continue
+            words = ", ".join(f"{name} {size}" for name, size in more.items())
+            for pruned in ((False, True) if prune else (False,)) if "prune" in kind.model_fields else (None,):
+                options = more if pruned is None else {**more, "prune": pruned}
+                after = ", pruned" if pruned else ""
+                yield Grower(builder.model_copy(update=options), f"{kind.model_fields['use'].default}, {words}{after}")
+
+
+def _keeping(kind: type, metrics: Sequence[Metric]) -> TreeBuilder | None:
+    try:
+        return kind.keeping(metrics) if issubclass(kind, TreeBuilder) else None
+    except LeafgateError:
+        return None
+
+
+def levels_of(scores: Floats, table: Table) -> Ids | None:
+    """The level of each record's scores: of two classes of the second one's, of more the class with the largest.
+
+    Args:
+        scores: shape (n_records, n_classes).
+        table: the people.
+
+    Returns:
+        Whole numbers from 0; None where the scores tell apart no more than the classes do.
+    """
+    levels = _quantile_levels(scores[:, 1], table.weight) if scores.shape[1] == 2 else scores.argmax(axis=1)
+    found = np.unique(levels, return_inverse=True)[1]
+    classes = table.codes(table.schema.target.name)
+    pairs = len(set(zip(found.tolist(), classes.tolist(), strict=True)))
+    return found if found.max(initial=0) > 0 and pairs > len(np.unique(classes)) else None
+
+
+def given_scores(release: Release, table: Table) -> Floats | None:
+    """The scores that the given model gives the people; None where it cannot be asked."""
+    try:
+        if len(release.classes) == 2:
+            second = second_class_ranking(release, table)
+            return np.column_stack([-second, second])
+        labels = predict(release, table)[:, None] == np.arange(len(release.classes))
+        return np.asarray(labels, dtype=np.float64)
+    except InconclusiveError:
+        return None
+
+
+MOST_TREES = 30
+"""So many trees has the given model's estimator where it is fitted on parts of the table to score the others."""
+
+
+def scores_across(learner: Learner, readers: Sequence[ModelReader], table: Table, part: Ids) -> Floats | None:
+    """The scores that the given model's estimator gives people whom it was not fitted on.
+
+    Args:
+        learner: the estimator and its parameters.
+        readers: the readers in use, of which one fits the estimator.
+        table: the people.
+        part: shape (n_records,), whole numbers: each part is scored by an estimator that is fitted on all others.
+
+    Returns:
+        Shape (n_records, n_classes); None where the estimator cannot be fitted.
+    """
+    reader = next((one for one in readers if one.train and learner.estimator.startswith(one.trains)), None)
+    if reader is None or reader.train is None or learner.unknown:
+        return None
+    trees = {
+        name: min(int(value), MOST_TREES)
+        for name, value in learner.parameters.items()
+        if name in {"n_estimators", "max_iter"} and isinstance(value, int)
+    }
+    less = replace(learner, parameters={**learner.parameters, **trees}) if "Forest" in learner.estimator else learner
+    scores = np.zeros((len(table), len(table.schema.classes)))
+    try:
+        for number in np.unique(part):
+            own, asked = rows_at(table, part != number), rows_at(table, part == number)
+            scores[part == number] = reader.train(less, own, asked, 0)
+    except LeafgateError:
+        return None
+    return scores
+
+
+def _quantile_levels(scores: Floats, weight: Ids) -> Ids:
+    """Levels with about as many people each; equal scores have one level."""
+    place = np.unique(scores, return_inverse=True)[1]
+    people = np.cumsum(np.bincount(place, weights=weight))
+    middle = people - np.bincount(place, weights=weight) / 2
+    return np.asarray((LEVELS * middle / people[-1]).astype(np.int64)[place])
+
+
+@dataclass
+class _Growing:
+    """The arrays of a binary tree while it is written."""
+
+    position: Mapping[str, int]
+    codes: Mapping[str, Mapping[str | None, int]]
+    feature: list[int]
+    threshold: list[float]
+    low: list[int]
+    high: list[int]
+    missing_low: list[bool]
+    leaf: list[Leaf | None]
+
+    def node(self) -> int:
+        """A new node, as yet a leaf without people."""
+        self.feature.append(LEAF)
+        self.threshold.append(np.nan)
+        self.low.append(LEAF)
+        self.high.append(LEAF)
+        self.missing_low.append(False)
+        self.leaf.append(None)
+        return len(self.feature) - 1
+
+    def split(self, at: int, column: str, threshold: float, *, missing_low: bool) -> tuple[int, int]:
+        """Make a node ask; its children."""
+        self.feature[at], self.threshold[at], self.missing_low[at] = self.position[column], threshold, missing_low
+        self.low[at], self.high[at] = self.node(), self.node()
+        return self.low[at], self.high[at]
+
+
+def model_of(
+    release: Release, classes: Mapping[str, str], explained: Collection[str], *, float32: bool = False
+) -> ModelIR:
+    """A release's only tree as a model over the policy's columns, with counts on its leaves.
+
+    Args:
+        release: of one tree with counts; a leaf that nobody reaches is left out where others stand beside it.
+        classes: the model's class for each value of the release's class.
+        explained: names of features that the policy's `encoding` explains; they stay names of features.
+        float32: are numbers rounded to single precision before they are compared, as scikit-learn does?
+    """
+    [tree] = release.trees
+    names = list(dict.fromkeys(_asked(tree)))
+    codes = {name: _codes_of(release.schema, name) for name in names if not release.schema[name].holds_numbers}
+    growing = _Growing({name: i for i, name in enumerate(names)}, codes, [], [], [], [], [], [])
+    waiting = [(growing.node(), tree)]
+    while waiting:
+        at, node = waiting.pop()
+        if isinstance(node, Leaf):
+            growing.leaf[at] = node
+        elif isinstance(node, NumericSplit):
+            low, high = growing.split(at, node.column, node.at, missing_low=node.missing == "low")
+            waiting += [(low, node.low), (high, node.high)]
+        else:
+            waiting += _branched(growing, at, node)
+    counts = np.array(
+        [[(leaf.counts or {}).get(value, 0) if leaf else 0 for value in release.classes] for leaf in growing.leaf],
+        dtype=np.float64,
+    )
+    feature = np.array(growing.feature, dtype=np.int64)
+    arrays = TreeIR(
+        feature,
+        np.array(growing.threshold),
+        np.array(growing.low, dtype=np.int64),
+        np.array(growing.high, dtype=np.int64),
+        counts,
+        float32=float32,
+        missing_low=np.array(growing.missing_low),
+        counts=np.where((feature == LEAF)[:, None], counts, np.nan),
+    )
+    origins: list[Origin | None] = [_origin(name, codes.get(name)) for name in names]
+    own = [f"column {name}" if name in explained else name for name in names]
+    idle = [name for name in sorted(explained) if name not in own]
+    return ModelIR(
+        FORMAT,
+        (*own, *idle),
+        tuple(classes[value] for value in release.classes),
+        (arrays,),
+        "counts",
+        counted="exact",
+        discloses=(COUNTS_DISCLOSURE,),
+        origins=(*origins, *(None for _ in idle)),
+    )
+
+
+def _asked(tree: Node) -> Iterator[str]:
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, NumericSplit):
+            yield node.column
+            waiting += [node.low, node.high]
+        elif isinstance(node, CategoricalSplit):
+            yield node.column
+            waiting += [branch.node for branch in node.branches]
+
+
+def _codes_of(schema: Schema, name: str) -> dict[str | None, int]:
+    """Each value's code, in an order in which all groups of a hierarchy are runs; None for a missing cell."""
+    return {value: code for code, value in enumerate(categorical_feature(schema[name], hierarchies=True)[0].values)}
+
+
+def _origin(name: str, codes: Mapping[str | None, int] | None) -> Origin:
+    if codes is None:
+        return Numeric(name)
+    own = {value: float(code) for value, code in codes.items() if value is not None}
+    return CategoryCodes(name, own, missing=float(codes[None]) if None in codes else np.nan)
+
+
+def _branched(growing: _Growing, at: int, node: CategoricalSplit) -> Iterator[tuple[int, Node]]:
+    """Tests of codes for the branches, halving them; branches that nobody takes go with their neighbours."""
+    codes = growing.codes[node.column]
+    branches = sorted((sorted(codes[value] for value in branch.values), branch.node) for branch in _taken(node))
+    waiting = [(at, 0, len(branches))]
+    while waiting:
+        here, first, last = waiting.pop()
+        if last - first == 1:
+            yield here, branches[first][1]
+            continue
+        middle = (first + last) // 2
+        threshold = (branches[middle - 1][0][-1] + branches[middle][0][0]) / 2
+        low, high = growing.split(here, node.column, threshold, missing_low=False)
+        waiting += [(low, first, middle), (high, middle, last)]
+
+
+def _taken(node: CategoricalSplit) -> list[Any]:
+    taken = [branch for branch in node.branches if not (isinstance(branch.node, Leaf) and not branch.node.size)]
+    return taken or list(node.branches[:1])
