@@ -16,6 +16,7 @@ from leafgate.algorithms.induction.feature_matrix import (
     chosen_parameters,
     fit_and_score,
     not_installed,
+    plain_data,
 )
 from leafgate.api import Learner
 
@@ -122,10 +123,10 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
     Departure: one thread, while LightGBM takes all; sums may differ in the last digits. Of the seeds only the one from
     which LightGBM derives the others is set.
     """
-    chosen_parameters(learner, {"LGBMClassifier": PARAMETERS}, COMPUTED)
+    parameters = chosen_parameters(learner, {"LGBMClassifier": PARAMETERS}, COMPUTED)
 
     def scorer(data: TrainingData) -> Scores:
-        classifier = fit(learner, data, seed)
+        classifier = _fitted(parameters, data, seed)
 
         def scores(features: FeatureMatrix) -> NDArray[np.float64]:
             return np.asarray(classifier.predict_proba(features), dtype=np.float64)
@@ -135,19 +136,26 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
     return fit_and_score(learner, own, asked, scorer, np.float64)
 
 
-def fit(learner: Learner, data: TrainingData, seed: int) -> Any:
+def fit(learner: Learner, features: FeatureMatrix, classes: NDArray[np.int64], seed: int) -> Any:
     """Fit the classifier on features and classes and return it.
 
     Args:
         learner: `lightgbm.LGBMClassifier`, and parameters of it; those left out have their defaults.
-        data: the features and classes, a row for each person.
+        features: shape (n_people, n_features).
+        classes: shape (n_people,), whole numbers from 0.
         seed: `random_state` of the classifier.
 
     Raises:
         InconclusiveError: LightGBM is not installed, the class is none that is fitted here, or it cannot be fitted on
             these people with these parameters.
     """
-    parameters = chosen_parameters(learner, {"LGBMClassifier": PARAMETERS}, COMPUTED)
+    return _fitted(
+        chosen_parameters(learner, {"LGBMClassifier": PARAMETERS}, COMPUTED), plain_data(features, classes), seed
+    )
+
+
+def _fitted(parameters: Mapping[str, Any], data: TrainingData, seed: int) -> Any:
+    """The fitted classifier."""
     try:
         import lightgbm
     except ImportError:

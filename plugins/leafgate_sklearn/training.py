@@ -17,6 +17,7 @@ from leafgate.algorithms.induction.feature_matrix import (
     chosen_parameters,
     fit_and_score,
     not_installed,
+    plain_data,
 )
 from leafgate.api import InconclusiveError, Learner, ObjectView
 
@@ -109,12 +110,13 @@ COMPUTED = frozenset({"n_jobs", "oob_score", "random_state", "verbose", "warm_st
 """Parameters that say how a model is computed; they are not used."""
 
 
-def fit(learner: Learner, data: TrainingData, seed: int) -> Any:
+def fit(learner: Learner, features: FeatureMatrix, classes: NDArray[np.int64], seed: int) -> Any:
     """Fit the classifier on features and classes and return it.
 
     Args:
         learner: the name of a class in PARAMETERS, and parameters of it.
-        data: the features and classes, a row for each person.
+        features: shape (n_people, n_features).
+        classes: shape (n_people,), whole numbers from 0.
         seed: `random_state` of the classifier.
 
     Raises:
@@ -122,9 +124,9 @@ def fit(learner: Learner, data: TrainingData, seed: int) -> Any:
             on these people with these parameters.
     """
     kind = learner.estimator.rpartition(".")[2]
-    if kind in WITHOUT_GAPS and np.isnan(data.features).any():
+    if kind in WITHOUT_GAPS and np.isnan(features).any():
         raise InconclusiveError(f"scikit-learn's {kind} takes no missing numbers")
-    return _fitted(kind, chosen_parameters(learner, PARAMETERS, COMPUTED), data, seed)
+    return _fitted(kind, chosen_parameters(learner, PARAMETERS, COMPUTED), plain_data(features, classes), seed)
 
 
 def _fitted(kind: str, parameters: Mapping[str, Any], data: TrainingData, seed: int) -> Any:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from leafgate.algorithms.induction.feature_matrix import TrainingData
     from leafgate.api import Learner, ModelIR, Table
 
 leafgate_api = ">=2,<3"
@@ -78,11 +77,11 @@ def train(learner: Learner, own: Table, asked: Table, seed: int) -> NDArray[np.f
     return training.train(learner, own, asked, seed)
 
 
-def fit(learner: Learner, data: TrainingData, seed: int) -> Any:
+def fit(learner: Learner, features: NDArray[np.float64], classes: NDArray[np.int64], seed: int) -> Any:
     """An estimator that is fitted on features and classes; see `training.fit`."""
     from leafgate_xgboost import training
 
-    return training.fit(learner, data, seed)
+    return training.fit(learner, features, classes, seed)
 
 
 XGBOOST = ModelReader(

@@ -43,7 +43,7 @@ def area_under_curve(ranking: Floats, second: NDArray[np.int64], first: NDArray[
     0.875
     """
     rank = np.unique(np.round(ranking, TIE_DECIMALS), return_inverse=True)[1]
-    people_second, people_first = (np.bincount(rank, weights=people) for people in (second, first))
+    people_second, people_first = (np.bincount(rank, weights=people).astype(np.float64) for people in (second, first))
     n_second, n_first = people_second.sum(), people_first.sum()
     below = (np.cumsum(people_first) - people_first / 2) / n_first
     above = (n_second - np.cumsum(people_second) + people_second / 2) / n_second

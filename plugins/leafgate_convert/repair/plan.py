@@ -74,6 +74,9 @@ TIME_LIMIT = 60.0
 FOLDS = 3
 """What is fitted anew is fitted on all but one of so many parts of the table, and asked about that one."""
 
+SAME_USE = 0.005
+"""A model that differs from the given one in its use by less predicts as well as that."""
+
 MOST_CROSS_FITTED = 12
 """So many candidates are fitted on parts of the table, too, where others are at hand to choose by."""
 
@@ -314,7 +317,7 @@ class _Plan:
         """Try the ladder: what keeps the predictions first, then what is quick, then what is searched."""
         alone = self._is_separable(self.model)
         self._scrubbed()
-        if any(trial.passes for trial in self.trials) and not self.bench.has_sampled_limits:
+        if any(map(self._is_as_good, self.trials)) and not self.bench.has_sampled_limits:
             return
         if alone:
             self._for_each_level(self._solve_or_search)
@@ -330,6 +333,12 @@ class _Plan:
         if not any(trial.passes for trial in self.trials):
             self._single_leaf(self._levels())
         self._cross_fits()
+
+    def _is_as_good(self, trial: Trial) -> bool:
+        """Does what is left of the given model pass, and predict as well as it does?"""
+        people = self.bench.parts.choosing or self.bench.session.table
+        given = None if self.release is None else self.bench.use_of(self.release, people)
+        return trial.passes and (trial.step == "scrub" or (given is not None and trial.value >= given.value - SAME_USE))
 
     def _for_each_level(self, search: Callable[[LeafContent], None]) -> None:
         """Search with one kind of leaves after another, until leaves that say less can gain nothing."""
@@ -612,7 +621,7 @@ class _Plan:
                 self._fits_by(found, partial(self._fitted_release, settings, rows, None))
 
     def _fitted_tree(self, settings: Settings, rows: Rows, labels: Ids, words: str) -> None:
-        """A tree over the model's features with the people of each class on its leaves, pruned where a limit asks it."""
+        """A tree over the model's features with people of each class on its leaves, pruned where a limit asks it."""
         model = fitted(settings, self.model.given, rows, self.bench.session.plugins.readers, labels)
         if model is None:
             return

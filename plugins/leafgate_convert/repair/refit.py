@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from leafgate.algorithms.induction.feature_matrix import TrainingData
 from leafgate.api import NO_SAMPLING, Floats, Ids, LeafgateError, Learner, Mask, ModelIR, ModelReader, Table, TreeIR
 from leafgate.app import (
     Encoding,
@@ -170,10 +169,8 @@ def fitted(
         return None
     times = rows.weight[known]
     features = np.repeat(rows.features[known], times, axis=0)
-    native = np.zeros(features.shape[1], dtype=bool)
-    data = TrainingData(features, np.repeat(classes, times), found, native)
     try:
-        written = object_as_file(reader.fit(settings.learner, data, 0), readers)
+        written = object_as_file(reader.fit(settings.learner, features, np.repeat(classes, times), 0), readers)
         if written is None:
             return None
         name, content = written

@@ -28,17 +28,20 @@ def audited(model: Any, **options: Any) -> leafgate.Audit:
 def test_a_repaired_model_passes_and_is_what_the_command_line_writes(tmp_path: Path) -> None:
     audit = audited(DecisionTreeClassifier(random_state=0))
     assert audit.verdict == "fail"
-    repair = leafgate.repair(audit, out=tmp_path / "new.skops")
+    repair = leafgate.repair(audit, out=tmp_path / "new.skops", fit_anew=False)
     assert repair.found
     assert repr(repair) == "Repair(found=True, verdict='pass')"
     assert repair.path is not None
     assert repair.path.read_bytes() == repair.content
     audit.to_policy(tmp_path / "files")
-    words = ("--policy", tmp_path / "files/policy.yaml", "--out", tmp_path / "other.json")
+    words = ("--policy", tmp_path / "files/policy.yaml", "--out", tmp_path / "other.json", "--only-cut")
     ended = command("repair", tmp_path / "files/model.skops", *words)
     assert ended.code == 0
     assert repair.sentences[0] in ended.out
-    assert leafgate.repair(audit, out=tmp_path / "third.json").content == (tmp_path / "other.json").read_bytes()
+    assert (
+        leafgate.repair(audit, out=tmp_path / "third.json", fit_anew=False).content
+        == (tmp_path / "other.json").read_bytes()
+    )
 
 
 def test_a_repaired_model_can_be_loaded_and_its_audit_repeated(tmp_path: Path) -> None:
@@ -78,7 +81,7 @@ def test_where_no_model_passes_the_sentences_say_why(capsys: pytest.CaptureFixtu
     assert not repair.found
     assert repair.content is None
     repair.show()
-    assert "No model below it was found to pass." in capsys.readouterr().out
+    assert "No useful model was found to pass." in capsys.readouterr().out
 
 
 def test_what_cannot_be_repaired_is_said_before_anything_is_computed(tmp_path: Path) -> None:

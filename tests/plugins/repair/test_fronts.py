@@ -12,7 +12,7 @@ Point = tuple[tuple[int, ...], int]
 
 
 def points_of(front: Front) -> set[Point]:
-    return {(tuple(beyond), int(errors)) for beyond, errors in zip(front.beyond.tolist(), front.errors, strict=True)}
+    return {(tuple(beyond), int(errors)) for beyond, errors in zip(front.beyond.tolist(), front.loss, strict=True)}
 
 
 def unbeaten(points: set[Point], budgets: list[int]) -> set[Point]:
@@ -62,7 +62,7 @@ def test_a_front_has_all_prunings_that_no_other_beats(case: tuple[list[int], lis
 
 
 def _point(front: Front, i: int) -> Point:
-    return tuple(front.beyond[i].tolist()), int(front.errors[i])
+    return tuple(front.beyond[i].tolist()), int(front.loss[i])
 
 
 def random_front(seed: int, n: int, limits: int) -> Front:
@@ -84,7 +84,7 @@ def test_many_points_are_joined_as_few_are(seed: int, monkeypatch: pytest.Monkey
     fast = joined(low, high, budgets)
     assert points_of(fast) == points_of(slow)
     for i in range(len(fast)):
-        assert low.errors[fast.low[i]] + high.errors[fast.high[i]] == fast.errors[i]
+        assert low.loss[fast.low[i]] + high.loss[fast.high[i]] == fast.loss[i]
 
 
 def test_what_is_left_out_of_too_many_points_is_said() -> None:
@@ -95,5 +95,5 @@ def test_what_is_left_out_of_too_many_points_is_said() -> None:
     assert not part.complete
     assert len(part) <= 10 < len(whole)
     assert points_of(part) < points_of(whole)
-    assert part.errors.min() == whole.errors.min()
+    assert part.loss.min() == whole.loss.min()
     assert not with_leaf(joined(part, low, budgets), leaf_front(np.array([0, 0]), 500, budgets)).complete

@@ -38,6 +38,12 @@ class TrainingData:
     native: NDArray[np.bool_]
 
 
+def plain_data(features: FeatureMatrix, classes: NDArray[np.int64]) -> TrainingData:
+    """Numbers and the classes of people, no feature of which has the codes of categories."""
+    known = np.arange(int(classes.max(initial=0)) + 1)
+    return TrainingData(features, classes, known, np.zeros(features.shape[1], dtype=np.bool_))
+
+
 Scores = Callable[[FeatureMatrix], NDArray[np.float64]]
 """The score of each class with people, shape (n_rows, n), for rows of features."""
 
