@@ -220,14 +220,22 @@ def _filled(tree: TreeIR, values: Floats) -> TreeIR:
 
 
 def _asked(model: ModelIR) -> dict[Question, Asked]:
-    """What the trees ask about, in the model's order: columns of numbers first, then what is made of categories."""
+    """What the trees ask about, in the model's order: columns of numbers first, then what is made of categories.
+
+    A feature that no tree asks about, and of which the model says no more than its name, stays a column of numbers: a
+    policy may say what it is.
+    """
     questions = {each for tree in model.trees for each in _questions(tree) if each is not None}
     given = model.origins or (None,) * len(model.features)
     origins = [Numeric(name) if one is None else one for name, one in zip(model.features, given, strict=True)]
     texts = {one.column for one in origins if isinstance(one, CategoryCodes) and not one.lookup_precision}
-    found = {
-        each: _feature(each, origins[each.feature], texts) for each in sorted(questions, key=lambda one: one.order)
-    }
+    found = {each: _feature(each, origins[each.feature], texts) for each in questions}
+    if not found:
+        return {}
+    texts |= {each.column for each in found.values() if each.coding is not None}
+    named = {Question(i): Asked(one.column) for i, one in enumerate(origins) if one == Numeric(model.features[i])}
+    found |= {each: one for each, one in named.items() if one.column not in texts and each not in found}
+    found = dict(sorted(found.items(), key=lambda pair: pair[0].order))
     return dict(sorted(found.items(), key=lambda pair: pair[1].coding is not None))
 
 
