@@ -32,6 +32,10 @@ WitnessFile = Annotated[
     Path | None,
     typer.Option(metavar="ANSWERS", help="CSV of rows that the model was given, with its own answers beside them."),
 ]
+WithScript = Annotated[
+    bool,
+    typer.Option("--script", help="Write predict.py beside a new .json, which answers for people with NumPy alone."),
+]
 NewFile = Annotated[Path, typer.Argument(metavar="OUT", help="The file to write; its ending chooses the format.")]
 
 
@@ -42,6 +46,7 @@ def convert(
         bool, typer.Option("--trust", help="Open a pickle, which runs what it holds: for its owner, where it was made.")
     ] = False,
     witness: WitnessFile = None,
+    script: WithScript = False,
 ) -> int:
     """Write a model's trees as a neutral file, leafgate/model/1 (.json), or as OUT's ending says (.onnx, .skops).
 
@@ -63,6 +68,8 @@ def convert(
     refuse_same(model, out)
     readers = load_plugins().readers
     writer = _writer(out.name, readers)
+    if script:
+        refuse_script(out)
     make_folder(out.parent)
     read = read_model(model, readers, opened if trust else refused)
     content = _content(read, model, out.name, writer, readers)
@@ -72,6 +79,8 @@ def convert(
     say(f"{out}: {len(read.trees)} tree(s) of {read.producer or read.format}; it discloses {read.level}")
     same = "; so does the new file" if witness is not None else ""
     say(f"  {_compared(model, witness, rows)}{same}")
+    if script:
+        write_script(out)
     return 0
 
 
@@ -85,6 +94,30 @@ def _writer(name: str, readers: Sequence[ModelReader]) -> ModelReader | None:
     if Path(name).suffix.lower() in {"", ".json"}:
         return None
     return model_writer(name, readers)
+
+
+SCRIPT = Path(__file__).with_name("predict.py")
+"""The script that answers for people by a neutral file; the same for every model."""
+
+
+def refuse_script(out: Path) -> None:
+    """PolicyError where the script cannot stand beside a new file: it reads neutral files, and replaces no other file."""
+    from leafgate.api import PolicyError
+
+    if out.suffix.lower() not in {"", ".json"}:
+        raise PolicyError(f"{SCRIPT.name} reads no file that ends so", place="--script", remedy="end OUT in .json")
+    beside = out.with_name(SCRIPT.name)
+    if beside.exists() and beside.read_bytes() != SCRIPT.read_bytes():
+        raise PolicyError(f"{beside} is there, and is another file", place="--script", remedy="move or delete it")
+
+
+def write_script(out: Path) -> None:
+    """Write the script beside a new file, and say how it is run."""
+    from leafgate.app import EVERYONE, say, write_file
+
+    beside = out.with_name(SCRIPT.name)
+    write_file(beside, SCRIPT.read_bytes(), EVERYONE)
+    say(f"{beside}: answers for people by NumPy alone: python {SCRIPT.name} {out.name} PEOPLE.csv > ANSWERS.csv")
 
 
 def _content(new: ModelIR, given: Path, name: str, writer: ModelReader | None, readers: Sequence[ModelReader]) -> bytes:
@@ -118,6 +151,7 @@ def scrub(
         typer.Option(metavar="NUMBER", help="Shares are multiples of it, such as 0.05, in place of --digits."),
     ] = None,
     witness: WitnessFile = None,
+    script: WithScript = False,
 ) -> int:
     """Write a file that discloses only what is chosen. Its predictions are compared on points.
 
@@ -151,6 +185,8 @@ def scrub(
     session = None if policy is None else open_session(policy, None, root)
     plugins = load_plugins() if session is None else session.plugins
     writer = _writer(out.name, plugins.readers)
+    if script:
+        refuse_script(out)
     make_folder(out.parent)
     keeps_features = writer is not None and writer.check_original is not None
     whole = read_model(model, plugins.readers)
@@ -192,6 +228,8 @@ def scrub(
         say(
             f"no table has shown what is {result}: audits ask for their `encoding`; scrubbed with --policy, they do not"
         )
+    if script:
+        write_script(out)
     return 0
 
 

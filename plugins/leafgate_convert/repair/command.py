@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from leafgate.app import DataRoot, guarded
+from leafgate_convert.command import WithScript, refuse_script, write_script
 
 app = typer.Typer()
 
@@ -21,6 +22,7 @@ def repair(
         Path | None,
         typer.Option(metavar="ANSWERS", help="Rows of the policy's columns with MODEL's own answers beside them."),
     ] = None,
+    script: WithScript = False,
 ) -> int:
     """Write the most accurate model below a given one that keeps every limit of a policy, and audit its bytes."""
     from leafgate.app import (
@@ -45,6 +47,8 @@ def repair(
     def check(read: Policy, plugins: Plugins) -> None:
         refuse_other_builders(read)
         model_writer(out.name, plugins.readers)
+        if script:
+            refuse_script(out)
         data = read.data
         inputs = [path for path in (data.path, data.test, data.control, data.population, read.knows.people) if path]
         clear_file(out, [model, policy, *inputs])
@@ -67,6 +71,8 @@ def repair(
     say(f"{out}: passes")
     for line in result.lines:
         say(line)
+    if script:
+        write_script(out)
     say(policy_line(out, policy))
     if getattr(session.policy.build, "witness", None) is not None and witness is None:
         say("  and take `witness` out, or write what the new model answers: it is of the given model")
