@@ -101,7 +101,7 @@ SCRIPT = Path(__file__).with_name("predict.py")
 
 
 def refuse_script(out: Path) -> None:
-    """PolicyError where the script cannot stand beside a new file: it reads neutral files, and replaces no other file."""
+    """PolicyError where the script cannot stand beside a file: it reads neutral files, and replaces no other file."""
     from leafgate.api import PolicyError
 
     if out.suffix.lower() not in {"", ".json"}:

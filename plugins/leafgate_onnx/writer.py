@@ -86,18 +86,23 @@ class Question:
 
 @dataclass
 class Columns:
-    """The graph's inputs, and the operators that make the features of them; `taken` are names that stand for values."""
+    """The graph's inputs, and the operators that make the features of them; `taken` are names that stand for values.
+
+    `taken` has for each name how many more there are that begin so.
+    """
 
     inputs: dict[str, int] = field(default_factory=dict)
     operators: list[Any] = field(default_factory=list)
-    taken: set[str] = field(default_factory=set)
+    taken: dict[str, int] = field(default_factory=dict)
 
     def fresh(self, name: str) -> str:
-        """The name, or one like it that nothing has yet."""
-        while name in self.taken:
-            name += "_"
-        self.taken.add(name)
-        return name
+        """The name, or one with a number behind it that nothing has yet."""
+        found = name
+        while found in self.taken:
+            self.taken[name] += 1
+            found = f"{name}_{self.taken[name]}"
+        self.taken[found] = 1
+        return found
 
     def given(self, column: str, kind: int) -> str:
         """The input of a column, which is of one type."""
@@ -132,7 +137,7 @@ def write(model: ModelIR, original: bytes) -> bytes:
     asked = _asked(model)
     if not asked:
         raise ReleaseError("asks about nothing, and ONNX has no graph without inputs", place=PLACE, remedy=OTHER_FORMAT)
-    columns.taken |= {each.column for each in asked.values()}
+    columns.taken |= dict.fromkeys((each.column for each in asked.values()), 1)
     given = _add_features(columns, asked, TensorProto, helper)
     position = {question: i for i, question in enumerate(asked)}
     trees = [_written(model, tree, asked, position) for tree in model.trees]
@@ -323,10 +328,10 @@ def _add_encoder(columns: Columns, column: str, coding: Coding, proto: Any, help
     given = columns.given(column, proto.STRING if not coding.seen else proto.DOUBLE)
     for kind, precisions in ((proto.FLOAT, ("single", "single_whole")), (proto.INT64, ("whole", "single_whole"))):
         if coding.seen in precisions:
-            seen = columns.fresh(f"{column}_seen")
+            seen = columns.fresh("seen")
             columns.operators.append(helper.make_node("Cast", [given], [seen], to=kind))
             given = seen
-    made = columns.fresh(f"{column}_coded")
+    made = columns.fresh("coded")
     texts = {text: number for text, number in coding.texts.items() if not _same(number, coding.other)}
     if not coding.seen and (not texts or not _same(coding.missing, coding.other)):
         texts[MISSING_TEXT] = coding.missing

@@ -139,6 +139,20 @@ def test_an_encoder_names_the_values_that_tests_part_from_others_and_no_word_for
     assert again == CategoryCodes("job", {"nurse": 1.0}, 0.0, 1.0)
 
 
+def test_a_column_may_be_asked_about_many_sets() -> None:
+    values = [f"v{i}" for i in range(11)]
+    origin = CategoryCodes("job", {value: float(i) for i, value in enumerate(values)}, -1.0, -1.0)
+    sets = [frozenset(float(i) for i in range(11) if number >> i & 1) for number in range(1, 2000, 2)]
+    (tree,) = alone(origin, chosen={0.0}).trees
+    model = replace(alone(origin, chosen={0.0}), trees=tuple(replace(tree, subsets={0: each}) for each in sets))
+    model = replace(model, combine="vote")
+    label, _ = session(model_as_file(model, b"", "new.onnx", READERS)).run(
+        None, {"job": np.array([[v] for v in values])}
+    )
+    votes = [sum(float(i) in each for each in sets) for i in range(11)]
+    assert label.tolist() == ["a" if 2 * number >= len(sets) else "b" for number in votes]
+
+
 @pytest.mark.parametrize("seen", ["single", "whole", "single_whole"])
 def test_numbers_that_are_rounded_before_they_are_looked_up_are_rounded_there(seen: Any) -> None:
     origin = CategoryCodes("job", {"1": 5.0, "7": 6.0}, 0.0, 0.0 if seen == "single" else None, seen)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -111,11 +113,13 @@ def fitted(table: pd.DataFrame, estimator: Any) -> Any:
     return make_pipeline(prepare, estimator).fit(table.drop(columns="ill"), table["ill"])
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_a_repaired_pipeline_loads_in_scikit_learn_and_predicts_what_was_audited(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "leaves"), [*((name, "shares") for name in ESTIMATORS), ("forest", "labels")])
+def test_a_repaired_pipeline_loads_in_scikit_learn_and_predicts_what_was_audited(
+    name: str, leaves: str, tmp_path: Path
+) -> None:
     table = people(1, 900, gaps=False)
     (tmp_path / "model.skops").write_bytes(skops_bytes(fitted(table[:600], ESTIMATORS[name])))
-    policy_in(tmp_path, table)
+    policy_in(tmp_path, table, leaves=leaves)
     ended = repaired(tmp_path, "model.skops", "new.skops")
     assert (ended.code, ended.err) == (0, "")
     frame, expected = audited(tmp_path, "new.skops")
@@ -138,12 +142,27 @@ def test_a_repaired_pipeline_over_missing_categories_is_written_as_onnx(name: st
     assert len(set(expected)) == 2
 
 
+@pytest.mark.parametrize("name", ["tree", "forest"])
+def test_the_script_beside_a_repaired_file_predicts_what_was_audited(name: str, tmp_path: Path) -> None:
+    table = people(2, 900, gaps=True)
+    (tmp_path / "model.skops").write_bytes(skops_bytes(fitted(table[:600], ESTIMATORS[name])))
+    policy = policy_in(tmp_path, table)
+    ended = leafgate("repair", tmp_path / "model.skops", "--policy", policy, "--out", tmp_path / "new.json", "--script")
+    assert (ended.code, ended.err) == (0, "")
+    frame, expected = audited(tmp_path, "new.json")
+    frame.to_csv(tmp_path / "everybody.csv", index=False)
+    files = (tmp_path / name for name in ("predict.py", "new.json", "everybody.csv"))
+    command = [sys.executable, "-I", *map(str, files)]
+    lines = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
+    assert [line.partition(",")[0] for line in lines[1:]] == expected.tolist()
+
+
 @pytest.mark.parametrize("library", ["lightgbm", "scikit-learn"])
 def test_repaired_boosting_over_sets_of_categories_is_written_as_onnx(library: str, tmp_path: Path) -> None:
     table = people(3, 900, gaps=True)
     typed = table[:600].drop(columns="ill").astype({"job": "category", "town": "category"})
     if library == "lightgbm":
-        boosted: Any = LGBMClassifier(n_estimators=4, min_child_samples=15, min_data_per_group=5, verbose=-1)
+        boosted: Any = LGBMClassifier(n_estimators=3, min_child_samples=15, min_data_per_group=5, n_jobs=1, verbose=-1)
         boosted.fit(typed, table["ill"][:600] == "yes").booster_.save_model(tmp_path / "model.txt")
     else:
         boosted = HistGradientBoostingClassifier(max_iter=4, min_samples_leaf=15, categorical_features="from_dtype")
@@ -198,7 +217,7 @@ def test_a_format_that_cannot_hold_the_given_model_is_refused_before_the_search(
 ) -> None:
     table = people(4, 300, gaps=False)
     coded = table[:200].assign(job=table["job"].map(JOBS.index))
-    boosted = LGBMClassifier(n_estimators=3, min_child_samples=5, min_data_per_group=2, verbose=-1)
+    boosted = LGBMClassifier(n_estimators=3, min_child_samples=5, min_data_per_group=2, n_jobs=1, verbose=-1)
     boosted.fit(coded[["job", "age"]], coded["ill"] == "yes", categorical_feature=["job"])
     model = read_foreign(boosted.booster_.model_to_string().encode(), "m")
     assert any(tree.subsets for tree in model.trees)
