@@ -61,11 +61,13 @@ class Asked:
     Attributes:
         column: The column that it is made of.
         coding: How it is made of a column of categories; None of a column of numbers, which is asked about itself.
+        sparse: How it is made of a column of numbers, where 0 is missing and goes elsewhere than the numbers around it.
         written: The number in the file for each code of the model, where tests compare codes with thresholds.
     """
 
     column: str
     coding: Coding | None = None
+    sparse: Numeric | None = None
     written: Mapping[float, float] = field(default_factory=dict)
 
 
@@ -93,6 +95,7 @@ class Columns:
 
     inputs: dict[str, int] = field(default_factory=dict)
     operators: list[Any] = field(default_factory=list)
+    constants: list[Any] = field(default_factory=list)
     taken: dict[str, int] = field(default_factory=dict)
 
     def fresh(self, name: str) -> str:
@@ -157,7 +160,7 @@ def write(model: ModelIR, original: bytes) -> bytes:
         outputs = [helper.make_tensor_value_info(variable, TensorProto.FLOAT, [None, 1])]
         node = helper.make_node("TreeEnsembleRegressor", [given], [variable], domain=ML, **attributes)
     inputs = [helper.make_tensor_value_info(name, kind, [None, 1]) for name, kind in columns.inputs.items()]
-    graph = helper.make_graph([*columns.operators, node], "model", inputs, outputs)
+    graph = helper.make_graph([*columns.operators, node], "model", inputs, outputs, initializer=columns.constants)
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(ML, ML_OPSET)]
     producer = LABELS_PRODUCER if model.values == "labels" else PRODUCER
     document = helper.make_model(graph, opset_imports=opsets, producer_name=producer, ir_version=IR_VERSION)
@@ -237,11 +240,29 @@ def _asked(model: ModelIR) -> dict[Question, Asked]:
     found = {each: _feature(each, origins[each.feature], texts) for each in questions}
     if not found:
         return {}
+    for each, one in found.items():
+        origin = origins[each.feature]
+        if isinstance(origin, Numeric) and origin.zero_is_missing and _sends_zero_apart(model, each.feature, origin):
+            found[each] = replace(one, sparse=origin)
     texts |= {each.column for each in found.values() if each.coding is not None}
     named = {Question(i): Asked(one.column) for i, one in enumerate(origins) if one == Numeric(model.features[i])}
     found |= {each: one for each, one in named.items() if one.column not in texts and each not in found}
     found = dict(sorted(found.items(), key=lambda pair: pair[0].order))
     return dict(sorted(found.items(), key=lambda pair: pair[1].coding is not None))
+
+
+def _sends_zero_apart(model: ModelIR, feature: int, origin: Numeric) -> bool:
+    """Does a test send numbers that come to 0, which is missing to the model, elsewhere than those around them?"""
+    if origin.steps:
+        below, last = (invert_threshold(Split(0.0, strict, False, False), origin.steps) for strict in (True, False))
+        if not last > below:  # no number comes to 0
+            return False
+    for tree in model.trees:
+        nodes = np.flatnonzero(tree.feature == feature)
+        at, strict, missing_low = tree.threshold[nodes], tree.flag("strict")[nodes], tree.flag("missing_low")[nodes]
+        if (np.where(strict, at > 0, at >= 0) != missing_low).any():
+            return True
+    return False
 
 
 def _questions(tree: TreeIR) -> list[Question | None]:
@@ -287,7 +308,7 @@ def _of_codes(origin: CategoryCodes) -> Asked:
     texts = {value: written.get(code, math.nan) for value, code in _known(origin)}
     other = 0.0 if origin.otherwise is None else written.get(origin.otherwise, math.nan)
     missing = other if origin.missing is None else written.get(origin.missing, math.nan)
-    return Asked(origin.column, Coding(texts, missing, other, origin.lookup_precision), written)
+    return Asked(origin.column, Coding(texts, missing, other, origin.lookup_precision), written=written)
 
 
 def _of_set(origin: CategoryCodes, chosen: frozenset[str | float], question: Question) -> Coding:
@@ -307,7 +328,11 @@ def _known(origin: CategoryCodes) -> Iterator[tuple[str, float]]:
 
 def _add_features(columns: Columns, asked: Mapping[Question, Asked], proto: Any, helper: Any) -> str:
     """Adds the operators that make all features of their columns; the name of the features one after another."""
-    numbers = [columns.given(each.column, proto.DOUBLE) for each in asked.values() if each.coding is None]
+    numbers = [
+        _add_sparse(columns, each.sparse, proto, helper) if each.sparse else columns.given(each.column, proto.DOUBLE)
+        for each in asked.values()
+        if each.coding is None
+    ]
     coded = [
         _add_encoder(columns, each.column, each.coding, proto, helper)
         for each in asked.values()
@@ -321,6 +346,39 @@ def _add_features(columns: Columns, asked: Mapping[Question, Asked], proto: Any,
     given = columns.fresh("features")
     columns.operators.append(helper.make_node("Concat", numbers, [given], axis=1))
     return given
+
+
+STEPS = {"plus": "Add", "minus": "Sub", "times": "Mul", "over": "Div"}
+"""Operators that do what a step does, in double precision."""
+
+
+def _add_sparse(columns: Columns, origin: Numeric, proto: Any, helper: Any) -> str:
+    """Adds the operators that make a feature whose 0 is missing of a column of numbers; the name of the feature."""
+
+    def constant(number: float) -> str:
+        name = columns.fresh("constant")
+        columns.constants.append(helper.make_tensor(name, proto.DOUBLE, [1], [number]))
+        return name
+
+    def made(kind: str, *given: str, **attributes: Any) -> str:
+        name = columns.fresh("number")
+        columns.operators.append(helper.make_node(kind, list(given), [name], **attributes))
+        return name
+
+    column = columns.given(origin.column, proto.DOUBLE)
+    number = column
+    for step in origin.steps:
+        if step.operation in STEPS:
+            number = made(STEPS[step.operation], number, constant(step.by))
+        elif step.operation == "single":
+            number = made("Cast", made("Cast", number, to=proto.FLOAT), to=proto.DOUBLE)
+        else:
+            why = "takes 0 for missing in a column whose numbers are cut off at bounds"
+            raise ReleaseError(why, place=PLACE, remedy=OTHER_FORMAT)
+    number = made("Where", made("Equal", number, constant(0.0)), constant(math.nan), number)
+    if origin.fill:  # 0 in place of a missing number is missing
+        number = made("Where", made("IsNaN", column), constant(origin.fill), number)
+    return number
 
 
 def _add_encoder(columns: Columns, column: str, coding: Coding, proto: Any, helper: Any) -> str:
@@ -397,16 +455,13 @@ def _written(model: ModelIR, tree: TreeIR, asked: Mapping[Question, Asked], posi
                 raise ReleaseError("asks whether a cell is missing, and sends everybody one way", place=PLACE)
             threshold[node], missing_low[node] = MOST if asked[question].coding is None else 0.5, False
             low[node], high[node] = there, gone
-        elif isinstance(origin, Numeric):
+        elif isinstance(origin, Numeric) and asked[question].sparse is None:
             threshold[node], missing_low[node] = _of_number(origin, split, float(threshold[node]))
     return replace(tree, feature=feature, threshold=threshold, low=low, high=high, missing_low=missing_low, subsets={})
 
 
 def _of_number(origin: Numeric, split: Split, threshold: float) -> tuple[float, bool]:
     """The threshold for a column's own numbers, and whether a missing one goes low; `threshold` is without steps."""
-    if origin.zero_is_missing and split.low(0.0) != split.missing_low:
-        why = "takes 0 for missing in a column of numbers, and sends it elsewhere than the numbers around it"
-        raise ReleaseError(why, place=PLACE, remedy=OTHER_FORMAT)
     missing_low = split.missing_low if origin.fill is None else split.low(origin.fill)
     if not origin.steps:
         return threshold, missing_low

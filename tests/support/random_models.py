@@ -45,6 +45,8 @@ ORIGINS: dict[str, Origin] = {
     "age": Numeric("age"),
     "scaled": Numeric("age", (ArithmeticStep("minus", 0.1), ArithmeticStep("over", 0.3)), fill=0.7),
     "sparse": Numeric("age", (ArithmeticStep("times", 2.0),), zero_is_missing=True),
+    "filled": Numeric("age", (ArithmeticStep("minus", 0.5),), fill=-0.3, zero_is_missing=True),
+    "never 0": Numeric("age", (ArithmeticStep("minus", 0.1), ArithmeticStep("over", 3.0)), zero_is_missing=True),
     "no age": MissingIndicator("age"),
     "dummy": CategoryCodes("job", OneHot(GROUPS, 1, ("nurse",)), 0.0, 0.0),
     "codes": CategoryCodes("job", {"clerk": 0.0, "nurse": 1.0, "smith": 2.0}, NAN, 1.0),
@@ -124,5 +126,5 @@ def _said(rng: np.random.Generator, kind: str, outputs: int) -> Any:
     return rng.dirichlet(np.ones(outputs)) if kind == "shares" else rng.normal(size=outputs)
 
 
-RARE = ("could take both", "sends everybody one way", "sends it elsewhere than the numbers around it")
+RARE = ("could take both", "sends everybody one way", "takes 0 for missing in")
 """Why a random model may be none that has a file."""

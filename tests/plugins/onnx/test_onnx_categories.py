@@ -21,6 +21,7 @@ from installed_readers import READERS, read_foreign
 from leafgate.algorithms.prediction import predict, predicted_numbers
 from leafgate.api import (
     LEAF,
+    ArithmeticStep,
     CategoryCodes,
     ModelIR,
     Numeric,
@@ -28,9 +29,10 @@ from leafgate.api import (
     ReleaseError,
     TreeIR,
 )
-from leafgate.app import lower_model, model_as_file
+from leafgate.app import lower_model, model_as_file, rows_of
 from leafgate.types.schema import Column, bin_names
 from leafgate.types.table import Table
+from leafgate_convert.scrub import predicted
 from onnx_pipelines import session
 from random_models import CELLS, CODES, COLUMNS, GRADES, JOBS, NAN, RARE, random_model, table
 from random_tables import table_of
@@ -42,6 +44,7 @@ def sound(make: Callable[[int], ModelIR], seed: int) -> tuple[ModelIR, bytes]:
     for each in range(seed, seed + 200):
         model = make(each)
         try:
+            _ = released(model, table(model.classes)) if model.classes else numbers_of(model)
             return model, model_as_file(model, b"", "new.onnx", READERS)
         except ReleaseError as error:
             if not any(why in str(error) for why in RARE):
@@ -153,6 +156,25 @@ def test_a_column_may_be_asked_about_many_sets() -> None:
     assert label.tolist() == ["a" if 2 * number >= len(sets) else "b" for number in votes]
 
 
+@pytest.mark.parametrize("steps", [(), (("minus", 2.0),), (("single", 0.0), ("over", 0.5), ("plus", 4.0))])
+@pytest.mark.parametrize("fill", [None, 0.0, -1.0, 3.0])
+@pytest.mark.parametrize("at", [-1.5, 0.0, 2.0])
+@pytest.mark.parametrize("missing_low", [False, True])
+def test_a_number_that_comes_to_0_is_missing_there_too(
+    steps: tuple[tuple[Any, float], ...], fill: float | None, at: float, missing_low: bool
+) -> None:
+    origin = Numeric("job", tuple(ArithmeticStep(*step) for step in steps), fill, zero_is_missing=True)
+    model = alone(origin, at=at, missing_low=missing_low)
+    content = model_as_file(model, b"", "new.onnx", READERS)
+    again = read_foreign(content, "new")
+    cells = {"job": [None, -4.0, -2.0, -0.5, 0.0, 5e-324, 1.0, 2.0, np.nextafter(2.0, 3.0), 3.0, 7.0]}
+    expected = predicted(model, rows_of(model, cells))
+    assert (predicted(again, rows_of(again, cells)) == expected).all()
+    given = np.array([[NAN if cell is None else cell] for cell in cells["job"]])
+    label, _ = session(content).run(None, {"job": given})
+    assert label.tolist() == ["ab"[i] for i in expected]
+
+
 @pytest.mark.parametrize("seen", ["single", "whole", "single_whole"])
 def test_numbers_that_are_rounded_before_they_are_looked_up_are_rounded_there(seen: Any) -> None:
     origin = CategoryCodes("job", {"1": 5.0, "7": 6.0}, 0.0, 0.0 if seen == "single" else None, seen)
@@ -166,7 +188,11 @@ def test_numbers_that_are_rounded_before_they_are_looked_up_are_rounded_there(se
 
 REFUSED: dict[str, tuple[Origin, dict[str, Any], str]] = {
     "sets of numbers": (Numeric("job"), {"chosen": {1.0}}, "which values these stand for"),
-    "zeros": (Numeric("job", zero_is_missing=True), {"at": 1.0}, "takes 0 for missing in a column of numbers, and"),
+    "bounds and zeros": (
+        Numeric("job", (ArithmeticStep("at_least", 0.0),), zero_is_missing=True),
+        {"at": 1.0},
+        "takes 0 for missing in a column whose numbers are cut off at bounds",
+    ),
     "infinity": (CategoryCodes("job", {"clerk": math.inf, "nurse": 0.0}, 0.0), {"at": 1.0}, "infinite codes"),
     "gaps of rounded numbers": (
         CategoryCodes("job", {"1": 2.0}, 0.0, 2.0, "single"),
