@@ -209,6 +209,42 @@ def test_what_onnx_cannot_hold_of_categories_is_refused(name: str) -> None:
         model_as_file(alone(origin, **test), b"", "new.onnx", READERS)
 
 
+@pytest.mark.parametrize(
+    ("kind", "number", "why"),
+    [
+        ("Equal", 1.0, "its Equal compares what is no number with 0"),
+        ("Where", 5.0, "its Where chooses in a way that is not read here"),
+        ("IsNaN", -math.inf, "its Where chooses in a way that is not read here"),
+    ],
+)
+def test_other_uses_of_the_operators_for_missing_zeros_are_refused(kind: str, number: float, why: str) -> None:
+    model = alone(Numeric("job", (), -1.0, zero_is_missing=True), at=0.5)
+    document = onnx.load_from_string(model_as_file(model, b"", "new.onnx", READERS))
+    nodes = {node.op_type: node for node in document.graph.node}
+    after = next(node for node in document.graph.node if nodes["IsNaN"].output[0] in node.input)
+    names = {"Equal": nodes["Equal"].input[1], "IsNaN": after.input[1]}
+    first = next(node for node in document.graph.node if nodes["Equal"].output[0] in node.input)
+    name = names.get(kind, first.input[1])
+    for each in document.graph.initializer:
+        if each.name == name:
+            each.double_data[0] = number
+    with pytest.raises(ReleaseError, match=why):
+        read_foreign(document.SerializeToString(), "new")
+
+
+def test_what_is_asked_about_a_number_is_no_number() -> None:
+    model = alone(Numeric("job", zero_is_missing=True), at=0.5)
+    document = onnx.load_from_string(model_as_file(model, b"", "new.onnx", READERS))
+    nodes = {node.op_type: node for node in document.graph.node}
+    nodes["Where"].CopyFrom(
+        onnx.helper.make_node(
+            "Cast", [nodes["Equal"].output[0]], [nodes["Where"].output[0]], to=onnx.TensorProto.DOUBLE
+        )
+    )
+    with pytest.raises(ReleaseError, match="its Cast makes numbers of what is asked about numbers"):
+        read_foreign(document.SerializeToString(), "new")
+
+
 def test_a_missing_text_is_not_stated_of_files_that_others_wrote() -> None:
     content = model_as_file(alone(CODES["job"], at=0.5), b"", "new.onnx", READERS)
     document = onnx.load_from_string(content)
