@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +23,8 @@ from sklearn.tree import DecisionTreeClassifier
 from command_line import leafgate
 from installed_readers import read_foreign
 from leafgate.algorithms.prediction import predict
-from leafgate.app import lower_model, open_session
+from leafgate.api import LEAF, ModelIR, TreeIR
+from leafgate.app import Encoding, lower_model, open_session
 from leafgate_convert.neutral import written
 from onnx_pipelines import session as onnx_session
 from sklearn_zoo import skops_bytes
@@ -210,6 +212,34 @@ def change_limits(folder: Path, metrics: list[dict[str, Any]]) -> None:
     document = json.loads((folder / "policy.yaml").read_text())
     document["metrics"] = metrics
     (folder / "policy.yaml").write_text(json.dumps(document))
+
+
+def test_several_features_of_an_explained_column_are_of_that_column(tmp_path: Path) -> None:
+    """Each set of categories that a test asks about is a feature of the ONNX file; the policy explains the column."""
+    table = people(6, 600, gaps=True)
+    policy_in(tmp_path, table, leaves="labels", encoding={"f7": {"column": "job"}})
+    tree = TreeIR(
+        feature=np.array([0, 1, LEAF, LEAF, 0, LEAF, LEAF]),
+        threshold=np.array([math.nan, 30.0, math.nan, math.nan, math.nan, math.nan, math.nan]),
+        low=np.array([1, 2, LEAF, LEAF, 5, LEAF, LEAF]),
+        high=np.array([4, 3, LEAF, LEAF, 6, LEAF, LEAF]),
+        values=np.eye(2)[[0, 0, 0, 1, 0, 1, 0]],
+        subsets={0: frozenset({"nurse", "smith"}), 4: frozenset({"clerk"})},
+    )
+    model = ModelIR("made", ("f7", "age"), ILL, (tree,), "labels", discloses=())
+    (tmp_path / "model").write_bytes(written(model))
+    ended = leafgate("convert", tmp_path / "model", tmp_path / "new.onnx")
+    assert ended.code == 0, ended.err
+    assert len(read_foreign((tmp_path / "new.onnx").read_bytes(), "new").features) == 3
+    session = open_session(tmp_path / "policy.yaml")
+    answers = []
+    for name in ("model", "new.onnx"):
+        content = (tmp_path / name).read_bytes()
+        encodings = {"f7": Encoding(column="job")}
+        release = lower_model(read_foreign(content, name), content, session.table.schema, encodings, name).release
+        answers.append(predict(release, session.table).tolist())
+    assert answers[0] == answers[1]
+    assert len(set(answers[0])) == 2
 
 
 def test_a_format_that_cannot_hold_the_given_model_is_refused_before_the_search(
