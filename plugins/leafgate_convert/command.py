@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +13,7 @@ import typer
 from leafgate.app import DataRoot, guarded
 
 if TYPE_CHECKING:
+    from leafgate.api import ModelIR, ModelReader
     from leafgate_convert.rare_cells import MergedModel, TableOfPolicy
 
 app = typer.Typer()
@@ -30,7 +32,11 @@ WitnessFile = Annotated[
     Path | None,
     typer.Option(metavar="ANSWERS", help="CSV of rows that the model was given, with its own answers beside them."),
 ]
-NewFile = Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.")]
+WithScript = Annotated[
+    bool,
+    typer.Option("--script", help="Write predict.py beside a new .json, which answers for people with NumPy alone."),
+]
+NewFile = Annotated[Path, typer.Argument(metavar="OUT", help="The file to write; its ending chooses the format.")]
 
 
 def convert(
@@ -40,8 +46,9 @@ def convert(
         bool, typer.Option("--trust", help="Open a pickle, which runs what it holds: for its owner, where it was made.")
     ] = False,
     witness: WitnessFile = None,
+    script: WithScript = False,
 ) -> int:
-    """Write a model's trees as a neutral file, leafgate/model/1, or in the format of OUT's ending (.onnx, .skops).
+    """Write a model's trees as a neutral file, leafgate/model/1 (.json), or as OUT's ending says (.onnx, .skops).
 
     A pickle or joblib file only with --trust. With --witness both files answer as the model itself, or none is written.
     """
@@ -49,35 +56,76 @@ def convert(
         OWNER_ONLY,
         load_plugins,
         make_folder,
-        model_as_file,
-        model_bytes,
         read_foreign,
         read_model,
         refuse_same,
         say,
-        writable_suffixes,
         write_file,
     )
-    from leafgate_convert.neutral import written
     from leafgate_convert.pickles import opened, refused
     from leafgate_convert.witness import rows_answered
 
     refuse_same(model, out)
-    make_folder(out.parent)
     readers = load_plugins().readers
+    writer = _writer(out.name, readers)
+    if script:
+        refuse_script(out)
+    make_folder(out.parent)
     read = read_model(model, readers, opened if trust else refused)
-    others = tuple(ending for ending in writable_suffixes(readers) if ending != ".json")
-    if out.name.lower().endswith(others):
-        content = model_as_file(read, model_bytes(model), out.name, readers)
-    else:
-        content = written(read)
+    content = _content(read, model, out.name, writer, readers)
     new = read_foreign(content, out.name, readers)
     rows = rows_answered((read, new), witness, model.name)
     write_file(out, content, OWNER_ONLY)
     say(f"{out}: {len(read.trees)} tree(s) of {read.producer or read.format}; it discloses {read.level}")
     same = "; so does the new file" if witness is not None else ""
     say(f"  {_compared(model, witness, rows)}{same}")
+    if script:
+        write_script(out)
     return 0
+
+
+def _writer(name: str, readers: Sequence[ModelReader]) -> ModelReader | None:
+    """The reader that writes files of this name; None for the neutral file, which is also one without an ending.
+
+    Raises ReleaseError for an ending that no reader writes.
+    """
+    from leafgate.app import model_writer
+
+    if Path(name).suffix.lower() in {"", ".json"}:
+        return None
+    return model_writer(name, readers)
+
+
+SCRIPT = Path(__file__).with_name("predict.py")
+"""The script that answers for people by a neutral file; the same for every model."""
+
+
+def refuse_script(out: Path) -> None:
+    """PolicyError where the script cannot stand beside a file: it reads neutral files, and replaces no other file."""
+    from leafgate.api import PolicyError
+
+    if out.suffix.lower() not in {"", ".json"}:
+        raise PolicyError(f"{SCRIPT.name} reads no file that ends so", place="--script", remedy="end OUT in .json")
+    beside = out.with_name(SCRIPT.name)
+    if beside.exists() and beside.read_bytes() != SCRIPT.read_bytes():
+        raise PolicyError(f"{beside} is there, and is another file", place="--script", remedy="move or delete it")
+
+
+def write_script(out: Path) -> None:
+    """Write the script beside a new file, and say how it is run."""
+    from leafgate.app import EVERYONE, say, write_file
+
+    beside = out.with_name(SCRIPT.name)
+    write_file(beside, SCRIPT.read_bytes(), EVERYONE)
+    say(f"{beside}: answers for people by NumPy alone: python {SCRIPT.name} {out.name} PEOPLE.csv > ANSWERS.csv")
+
+
+def _content(new: ModelIR, given: Path, name: str, writer: ModelReader | None, readers: Sequence[ModelReader]) -> bytes:
+    """The file of a model that was made of the `given` one."""
+    from leafgate.app import model_as_file, model_bytes
+    from leafgate_convert.neutral import written
+
+    return written(new) if writer is None else model_as_file(new, model_bytes(given), name, readers)
 
 
 def _compared(model: Path, witness: Path | None, rows: int) -> str:
@@ -103,12 +151,14 @@ def scrub(
         typer.Option(metavar="NUMBER", help="Shares are multiples of it, such as 0.05, in place of --digits."),
     ] = None,
     witness: WitnessFile = None,
+    script: WithScript = False,
 ) -> int:
-    """Write a neutral file that discloses only what is chosen. Its predictions are compared on points.
+    """Write a file that discloses only what is chosen. Its predictions are compared on points.
 
-    With --witness what is read of MODEL answers as the model itself, or nothing is written.
+    It is a neutral file, leafgate/model/1 (.json), or as OUT's ending says (.onnx, .skops). With --witness what is read
+    of MODEL answers as the model itself, or nothing is written.
     """
-    from leafgate.api import printable_name
+    from leafgate.api import ReleaseError, printable_name
     from leafgate.app import (
         EVERYONE,
         load_plugins,
@@ -120,7 +170,6 @@ def scrub(
         write_file,
     )
     from leafgate_convert.equivalence import on_data, unproved, with_unproved
-    from leafgate_convert.neutral import written
     from leafgate_convert.rare_cells import (
         MergedModel,
         TableOfPolicy,
@@ -128,28 +177,45 @@ def scrub(
         merge_rare_values,
         move_rare_thresholds,
     )
-    from leafgate_convert.scrub import compare_on_random_points, minimise, refuse_different, shares_changed
+    from leafgate_convert.scrub import compare_on_random_points, minimise, refuse_different, shares_changed, with_leaves
     from leafgate_convert.witness import rows_answered
 
     units = _units(digits, step)
     refuse_same(model, out)
-    make_folder(out.parent)
     session = None if policy is None else open_session(policy, None, root)
     plugins = load_plugins() if session is None else session.plugins
+    writer = _writer(out.name, plugins.readers)
+    if script:
+        refuse_script(out)
+    make_folder(out.parent)
+    keeps_features = writer is not None and writer.check_original is not None
     whole = read_model(model, plugins.readers)
     rows = rows_answered((whole,), witness, model.name)
-    less, merged = minimise(whole, leaves.value, model.name, units), MergedModel(whole)
+
+    def least(model_: ModelIR) -> ModelIR:
+        reduce = with_leaves if keeps_features else minimise
+        return reduce(model_, leaves.value, model.name, units)
+
+    less, merged = least(whole), MergedModel(whole)
     people = None if session is None else TableOfPolicy.of(session, model.name)
     if people is not None and leaves.value != "counts":  # counts of leaves are those of the people who were sent there
-        merged = merge_rare_values(whole, less, people)
-        less = minimise(merged.model, leaves.value, model.name, units) if merged.columns else less
+        listed = minimise(whole, leaves.value, model.name, units) if keeps_features else less
+        merged = merge_rare_values(whole, listed, people, dummies=not keeps_features)
+        less = least(merged.model) if merged.columns else less
     proofs = [("random points", compare_on_random_points(merged.model, less, seed=0))]
     if people is not None:
-        less = move_rare_thresholds(complete_public_lists(less, people), people)
+        less = move_rare_thresholds(complete_public_lists(less, people) if writer is None else less, people)
         proofs.append(("records of the table", on_data(whole, less, people, merged)))
     refuse_different(proofs, leaves.value, model.name, units)
     less = with_unproved(whole, less) if session is None else less
-    write_file(out, written(less), EVERYONE)
+    if writer is not None and (names := unproved(less)):
+        raise ReleaseError(
+            f"cannot record that no table has shown what {len(names)} of its features are",
+            place=out.name,
+            remedy="give the table it was trained on by --policy; or write a file that ends in .json",
+        )
+    content = _content(less, model, out.name, writer, plugins.readers)
+    write_file(out, content, EVERYONE)
     same = " and ".join(f"{'all' if proof.of_people else f'{proof.points:,}'} {where}" for where, proof in proofs)
     change = shares_changed(whole, leaves.value, units)
     say(
@@ -162,6 +228,8 @@ def scrub(
         say(
             f"no table has shown what is {result}: audits ask for their `encoding`; scrubbed with --policy, they do not"
         )
+    if script:
+        write_script(out)
     return 0
 
 

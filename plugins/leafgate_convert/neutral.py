@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -56,9 +56,10 @@ from leafgate_convert.unread import known_reason, unread_content
 ORIGIN_KEYS = {"otherwise": "other", "lookup_precision": "seen", "fill_value": "stand_in"}
 """Fields of origins whose key in the file is another word."""
 KEYS = ("format", "from", "producer", "features", "origins", "classes", "says", "combine", "base", "counted")
-SOMETIMES = ("untold_missing", "untold_of", "settings", "groups", "sampling")
+SOMETIMES = ("untold_missing", "untold_of", "settings", "groups", "sampling", "link")
 TREE_KEYS = ("feature", "threshold", "low", "high", "says", "strict", "float32", "missing_low", "subsets")
 NUMBERS = ("counts", "size")
+Link = Literal["softmax", "other"]
 ORIGINS = {"number": Numeric, "coded": CategoryCodes, "absent": MissingIndicator, "unknown": Unresolved}
 
 
@@ -80,6 +81,7 @@ def written(model: ModelIR) -> bytes:
         "says": model.values,
         "combine": model.combine,
         "base": list(model.base),
+        **({"link": model.link} if model.link != "softmax" else {}),
         "counted": model.counted,
         **({"untold_missing": model.unspecified_missing} if model.unspecified_missing else {}),
         **({"untold_of": sorted(model.unspecified_missing_features)} if model.unspecified_missing_features else {}),
@@ -204,6 +206,7 @@ def read(content: bytes, place: str, known: Vocabulary) -> ModelIR:
         unspecified_missing_features=_missing_features(document.get("untold_of", []), f"{place}.untold_of"),
         settings=_settings(document.get("settings", {}), f"{place}.settings"),
         sampling=_sampling(document, f"{place}.sampling"),
+        link=one_of(document.get("link", "softmax"), Link, f"{place}.link"),
     )
     unread = unread_content(document, model, known)
     found = dict.fromkeys((*model.discloses, *_undeclared(model), *unread.disclosures()))

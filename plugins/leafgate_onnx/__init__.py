@@ -18,6 +18,8 @@ leafgate_api = ">=2,<3"
 
 PRODUCER, LABELS_PRODUCER = "leafgate", "leafgate labels"
 """What files that `writer` writes say made them: where leaves hold 1 for a label, that is no share of their people."""
+MISSING_TEXT = ""
+"""What files that `writer` writes are given in place of a missing category."""
 
 
 def sniff(head: bytes) -> bool:

@@ -249,7 +249,8 @@ def _classifier(ensemble: Operator, trees: Sequence[Grown], place: str) -> Model
     if alone:
         bias = -0.5 if positive else 0.0
         start = ((start[0] if start else 0.0) + bias,)
-    return ModelIR("onnx", (), classes, built, "scores", "boost", start, discloses=(SCORES_DISCLOSURE,))
+    model = ModelIR("onnx", (), classes, built, "scores", "boost", start, discloses=(SCORES_DISCLOSURE,))
+    return replace(model, link="other") if transform == "NONE" else model
 
 
 def _check_transform(transform: Any, known: Sequence[str], place: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -35,6 +35,8 @@ def _cast(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
     of, to = people(op, given, place), op.attributes.get("to")
     if of.kind == to:
         return [of]
+    if any(cell.asks for cell in of.cells.ravel()):
+        raise refuse(op, "makes numbers of what is asked about numbers", place)
     if of.kind == TRUTH and to in {FLOAT, DOUBLE, INTEGER}:
         return [each(_truth, of, to)]
     if of.kind in {FLOAT, DOUBLE} and to == INTEGER:
@@ -126,6 +128,52 @@ def _bounded(cell: Cell, step: ArithmeticStep, op: Operator, place: str) -> Cell
     return replace(stepped_cell(cell, step, DOUBLE, op, place), untold=cell.untold or origin.fill is None)
 
 
+def _is_zero(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
+    of, by = people(op, given, place), given[1] if len(given) == 2 else None
+    if (
+        of.kind not in {FLOAT, DOUBLE}
+        or not isinstance(by, Tensor)
+        or by.kind != of.kind
+        or by.values.tolist() != [0.0]
+    ):
+        raise refuse(op, "compares what is no number with 0", place)
+    return [_asking(of, "zero", op, place)]
+
+
+def _is_missing(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
+    return [_asking(people(op, given, place), "missing", op, place)]
+
+
+def _asking(of: Wire, asks: Literal["zero", "missing"], op: Operator, place: str) -> Wire:
+    if any(not isinstance(cell.origin, Numeric) or cell.cut or cell.untold for cell in of.cells.ravel()):
+        raise refuse(op, "asks about what is no number of a column", place)
+    return each(lambda cell: replace(cell, asks=asks), of, TRUTH)
+
+
+def _where(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
+    """A missing number in place of 0, or a number in place of a missing one."""
+    if len(given) != 3:
+        raise refuse(op, "is not given three things", place)
+    asked, of, by = people(op, given, place), people(op, given, place, 2), constant(op, given, 1, DOUBLE, place)
+    alike = asked.kind == TRUTH and asked.cells.shape == of.cells.shape
+    if not alike or of.kind != DOUBLE or len(by.values) != 1:
+        raise refuse(op, "chooses in a way that is not read here", place)
+    number = float(by.values[0])
+    pairs = zip(asked.cells.ravel(), of.cells.ravel(), strict=True)
+    return [wire(of.kind, [_chosen_number(one, cell, number, op, place) for one, cell in pairs], of.cells.shape)]
+
+
+def _chosen_number(asked: Cell, cell: Cell, number: float, op: Operator, place: str) -> Cell:
+    """The cell, in place of which a number stands where something is so."""
+    origin = cell.origin
+    if isinstance(origin, Numeric) and isinstance(asked.origin, Numeric) and origin.fill is None and not cell.asks:
+        if asked.asks == "zero" and math.isnan(number) and asked.origin == origin and not origin.zero_is_missing:
+            return replace(cell, origin=replace(origin, zero_is_missing=True))
+        if asked.asks == "missing" and math.isfinite(number) and number and asked.origin == Numeric(origin.column):
+            return replace(cell, origin=replace(origin, fill=number))
+    raise refuse(op, "chooses in a way that is not read here", place)
+
+
 SCALES: Mapping[str, tuple[Act, str, set[str]]] = {
     "Cast": (_cast, "", {"to", "saturate"}),
     "Add": (_arithmetic("plus"), "", set()),
@@ -133,6 +181,9 @@ SCALES: Mapping[str, tuple[Act, str, set[str]]] = {
     "Mul": (_arithmetic("times"), "", set()),
     "Div": (_arithmetic("over"), "", set()),
     "Clip": (_clip, "", {"min", "max"}),
+    "Equal": (_is_zero, "", set()),
+    "IsNaN": (_is_missing, "", set()),
+    "Where": (_where, "", set()),
 }
 """For each operator what it does, whose it is, and its attributes."""
 

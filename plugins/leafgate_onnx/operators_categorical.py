@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from leafgate.api import LOOKUP_ROUNDING, SINGLE_PRECISION, CategoryCodes, LookupPrecision, Numeric, OneHot
+from leafgate_onnx import MISSING_TEXT
 from leafgate_onnx.graph import Operator
 from leafgate_onnx.symbolic import Act, Cell, Value, Wire, check_size, constant, people, refuse, wire
 from leafgate_onnx.wire import FLOAT, INTEGER, TEXT
@@ -31,7 +32,7 @@ def _one_hot(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
     outputs: list[Cell] = []
     for cell in of.cells.ravel():
         column, seen = _source(cell, of.kind, op, place)
-        own = None if cell.untold else _of_missing(cell, texts, seen)
+        own = None if cell.untold else _of_missing(cell, of.kind, texts, seen)
         for text, group in groups.items():
             codes = OneHot(groups, group, (text,))
             missing = None if cell.untold else codes.get(own, other) if own is not None else other
@@ -47,18 +48,19 @@ def _label(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
     if keys != [KEYS.get(of.kind)] or len(values) != 1 or values[0] not in VALUES:
         raise refuse(op, "codes values that are of another type than its keys, or not by numbers", place)
     kind, default, usual = VALUES[values[0]]
-    texts, codes = _spelled(op, keys[0], of.kind, place), op.attributes[values[0]]
+    texts, numbers = _spelled(op, keys[0], of.kind, place), op.attributes[values[0]]
     other = op.attributes.get(default, usual)
-    if not isinstance(codes, np.ndarray) or len(codes) != len(texts) or not isinstance(other, int | float):
+    if not isinstance(numbers, np.ndarray) or len(numbers) != len(texts) or not isinstance(other, int | float):
         raise refuse(op, "has not one number for each of its keys", place)
     check_size(of.cells.size * len(texts), op, place)
-    result = dict(zip(texts, map(float, codes.tolist()), strict=True))
+    result = dict(zip(texts, map(float, numbers.tolist()), strict=True))
     outputs: list[Cell] = []
     for cell in of.cells.ravel():
         column, seen = _source(cell, of.kind, op, place)
-        own = None if cell.untold else _of_missing(cell, texts, seen)
+        own = None if cell.untold else _of_missing(cell, of.kind, texts, seen)
         missing = None if cell.untold else float(other) if own is None else result[own]
-        outputs.append(Cell(cell.name, CategoryCodes(column, result, float(other), missing, seen), untold=cell.untold))
+        codes = result if cell.untold else {text: code for text, code in result.items() if text != MISSING_TEXT}
+        outputs.append(Cell(cell.name, CategoryCodes(column, codes, float(other), missing, seen), untold=cell.untold))
     return [wire(kind, outputs, of.cells.shape)]
 
 
@@ -89,8 +91,10 @@ def _source(cell: Cell, kind: int, op: Operator, place: str) -> tuple[str, Looku
     return origin.column, "single" if kind == FLOAT else ""
 
 
-def _of_missing(cell: Cell, texts: Sequence[str], seen: LookupPrecision) -> str | None:
+def _of_missing(cell: Cell, kind: int, texts: Sequence[str], seen: LookupPrecision) -> str | None:
     """The value that stands in for a missing cell, where there is one and the encoder knows it."""
+    if kind == TEXT:
+        return MISSING_TEXT if MISSING_TEXT in texts else None
     fill = cell.origin.fill if isinstance(cell.origin, Numeric) else None
     if fill is None:
         return None

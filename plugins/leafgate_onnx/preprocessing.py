@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from leafgate.api import SINGLE_PRECISION, CategoryCodes, Numeric, OneHot, ReleaseError
+from leafgate_onnx import LABELS_PRODUCER, PRODUCER
 from leafgate_onnx.graph import Given, Graph, Operator
 from leafgate_onnx.operators import LEARNED, SCALES, SHAPES
 from leafgate_onnx.operators_categorical import CODES, SUMS
@@ -91,7 +92,11 @@ def _value(name: str, values: dict[str, Value], graph: Graph, op: Operator, plac
 
 
 def _given(name: str, graph: Graph, width: int, place: str) -> Wire:
-    """The columns under one of the graph's inputs: by its name where it is one, else by their positions in it."""
+    """The columns under one of the graph's inputs: by its name where it is one, else by their positions in it.
+
+    A missing number is NaN. Files that leafgate wrote are given an empty text in place of a missing one; of others
+    nobody knows what they are given.
+    """
     given: Given = graph.given[name]
     if given.kind not in {FLOAT, DOUBLE, INTEGER, TEXT, TRUTH} or given.shape is None or not 1 <= len(given.shape) <= 2:
         raise ReleaseError(f"is given {name[:60]!r} of a type or shape that is not read here", place=place)
@@ -106,7 +111,8 @@ def _given(name: str, graph: Graph, width: int, place: str) -> Wire:
         else [f"{prefix}{i}" for i in range(size)]
     )
     steps = (SINGLE_PRECISION,) if given.kind == FLOAT else ()
-    cells = [Cell(one, Numeric(one, steps), untold=given.kind not in {FLOAT, DOUBLE}) for one in names]
+    told = {FLOAT, DOUBLE, TEXT} if graph.producer in {PRODUCER, LABELS_PRODUCER} else {FLOAT, DOUBLE}
+    cells = [Cell(one, Numeric(one, steps), untold=given.kind not in told) for one in names]
     return wire(given.kind, cells, (size,) if len(given.shape) == 2 else ())
 
 

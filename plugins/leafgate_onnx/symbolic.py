@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,13 +22,14 @@ class Cell:
     """One number or text that is made from one column: its name and origin.
 
     `cut`: the column's own number cut down to a whole one. `untold`: what becomes of a missing cell the file does not
-    say.
+    say. `asks`: it is no number, but whether the number that `origin` says is 0 or missing.
     """
 
     name: str
     origin: Numeric | CategoryCodes
     cut: bool = False
     untold: bool = False
+    asks: Literal["", "zero", "missing"] = ""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from leafgate.api import (
     UnreadTracker,
     text_size,
 )
+from leafgate_onnx import MISSING_TEXT
 from leafgate_onnx.ensemble_v5 import MEMBER, lists_of
 from leafgate_onnx.graph import Graph, Operator, numbers
 from leafgate_onnx.preprocessing import leading
@@ -48,7 +49,8 @@ LISTS = ("cats_strings", "cats_int64s", "keys_strings", "keys_int64s", "keys_flo
 def category_lists(graph: Graph, ensemble: Operator) -> tuple[CategoryList, ...]:
     """Every list of values that an operator before the trees holds, also of cells that no tree is given."""
     items = (op.attributes.get(name) for op in leading(graph, ensemble) for name in LISTS)
-    return tuple(CategoryList("", frozenset(map(_text, each))) for each in items if isinstance(each, list | np.ndarray))
+    lists = (frozenset(map(_text, each)) - {MISSING_TEXT} for each in items if isinstance(each, list | np.ndarray))
+    return tuple(CategoryList("", each) for each in lists)
 
 
 def _text(value: Any) -> str:

@@ -1,14 +1,15 @@
 """ONNX files of models: one ensemble of trees over people's columns, in double precision.
 
-A numeric column is an input of doubles; scalers and imputers before the trees go into the thresholds. A column of
-categories is an input of texts, of which a LabelEncoder makes the numbers that the trees ask about.
+A numeric column is an input of doubles, a missing cell NaN; scalers and imputers before the trees go into the
+thresholds. A column of categories is an input of texts, a missing cell the empty text. A LabelEncoder makes of it the
+numbers that the trees ask about: the model's codes, and for each set that a test asks about 1 for its values.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from leafgate.api import (
     Floats,
     Ids,
     InconclusiveError,
+    LookupPrecision,
     MissingIndicator,
     ModelIR,
     Numeric,
@@ -29,7 +31,7 @@ from leafgate.api import (
     TreeIR,
 )
 from leafgate.app import Split, drop_unused_categories, invert_threshold
-from leafgate_onnx import LABELS_PRODUCER, PRODUCER
+from leafgate_onnx import LABELS_PRODUCER, MISSING_TEXT, PRODUCER
 
 Flags = NDArray[np.bool_]
 PLACE = "ONNX file"
@@ -42,21 +44,68 @@ WEIGHT_BITS = 2.0**20
 OTHER_FORMAT = "write another format, such as .json"
 
 
+@dataclass(frozen=True)
+class Coding:
+    """The number of each value of a column of categories: of its `texts`, of a missing cell, and of any other."""
+
+    texts: Mapping[str, float]
+    missing: float
+    other: float
+    seen: LookupPrecision = ""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A feature as the trees of the file ask about it.
+
+    Attributes:
+        column: The column that it is made of.
+        coding: How it is made of a column of categories; None of a column of numbers, which is asked about itself.
+        sparse: How it is made of a column of numbers, where 0 is missing and goes elsewhere than the numbers around it.
+        written: The number in the file for each code of the model, where tests compare codes with thresholds.
+    """
+
+    column: str
+    coding: Coding | None = None
+    sparse: Numeric | None = None
+    written: Mapping[float, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a test asks about: a feature of the model, or whether its code is in a set."""
+
+    feature: int
+    chosen: frozenset[str | float] | None = None
+    float32: bool = False
+    missing_low: bool = False
+
+    @property
+    def order(self) -> tuple[int, list[str], bool]:
+        """By the feature and the names of categories."""
+        return self.feature, sorted(map(str, self.chosen or ())), self.missing_low
+
+
 @dataclass
 class Columns:
-    """The graph's inputs, and the operators that make the features of them; `taken` are names that stand for values."""
+    """The graph's inputs, and the operators that make the features of them; `taken` are names that stand for values.
+
+    `taken` has for each name how many more there are that begin so.
+    """
 
     inputs: dict[str, int] = field(default_factory=dict)
     operators: list[Any] = field(default_factory=list)
-    features: list[str] = field(default_factory=list)
-    taken: set[str] = field(default_factory=set)
+    constants: list[Any] = field(default_factory=list)
+    taken: dict[str, int] = field(default_factory=dict)
 
     def fresh(self, name: str) -> str:
-        """The name, or one like it that nothing has yet."""
-        while name in self.taken:
-            name += "_"
-        self.taken.add(name)
-        return name
+        """The name, or one with a number behind it that nothing has yet."""
+        found = name
+        while found in self.taken:
+            self.taken[name] += 1
+            found = f"{name}_{self.taken[name]}"
+        self.taken[found] = 1
+        return found
 
     def given(self, column: str, kind: int) -> str:
         """The input of a column, which is of one type."""
@@ -65,25 +114,19 @@ class Columns:
         return column
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A feature as the trees of the file ask about it: its origin and, by codes of the model, the numbers written."""
-
-    origin: Origin
-    codes: Mapping[float, float] = field(default_factory=dict)
-
-
 def write(model: ModelIR, original: bytes) -> bytes:
     """The model as an ONNX graph with a TreeEnsembleClassifier, or of a model of numbers a TreeEnsembleRegressor.
 
-    Numbers of people have no place in it: of counts the shares are written. Missing texts are not told apart in ONNX.
+    Numbers of people have no place in it: of counts the shares are written. A missing text is the empty text there.
+    A value that the model does not take is written as one never seen.
 
     Args:
-        model: Trees with labels, shares or counts that vote or whose mean is taken, or trees with numbers.
+        model: Trees with labels, shares or counts that vote or whose mean is taken, trees whose scores are added up,
+            or trees with numbers.
         original: Not needed.
 
     Raises:
-        ReleaseError: the trees ask about sets of categories, a feature is not known by its column, or scores of classes
+        ReleaseError: the trees ask about sets of numbers, a feature is not known by its column, or counts of classes
             are added up.
         InconclusiveError: onnx is not installed.
     """
@@ -95,15 +138,12 @@ def write(model: ModelIR, original: bytes) -> bytes:
     model = drop_unused_categories(_as_sum(model))
     columns = Columns()
     asked = _asked(model)
-    columns.taken |= {each.origin.column for each in asked.values()}
-    position = {feature: i for i, feature in enumerate(asked)}
-    for feature, each in asked.items():
-        _add_feature(columns, model.features[feature], each, TensorProto, helper)
     if not asked:
         raise ReleaseError("asks about nothing, and ONNX has no graph without inputs", place=PLACE, remedy=OTHER_FORMAT)
-    given, features = columns.fresh("features"), columns.features
-    columns.operators.append(helper.make_node("Concat", features, [given], axis=1))
-    trees = [_written(tree, asked, position) for tree in model.trees]
+    columns.taken |= dict.fromkeys((each.column for each in asked.values()), 1)
+    given = _add_features(columns, asked, TensorProto, helper)
+    position = {question: i for i, question in enumerate(asked)}
+    trees = [_written(model, tree, asked, position) for tree in model.trees]
     attributes = _node_lists(trees, TensorProto, helper)
     if model.classes:
         label, scores = columns.fresh("label"), columns.fresh("probabilities")
@@ -120,7 +160,7 @@ def write(model: ModelIR, original: bytes) -> bytes:
         outputs = [helper.make_tensor_value_info(variable, TensorProto.FLOAT, [None, 1])]
         node = helper.make_node("TreeEnsembleRegressor", [given], [variable], domain=ML, **attributes)
     inputs = [helper.make_tensor_value_info(name, kind, [None, 1]) for name, kind in columns.inputs.items()]
-    graph = helper.make_graph([*columns.operators, node], "model", inputs, outputs)
+    graph = helper.make_graph([*columns.operators, node], "model", inputs, outputs, initializer=columns.constants)
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(ML, ML_OPSET)]
     producer = LABELS_PRODUCER if model.values == "labels" else PRODUCER
     document = helper.make_model(graph, opset_imports=opsets, producer_name=producer, ir_version=IR_VERSION)
@@ -128,14 +168,15 @@ def write(model: ModelIR, original: bytes) -> bytes:
 
 
 def _as_sum(model: ModelIR) -> ModelIR:
-    """The model with leaves whose numbers the ensemble adds up: of classes shares of 1 over the number of trees."""
+    """The model with leaves whose numbers the ensemble adds up: of classes scores, or parts of a share of 1."""
     number = len(model.trees)
     if not model.classes:
         mean = model.combine == "mean_per_tree"
         return replace(model, trees=tuple(_filled(t, t.values / number if mean else t.values) for t in model.trees))
-    added_up = model.combine == "boost" or (number > 1 and model.combine == "sum" and model.values != "labels")
-    if model.values == "scores" or added_up:
-        raise ReleaseError("adds up scores or counts of classes, which are no shares", place=PLACE, remedy=OTHER_FORMAT)
+    if model.values == "scores":
+        return _as_scores(model)
+    if model.combine == "boost" or (number > 1 and model.combine == "sum" and model.values != "labels"):
+        raise ReleaseError("adds up counts of classes, which are no shares", place=PLACE, remedy=OTHER_FORMAT)
     labels = model.values == "labels" or (number > 1 and model.combine == "vote")
     trees = []
     for tree in model.trees:
@@ -151,6 +192,31 @@ def _as_sum(model: ModelIR) -> ModelIR:
     return replace(model, trees=tuple(trees), values="labels" if labels else "shares")
 
 
+def _as_scores(model: ModelIR) -> ModelIR:
+    """The model with scores to add up; of two classes what the second has more than the first."""
+    width = len(model.classes)
+    base = np.zeros(width)
+    base[width - len(model.base) :] = model.base
+    if width > 2:
+        return replace(
+            model, base=tuple(base.tolist()), trees=tuple(_filled(tree, tree.values) for tree in model.trees)
+        )
+    start, scores = float(base[1] - base[0]), [_of_second(tree) for tree in model.trees]
+    if all((each[tree.leaves] >= 0).all() for each, tree in zip(scores, model.trees, strict=True)):
+        # onnxruntime says the second class above a half, not above 0, where no weight is negative
+        most = 2.0 ** math.ceil(math.log2(1.0 + scores[0][model.trees[0].leaves].max()))
+        start, scores[0] = start + most, scores[0] - most
+    trees = (replace(_filled(tree, each), output=None) for each, tree in zip(scores, model.trees, strict=True))
+    return replace(model, base=(start,), trees=tuple(trees))
+
+
+def _of_second(tree: TreeIR) -> Floats:
+    """What each node of a tree adds to the second of two classes more than to the first: shape (n_nodes, 1)."""
+    if tree.values.shape[1] == 1:
+        return -tree.values if tree.output == 0 else tree.values
+    return tree.values[:, 1:] - tree.values[:, :1]
+
+
 def _weight_of_vote(trees: int) -> float:
     """1 over the number of trees, or a little less, so that adding up votes rounds nothing."""
     scale = WEIGHT_BITS * 2.0 ** math.ceil(math.log2(trees))
@@ -161,100 +227,245 @@ def _filled(tree: TreeIR, values: Floats) -> TreeIR:
     return replace(tree, values=values, counts=None, size=None, numbers=())
 
 
-def _asked(model: ModelIR) -> dict[int, Asked]:
-    """The features that some tree asks about, by their positions in the model, in that order."""
-    features = sorted({int(f) for tree in model.trees for f in np.unique(tree.feature[tree.feature != LEAF])})
-    origins = model.origins or (None,) * len(model.features)
-    found = {}
-    for feature in features:
-        origin = origins[feature] or Numeric(model.features[feature])
-        if isinstance(origin, CategoryCodes):
-            found[feature] = Asked(origin, _written_codes(origin))
-        elif isinstance(origin, Numeric) and origin.zero_is_missing:
-            raise ReleaseError("takes 0 for missing in a column of numbers", place=PLACE, remedy=OTHER_FORMAT)
-        elif isinstance(origin, Numeric | MissingIndicator):
-            found[feature] = Asked(origin)
-        else:
-            raise ReleaseError(
-                f"its feature number {feature} is made in a way that is not known", place=PLACE, remedy=OTHER_FORMAT
-            )
-    if any(tree.subsets for tree in model.trees):
-        raise ReleaseError("asks about sets of categories", place=PLACE, remedy=OTHER_FORMAT)
-    return found
+def _asked(model: ModelIR) -> dict[Question, Asked]:
+    """What the trees ask about, in the model's order: columns of numbers first, then what is made of categories.
+
+    A feature that no tree asks about, and of which the model says no more than its name, stays a column of numbers: a
+    policy may say what it is.
+    """
+    questions = {each for tree in model.trees for each in _questions(tree) if each is not None}
+    given = model.origins or (None,) * len(model.features)
+    origins = [Numeric(name) if one is None else one for name, one in zip(model.features, given, strict=True)]
+    texts = {one.column for one in origins if isinstance(one, CategoryCodes) and not one.lookup_precision}
+    found = {each: _feature(each, origins[each.feature], texts) for each in questions}
+    if not found:
+        return {}
+    for each, one in found.items():
+        origin = origins[each.feature]
+        if isinstance(origin, Numeric) and origin.zero_is_missing and _sends_zero_apart(model, each.feature, origin):
+            found[each] = replace(one, sparse=origin)
+    texts |= {each.column for each in found.values() if each.coding is not None}
+    named = {Question(i): Asked(one.column) for i, one in enumerate(origins) if one == Numeric(model.features[i])}
+    found |= {each: one for each, one in named.items() if one.column not in texts and each not in found}
+    found = dict(sorted(found.items(), key=lambda pair: pair[0].order))
+    return dict(sorted(found.items(), key=lambda pair: pair[1].coding is not None))
 
 
-def _written_codes(origin: CategoryCodes) -> Mapping[float, float]:
-    """For each code the number that is written: itself, or its place among all codes where single precision rounds."""
-    codes = set(origin.codes.values()) | ({origin.otherwise} if origin.otherwise is not None else set())
-    if origin.lookup_precision or not all(map(math.isfinite, codes)):
-        raise ReleaseError(
-            "has codes of rounded numbers, or codes that are no numbers", place=PLACE, remedy=OTHER_FORMAT
-        )
-    ordered = sorted(codes)
+def _sends_zero_apart(model: ModelIR, feature: int, origin: Numeric) -> bool:
+    """Does a test send numbers that come to 0, which is missing to the model, elsewhere than those around them?"""
+    if origin.steps:
+        below, last = (invert_threshold(Split(0.0, strict, False, False), origin.steps) for strict in (True, False))
+        if not last > below:  # no number comes to 0
+            return False
+    for tree in model.trees:
+        nodes = np.flatnonzero(tree.feature == feature)
+        at, strict, missing_low = tree.threshold[nodes], tree.flag("strict")[nodes], tree.flag("missing_low")[nodes]
+        if (np.where(strict, at > 0, at >= 0) != missing_low).any():
+            return True
+    return False
+
+
+def _questions(tree: TreeIR) -> list[Question | None]:
+    """What each node asks about; None of leaves."""
+    float32, missing_low = tree.flag("float32").tolist(), tree.flag("missing_low").tolist()
+    return [
+        None
+        if feature == LEAF
+        else Question(feature, tree.subsets[node], float32[node], missing_low[node])
+        if node in tree.subsets
+        else Question(feature)
+        for node, feature in enumerate(tree.feature.tolist())
+    ]
+
+
+def _feature(question: Question, origin: Origin, texts: Collection[str]) -> Asked:
+    """How what is asked about is made of a column; `texts` are the columns that are known to be of texts."""
+    chosen = question.chosen
+    if isinstance(origin, CategoryCodes):
+        return _of_codes(origin) if chosen is None else Asked(origin.column, _of_set(origin, chosen, question))
+    if isinstance(origin, Numeric) and chosen is not None and all(isinstance(each, str) for each in chosen):
+        return Asked(origin.column, _of_set(CategoryCodes(origin.column), chosen, question))
+    if chosen is not None:
+        why = "asks about sets of codes, and which values these stand for is not in its file"
+        raise ReleaseError(why, place=PLACE, remedy=OTHER_FORMAT)
+    if isinstance(origin, MissingIndicator) and origin.column in texts:
+        return Asked(origin.column, Coding({}, 1.0, 0.0))
+    if isinstance(origin, Numeric | MissingIndicator):
+        return Asked(origin.column)
+    raise ReleaseError(
+        f"its feature number {question.feature} is made in a way that is not known", place=PLACE, remedy=OTHER_FORMAT
+    )
+
+
+def _of_codes(origin: CategoryCodes) -> Asked:
+    """The model's codes, or the place of each among all codes where single precision rounds one."""
+    codes = {*origin.codes.values(), *(each for each in (origin.otherwise, origin.missing) if each is not None)}
+    ordered = sorted(code for code in codes if not math.isnan(code))
+    if not all(map(math.isfinite, ordered)):
+        raise ReleaseError("has infinite codes of categories", place=PLACE, remedy=OTHER_FORMAT)
     exact = all(float(np.float32(code)) == code for code in ordered)
-    return {code: code if exact else float(i) for i, code in enumerate(ordered)}
+    written = {code: code if exact else float(i) for i, code in enumerate(ordered)}
+    texts = {value: written.get(code, math.nan) for value, code in _known(origin)}
+    other = 0.0 if origin.otherwise is None else written.get(origin.otherwise, math.nan)
+    missing = other if origin.missing is None else written.get(origin.missing, math.nan)
+    return Asked(origin.column, Coding(texts, missing, other, origin.lookup_precision), written=written)
 
 
-def _add_feature(columns: Columns, name: str, asked: Asked, proto: Any, helper: Any) -> None:
-    """The operators that make a feature of its column."""
-    origin = asked.origin
-    if not isinstance(origin, CategoryCodes):
-        columns.features.append(columns.given(origin.column, proto.DOUBLE))
-        return
-    given = columns.given(origin.column, proto.STRING)
-    stand_in = origin.fill_value or None
-    codes = {value: asked.codes[code] for value, code in origin.codes.items() if value != stand_in}
-    default = asked.codes[origin.otherwise] if origin.otherwise is not None else _usual(origin, asked)
-    keys = [value for value, code in codes.items() if code != default] or list(codes)[:1]
-    coded, doubled = columns.fresh(f"{origin.column}_coded"), columns.fresh(f"{origin.column}_number")
+def _of_set(origin: CategoryCodes, chosen: frozenset[str | float], question: Question) -> Coding:
+    """1 for values that a test sends low, which are those of the set, else 0."""
+    split = Split(0.0, False, question.float32, question.missing_low, chosen)
+    texts = {value: float(split.low(code)) for value, code in _known(origin)}
+    texts |= {value: 1.0 for value in sorted(map(str, chosen)) if value in chosen}
+    other = 0.0 if origin.otherwise is None else float(split.low(origin.otherwise))
+    missing = other if origin.missing is None else float(split.low(origin.missing))
+    return Coding(texts, missing, other, origin.lookup_precision)
+
+
+def _known(origin: CategoryCodes) -> Iterator[tuple[str, float]]:
+    """The values and their codes, but for a word that stands in for gaps."""
+    return ((value, code) for value, code in origin.codes.items() if not value or value != origin.fill_value)
+
+
+def _add_features(columns: Columns, asked: Mapping[Question, Asked], proto: Any, helper: Any) -> str:
+    """Adds the operators that make all features of their columns; the name of the features one after another."""
+    numbers = [
+        _add_sparse(columns, each.sparse, proto, helper) if each.sparse else columns.given(each.column, proto.DOUBLE)
+        for each in asked.values()
+        if each.coding is None
+    ]
+    coded = [
+        _add_encoder(columns, each.column, each.coding, proto, helper)
+        for each in asked.values()
+        if each.coding is not None
+    ]
+    if coded:
+        joined, doubled = columns.fresh("codes"), columns.fresh("codes_as_doubles")
+        columns.operators.append(helper.make_node("Concat", coded, [joined], axis=1))
+        columns.operators.append(helper.make_node("Cast", [joined], [doubled], to=proto.DOUBLE))
+        numbers.append(doubled)
+    given = columns.fresh("features")
+    columns.operators.append(helper.make_node("Concat", numbers, [given], axis=1))
+    return given
+
+
+STEPS = {"plus": "Add", "minus": "Sub", "times": "Mul", "over": "Div"}
+"""Operators that do what a step does, in double precision."""
+
+
+def _add_sparse(columns: Columns, origin: Numeric, proto: Any, helper: Any) -> str:
+    """Adds the operators that make a feature whose 0 is missing of a column of numbers; the name of the feature."""
+
+    def constant(number: float) -> str:
+        name = columns.fresh("constant")
+        columns.constants.append(helper.make_tensor(name, proto.DOUBLE, [1], [number]))
+        return name
+
+    def made(kind: str, *given: str, **attributes: Any) -> str:
+        name = columns.fresh("number")
+        columns.operators.append(helper.make_node(kind, list(given), [name], **attributes))
+        return name
+
+    column = columns.given(origin.column, proto.DOUBLE)
+    number = column
+    for step in origin.steps:
+        if step.operation in STEPS:
+            number = made(STEPS[step.operation], number, constant(step.by))
+        elif step.operation == "single":
+            number = made("Cast", made("Cast", number, to=proto.FLOAT), to=proto.DOUBLE)
+        else:
+            why = "takes 0 for missing in a column whose numbers are cut off at bounds"
+            raise ReleaseError(why, place=PLACE, remedy=OTHER_FORMAT)
+    number = made("Where", made("Equal", number, constant(0.0)), constant(math.nan), number)
+    if origin.fill:  # 0 in place of a missing number is missing
+        number = made("Where", made("IsNaN", column), constant(origin.fill), number)
+    return number
+
+
+def _add_encoder(columns: Columns, column: str, coding: Coding, proto: Any, helper: Any) -> str:
+    """Adds the operators that give the values of a column their numbers; the name of these."""
+    given = columns.given(column, proto.STRING if not coding.seen else proto.DOUBLE)
+    for kind, precisions in ((proto.FLOAT, ("single", "single_whole")), (proto.INT64, ("whole", "single_whole"))):
+        if coding.seen in precisions:
+            seen = columns.fresh("seen")
+            columns.operators.append(helper.make_node("Cast", [given], [seen], to=kind))
+            given = seen
+    made = columns.fresh("coded")
+    texts = {text: number for text, number in coding.texts.items() if not _same(number, coding.other)}
+    if not coding.seen and (not texts or not _same(coding.missing, coding.other)):
+        texts[MISSING_TEXT] = coding.missing
+    keys, missing = _keys(coding, texts), coding.missing
+    if coding.seen and not _same(missing, coding.other):
+        raise ReleaseError(
+            "has a code of its own for missing cells of a column whose numbers are rounded before they are looked up",
+            place=PLACE,
+            remedy=OTHER_FORMAT,
+        )
     encoder = helper.make_node(
         "LabelEncoder",
         [given],
-        [coded],
+        [made],
         domain=ML,
-        keys_strings=keys,
-        values_floats=[codes[value] for value in keys],
-        default_float=default,
+        values_floats=list(texts.values()),
+        default_float=coding.other,
+        **keys,
     )
-    columns.operators += [encoder, helper.make_node("Cast", [coded], [doubled], to=proto.DOUBLE)]
-    columns.features.append(doubled)
+    columns.operators.append(encoder)
+    return made
 
 
-def _usual(origin: CategoryCodes, asked: Asked) -> float:
-    """The number for values that the model does not take: 0 of one category's feature, else below all codes."""
-    codes = sorted(asked.codes.values())
-    return codes[0] if len(codes) == 2 else codes[0] - 1
+def _keys(coding: Coding, texts: Iterable[str]) -> dict[str, Any]:
+    """The values that an encoder looks up, as it sees them."""
+    if not coding.seen:
+        return {"keys_strings": list(texts)}
+    if coding.seen == "single":
+        return {"keys_floats": list(map(float, texts))}
+    return {"keys_int64s": [int(float(text)) for text in texts]}
 
 
-def _written(tree: TreeIR, asked: Mapping[int, Asked], position: Mapping[int, int]) -> TreeIR:
+def _same(number: float, other: float) -> bool:
+    return number == other or (math.isnan(number) and math.isnan(other))
+
+
+def _written(model: ModelIR, tree: TreeIR, asked: Mapping[Question, Asked], position: Mapping[Question, int]) -> TreeIR:
     """The tree over the features of the file, with tests of doubles alone."""
     inner = tree.feature != LEAF
     threshold, missing_low = np.zeros(tree.nodes), np.where(inner, tree.flag("missing_low"), False)
-    low, high = tree.low.copy(), tree.high.copy()
-    threshold[inner] = doubles_going_low(tree.threshold[inner], tree.flag("strict")[inner], tree.flag("float32")[inner])
-    for node in np.flatnonzero(inner).tolist():
-        origin = asked[int(tree.feature[node])].origin
-        split = Split(
-            float(tree.threshold[node]), bool(tree.flag("strict")[node]), bool(tree.flag("float32")[node]), False
-        )
-        if isinstance(origin, CategoryCodes):
-            threshold[node] = _between_codes(asked[int(tree.feature[node])].codes, split)
-        elif isinstance(origin, MissingIndicator):
-            threshold[node], missing_low[node] = MOST, False
-            low[node], high[node] = (
-                (tree.low if split.low(number) else tree.high)[node] for number in (origin.there, origin.gone)
-            )
-            if low[node] == high[node]:
-                raise ReleaseError("asks whether a cell is missing, and sends everybody one way", place=PLACE)
-        elif isinstance(origin, Numeric):
-            if origin.fill is not None:
-                missing_low[node] = split.low(origin.fill)
-            if origin.steps:
-                threshold[node] = min(max(invert_threshold(split, origin.steps), -MOST), MOST)
-    feature = np.array([position[f] if f != LEAF else 0 for f in tree.feature.tolist()])
-    return replace(
-        tree, feature=np.where(inner, feature, LEAF), threshold=threshold, low=low, high=high, missing_low=missing_low
+    low, high, feature = tree.low.copy(), tree.high.copy(), np.full(tree.nodes, LEAF)
+    by_threshold = inner.copy()
+    by_threshold[list(tree.subsets)] = False
+    strict, float32 = tree.flag("strict"), tree.flag("float32")
+    threshold[by_threshold] = doubles_going_low(
+        tree.threshold[by_threshold], strict[by_threshold], float32[by_threshold]
     )
+    for node, question in enumerate(_questions(tree)):
+        if question is None:
+            continue
+        feature[node] = position[question]
+        if node in tree.subsets:
+            threshold[node], missing_low[node], low[node], high[node] = 0.5, False, tree.high[node], tree.low[node]
+            continue
+        split = Split(float(tree.threshold[node]), bool(strict[node]), bool(float32[node]), bool(missing_low[node]))
+        origin = None if model.origins is None else model.origins[question.feature]
+        if isinstance(origin, CategoryCodes):
+            threshold[node] = _between_codes(asked[question].written, split)
+        elif isinstance(origin, MissingIndicator):
+            numbers = origin.there, origin.gone
+            there, gone = ((tree.low if split.low(number) else tree.high)[node] for number in numbers)
+            if there == gone:
+                raise ReleaseError("asks whether a cell is missing, and sends everybody one way", place=PLACE)
+            threshold[node], missing_low[node] = MOST if asked[question].coding is None else 0.5, False
+            low[node], high[node] = there, gone
+        elif isinstance(origin, Numeric) and asked[question].sparse is None:
+            threshold[node], missing_low[node] = _of_number(origin, split, float(threshold[node]))
+    return replace(tree, feature=feature, threshold=threshold, low=low, high=high, missing_low=missing_low, subsets={})
+
+
+def _of_number(origin: Numeric, split: Split, threshold: float) -> tuple[float, bool]:
+    """The threshold for a column's own numbers, and whether a missing one goes low; `threshold` is without steps."""
+    missing_low = split.missing_low if origin.fill is None else split.low(origin.fill)
+    if not origin.steps:
+        return threshold, missing_low
+    return min(max(invert_threshold(split, origin.steps), -MOST), MOST), missing_low
 
 
 def _between_codes(codes: Mapping[float, float], split: Split) -> float:
@@ -309,24 +520,38 @@ def _class_lists(model: ModelIR, proto: Any, helper: Any) -> dict[str, Any]:
 
     That stands under the first class's number, as skl2onnx writes it: else onnxruntime gives the first no probability.
     """
-    said = range(1, 2) if len(model.classes) == 2 else range(len(model.classes))
-    rows = [(t, int(leaf), k) for t, tree in enumerate(model.trees) for leaf in tree.leaves for k in said]
-    weights = [float(model.trees[t].values[leaf, k]) for t, leaf, k in rows]
+    two, scores = len(model.classes) == 2, model.values == "scores"
+    rows = [
+        (t, int(leaf), k, column)
+        for t, tree in enumerate(model.trees)
+        for leaf in tree.leaves
+        for k, column in _said(tree, len(model.classes))
+    ]
+    weights = [float(model.trees[t].values[leaf, column]) for t, leaf, _, column in rows]
     whole = all(name == str(int(name)) for name in model.classes if name.lstrip("-").isdecimal())
     numbers = whole and all(name.lstrip("-").isdecimal() and len(name) < 18 for name in model.classes)
+    base = list(model.base)
     labels: dict[str, Any] = (
         {"classlabels_int64s": list(map(int, model.classes))}
         if numbers
         else {"classlabels_strings": list(model.classes)}
     )
     return {
-        "class_treeids": [t for t, _, _ in rows],
-        "class_nodeids": [leaf for _, leaf, _ in rows],
-        "class_ids": [0 if len(model.classes) == 2 else k for _, _, k in rows],
+        "class_treeids": [t for t, _, _, _ in rows],
+        "class_nodeids": [leaf for _, leaf, _, _ in rows],
+        "class_ids": [0 if two else k for _, _, k, _ in rows],
         "class_weights_as_tensor": helper.make_tensor("weights", proto.DOUBLE, [len(weights)], weights),
-        "post_transform": "NONE",
+        "post_transform": "NONE" if not scores or model.link != "softmax" else "LOGISTIC" if two else "SOFTMAX",
+        **({"base_values_as_tensor": helper.make_tensor("base", proto.DOUBLE, [len(base)], base)} if scores else {}),
         **labels,
     }
+
+
+def _said(tree: TreeIR, classes: int) -> list[tuple[int, int]]:
+    """Of which classes the leaves of a tree say something, and in which columns; of two classes of the second alone."""
+    if tree.values.shape[1] == 1:
+        return [(classes - 1 if tree.output is None else tree.output, 0)]
+    return [(k, k) for k in (range(1, 2) if classes == 2 else range(classes))]
 
 
 def _target_lists(model: ModelIR, proto: Any, helper: Any) -> dict[str, Any]:

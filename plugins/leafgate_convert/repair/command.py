@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from leafgate.app import DataRoot, guarded
+from leafgate_convert.command import WithScript, refuse_script, write_script
 
 app = typer.Typer()
 
@@ -33,6 +34,7 @@ def repair(
         Path | None,
         typer.Option(metavar="FILE", help="A CSV file of every model that was tried, in exact numbers, for its owner."),
     ] = None,
+    script: WithScript = False,
 ) -> int:
     """Write the most useful model in place of a given one that keeps every limit of a policy, and audit its bytes."""
     from leafgate.app import (
@@ -58,6 +60,8 @@ def repair(
     def check(read: Policy, plugins: Plugins) -> None:
         refuse_other_builders(read)
         model_writer(out.name, plugins.readers)
+        if script:
+            refuse_script(out)
         data = read.data
         inputs = [path for path in (data.path, data.test, data.control, data.population, read.knows.people) if path]
         clear_file(out, [model, policy, *inputs])
@@ -83,6 +87,8 @@ def repair(
     say(f"{out}: passes")
     for line in result.lines:
         say(line)
+    if script:
+        write_script(out)
     say(policy_line(out, policy))
     if getattr(session.policy.build, "witness", None) is not None and witness is None:
         say("  and take `witness` out, or write what the new model answers: it is of the given model")

@@ -24,7 +24,6 @@ from leafgate.app import (
     RepairResult,
     Report,
     Session,
-    check_original,
     load_release,
     lower_model,
     model_bytes,
@@ -209,7 +208,7 @@ def repaired(bench: Workbench, model: ModelIR, path: Path, *, fit_anew: bool = T
     given, release = bench.audit_given(path)
     if given.verdict == "pass":
         return Outcome(model, given, release)
-    check_original(bench.original, bench.name, bench.session.plugins.readers)
+    bench.refuse_format(model)
     _refuse_other_people(given)
     merged = _merged(model, given, release, bench)
     whole = prunable(merged.model, bench.session.table, bench.encoding, path.name, bench.goal)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from leafgate.algorithms.sampling import record_hashes
-from leafgate.api import InconclusiveError, Metric, ModelIR, PersonMetric, Release, ReleaseError, Table
+from leafgate.api import InconclusiveError, Metric, ModelIR, PersonMetric, Problem, Release, ReleaseError, Table
 from leafgate.app import (
     OWNER_ONLY,
     UNSEARCHED,
@@ -23,8 +23,13 @@ from leafgate.app import (
     ReleaseArtifact,
     Report,
     Session,
+    check_original,
+    lower_model,
     model_as_file,
+    model_writer,
     progress_step,
+    read_foreign,
+    writable_suffixes,
     write_file,
 )
 from leafgate_convert.rare_cells import TableOfPolicy, complete_public_lists, move_rare_thresholds
@@ -43,6 +48,8 @@ STEPS: tuple[Step, ...] = ("scrub", "coarser leaves", "pruning", "fewer trees", 
 
 FITTED_ANEW: frozenset[Step] = frozenset({"distillation", "refit"})
 """Steps that do not cut the given model."""
+
+LEVELS: tuple[LeafContent, ...] = ("counts", "shares", "labels")
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +185,11 @@ class Workbench:
         """Are there limits that only the winner is asked of?"""
         return self.searched_policy is not self.session.policy
 
+    @cached_property
+    def keeps_features(self) -> bool:
+        """Is the new file made of the given one, whose features it keeps?"""
+        return model_writer(self.name, self.session.plugins.readers).check_original is not None
+
     def audit_given(self, path: Path) -> tuple[Report, Release | None]:
         """The audit of the given file by the whole policy, and the release that it made of the file."""
         witness = getattr(self.session.policy.build, "witness", None)
@@ -215,16 +227,56 @@ class Workbench:
         """
         for units in UNITS if leaves == "shares" else UNITS[:1]:
             try:
-                if self.is_neutral:
-                    less = minimise(model, leaves, self.name, units, kept=self.encoding)
-                    less = complete_public_lists(less, self.people)
-                else:
+                if self.keeps_features:
                     less = with_leaves(model, leaves, self.name, units)
+                else:
+                    less = minimise(model, leaves, self.name, units, kept=self.encoding)
+                less = complete_public_lists(less, self.people) if self.is_neutral else less
                 less = move_rare_thresholds(less, self.people)
                 return less, model_as_file(less, self.original, self.name, self.session.plugins.readers)
             except ReleaseError as error:
                 problem = error
         raise problem
+
+    def refuse_format(self, model: ModelIR) -> None:
+        """Refuse a format that cannot hold the given model, or of which no audit could read it, before any search.
+
+        Raises:
+            ReleaseError: why, and which formats can hold it.
+            InconclusiveError: a library that writes the format is not installed.
+        """
+        if self.is_neutral:
+            return
+        problem = self._problem_of_format(model, self.name)
+        if problem is None:
+            return
+        endings = (each for each in writable_suffixes(self.session.plugins.readers) if each != Path(self.name).suffix)
+        others = [each for each in endings if self._problem_of_format(model, f"new{each}") is None]
+        remedy = f"end the new file's name in {' or '.join(others)}" if others else problem.hint
+        why = replace(problem, hint="")
+        raise ReleaseError(f"files that end so cannot hold the given model: {why}", place=self.name, remedy=remedy)
+
+    def _problem_of_format(self, model: ModelIR, name: str) -> Problem | None:
+        """Why no file of this name holds the model, whatever stands on its leaves; None where one does."""
+        readers, found = self.session.plugins.readers, None
+        for leaves in LEVELS:
+            try:
+                less = with_leaves(model, leaves, name, None)
+            except ReleaseError:  # it has not so much on its leaves, or cannot do with so little
+                continue
+            try:
+                check_original(self.original, name, readers)
+                content = model_as_file(less, self.original, name, readers)
+                again = read_foreign(content, name, readers)
+                lower_model(again, content, self.session.table.schema, self.encoding, name)
+                return None
+            except ReleaseError as error:
+                found = error.problems[0]
+            except InconclusiveError:
+                if name == self.name:
+                    raise
+                return Problem(name, "needs a library that is not installed")
+        return found
 
     def unmerged(self, model: ModelIR, leaves: LeafContent) -> bytes:
         """The model as a neutral file in which no leaves are made one, and shares are not rounded."""

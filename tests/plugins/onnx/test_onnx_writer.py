@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import onnx_pipelines
 from example_counts import examples
 from installed_readers import READERS, read_foreign
-from leafgate.algorithms.prediction import predict
+from leafgate.algorithms.prediction import predict, scores_of_votes
 from leafgate.api import LEAF, Floats, Ids, InconclusiveError, ModelIR, Numeric, ReleaseError, TreeIR, Unresolved
 from leafgate.app import lower_model, model_as_file
 from leafgate_convert.merging import collapse_equal_leaves
@@ -174,6 +174,43 @@ def test_a_pipeline_over_texts_is_one_over_the_same_columns(name: str, labels: b
     assert not {item.kind for item in read_foreign(content, "new").discloses} - {"categories", "ratios"}
 
 
+def boosted(seed: int, classes: int, outputs: int, low: float, high: float) -> ModelIR:
+    """Three trees of three leaves whose scores lie between two numbers."""
+    rng = np.random.default_rng(seed)
+    trees = tuple(
+        TreeIR(
+            feature=np.array([0, LEAF, 1, LEAF, LEAF]),
+            threshold=np.array([rng.normal(), np.nan, rng.normal(), np.nan, np.nan]),
+            low=np.array([1, LEAF, 3, LEAF, LEAF]),
+            high=np.array([2, LEAF, 4, LEAF, LEAF]),
+            values=rng.uniform(low, high, (5, outputs)),
+            output=i % classes if outputs < classes and (classes > 2 or seed % 2) else None,
+        )
+        for i in range(3)
+    )
+    base = tuple(rng.uniform(low, high, [0, 1 if classes == 2 else classes, classes][seed % 3]).tolist())
+    return ModelIR("made", ("x0", "x1"), ("a", "b", "c")[:classes], trees, "scores", "boost", base, discloses=())
+
+
+@pytest.mark.parametrize(("classes", "outputs"), [(2, 1), (2, 2), (3, 1), (3, 3)])
+@pytest.mark.parametrize(("low", "high"), [(-1.0, 1.0), (0.0, 1.0), (0.0, 0.01), (-1.0, 0.0)])
+@pytest.mark.parametrize("link", ["softmax", "other"])
+def test_scores_are_added_up_as_in_the_model(classes: int, outputs: int, low: float, high: float, link: Any) -> None:
+    for seed in range(3):
+        model = replace(boosted(seed, classes, outputs, low, high), link=link)
+        content = model_as_file(model, b"", "new.onnx", READERS)
+        made = np.random.default_rng(seed).normal(size=(200, 2))
+        label, shares = run(content, made)
+        scores = votes(model, made)
+        assert (label == np.array(model.classes)[scores.argmax(axis=1)]).all()
+        if link == "softmax":
+            np.testing.assert_allclose(shares, scores_of_votes(scores, "boost"), atol=1e-6)
+        again = read_foreign(content, "new")
+        assert (again.values, again.combine, again.link) == ("scores", "boost", link)
+        mine = votes(again, made[:, [int(name[1:]) for name in again.features]])
+        np.testing.assert_allclose(mine - mine[:, :1], scores - scores[:, :1], atol=1e-12)
+
+
 @pytest.mark.parametrize("kind", [DecisionTreeRegressor, RandomForestRegressor])
 def test_numbers_are_predicted_in_single_precision(kind: Any) -> None:
     more = {} if kind is DecisionTreeRegressor else {"n_estimators": 3}
@@ -235,10 +272,9 @@ def one_tree() -> tuple[ModelIR, TreeIR]:
 REFUSED: dict[str, tuple[Any, str]] = {
     "sets": (
         lambda m, t: replace(m, trees=(replace(t, subsets={0: frozenset({1.0})}),)),
-        "asks about sets of categories",
+        "asks about sets of codes",
     ),
-    "scores": (lambda m, t: replace(m, values="scores", combine="boost"), "adds up scores"),
-    "sums": (lambda m, t: replace(m, trees=(t, t), values="counts", combine="sum"), "adds up scores or counts"),
+    "sums": (lambda m, t: replace(m, trees=(t, t), values="counts", combine="sum"), "adds up counts"),
     "a function": (lambda m, t: replace(m, origins=(Unresolved("x0", "is made"),) * 3), "made in a way that is not"),
     "nothing asked": (lambda m, t: replace(m, trees=(collapse_equal_leaves(alone(t)),)), "asks about nothing"),
 }

@@ -69,6 +69,7 @@ def _shares(says: Floats, kind: LeafValueKind) -> Floats:
     if kind == "values":
         beyond = says[:, 0] - np.floor(says[:, 0])
         return np.column_stack([beyond, 1 - beyond])
+    says = np.where((says < 0).any(axis=1, keepdims=True), 0.0, says)  # scores below 0 are no shares
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.nan_to_num(says / says.sum(axis=1, keepdims=True)))
 

@@ -158,7 +158,7 @@ def origins_of(
     An encoding of a feature that the model does not have is refused too. Features in `unasked` are the model's, though
     no tree asks about them any more: the policy may say what they are.
     """
-    found = [_origin(feature, encodings.get(feature.name), schema) for feature in features]
+    found = [_origin(feature, _declared(feature, encodings), schema) for feature in features]
     idle = _idle(encodings, {feature.name for feature in features} | set(unasked), schema)
     unknown = dict.fromkeys(one for one in found if isinstance(one, Unresolved))
     problems = [Problem(place, f"{one.column!r}: {one.why}", one.remedy or REMEDY) for one in unknown]
@@ -174,6 +174,18 @@ REMEDY = "say what it is under `build: {encoding: ...}`, or give the column a ro
 def _idle(declared: Mapping[str, Encoding], features: Collection[str], schema: Schema) -> Iterator[str]:
     targets = {column.name for column in schema.having("class")}
     return (name for name in declared if name not in features and name not in targets)
+
+
+def _declared(feature: Feature, encodings: Mapping[str, Encoding]) -> Encoding | None:
+    """What the policy says of a feature, by its name; or by the file's name of the column that it is made of.
+
+    The latter where the policy says no more than which column that is: a file may have several features of it.
+    """
+    own = encodings.get(feature.name)
+    if own is not None or feature.origin is None:
+        return own
+    of_column = encodings.get(feature.origin.column)
+    return of_column if of_column is not None and of_column == Encoding(column=of_column.column) else None
 
 
 def _origin(feature: Feature, declared: Encoding | None, schema: Schema) -> Origin:
