@@ -212,7 +212,8 @@ def _called(remedy: JsonObject) -> str:
         return f"`{remedy['place']}`" + (f" {value}" if isinstance(value, int | str) else "")
     if remedy.get("command"):
         return f"`{' '.join(remedy['command'][:2])}`"
-    return ", ".join(f"`{name}` {number_words(value)}" for name, value in remedy.get("parameters", {}).items()) or "It"
+    parameters = [f"`{name}` {number_words(value)}" for name, value in remedy.get("parameters", {}).items()]
+    return ", ".join(parameters) or "As a constant"
 
 
 def _listed(sentences: Sequence[str]) -> list[str]:
