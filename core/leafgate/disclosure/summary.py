@@ -271,7 +271,7 @@ def _lines(report: JsonObject) -> Iterator[str]:
         yield f"  {people_words(data)}" + (f" ({', '.join(left_out)})" if left_out else "")
     if release is not None:
         yield f"  release by {release_words(release)}, sha256 {release['sha256'][:16]}"
-    if report["verdict"] != "pass":
+    if report["verdict"] == "fail":
         yield from (f"  who is affected: {sentence}" for sentence in who_is_affected(report))
     for finding in _with_remedies_once(with_disclosures_once(report["findings"])):
         yield from finding_lines(finding)

@@ -35,6 +35,8 @@ several classes."""
 MARGIN_STEPS = 2
 """By so many steps of the ladder leaves should be larger in training than those with which this model, cut back, keeps
 the limits: a new model divides people otherwise."""
+DRAWN_SHARE = 0.63
+"""About this share of the people is drawn for each tree of a forest on bootstraps, one less 1/e."""
 FEWER_TREES = (10, 5, 2, 1)
 """So many trees of a forest are kept in trials where leaves of no size do with all of them."""
 
@@ -165,7 +167,7 @@ class ModelFileSearch:
         text = f"{REPAIR_TEXT} {first.held}. {NOT_TRIED}"
         yield Remedy(action="run", text=text, details=details, command=REPAIR)
         parameter, most = self._leaf_parameter()
-        if parameter:
+        if parameter and best.larger <= self._largest_of_two():
             yield self._retrained(best, parameter, most, explained=best is not first)
 
     def _variants(self, release: Release) -> Iterator[_Variant]:
@@ -203,7 +205,7 @@ class ModelFileSearch:
             f"Cut back to leaves of at least {value:,} people{variant.clause}, this model's trees keep "
             f"{self.trials.kept(whole)}"
         )
-        larger = ladder(value, self.trials.table.people // 2)[:MARGIN_STEPS]
+        larger = ladder(value, self._largest_of_two())[:MARGIN_STEPS]
         steps = 0
         for size in () if predicts_nothing(whole) else larger:
             trial = self.trials.trial(whole=False, **changes(size))
@@ -213,6 +215,11 @@ class ModelFileSearch:
         return _CutBack(
             variant, value, larger[steps - 1] if steps else value, steps, held + self.trials.why_not(below, ""), whole
         )
+
+    def _largest_of_two(self) -> int:
+        """The most people whom each of two leaves can have in training; with more no tree divides anybody."""
+        drawn = self.trials.artifact is not None and self.trials.artifact.release.count_semantics == "bootstrap"
+        return int(self.trials.table.people * (DRAWN_SHARE if drawn else 1.0)) // 2
 
     def _retrained(self, cut: _CutBack, parameter: str, most: float, *, explained: bool) -> Remedy:
         """The parameters with which a learner makes such leaves; `explained`: the text says why."""
