@@ -167,7 +167,8 @@ class ModelFileSearch:
         text = f"{REPAIR_TEXT} {first.held}. {NOT_TRIED}"
         yield Remedy(action="run", text=text, details=details, command=REPAIR)
         parameter, most = self._leaf_parameter()
-        if parameter and best.larger <= self._largest_of_two():
+        with_margin = best.margin_steps > 0 or len(release.trees) == 1  # new forests are more unlike the given one
+        if parameter and with_margin and best.larger <= self._largest_of_two():
             yield self._retrained(best, parameter, most, explained=best is not first)
 
     def _variants(self, release: Release) -> Iterator[_Variant]:
@@ -229,6 +230,8 @@ class ModelFileSearch:
         why = f" {cut.held}." if explained else ""
         if cut.larger > cut.value:
             why += f" {cut.value:,} would leave no margin, and a new model divides people otherwise."
+        else:
+            why += " That leaves no margin: a new model divides people otherwise, and may break a limit again."
         text = f"Train the model with {wanted}{self._taken_out(cut)}.{why}"
         return Remedy(
             action="retrain",
