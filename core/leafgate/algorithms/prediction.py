@@ -290,54 +290,20 @@ def classes_at_leaves(
         return _winners(votes_at_leaves(replace(release, combine="vote"), leaf_of_tree(), n_rows))
 
 
-def accuracy_and_area(release: Release, table: Table) -> tuple[float | None, float | None]:
-    """How well a release predicts the classes of a table's people, by two numbers that no constant can raise.
+def balanced_accuracy(release: Release, table: Table) -> float | None:
+    """The share of people predicted rightly, as the mean over the classes that people of the table have.
 
-    Args:
-        release: of trees or naive Bayes.
-        table: with the class of each person.
+    A constant has one over the number of these classes, however rare some of them are.
 
     Returns:
-        The share of people predicted rightly, as the mean over the classes that people have, which a constant has one
-        over their number of; and the area under the ROC curve of the scores, of which a constant has 0.5. None where
-        the release has no such predictions, for the area also where there are not two classes.
+        From 0 to 1; None where the release predicts numbers, or what it publishes predicts nothing.
     """
+    if release.predicts_numbers:
+        return None
     try:
-        predicted = predict(release, table)
+        right = predict(release, table) == table.codes(release.target)
     except InconclusiveError:
-        return None, None
-    truth = table.codes(release.target)
-    rows = [truth == label for label in range(len(release.classes))]
-    rows = [each for each in rows if table.persons[each].sum()]
-    if release.predicts_numbers or not rows:
-        return None, None
-    shares = [np.average((predicted == truth)[each], weights=table.persons[each]) for each in rows]
-    accuracy = float(np.mean(shares))
-    try:
-        scores = class_scores(release, table)
-    except InconclusiveError:
-        return accuracy, None
-    if len(release.classes) != 2 or len(rows) != 2:
-        return accuracy, None
-    first, second = (table.persons * each for each in rows)
-    return accuracy, area_under_curve(np.nan_to_num(scores[:, 1], nan=0.5), second, first)
-
-
-def area_under_curve(ranking: NDArray[np.float64], second: NDArray[np.int64], first: NDArray[np.int64]) -> float:
-    """How likely a person of the second class is ranked above one of the first, ties counting one half.
-
-    Args:
-        ranking: A number for each record; numbers that agree to 12 decimals are a tie.
-        second: How many people of the second class each record stands for, at least 1 in all.
-        first: The same for the first class.
-
-    Returns:
-        The area, from 0 to 1.
-
-    >>> area_under_curve(np.array([0.2, 0.5, 0.9]), np.array([0, 1, 1]), np.array([1, 1, 0]))
-    0.875
-    """
-    rank = np.unique(np.round(ranking, 12), return_inverse=True)[1]
-    people_second, people_first = (np.bincount(rank, weights=people) for people in (second, first))
-    below = np.cumsum(people_first) - people_first / 2
-    return float((people_second * below).sum() / (people_second.sum() * people_first.sum()))
+        return None
+    rows = [table.codes(release.target) == label for label in range(len(release.classes))]
+    shares = [np.average(right[each], weights=table.persons[each]) for each in rows if table.persons[each].sum()]
+    return float(np.mean(shares)) if shares else None

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from leafgate.algorithms.prediction import accuracy_and_area
+from leafgate.algorithms.prediction import balanced_accuracy
 from leafgate.algorithms.pruned_release import is_constant, largest_leaf_count
+from leafgate.algorithms.ranking import area_of_release
 from leafgate.api.plan import AuditPlan
 from leafgate.errors import LeafgateError
 from leafgate.io.release_codec import ReleaseArtifact
@@ -154,8 +155,7 @@ class Trials:
                 return
 
     def _use_of(self, release: Release) -> tuple[float | None, float | None]:
-        accuracy, area = accuracy_and_area(release, self.table)
-        return area, accuracy
+        return area_of_release(release, self.table), balanced_accuracy(release, self.table)
 
     @cached_property
     def _use_now(self) -> tuple[float | None, float | None]:
