@@ -42,6 +42,14 @@ if TYPE_CHECKING:
     from leafgate.disclosure.stored import parse_report as parse_report
     from leafgate.disclosure.stored import read_report as read_report
     from leafgate.disclosure.stored import report_bytes as report_bytes
+    from leafgate.disclosure.summary import FINDING_STATES as FINDING_STATES
+    from leafgate.disclosure.summary import WAIVED as WAIVED
+    from leafgate.disclosure.summary import FindingState as FindingState
+    from leafgate.disclosure.summary import finding_state as finding_state
+    from leafgate.disclosure.summary import findings_by_urgency as findings_by_urgency
+    from leafgate.disclosure.summary import in_short as in_short
+    from leafgate.disclosure.summary import plain_meaning as plain_meaning
+    from leafgate.disclosure.summary import summary as summary
     from leafgate.disclosure.text import audited_file as audited_file
     from leafgate.disclosure.text import file_words as file_words
     from leafgate.disclosure.text import finding_alarm as finding_alarm
@@ -56,7 +64,6 @@ if TYPE_CHECKING:
     from leafgate.disclosure.text import quoted_name as quoted_name
     from leafgate.disclosure.text import release_words as release_words
     from leafgate.disclosure.text import remedy_lines as remedy_lines
-    from leafgate.disclosure.text import summary as summary
     from leafgate.disclosure.text import verdict_words as verdict_words
     from leafgate.disclosure.text import with_disclosures_once as with_disclosures_once
     from leafgate.engine.build import publish as publish
@@ -228,9 +235,11 @@ __getattr__ = lazy_exports(
         "leafgate.disclosure.masking": "MAX_ROUNDING_BASE round_coarsely",
         "leafgate.disclosure.schema": "LimitDocument MaskedScore",
         "leafgate.disclosure.stored": "parse_report read_report report_bytes",
+        "leafgate.disclosure.summary": "FINDING_STATES FindingState finding_state findings_by_urgency in_short "
+        "plain_meaning summary WAIVED",
         "leafgate.disclosure.text": "audited_file file_words finding_alarm finding_details finding_headline "
         "group_words idle_waiver_lines limit_words middle_of_count number_words people_words quoted_name "
-        "release_words remedy_lines summary verdict_words with_disclosures_once",
+        "release_words remedy_lines verdict_words with_disclosures_once",
         "leafgate.engine.build": "publish",
         "leafgate.engine.keepable": "frequent_values unkeepable_limits",
         "leafgate.engine.remedies.search": "UNSEARCHED",

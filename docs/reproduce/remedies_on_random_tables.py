@@ -46,6 +46,8 @@ OUTCOMES = (
     "says that none was found",
     "says nothing a script can do",
 )
+IN_VAIN = "Tried here without a useful result"
+"""What a remedy says where every change that was tried breaks a limit, or leaves a constant."""
 
 
 @dataclass
@@ -118,8 +120,9 @@ def followed(case: Case, report: Mapping[str, Any]) -> str:
     """Do what the first remedies that a script can follow say; the outcome where there is nothing to do, else empty."""
     first = [remedy for each in not_ok(report) for remedy in list(filter(can_follow, each.get("remedies", ())))[:1]]
     if len(first) < len(not_ok(report)):
-        said = [remedy["action"] for each in not_ok(report) for remedy in each.get("remedies", ())]
-        return OUTCOMES[3] if "none" in said else OUTCOMES[4]
+        said = [remedy for each in not_ok(report) for remedy in each.get("remedies", ())]
+        in_vain = any(remedy["action"] == "none" or IN_VAIN in remedy["text"] for remedy in said)
+        return OUTCOMES[3] if in_vain else OUTCOMES[4]
     for i, remedy in enumerate(first):
         if remedy not in first[:i]:
             follow(case, remedy)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from leafgate.app import DIRECTIONS, audited_file, range_of_value
+from leafgate.app import DIRECTIONS, audited_file, finding_state, range_of_value
 
 WORSE = {"worse", "vanished"}
 
@@ -38,9 +38,8 @@ def moved(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Moved]:
 
 def outcome(finding: Mapping[str, Any]) -> str:
     """How a finding ended, in one word."""
-    if "waiver" in finding:
-        return "waived"
-    return {True: "passed", False: "failed", None: "could not be told"}[finding["passed"]]
+    state = finding_state(finding)
+    return "could not be told" if state == "inconclusive" else state
 
 
 def _of_report(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Moved]:

@@ -4,47 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal
 
 from leafgate.app import (
+    FINDING_STATES,
     LONGEST,
     JsonObject,
     clean,
-    finding_alarm,
     finding_details,
     finding_headline,
+    finding_state,
     group_words,
-    remedy_lines,
-    with_disclosures_once,
+    plain_meaning,
 )
 
-State = Literal["failed", "inconclusive", "waived", "passed"]
 MAX_SHORT_LINES = 3
-MAX_REMEDIES = 6
-"""Remedies that are listed for the whole report; each finding has its own."""
-ORDER: Sequence[State] = ("failed", "inconclusive", "waived", "passed")
-
-
-def state(finding: JsonObject) -> State:
-    """The state of a finding; a waived one is never called passed."""
-    if "waiver" in finding:
-        return "waived"
-    return "inconclusive" if finding["passed"] is None else "passed" if finding["passed"] else "failed"
-
-
-def findings_by_urgency(report: JsonObject) -> list[JsonObject]:
-    """Failed findings first, then inconclusive, waived and passed ones, each in the policy's order."""
-    return sorted(with_disclosures_once(report["findings"]), key=lambda finding: ORDER.index(state(finding)))
 
 
 def sentence(finding: JsonObject) -> str:
     """A finding in one line."""
     return clean(finding_headline(finding), 4 * LONGEST)
-
-
-def plain_meaning(finding: JsonObject) -> str:
-    """The meaning of a broken limit for people who know no metrics; empty where it holds, or the metric gives none."""
-    return clean(finding_alarm(finding), 4 * LONGEST)
 
 
 def message(finding: JsonObject) -> str:
@@ -65,16 +43,10 @@ def main_details(finding: JsonObject) -> list[str]:
     return [clean(line, 2 * LONGEST) for line in lines[:MAX_SHORT_LINES]]
 
 
-def what_to_change(report: JsonObject) -> list[str]:
-    """What to do about the findings that are not ok, the most urgent first and each remedy once."""
-    lines = [line for finding in findings_by_urgency(report) for line in remedy_lines(finding)]
-    return [clean(line.removeprefix("what to do: "), 4 * LONGEST) for line in dict.fromkeys(lines)][:MAX_REMEDIES]
-
-
-def state_counts(report: JsonObject) -> dict[State, int]:
-    """The number of findings in each state."""
-    states = [state(finding) for finding in report["findings"]]
-    return {kind: states.count(kind) for kind in ORDER}
+def state_counts(report: JsonObject) -> dict[str, int]:
+    """The number of findings in each state, the most urgent first."""
+    states = [finding_state(finding) for finding in report["findings"]]
+    return {kind: states.count(kind) for kind in FINDING_STATES}
 
 
 def marked_leaves(report: JsonObject) -> Iterator[tuple[int, JsonObject]]:

@@ -15,9 +15,13 @@ from leafgate.app import (
     JsonObject,
     audited_file,
     clean,
+    finding_state,
+    findings_by_urgency,
     idle_waiver_lines,
+    in_short,
     number_words,
     people_words,
+    plain_meaning,
     quoted_name,
     release_words,
     verdict_words,
@@ -26,17 +30,14 @@ from leafgate_reports.common import (
     command,
     data_digest,
     detail_lines,
-    findings_by_urgency,
     main_details,
     path_conditions,
-    plain_meaning,
     reproduction_note,
     sentence,
-    state,
     state_counts,
 )
 from leafgate_reports.inference_table import HEADINGS, READING, TITLE, inference_rows
-from leafgate_reports.interpretation import in_short, meaning, method_lines
+from leafgate_reports.interpretation import meaning, method_lines
 from leafgate_reports.svg_histogram import histogram
 from leafgate_reports.svg_roc import roc_figures
 from leafgate_reports.svg_tree import RISKS, class_words, tree_picture
@@ -79,7 +80,7 @@ def environment() -> Environment:
         finalize=lambda value: clean(value, 1000) if type(value) is str else value,
     )
     templates.filters["number"] = number_words
-    templates.globals["state"] = state
+    templates.globals["state"] = finding_state
     templates.globals["plain_meaning"] = plain_meaning
     templates.globals["detail_lines"] = detail_lines
     templates.globals["sentence"] = sentence
@@ -105,13 +106,13 @@ def template_context(report: JsonObject) -> JsonDocument:
         "data_digest": data_digest(report),
         "file": audited_file(report),
         "size": release_words(report["release"]) if report["release"] else "",
-        "worst": [finding for finding in findings if state(finding) != "passed"][:MAX_WORST],
+        "worst": [finding for finding in findings if finding_state(finding) != "passed"][:MAX_WORST],
         "findings": findings[:MAX_LISTED],
         "more": max(len(findings) - MAX_LISTED, 0),
         "tree": tree,
         "picture": tree_picture(nodes) if labelled else None,
         "hidden_tree": bool(nodes) and not labelled,
-        "of_release": any(state(each) != "passed" and each["beyond"] is None for each in findings),
+        "of_release": any(finding_state(each) != "passed" and each["beyond"] is None for each in findings),
         "larger_classes": any("equivalence_class" in node for node in nodes),
         "cards": [_card(nodes, i) for i in range(len(nodes))][:MAX_CARDS] if labelled else [],
         "histograms": [histogram(finding) for finding in drawn[:MAX_FIGURES]],

@@ -6,15 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
-from leafgate.app import JsonObject, clean, middle_of_count, number_words
-from leafgate_reports.common import findings_by_urgency, plain_meaning, sentence, state, what_to_change
+from leafgate.app import WAIVED, JsonObject, clean
 
 MAX_COLUMNS = 40
 """Columns that are listed by name."""
-MAX_SENTENCES = 6
-"""Sentences of one kind in the short words at the top of the page."""
-UNDECIDED = "That could not be determined, so it must be taken for everybody."
-OF_RELEASE = "The release as a whole: no number of people follows, or it is for auditors only."
 BOUNDS = (
     "A pass means that the attacks of this policy, with the knowledge it grants them, stay within its limits. "
     "It says nothing about attacks that were not tried, about knowledge that was not granted, "
@@ -25,15 +20,13 @@ NEXT = {
     "pass": (),
     "fail": (
         "This result means that somebody who has the release, and the knowledge that the policy grants, learns more "
-        "about people than the policy allows. Build the release with larger groups or with a builder that keeps the "
-        "limits, publish less on its leaves, and audit it again.",
+        "about people than the policy allows. What to change stands beside each finding; then audit again.",
     ),
     "inconclusive": (
         "Something that the policy asks for could not be checked; the findings state why. Until it is checked, the "
         "release must not be published.",
     ),
 }
-WAIVED = "Some limits are broken and waived: the release passes although more can be learned from it than they allow."
 LEVEL_MEANINGS = {
     "labels": "the tests of each tree, and what its leaves predict",
     "error_rates": "the tests of each tree, what its leaves predict, and how often that is wrong",
@@ -47,65 +40,6 @@ def meaning(report: JsonObject) -> list[str]:
     """What follows from the verdict, what to do, and what does not follow."""
     waived = [WAIVED] if report["verdict"] == "pass" and report.get("waived") else []
     return [*NEXT[report["verdict"]], *waived, *BOUNDS]
-
-
-def in_short(report: JsonObject) -> Iterator[tuple[str, list[str]]]:
-    """Pairs of a heading and sentences that a reader without knowledge of metrics understands.
-
-    Of a report that does not pass: who is affected, how, and what to change. Of one that passes: why, and what that
-    does not mean.
-    """
-    if report["verdict"] == "pass":
-        yield "Why it passes", list(_why_it_passes(report))
-        yield "What that does not mean", list(_no_promise(report))
-        return
-    findings = [each for each in findings_by_urgency(report) if state(each) in {"failed", "inconclusive"}]
-    yield "Who is affected", _who_is_affected(findings)
-    yield "How", list(dict.fromkeys(filter(None, map(plain_meaning, findings))))[:MAX_SENTENCES]
-    yield "What to change", what_to_change(report)
-
-
-def _who_is_affected(findings: Sequence[JsonObject]) -> list[str]:
-    """The people past the limit that most people are past, as exactly as the report's audience may know it."""
-    counted = [each for each in findings if each["beyond"] and each["people"]]
-    if not counted:
-        undecided = all(state(each) == "inconclusive" for each in findings)
-        return [UNDECIDED if undecided else OF_RELEASE]
-    most = max(counted, key=lambda finding: middle_of_count(finding["beyond"]))
-    beyond, people = number_words(most["beyond"]), number_words(most["people"])
-    return [f"{beyond[:1].upper()}{beyond[1:]} of the {people} people whom the release was made from."]
-
-
-def _why_it_passes(report: JsonObject) -> Iterator[str]:
-    """The attacks that were tried, and the limits that hold."""
-    attacks = [clean(attack["name"]) for attack in (report.get("method") or {"attacks": ()})["attacks"]]
-    if attacks:
-        yield f"Attacked by {', '.join(attacks[:MAX_COLUMNS])}, with what the policy grants an adversary."
-    held = [finding for finding in report["findings"] if finding["passed"]]
-    limits = [sentence(finding) for finding in held if finding["limit"]]
-    more = f", and {len(limits) - MAX_SENTENCES} more" if len(limits) > MAX_SENTENCES else ""
-    kept = "; ".join(limits[:MAX_SENTENCES]) + more
-    yield f"{'Every limit holds' if not report['waived'] else 'Every other limit holds'}: {kept}."
-    if report["waived"]:
-        yield WAIVED
-    told_apart = [attack for attack in (report.get("method") or {"attacks": ()})["attacks"] if attack.get("candidates")]
-    for attack in told_apart[:MAX_SENTENCES]:
-        yield (
-            f"{clean(attack['name'])} had at most {number_words(attack['candidates'])} people of the table and as many "
-            "others to tell apart: what it would find among more people is bounded by the intervals of its findings."
-        )
-
-
-def _no_promise(report: JsonObject) -> Iterator[str]:
-    """What a pass does not say."""
-    yield "Nothing about attacks that were not tried, and about knowledge that the policy does not grant."
-    claims = (report.get("method") or {}).get("claims", {})
-    if not set(claims) & {"epsilon", "rho", "mu"}:
-        yield (
-            "It is no differential privacy: an adversary with more knowledge than the policy grants may learn more, "
-            "and no bound on that follows."
-        )
-    yield "Nothing about what other releases of the same people add to this one: each release discloses more of them."
 
 
 def method_lines(report: JsonObject) -> Iterator[tuple[str, str]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from leafgate.app import LONGEST, JsonObject, audited_file, clean, idle_waiver_lines
-from leafgate_reports.common import detail_lines, message, place, state, state_counts
+from leafgate.app import LONGEST, JsonObject, audited_file, clean, finding_state, idle_waiver_lines
+from leafgate_reports.common import detail_lines, message, place, state_counts
 
 
 def junit(report: JsonObject) -> bytes:
@@ -43,7 +43,7 @@ def _case(suite: Element, report: JsonObject, finding: JsonObject) -> None:
     line = {"file": clean(place(report, where)), "line": str(where["line"])} if where else {}
     about = clean(finding["attack"] or "release")
     case = SubElement(suite, "testcase", {"classname": about, "name": clean(finding["id"]), "time": "0", **line})
-    tag = {"failed": "failure", "inconclusive": "error", "waived": "skipped"}.get(state(finding))
+    tag = {"failed": "failure", "inconclusive": "error", "waived": "skipped"}.get(finding_state(finding))
     if tag is not None:
-        result = SubElement(case, tag, {"message": message(finding), "type": state(finding)})
+        result = SubElement(case, tag, {"message": message(finding), "type": finding_state(finding)})
         result.text = "\n".join(detail_lines(finding))

@@ -10,8 +10,12 @@ from leafgate.app import (
     JsonObject,
     audited_file,
     clean,
+    finding_state,
+    findings_by_urgency,
     idle_waiver_lines,
+    in_short,
     people_words,
+    plain_meaning,
     quoted_name,
     verdict_words,
 )
@@ -19,11 +23,8 @@ from leafgate_reports.common import (
     command,
     data_digest,
     detail_lines,
-    findings_by_urgency,
-    plain_meaning,
     reproduction_note,
     sentence,
-    state,
     state_counts,
 )
 from leafgate_reports.inference_table import HEADINGS, READING, TITLE, Cell, inference_rows
@@ -57,6 +58,8 @@ def _lines(report: JsonObject) -> Iterator[str]:
         what, digest = data_digest(report)
         yield f"- {_safe(people_words(data))}, {what}" + (f" `{digest[:16]}`" if digest else "")
     yield "- " + ", ".join(f"{count} {kind}" for kind, count in state_counts(report).items() if count)
+    for heading, sentences in in_short(report):
+        yield from _in_short(heading, sentences)
     yield ""
     yield "| | finding | line |"
     yield "|---|---|---|"
@@ -64,13 +67,20 @@ def _lines(report: JsonObject) -> Iterator[str]:
     for finding in findings[:MAX_LISTED]:
         where = finding.get("where") or {}
         line = f"{_safe(where['file'])}:{where['line']}" if where else ""
-        yield f"| {SIGNS[state(finding)]} | {_table_cell(finding)} | {line} |"
+        yield f"| {SIGNS[finding_state(finding)]} | {_table_cell(finding)} | {line} |"
     if len(findings) > MAX_LISTED:
         yield f"| | and {len(findings) - MAX_LISTED} more | |"
-    for finding in [finding for finding in findings if state(finding) != "passed"][:MAX_DETAILED]:
+    for finding in [finding for finding in findings if finding_state(finding) != "passed"][:MAX_DETAILED]:
         yield from _explained(finding)
     yield from _inferences(report)
     yield from _ending(report)
+
+
+def _in_short(heading: str, sentences: list[str]) -> Iterator[str]:
+    """A heading with its sentences; nothing where there are none."""
+    if sentences:
+        yield from ("", f"**{heading}**", "")
+        yield from (f"- {_safe(sentence)}" for sentence in sentences)
 
 
 def _table_cell(finding: JsonObject) -> str:
@@ -81,7 +91,7 @@ def _table_cell(finding: JsonObject) -> str:
 
 def _explained(finding: JsonObject) -> Iterator[str]:
     yield ""
-    yield f"**{_safe(finding['id'])}** ({state(finding)})"
+    yield f"**{_safe(finding['id'])}** ({finding_state(finding)})"
     yield ""
     yield from (f"- {_safe(line)}" for line in detail_lines(finding))
 

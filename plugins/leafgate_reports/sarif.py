@@ -11,15 +11,23 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 
-from leafgate.app import LONGEST, JsonDocument, JsonObject, audited_file, clean, idle_waiver_lines, readable
+from leafgate.app import (
+    LONGEST,
+    JsonDocument,
+    JsonObject,
+    audited_file,
+    clean,
+    finding_state,
+    findings_by_urgency,
+    idle_waiver_lines,
+    readable,
+)
 from leafgate_reports.common import (
     detail_lines,
-    findings_by_urgency,
     marked_leaves,
     message,
     path_conditions,
     place,
-    state,
 )
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -46,7 +54,9 @@ def sarif(report: JsonObject) -> bytes:
         "tool": {"driver": driver},
         **_artifacts(report),
         "results": [
-            _result(report, finding, names.index(_rule(finding))) for finding in findings if state(finding) != "passed"
+            _result(report, finding, names.index(_rule(finding)))
+            for finding in findings
+            if finding_state(finding) != "passed"
         ],
         "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": _idle(report)}],
         "properties": _properties(report),
@@ -128,7 +138,7 @@ def _result(report: JsonObject, finding: JsonObject, rule: int) -> JsonDocument:
         **_analysis_target(report),
         "locations": [_location(report, finding)],
         "partialFingerprints": _fingerprints(report, finding),
-        "properties": {"state": state(finding), **_remedies(finding)},
+        "properties": {"state": finding_state(finding), **_remedies(finding)},
     }
     if "waiver" in finding:
         why = f"{clean(finding['waiver']['id'])}: {clean(finding['waiver']['reason'])}"
@@ -166,7 +176,7 @@ def _location(report: JsonObject, finding: JsonObject) -> JsonDocument:
     nodes, number = tree["nodes"], tree.get("number", 1)
     leaves = (
         []
-        if state(finding) != "failed"
+        if finding_state(finding) != "failed"
         else [(i, node) for i, node in marked_leaves(report) if "past" not in node or finding["id"] in node["past"]]
     )
     logical = [

@@ -16,7 +16,7 @@ from scipy.stats import entropy
 from leafgate.api import AdversaryKnowledge, AttackModel, Belief, Metric, Release, ScoringContext, SecretBelief, Table
 from leafgate.api.registry import Plugin, Plugins, load_plugins
 from leafgate.disclosure.document import document
-from leafgate.disclosure.text import summary
+from leafgate.disclosure.summary import summary
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import UnreadableError
 from leafgate.io.json import readable

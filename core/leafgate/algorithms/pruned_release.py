@@ -226,3 +226,20 @@ def _means(parts: Sequence[Mapping[str, float] | None], weights: np.ndarray) -> 
 def largest_leaf_count(release: Release) -> int:
     """How many leaves the largest tree has."""
     return max((sum(1 for _ in leaves(tree)) for tree in release.trees), default=0)
+
+
+def is_constant(release: Release) -> bool:
+    """Does the release predict the same for everybody, by whatever it publishes?
+
+    Its trees are single leaves, or labels decide alone and all leaves have the same.
+    """
+    if largest_leaf_count(release) == 1:
+        return True
+    if not release.trees or release.predicts_numbers or not _labels_alone(release):
+        return False
+    return len({leaf.label for tree in release.trees for leaf in leaves(tree)}) == 1
+
+
+def _labels_alone(release: Release) -> bool:
+    """Are the labels of its leaves all that a prediction follows from?"""
+    return release.combine == "vote" or release.publish.leaves in {"labels", "error_rates"}

@@ -116,7 +116,7 @@ def _audit_into(
         _refuse_second_draw(run.policy, out / RELEASE)  # a build may have drawn for this place meanwhile
         write_results(audited, audience.value, out, chosen_formats(run.plugins, formats))
     from leafgate.disclosure.document import document
-    from leafgate.disclosure.text import summary
+    from leafgate.disclosure.summary import summary
     from leafgate.io.json import readable
 
     for step, seconds in audited.seconds.items() if verbose else ():

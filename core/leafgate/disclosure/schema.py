@@ -418,7 +418,7 @@ class RemedyDocument(Document):
     text: Annotated[str, Field(min_length=1)]
     """What to do, in a sentence for everybody."""
     details: str = ""
-    """How large the smallest group would be, and how many leaves; for auditors."""
+    """How large the smallest group would be, how many leaves, and what the change costs in use; for auditors."""
     place: str = ""
     """Of `set` and `add`: the key of the policy, such as `build.k`."""
     value: JsonValue = None

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from leafgate.io.json import JsonObject
-from leafgate.io.text import printable_line, shorten
+from leafgate.io.text import shorten
 from leafgate.types.report import DERIVED_ALONE, GROUPS_ALONE, HIDDEN_CELLS
 
 VERDICTS = {
@@ -16,9 +16,7 @@ VERDICTS = {
     "inconclusive": "INCONCLUSIVE: could not tell, so do not publish.",
 }
 MAX_NAME_LENGTH = 200
-MAX_LINE_LENGTH = 3000
-"""Longer names and lines are cut; the JSON has all of them."""
-LEFT_OUT = {"dropped": "for missing cells", "commented": "as comments"}
+"""Longer names are cut; the JSON has all of them."""
 MARKS = {True: "ok  ", False: "FAIL", None: "????"}
 
 
@@ -46,28 +44,6 @@ def middle_of_count(count: float | JsonObject) -> float:
 def _many(count: object, noun: str) -> str:
     plural = {"leaf": "leaves"}.get(noun, f"{noun}s")
     return f"{number_words(count)} {noun if count == 1 else plural}"
-
-
-def summary(report: JsonObject) -> str:
-    """The whole report as text; the first line states the verdict."""
-    return "".join(f"{printable_line(shorten(line, MAX_LINE_LENGTH))}\n" for line in _lines(report))
-
-
-def _lines(report: JsonObject) -> Iterator[str]:
-    yield f"{shorten(report['policy']['name'], MAX_NAME_LENGTH)}: {verdict_words(report)}"
-    data, release = report["data"], report["release"]
-    if file := audited_file(report):
-        yield f"  audited file {file_words(file)}"
-    if "people" in data:
-        left_out = [f"{number_words(data[key])} more left out {why}" for key, why in LEFT_OUT.items() if key in data]
-        yield f"  {people_words(data)}" + (f" ({', '.join(left_out)})" if left_out else "")
-    if release is not None:
-        yield f"  release by {release_words(release)}, sha256 {release['sha256'][:16]}"
-    for finding in _with_remedies_once(with_disclosures_once(report["findings"])):
-        yield from finding_lines(finding)
-    yield from (f"  {line}" for line in idle_waiver_lines(report))
-    for note in report["notes"]:
-        yield f"  note: {note}"
 
 
 def people_words(data: JsonObject) -> str:
@@ -124,24 +100,10 @@ def with_disclosures_once(findings: Sequence[JsonObject]) -> list[JsonObject]:
     return [_without_disclosures(finding, listed) if finding["passed"] and listed else finding for finding in findings]
 
 
-def _with_remedies_once(findings: Sequence[JsonObject]) -> Iterator[JsonObject]:
-    """The findings; where all remedies of one stand under an earlier finding, it names that one in their place."""
-    above: list[tuple[object, str]] = []
-    for finding in findings:
-        remedies = finding.get("remedies")
-        same = next((name for listed, name in above if listed == remedies), None)
-        if remedies and same is None:
-            above.append((remedies, finding["id"]))
-        elif remedies:
-            text = f"the same as for {shorten(str(same), MAX_NAME_LENGTH)}"
-            finding = {**finding, "remedies": [{"action": "advise", "text": text, "tried": False}]}
-        yield finding
-
-
-def remedy_lines(finding: JsonObject) -> Iterator[str]:
-    """What to do about a finding that is not ok, a line for each remedy, the best first."""
+def remedy_lines(finding: JsonObject, *, with_costs: bool = True) -> Iterator[str]:
+    """What to do about a finding that is not ok, a line for each remedy, the best first, with what each costs."""
     for remedy in finding.get("remedies", ()):
-        details = f" {remedy['details']}" if remedy.get("details") else ""
+        details = f" {remedy['details']}" if with_costs and remedy.get("details") else ""
         tried = " Tried: the whole audit then passes." if remedy["tried"] else ""
         yield f"what to do: {remedy['text']}{details}{tried}"
 

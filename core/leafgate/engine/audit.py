@@ -24,7 +24,7 @@ from leafgate.engine.knowledge import Adversaries, ControlCheck, secret_inputs
 from leafgate.engine.reading import reading_check
 from leafgate.engine.remedies.search import with_searched_remedies
 from leafgate.engine.remedies.static import from_error, with_static_remedies
-from leafgate.engine.remedies.trials import Trial
+from leafgate.engine.remedies.trials import Trial, has_own_command
 from leafgate.engine.report_facts import files_about_people, files_of, report_of
 from leafgate.engine.score import AuditState, comparisons, judge
 from leafgate.engine.waivers import SourceLocations, Waivers, apply_waivers, never, passes
@@ -35,7 +35,7 @@ from leafgate.types.adversary import limit_knowledge
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.large_table import LargeTable
 from leafgate.types.release import Release
-from leafgate.types.report import Finding, Report
+from leafgate.types.report import Finding, Remedy, Report
 from leafgate.types.table import Table
 
 
@@ -119,10 +119,17 @@ def audit(
 
 
 def _with_impossible(report: Report, impossible: Sequence[UnkeepableLimit]) -> Report:
-    """The report; what is to be done about limits that no release of the table can keep is to change them."""
+    """The report; what is to be done about limits that no release of the table can keep is to change them.
+
+    What would be done about the other broken limits waits for that, so that nothing is recommended that cannot pass.
+    """
+    names = ", ".join(f"`{limit.metric.called}`" for limit in impossible)
+    wait = Remedy(action="advise", text=f"First change what no release of this table can keep, the limit of {names}.")
     remedies = {limit.metric.called: (limit.remedy,) for limit in impossible}
     findings = [
-        replace(each, remedies=remedies[each.metric]) if each.fails and each.metric in remedies else each
+        replace(each, remedies=remedies.get(each.metric, (wait, *each.remedies)))
+        if each.fails and not has_own_command(each)
+        else each
         for each in report.findings
     ]
     return replace(report, findings=findings)

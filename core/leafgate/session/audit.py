@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
-from leafgate.disclosure.text import finding_alarm, limit_words, number_words, summary
+from leafgate.disclosure.summary import in_short, summary
+from leafgate.disclosure.text import finding_alarm, limit_words, number_words
 from leafgate.engine.audit import Audit as EngineAudit
 from leafgate.errors import InvalidError, OutputError
 from leafgate.io.files import OWNER_ONLY, make_folder, remove_files, results_folder, write_files
@@ -156,6 +157,14 @@ class Audit(EngineAudit):
                 if (remedy.text, remedy.place) not in {(other.text, other.place) for other in listed}:
                     listed.append(remedy)
         return listed if self.files is None else [remedy_in_python(remedy) for remedy in listed]
+
+    @property
+    def in_short(self) -> dict[str, list[str]]:
+        """The report in a few sentences: who is affected, how, what to change, and what that costs in use.
+
+        Of an audit that passes: why, and what that does not mean. They are those of the public report.
+        """
+        return dict(in_short(self._displayed()))
 
     def show(self) -> None:
         """Display the page of the public report in a notebook, and print its text elsewhere."""

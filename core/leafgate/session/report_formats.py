@@ -21,7 +21,7 @@ OWN = "leafgate"
 
 def _render_text(document: ReportDocument, attachments: Mapping[str, bytes]) -> bytes:
     """The summary that an audit prints."""
-    from leafgate.disclosure.text import summary
+    from leafgate.disclosure.summary import summary
 
     return summary(document).encode()
 

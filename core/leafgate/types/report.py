@@ -155,9 +155,10 @@ class Remedy:
     Attributes:
         action: `set` a key of the policy to a value; `run` a command; `retrain` the model with another parameter;
             `add` something that the policy lacks; `advise`, which only a person can follow; `none`: a search found
-            nothing, and the text says what was tried.
+            nothing useful, and the text says what was tried.
         text: one plain sentence for everybody: without a cell of the data, and without a number of people.
-        details: a sentence with numbers that follow from the data, for auditors alone.
+        details: sentences with numbers that follow from the data, for auditors alone: how large the smallest group
+            would be, and what the change costs in use.
         place: where in the policy, such as `build.min_leaf` or `data.control`; of `set` and `add`. A list, such as
             `metrics`, is added to.
         value: what stands there afterwards, as JSON; None where only a person knows it.

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from leafgate.disclosure.document import document
 from leafgate.disclosure.histograms import Bar, suppress_secondary
-from leafgate.disclosure.text import summary
+from leafgate.disclosure.summary import summary
 from leafgate.io.json import readable
 from leafgate.session.run import open_session
 from leafgate.types.evidence import AuditorOnly, PeopleCount

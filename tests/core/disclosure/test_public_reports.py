@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from leafgate.disclosure.document import document
-from leafgate.disclosure.text import summary
+from leafgate.disclosure.summary import summary
 from leafgate.engine.audit import Audit
 from leafgate.io.json import readable
 from leafgate.types.evidence import AuditorOnly, PeopleCount

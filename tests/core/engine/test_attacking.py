@@ -9,7 +9,7 @@ import pytest
 from leafgate.api import AdversaryKnowledge, Belief, GroupBelief, InconclusiveError, SecretBelief
 from leafgate.api.components import AttackModel
 from leafgate.disclosure.document import document
-from leafgate.disclosure.text import summary
+from leafgate.disclosure.summary import summary
 from leafgate.io.json import readable
 from leafgate.types.belief import MechanismBelief, MembershipBelief
 from leafgate.types.evidence import AuditorOnly, PeopleCount

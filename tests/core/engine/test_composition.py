@@ -21,7 +21,7 @@ from leafgate.api import InconclusiveError, Release, ScoringContext, SecretBelie
 from leafgate.api.metrics import Metric
 from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
-from leafgate.disclosure.text import summary
+from leafgate.disclosure.summary import summary
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.io.release_codec import serialize
 from leafgate.policy.load import policy_of

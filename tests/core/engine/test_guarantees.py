@@ -19,7 +19,7 @@ from leafgate.api import (
 )
 from leafgate.cli import run
 from leafgate.disclosure.document import document
-from leafgate.disclosure.text import summary
+from leafgate.disclosure.summary import summary
 from leafgate.io.release_codec import serialize
 from leafgate.policy.load import policy_of
 from leafgate.session.run import audit_policy

@@ -21,7 +21,7 @@ from leafgate.api import (
     SecretBelief,
 )
 from leafgate.disclosure.document import document
-from leafgate.disclosure.text import summary
+from leafgate.disclosure.summary import summary
 from leafgate.io.json import readable
 from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.report import Finding, Report

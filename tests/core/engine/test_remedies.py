@@ -12,7 +12,7 @@ import pytest
 from leafgate.api.registry import Plugins
 from leafgate.disclosure.document import document
 from leafgate.disclosure.stored import parse_report
-from leafgate.disclosure.text import summary
+from leafgate.disclosure.summary import summary
 from leafgate.engine.remedies.static import from_error
 from leafgate.errors import InconclusiveError, ReportError
 from leafgate.io.json import readable

@@ -13,12 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
+import leafgate
 from cases import more
 from leafgate.algorithms.pruned_release import Pruning
 from leafgate.algorithms.routing import route
 from leafgate.disclosure.document import document
+from leafgate.disclosure.summary import summary
 from leafgate.engine import audit as engine
 from leafgate.engine.attack import AttackResult, run_attack
 from leafgate.engine.remedies.search import with_searched_remedies
@@ -27,6 +31,7 @@ from leafgate.io.json import readable
 from leafgate.session.run import build_release, open_session
 from leafgate.types.report import Remedy, Report
 from leafgate.types.tree import leaves
+from reports import view
 from survey import survey
 
 SCRIPT = runpy.run_path(str(Path(__file__).parents[3] / "docs/reproduce/remedies_on_random_tables.py"))
@@ -197,15 +202,90 @@ def test_a_model_file_is_told_the_parameter_and_the_command(tmp_path: Path) -> N
     assert finding["remedies"][1]["parameters"]["min_samples_leaf"] >= 35
 
 
+def test_a_model_file_for_which_nothing_tried_here_passes_is_repaired_and_that_is_said(tmp_path: Path) -> None:
+    """With larger leaves the tree is not accurate enough, and what a repair fits anew is not tried by an audit."""
+    case = SCRIPT["random_case"](tmp_path / "case", "sklearn tree", np.random.default_rng(4))
+    case.document["data"]["test"] = "people.csv"
+    case.document["metrics"] = [{"use": "k_anonymity", "at_least": 35}, {"use": "accuracy", "at_least": 0.9}]
+    report = case.audit()
+    finding = next(each for each in report["findings"] if each["passed"] is False)
+    [remedy] = finding["remedies"]
+    assert (remedy["action"], remedy["command"][:2], remedy["tried"]) == ("run", ["leafgate", "repair"], False)
+    assert "fits anew, which was not tried here. Tried here without a useful result: " in remedy["text"]
+    assert "; leaves of up to 500 people (the broken limits then hold, and `accuracy` does not); " in remedy["text"]
+    for text in (summary(report), view(report, "html").decode(), view(report, "markdown").decode()):
+        assert "No change" not in text
+        assert "fits anew, which was not tried here" in text
+
+
+def test_leaves_that_make_a_constant_of_a_model_are_named_last_as_what_they_are(tmp_path: Path) -> None:
+    case = SCRIPT["random_case"](tmp_path / "case", "sklearn tree", np.random.default_rng(4))
+    people = len(pd.read_csv(case.folder / "people.csv"))
+    for column in case.document["data"]["columns"].values():
+        column["role"] = "quasi_identifier" if column["role"] == "private" else column["role"]
+    case.document["metrics"] = [{"use": "k_anonymity", "at_least": people // 2 + 1}]
+    report = case.audit()
+    finding = next(each for each in report["findings"] if each["passed"] is False)
+    assert [remedy["action"] for remedy in finding["remedies"]] == ["run", "advise"]
+    assert "not tried here" in finding["remedies"][0]["text"]
+    assert "they predict the same for everybody, which is of no use" in finding["remedies"][1]["text"]
+
+
+@pytest.mark.parametrize("build", [{"use": "id3"}, {"use": "kadet", "k": 2}])
+def test_a_builder_that_can_only_make_a_constant_is_named_last_as_what_it_makes(
+    tmp_path: Path, build: Mapping[str, Any]
+) -> None:
+    """Two groups of the 24 people cannot both have 13."""
+    first, last = first_remedies(searched(tmp_path, {"build": build, "metrics.0.at_least": 13}))
+    assert first.action == "none"
+    assert first.text.startswith("Tried here without a useful result: ")
+    assert (last.action, last.tried, last.place) == ("advise", True, "")
+    assert last.text.startswith("As a constant, which predicts the same for everybody and is of no use, ")
+    assert "would be 0.5, and is 0.9" in last.details
+
+
+def test_labels_alone_are_no_remedy_where_all_leaves_have_one(tmp_path: Path) -> None:
+    """Of few people who have the rarer class no leaf has more than of the others."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"age": rng.integers(18, 90, 600)})
+    ill = pd.Series(np.where(rng.random(600) < 0.1, "yes", "no"), name="ill")
+    model = DecisionTreeClassifier(max_leaf_nodes=3, min_samples_leaf=100, random_state=0).fit(rows, ill)
+    limits = {"confidence": {"at_most": 0.95, "scored": "derived"}, "k_anonymity": 150}
+    audit = leafgate.audit(model, rows, ill, limits=limits, publish="counts")
+    assert audit.artifact is not None
+    assert {leaf.label for leaf in leaves(audit.artifact.release.trees[0])} == {"no"}
+    assert not any("leafgate scrub" in remedy.text for remedy in audit.remedies)
+
+
+def test_a_remedy_names_the_limits_that_it_leaves_broken(tmp_path: Path) -> None:
+    """The file tells what a limit on it forbids, whatever its trees are."""
+    case = SCRIPT["random_case"](tmp_path / "case", "sklearn tree", np.random.default_rng(4))
+    case.document["metrics"] = [{"use": "k_anonymity", "at_least": 35}, {"use": "file_disclosure", "at_most": 0}]
+    report = case.audit()
+    finding = next(each for each in report["findings"] if each["metric"] == "k_anonymity")
+    assert "this model's trees keep every limit but `file_disclosure`; " in finding["remedies"][0]["text"]
+
+
+def test_a_remedy_states_what_it_costs_for_auditors(tmp_path: Path) -> None:
+    report = searched(tmp_path, UNPROTECTED)
+    for remedy in first_remedies(report):
+        assert "The area under the ROC curve (0.5 for a constant) would be 0.929, and is 0.996 now" in remedy.details
+    labels = searched(tmp_path, UNPROTECTED | {"publish": {"leaves": "labels"}})
+    assert "as the mean over the classes (one over their number for a constant), would be" in " ".join(
+        remedy.details for remedy in first_remedies(labels)
+    )
+
+
 @pytest.mark.parametrize("seed", more(0, 1, 2, 3))
 def test_what_reports_of_random_tables_say_passes_at_the_first_try(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["remedies_on_random_tables.py", "train"])  # the repair of files takes longer
-    results = [outcome for _, outcome in SCRIPT["outcomes"](20, seed)]
+    pairs = list(SCRIPT["outcomes"](20, seed))
+    results = [outcome for _, outcome in pairs]
     passes, single, fails, none, nothing = (results.count(outcome) for outcome in SCRIPT["OUTCOMES"])
-    assert nothing == 0
+    assert all(kind.startswith("sklearn") for kind, outcome in pairs if outcome == SCRIPT["OUTCOMES"][4])
     assert passes + single >= 9 * (passes + single + fails) / 10
     assert passes > 10
-    assert passes + single + none >= 18
+    assert passes + single + none + nothing >= 18
 
 
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")

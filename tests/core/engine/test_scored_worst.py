@@ -27,7 +27,7 @@ from leafgate.api.metrics import PersonMetric
 from leafgate.api.registry import load_plugins
 from leafgate.console.describe import explanation
 from leafgate.disclosure.document import document
-from leafgate.disclosure.text import summary
+from leafgate.disclosure.summary import summary
 from leafgate.engine.checks import verified
 from leafgate.errors import PolicyError
 from leafgate.policy.load import load_policy, policy_of

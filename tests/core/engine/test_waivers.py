@@ -13,7 +13,7 @@ from command_line import Ended, leafgate
 from leafgate.api import AdversaryKnowledge, Belief, Release, SecretBelief
 from leafgate.disclosure.document import document
 from leafgate.disclosure.stored import parse_report
-from leafgate.disclosure.text import summary
+from leafgate.disclosure.summary import summary
 from leafgate.engine.waivers import WaiverReview, never, utc_today
 from leafgate.errors import PolicyError
 from leafgate.io.json import readable

@@ -239,6 +239,11 @@ def test_a_limit_that_no_release_can_keep_is_said_before_any_search() -> None:
     share = f"{100 * (y == 'no').mean():.1f} %"
     assert any("no release of this table can keep it" in each and share in each for each in audit.warnings)
     assert all("No release of this table can keep" in remedy.text for remedy in audit.remedies)
+    more = leafgate.audit(
+        classifier(min_samples_leaf=2).fit(table, y), table, y, limits=[*limits, {"use": "k_anonymity", "at_least": 10}]
+    )
+    first = next(each for each in more.report.findings if each.metric == "k_anonymity").remedies[0]
+    assert first.text == "First change what no release of this table can keep, the limit of `confidence`."
     repaired = leafgate.repair(audit)
     assert not repaired.found
     assert any("no release of this table can keep it" in sentence for sentence in repaired.sentences)

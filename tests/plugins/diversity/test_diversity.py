@@ -17,7 +17,7 @@ from command_line import leafgate
 from leafgate.api import Belief, Example, GroupBelief, InconclusiveError, Metric, Release, ScoringContext, SecretBelief
 from leafgate.api.registry import load_plugins, use_of
 from leafgate.disclosure.document import document
-from leafgate.disclosure.text import summary
+from leafgate.disclosure.summary import summary
 from leafgate.engine.knowledge import grant_knowledge
 from leafgate.errors import UnreadableError
 from leafgate.policy.load import policy_of

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from command_line import leafgate
+from leafgate.disclosure.summary import in_short
 from leafgate_reports.common import command
-from leafgate_reports.interpretation import in_short
+from leafgate_reports.markdown import _safe
 from reports import audited, view
 from survey import survey
 
@@ -37,7 +38,7 @@ class Words(HTMLParser):
 def test_a_failing_report_says_who_is_affected_how_and_what_to_change(tmp_path: Path) -> None:
     report = audited(tmp_path, FAILS)
     said = dict(in_short(report))
-    assert list(said) == ["Who is affected", "How", "What to change"]
+    assert list(said) == ["Who is affected", "How", "What to change", "What that costs in use"]
     beyond = report["findings"][0]["beyond"]
     assert said["Who is affected"] == [f"{beyond} of the 24 people whom the release was made from."]
     assert said["How"] == ["People stand in groups that are too small."]
@@ -47,6 +48,19 @@ def test_a_failing_report_says_who_is_affected_how_and_what_to_change(tmp_path: 
 def test_these_words_are_the_first_on_the_page_below_the_verdict(tmp_path: Path) -> None:
     texts = Words(view(audited(tmp_path, FAILS, audience="public"), "html")).texts
     assert texts.index("Who is affected") < texts.index("What to change") < texts.index("Policy")
+
+
+@pytest.mark.parametrize("audience", ["public", "auditor"])
+@pytest.mark.parametrize("changes", [FAILS, {}])
+def test_pages_and_markdown_state_the_same_in_short(tmp_path: Path, audience: str, changes: dict[str, Any]) -> None:
+    report = audited(tmp_path, changes, audience=audience)
+    page, markdown = Words(view(report, "html")).texts, view(report, "markdown").decode()
+    for heading, sentences in in_short(report):
+        assert sentences
+        assert f"**{heading}**" in markdown
+        for sentence in [heading, *sentences]:
+            assert sentence in page
+            assert _safe(sentence) in markdown
 
 
 def test_who_is_affected_is_masked_for_the_public(tmp_path: Path) -> None:

@@ -5,14 +5,15 @@ What a learner would make with larger leaves is tried on the given trees, cut ba
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from leafgate.algorithms.pruned_release import Pruning
+from leafgate.algorithms.pruned_release import Pruning, is_constant
 from leafgate.algorithms.publication import at_level
 from leafgate.api.components import TreeBuilder
-from leafgate.engine.remedies.trials import Trial, Trials, has_own_command, ladder, leaves_of
+from leafgate.engine.remedies.static import REPAIR_TEXT
+from leafgate.engine.remedies.trials import Trial, Trials, has_own_command, ladder, predicts_nothing
 from leafgate.io.release_codec import LoadedRelease
 from leafgate.types.release import Publish, Release, discloses_more
 from leafgate.types.report import REPAIR, Remedy
@@ -34,17 +35,22 @@ several classes."""
 MARGIN_STEPS = 2
 """By so many steps of the ladder leaves should be larger in training than those with which this model, cut back, keeps
 the limits: a new model divides people otherwise."""
+DRAWN_SHARE = 0.63
+"""About this share of the people is drawn for each tree of a forest on bootstraps, one less 1/e."""
 FEWER_TREES = (10, 5, 2, 1)
 """So many trees of a forest are kept in trials where leaves of no size do with all of them."""
 
-REPAIR_SEARCHES_FURTHER = (
-    " This search tried only one size for all leaves, with which a single leaf is left, which predicts the same for "
-    "everybody. `leafgate repair` searches further, subtree by subtree, and may keep more leaves."
-)
-RETRAINED_SINGLE_LEAF = (
-    " With leaves of one such size the given trees become a single leaf, which predicts the same for everybody, and a "
-    "new model may become one, too."
-)
+NOT_TRIED = "A repair prunes each subtree by itself and fits anew, which was not tried here."
+
+
+def nothing_found(tried: Sequence[str], *, of_file: bool = False) -> Iterator[Remedy]:
+    """What to do where nothing that was tried keeps every limit; of a model's file its repair, which was not tried."""
+    listed = f" Tried here without a useful result: {'; '.join(tried)}." if tried else ""
+    if of_file:
+        yield Remedy(action="run", text=f"{REPAIR_TEXT} {NOT_TRIED}{listed}", command=REPAIR)
+    elif tried:
+        text = f"{listed.strip()} Gather more people, publish fewer columns, or try other settings."
+        yield Remedy(action="none", text=text)
 
 
 class GivenRelease(TreeBuilder):
@@ -103,48 +109,66 @@ class ModelFileSearch:
         release = self.trials.artifact.release
         if not release.trees:
             return
-        if _can_be_scrubbed(release):
+        if _can_be_scrubbed(release) and not is_constant(_with_labels(release)):
             scrubbed = self._given(_with_labels(release))
             self.trials.tried.append("labels alone on the leaves")
-            if all(self.trials.keeps(self.trials.trial(whole=whole, **scrubbed)) for whole in (False, True)):
-                command = ("leafgate", "scrub", "MODEL", "NEW", "--leaves", "labels", "--policy", "POLICY")
-                text = (
-                    f"Write the model anew with labels alone on its leaves (`{' '.join(command)}`), and audit the new "
-                    "file: then every limit holds."
-                )
-                yield Remedy(action="run", text=text, command=command, tried=True)
-                return
+            if self.trials.keeps(self.trials.trial(whole=False, **scrubbed)):
+                whole = self.trials.trial(whole=True, **scrubbed)
+                if whole is not None and self.trials.keeps(whole):
+                    yield self._scrubbed(whole)
+                    return
+                self.trials.note_broken(whole)
         yield from self._larger_leaves(release)
 
+    def _scrubbed(self, whole: Trial) -> Remedy:
+        """The command that leaves labels alone on the leaves, with which a whole audit keeps every limit."""
+        command = ("leafgate", "scrub", "MODEL", "NEW", "--leaves", "labels", "--policy", "POLICY")
+        text = (
+            f"Write the model anew with labels alone on its leaves (`{' '.join(command)}`), and audit the new "
+            f"file: then {self.trials.kept(whole)} holds."
+        )
+        details = self.trials.details(whole)
+        return Remedy(action="run", text=text, details=details, command=command, tried=whole.report.verdict == "pass")
+
     def _larger_leaves(self, release: Release) -> Iterator[Remedy]:
-        """What cuts the model back, and the parameters of a learner whose model would be like it."""
+        """What cuts the model back, and the parameters of a learner whose model would be like it.
+
+        Leaves so large that nothing is left of the trees are named last, as what they are.
+        """
         found: list[_CutBack] = []
         for variant in self._variants(release):
             cut = self._cut_back(variant)
             found += [] if cut is None else [cut]
             if cut is not None and cut.margin_steps == MARGIN_STEPS:
                 break
-        if not found:
-            if release.file is not None and release.combine != "one" and not release.predicts_numbers:
-                text = (
-                    f"Repair the model (`{' '.join(REPAIR)}`), and audit the new file. No size of leaves keeps every "
-                    "limit in these trees; the repair also makes one tree with labels of the first of them, which was "
-                    "not tried here."
-                )
-                yield Remedy(action="run", text=text, command=REPAIR)
-            return
+        useful = [cut for cut in found if not predicts_nothing(cut.whole)]
+        if useful:
+            yield from self._cut_or_retrained(useful, release)
+        else:
+            yield from nothing_found(self.trials.tried, of_file=release.file is not None)
+        if found and not useful:
+            cut = found[0]
+            text = (
+                f"Leaves of at least {cut.value:,} people{cut.variant.clause} keep {self.trials.kept(cut.whole)}, but "
+                "nothing is left of the trees then: they predict the same for everybody, which is of no use. A model "
+                "that is trained with such leaves may be no better."
+            )
+            yield Remedy(action="advise", text=text, details=self.trials.details(cut.whole, of_cut=True))
+
+    def _cut_or_retrained(self, found: Sequence[_CutBack], release: Release) -> Iterator[Remedy]:
+        """The repair of the model, or its training with such leaves as keep every limit; of a release file, advice."""
         best = max(found, key=lambda cut: cut.margin_steps)
-        first = next((cut for cut in found if not cut.variant.trees and leaves_of(cut.whole) != 1), best)
-        details = self.trials.details(first.whole)
+        first = next((cut for cut in found if not cut.variant.trees), best)
+        details = self.trials.details(first.whole, of_cut=True)
         if release.file is None:  # a release file of leafgate, which a builder made
             text = f"Build the release again with larger groups. {first.held}."
             yield Remedy(action="advise", text=text, details=details)
             return
-        searched = REPAIR_SEARCHES_FURTHER if leaves_of(first.whole) == 1 else ""
-        text = f"Repair the model (`{' '.join(REPAIR)}`), and audit the new file. {first.held}.{searched}"
+        text = f"{REPAIR_TEXT} {first.held}. {NOT_TRIED}"
         yield Remedy(action="run", text=text, details=details, command=REPAIR)
         parameter, most = self._leaf_parameter()
-        if parameter:
+        with_margin = best.margin_steps > 0 or len(release.trees) == 1  # new forests are more unlike the given one
+        if parameter and with_margin and best.larger <= self._largest_of_two():
             yield self._retrained(best, parameter, most, explained=best is not first)
 
     def _variants(self, release: Release) -> Iterator[_Variant]:
@@ -178,17 +202,25 @@ class ModelFileSearch:
             self.trials.note_broken(whole)
             return None
         below = values[values.index(value) - 1] if values.index(value) else 1
-        held = f"Cut back to leaves of at least {value:,} people{variant.clause}, this model's trees keep every limit"
-        larger = ladder(value, self.trials.table.people // 2)[:MARGIN_STEPS]
+        held = (
+            f"Cut back to leaves of at least {value:,} people{variant.clause}, this model's trees keep "
+            f"{self.trials.kept(whole)}"
+        )
+        larger = ladder(value, self._largest_of_two())[:MARGIN_STEPS]
         steps = 0
-        for size in larger if leaves_of(whole) != 1 else ():
+        for size in () if predicts_nothing(whole) else larger:
             trial = self.trials.trial(whole=False, **changes(size))
-            if trial is None or not self.trials.keeps(trial) or leaves_of(trial) == 1:
+            if trial is None or not self.trials.keeps(trial) or predicts_nothing(trial):
                 break
             steps += 1
         return _CutBack(
             variant, value, larger[steps - 1] if steps else value, steps, held + self.trials.why_not(below, ""), whole
         )
+
+    def _largest_of_two(self) -> int:
+        """The most people whom each of two leaves can have in training; with more no tree divides anybody."""
+        drawn = self.trials.artifact is not None and self.trials.artifact.release.count_semantics == "bootstrap"
+        return int(self.trials.table.people * (DRAWN_SHARE if drawn else 1.0)) // 2
 
     def _retrained(self, cut: _CutBack, parameter: str, most: float, *, explained: bool) -> Remedy:
         """The parameters with which a learner makes such leaves; `explained`: the text says why."""
@@ -198,10 +230,14 @@ class ModelFileSearch:
         why = f" {cut.held}." if explained else ""
         if cut.larger > cut.value:
             why += f" {cut.value:,} would leave no margin, and a new model divides people otherwise."
-        single = RETRAINED_SINGLE_LEAF if leaves_of(cut.whole) == 1 else ""
-        text = f"Train the model with {wanted}{self._taken_out(cut)}.{why}{single}"
+        else:
+            why += " That leaves no margin: a new model divides people otherwise, and may break a limit again."
+        text = f"Train the model with {wanted}{self._taken_out(cut)}.{why}"
         return Remedy(
-            action="retrain", text=text, details=self.trials.details(cut.whole) if explained else "", parameters=bounds
+            action="retrain",
+            text=text,
+            details=self.trials.details(cut.whole, of_cut=True) if explained else "",
+            parameters=bounds,
         )
 
     def _taken_out(self, cut: _CutBack) -> str:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from leafgate.api.components import TreeBuilder
 from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins, use_of
-from leafgate.engine.remedies.model_files import ModelFileSearch
+from leafgate.engine.remedies.model_files import ModelFileSearch, nothing_found
 from leafgate.engine.remedies.static import raised_options
-from leafgate.engine.remedies.trials import Run, Trial, Trials, ladder, leaves_of, one_leaf_warning
+from leafgate.engine.remedies.trials import Run, Trial, Trials, ladder, leaves_of, predicts_nothing
 from leafgate.errors import LeafgateError
 from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.types.release import Publish
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 PLAIN_WORD = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)$)[a-z][a-z0-9_]*")
 """Texts that YAML reads as texts without quotes."""
+CONSTANT = "As a constant, which predicts the same for everybody and is of no use, the release keeps"
+"""The beginning of what is said of a change that leaves nothing of the trees."""
 UNSEARCHED = frozenset({"mechanism", "candidates", "targets"})
 """The needs of attacks that train models, or that are judged by samples of people: no setting is chosen by these."""
 
@@ -36,7 +38,7 @@ UNSEARCHED = frozenset({"mechanism", "candidates", "targets"})
 def with_searched_remedies(
     plan: AuditPlan, plugins: Plugins, table: Table, report: Report, artifact: ReleaseArtifact | None, run: Run
 ) -> Report:
-    """The report; its failed findings begin with what the search found, or with a remedy that says it found nothing."""
+    """The report; its failed findings begin with what the search found, or with what it tried in vain."""
     trials = Trials(plan, table, report, artifact, run)
     if not trials.failed or not may_search(plan, artifact):
         return report
@@ -62,18 +64,25 @@ def may_search(plan: AuditPlan, artifact: ReleaseArtifact | None) -> bool:
 
 
 def _remedies(trials: Trials, plugins: Plugins) -> Iterator[Remedy]:
-    """What passes, first what leaves most of the trees; one remedy that says so where nothing does."""
-    read = trials.artifact is not None and not trials.artifact.built
-    search = ModelFileSearch(trials) if read else _BuilderSearch(trials, plugins)
-    remedies = list(search.remedies())  # which states how many leaves are left with each
-    found = sorted(remedies, key=lambda remedy: (not remedy.tried, -trials.leaves_left.get(remedy.text, 0)))
-    yield from found
-    if not found and trials.tried:
-        text = (
-            f"No change was found with which every limit holds. Tried: {'; '.join(trials.tried)}. "
-            "Gather more people, or publish fewer columns."
-        )
-        yield Remedy(action="none", text=text)
+    """What passes, first what leaves most of the trees; where that is nothing or a constant, first that it is so."""
+    if trials.artifact is not None and not trials.artifact.built:
+        yield from ModelFileSearch(trials).remedies()
+        return
+    found = sorted(_BuilderSearch(trials, plugins).found(), key=lambda each: (not each.remedy.tried, -each.leaves))
+    useful = [each.remedy for each in found if not each.constant]
+    if not useful:
+        yield from nothing_found(trials.tried)
+    yield from useful
+    yield from (each.remedy for each in found if each.constant)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A remedy that keeps every limit, how many leaves the largest tree then has, and whether it is a constant."""
+
+    remedy: Remedy
+    leaves: int
+    constant: bool
 
 
 @dataclass(frozen=True)
@@ -83,7 +92,8 @@ class _BuilderSearch:
     trials: Trials
     plugins: Plugins
 
-    def remedies(self) -> Iterator[Remedy]:
+    def found(self) -> Iterator[_Found]:
+        """Every change that keeps every limit, as it is found."""
         yield from self._labels()
         for option in raised_options(self.trials.plan):
             yield from self._raised(self.trials.plan.builder, option, "")
@@ -94,7 +104,7 @@ class _BuilderSearch:
             if issubclass(kind, TreeBuilder) and (other := self._keeping(kind)) is not None:
                 yield from self._replaced(other)
 
-    def _labels(self) -> Iterator[Remedy]:
+    def _labels(self) -> Iterator[_Found]:
         """Labels alone on the leaves, where the limits are on what an adversary derives from the leaves."""
         publish = self.trials.plan.publish or Publish()
         derived = all(each.limit is not None and each.limit.scored == "derived" for each in self.trials.failed)
@@ -107,7 +117,7 @@ class _BuilderSearch:
             trial = self.trials.trial(whole=True, publish=less)
             yield from self._set(trial, text, "publish.leaves", "labels")
 
-    def _raised(self, builder: TreeBuilder, option: str, builder_name: str) -> Iterator[Remedy]:
+    def _raised(self, builder: TreeBuilder, option: str, builder_name: str) -> Iterator[_Found]:
         """The least value of a whole-number option with which every limit holds."""
         now = getattr(builder, option)
         values = ladder(now, max(self.trials.table.people // 2, 1))
@@ -152,7 +162,7 @@ class _BuilderSearch:
         changed = any(getattr(own, key) != value for key, value in stricter.items())
         return own.model_copy(update=stricter) if changed else None
 
-    def _replaced(self, other: TreeBuilder) -> Iterator[Remedy]:
+    def _replaced(self, other: TreeBuilder) -> Iterator[_Found]:
         """The release built with a builder that keeps such limits; with larger groups where that alone does not do."""
         self.trials.tried.append(f"`build: {_written(other)}`")
         trial = self.trials.trial(whole=False, builder=other)
@@ -165,15 +175,17 @@ class _BuilderSearch:
         for option in raised_options(plan)[:1]:
             yield from self._raised(other, option, f"`{other.use}`")
 
-    def _set(self, whole: Trial | None, text: str, place: str, value: Any) -> Iterator[Remedy]:
+    def _set(self, whole: Trial | None, text: str, place: str, value: Any) -> Iterator[_Found]:
         """The remedy, if the whole audit with it keeps every limit; else nothing, and the limits that then break."""
         if whole is None or not self.trials.keeps(whole):
             self.trials.note_broken(whole)
             return
-        text += f".{one_leaf_warning(whole)}"
-        self.trials.leaves_left[text] = leaves_of(whole)
-        tried = whole.report.verdict == "pass"
-        yield Remedy(action="set", text=text, details=self.trials.details(whole), place=place, value=value, tried=tried)
+        constant = predicts_nothing(whole)
+        text = f"{CONSTANT} {self.trials.kept(whole)}: {text[0].lower()}{text[1:]}." if constant else f"{text}."
+        details, tried = self.trials.details(whole), whole.report.verdict == "pass"
+        remedy = Remedy(action="set", text=text, details=details, place=place, value=value, tried=tried)
+        remedy = replace(remedy, action="advise", place="", value=None) if constant else remedy
+        yield _Found(remedy, leaves_of(whole), constant)
 
 
 def _document(builder: TreeBuilder) -> dict[str, Any]:

@@ -23,6 +23,7 @@ FILES = frozenset({"data.control", "data.test", "data.population"})
 SECTIONS = frozenset({"attacks", "build", "data", "knows", "metrics", "publish"})
 """The sections of a policy that problems locate themselves in."""
 MANY_CANDIDATES = "give the attack more candidates: name more people who are not in the table in `data.control`"
+REPAIR_TEXT = f"Repair the model (`{' '.join(REPAIR)}`), and audit the new file."
 MAX_ATTACKS = 3
 """So many attacks at most are named that compute what a metric judges."""
 
@@ -86,9 +87,7 @@ def _remedies_of(
     elif release is not None and release.claims_differential_privacy and metric is not None:
         yield from _about_private_release(metric, plan, plugins, release)
     elif finding.metric and release is not None and release.trees and release.file is not None:
-        text = (
-            f"Repair the model (`{' '.join(REPAIR)}`): it is cut back to the most accurate one that keeps the limits."
-        )
+        text = f"{REPAIR_TEXT} A repair looks for a model that keeps the limits, which was not tried here."
         yield Remedy(action="run", text=text, command=REPAIR)
     else:
         yield _larger_groups(plan)

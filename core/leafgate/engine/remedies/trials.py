@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from leafgate.algorithms.pruned_release import largest_leaf_count
+from leafgate.algorithms.prediction import balanced_accuracy
+from leafgate.algorithms.pruned_release import is_constant, largest_leaf_count
+from leafgate.algorithms.ranking import area_of_release
 from leafgate.api.plan import AuditPlan
 from leafgate.errors import LeafgateError
 from leafgate.io.release_codec import ReleaseArtifact
+from leafgate.types.release import Release
 from leafgate.types.report import Finding, Report
 
 if TYPE_CHECKING:
     from leafgate.types.table import Table
 
+MEASURES = (
+    "The area under the ROC curve (0.5 for a constant)",
+    "The share of people predicted rightly, as the mean over the classes (one over their number for a constant),",
+)
+"""How well a release predicts, by what it publishes: scores, or labels alone. Neither flatters a constant."""
+OWN_PEOPLE = "of the table's own people, which flatters what was learned from them"
 STEPS = (1, 2, 5)
 """The first digits of the ladder: a value that passes says no more than which coarse settings do."""
 
@@ -48,10 +58,7 @@ def has_own_command(finding: Finding) -> bool:
 
 @dataclass
 class Trials:
-    """The trials of one search, on the tables of one audit; `tried` says in words what was tried.
-
-    `leaves_left` has by the text of a remedy how many leaves the largest tree then has.
-    """
+    """The trials of one search, on the tables of one audit; `tried` says in words what was tried."""
 
     plan: AuditPlan
     table: Table
@@ -59,7 +66,6 @@ class Trials:
     artifact: ReleaseArtifact | None
     run: Run
     tried: list[str] = field(default_factory=list)
-    leaves_left: dict[str, int] = field(default_factory=dict)
 
     @property
     def failed(self) -> list[Finding]:
@@ -119,14 +125,41 @@ class Trials:
         widen = "private columns widen what a leaf discloses, so " if hidden and option != "k" else ""
         return f"; {widen}{below:,} is not enough"
 
-    def details(self, trial: Trial) -> str:
-        """How large the smallest group would be, and how many leaves there would be, for auditors."""
+    def kept(self, whole: Trial) -> str:
+        """Which limits hold in a trial that keeps what it is to keep, as the object of a sentence."""
+        others = [f"`{finding.id}`" for finding in whole.report.findings if not finding.passed]
+        return f"every limit but {', '.join(others)}" if others else "every limit"
+
+    def details(self, trial: Trial, *, of_cut: bool = False) -> str:
+        """How large the smallest group would be, and what the change costs in use, for auditors.
+
+        Args:
+            trial: with the change.
+            of_cut: whether the change is to cut the given trees back.
+        """
         sizes = [finding.smallest_group for finding in trial.report.findings if finding.smallest_group is not None]
         leaves = leaves_of(trial)
         clauses = [f"the smallest group would be {min(sizes):,}"] if sizes else []
         clauses += [f"the largest tree would have {leaves:,} {'leaf' if leaves == 1 else 'leaves'}"] if leaves else []
-        text = ", and ".join(clauses)
-        return f"{text[:1].upper()}{text[1:]}." if text else ""
+        text = ("Cut back so, " if of_cut else "") + ", and ".join(clauses)
+        sentences = [f"{text[:1].upper()}{text[1:]}."] if clauses else []
+        return " ".join([*sentences, *self._use_lost(trial)])
+
+    def _use_lost(self, trial: Trial) -> Iterator[str]:
+        """How well a trial's release predicts beside the audited one; nothing where either is not known."""
+        if trial.artifact is None or self.artifact is None:
+            return
+        for what, after, now in zip(MEASURES, self._use_of(trial.artifact.release), self._use_now, strict=True):
+            if after is not None and now is not None:
+                yield f"{what} would be {after:.3g}, and is {now:.3g} now: {OWN_PEOPLE}."
+                return
+
+    def _use_of(self, release: Release) -> tuple[float | None, float | None]:
+        return area_of_release(release, self.table), balanced_accuracy(release, self.table)
+
+    @cached_property
+    def _use_now(self) -> tuple[float | None, float | None]:
+        return (None, None) if self.artifact is None else self._use_of(self.artifact.release)
 
 
 def leaves_of(trial: Trial) -> int:
@@ -134,7 +167,6 @@ def leaves_of(trial: Trial) -> int:
     return 0 if trial.artifact is None else largest_leaf_count(trial.artifact.release)
 
 
-def one_leaf_warning(trial: Trial) -> str:
-    """A warning where nothing is left of the trees of a release that the remedy builds."""
-    single = " Beware: the tree is then a single leaf, which predicts the same for everybody."
-    return single if leaves_of(trial) == 1 else ""
+def predicts_nothing(trial: Trial) -> bool:
+    """Is what was built in a trial a constant, which predicts the same for everybody?"""
+    return trial.artifact is not None and is_constant(trial.artifact.release)

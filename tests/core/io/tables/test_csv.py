@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from command_line import leafgate
 from leafgate.disclosure.document import document
-from leafgate.disclosure.text import summary
+from leafgate.disclosure.summary import summary
 from leafgate.errors import DataError
 from leafgate.io.tables.csv import read_cells
 from leafgate.policy.models import CsvOptions

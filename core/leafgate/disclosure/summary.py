@@ -1,0 +1,294 @@
+"""The summary of a report: who is affected, how, what to change and what that costs in use, and its text for terminals.
+
+Each of these is derived here alone, from the report document, so that commands, `leafgate.audit`, notebooks and all
+report formats state the same and disclose no more than the document does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from leafgate.disclosure.intervals import range_of
+from leafgate.disclosure.text import (
+    MAX_NAME_LENGTH,
+    audited_file,
+    file_words,
+    finding_alarm,
+    finding_headline,
+    finding_lines,
+    idle_waiver_lines,
+    number_words,
+    people_words,
+    release_words,
+    remedy_lines,
+    verdict_words,
+    with_disclosures_once,
+)
+from leafgate.io.json import JsonObject
+from leafgate.io.text import LONGEST, clean, printable_line, shorten
+from leafgate.types.report import REPAIR
+
+FindingState = Literal["failed", "inconclusive", "waived", "passed"]
+FINDING_STATES: Sequence[FindingState] = ("failed", "inconclusive", "waived", "passed")
+"""The states of findings, the most urgent first."""
+MAX_LINE_LENGTH = 3000
+"""Longer lines are cut; the JSON has all of them."""
+MAX_SENTENCES = 6
+"""Sentences of one kind in the short words about a report; each finding has its own below."""
+MAX_NAMES = 6
+"""Limits and attacks that one sentence names."""
+LEFT_OUT = {"dropped": "for missing cells", "commented": "as comments"}
+UNDECIDED = "That could not be determined, so it must be taken for everybody."
+WAIVED = "Some limits are broken and waived: the release passes although more can be learned from it than they allow."
+
+
+def finding_state(finding: JsonObject) -> FindingState:
+    """The state of a finding; a waived one is never called passed."""
+    if "waiver" in finding:
+        return "waived"
+    return "inconclusive" if finding["passed"] is None else "passed" if finding["passed"] else "failed"
+
+
+def findings_by_urgency(report: JsonObject) -> list[JsonObject]:
+    """Failed findings first, then inconclusive, waived and passed ones, each in the policy's order."""
+    return sorted(
+        with_disclosures_once(report["findings"]), key=lambda finding: FINDING_STATES.index(finding_state(finding))
+    )
+
+
+def in_short(report: JsonObject) -> Iterator[tuple[str, list[str]]]:
+    """Pairs of a heading and sentences that a reader without knowledge of metrics understands.
+
+    Of a report that does not pass: who is affected, how, what to change, and what that costs in use. Of one that
+    passes: why, and what that does not mean.
+    """
+    if report["verdict"] == "pass":
+        yield "Why it passes", list(_why_it_passes(report))
+        yield "What that does not mean", list(_no_promise(report))
+        return
+    yield "Who is affected", who_is_affected(report)
+    yield "How", how_affected(report)
+    yield "What to change", what_to_change(report)
+    yield "What that costs in use", what_change_costs(report)
+
+
+def who_is_affected(report: JsonObject) -> list[str]:
+    """How many people are past the limits that do not hold, as exactly as the report's audience may know it.
+
+    The limits whose people are not counted, because their number is for auditors or could not be determined, or because
+    the limit is not on single people, are named: a count of some of them is given as what it is, a lower bound.
+
+    Args:
+        report: a report document.
+
+    Returns:
+        Sentences; none where every limit holds or is waived.
+    """
+    broken = [finding for finding in report["findings"] if finding_state(finding) == "failed"]
+    undecided = [finding for finding in report["findings"] if finding_state(finding) == "inconclusive"]
+    if not broken:
+        return [UNDECIDED] if undecided else []
+    on_people = [finding for finding in broken if _is_on_people(finding)]
+    uncounted = [finding for finding in on_people if not finding["beyond"]]
+    others = [finding for finding in broken if finding not in on_people]
+    said = [_fewest_affected(report, on_people, open_end=bool(undecided))] if on_people else []
+    if uncounted and len(uncounted) < len(on_people):
+        said.append(f"How many people are past {_limits(uncounted)} is for auditors, and may be all of them.")
+    averages = [finding for finding in others if finding["limit"].get("average")]
+    of_release = [finding for finding in others if finding not in averages]
+    if averages:
+        said.append(f"The mean over all people is judged by {_limits(averages)}: no number of people is past it.")
+    if of_release:
+        said.append(f"The release as a whole, by {_names(of_release)}: no number of people follows.")
+    if undecided:
+        said.append(f"Whether more people are affected is not known: {_names(undecided)} could not be determined.")
+    return [clean(sentence, 4 * LONGEST) for sentence in said]
+
+
+def _is_on_people(finding: JsonObject) -> bool:
+    """Is it about a limit on each person's score, past which a number of people are?"""
+    if finding["beyond"] is not None:
+        return True
+    return finding["attack"] is not None and "scored" in finding["limit"] and not finding["limit"].get("average")
+
+
+def _fewest_affected(report: JsonObject, on_people: Sequence[JsonObject], *, open_end: bool) -> str:
+    """How many people are past one of these limits or more: exactly where one decides it, else how many at least."""
+    totals = [finding["people"] for finding in on_people if finding["people"] is not None]
+    if not totals:
+        return f"How many people are past {_limits(on_people)} is for auditors, and may be all of them."
+    everyone = report["data"].get("people", max(totals, key=_lowest))
+    most = max(on_people, key=lambda finding: _lowest(finding["beyond"]))
+    whose = f"of the {number_words(everyone)} people whom the release was made from"
+    covers_all = most["beyond"] is not None and _highest(most["beyond"]) >= _highest(everyone)
+    if most["beyond"] and (covers_all or (len(on_people) == 1 and not open_end)):
+        beyond = number_words(most["beyond"])
+        return f"{beyond[:1].upper()}{beyond[1:]} {whose}."
+    least = max(_at_least_past(finding, weighted="weight" in report["data"]) for finding in on_people)
+    counted = [finding for finding in on_people if finding["beyond"]]
+    if not counted:
+        return f"At least {least:,} {whose}: how many are past {_limits(on_people)} is for auditors, and may be all."
+    listed = [f"{number_words(finding['beyond'])} past the limit of {finding['id']}" for finding in counted[:MAX_NAMES]]
+    return f"At least {least:,} {whose}: {', '.join(listed)}{_and_more(counted)}."
+
+
+def _at_least_past(finding: JsonObject, *, weighted: bool) -> int:
+    """The least number of people who are past a broken limit, as it follows from what the report has.
+
+    A limit that allows a share of people to be past it is broken by more than that share, unless weights broke it.
+    """
+    people, allow = finding["people"], finding["limit"].get("allow", 0.0)
+    tolerated = 0
+    if allow and type(people) is int and not weighted:
+        tolerated = next(count for count in range(int(allow * people), people + 1) if (count + 1) / people > allow)
+    return max(int(_lowest(finding["beyond"])), tolerated + 1)
+
+
+def _lowest(count: object) -> float:
+    """The lowest number that a published count may be; 0 where it is not published."""
+    known = range_of(count)  # type: ignore[arg-type]  # a count as JSON
+    return 0.0 if known is None else max(known.low, 0.0)
+
+
+def _highest(count: object) -> float:
+    known = range_of(count)  # type: ignore[arg-type]  # a count as JSON
+    return 0.0 if known is None else known.high
+
+
+def _limits(findings: Sequence[JsonObject]) -> str:
+    return f"the {'limit' if len(findings) == 1 else 'limits'} of {_names(findings)}"
+
+
+def _names(findings: Sequence[JsonObject]) -> str:
+    """The ids of some findings, and how many more there are."""
+    names = [shorten(str(finding["id"]), MAX_NAME_LENGTH) for finding in findings]
+    if len(names) > MAX_NAMES:
+        return f"{', '.join(names[:MAX_NAMES])}{_and_more(findings)}"
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+
+
+def _and_more(listed: Sequence[object]) -> str:
+    return f", and {len(listed) - MAX_NAMES} more" if len(listed) > MAX_NAMES else ""
+
+
+def plain_meaning(finding: JsonObject) -> str:
+    """The meaning of a broken limit for people who know no metrics; empty where it holds, or the metric gives none."""
+    return clean(finding_alarm(finding), 4 * LONGEST)
+
+
+def how_affected(report: JsonObject) -> list[str]:
+    """What each limit that does not hold means, in plain words, the most urgent first."""
+    findings = [each for each in findings_by_urgency(report) if finding_state(each) in {"failed", "inconclusive"}]
+    return _listed(list(filter(None, map(plain_meaning, findings))))
+
+
+def what_to_change(report: JsonObject) -> list[str]:
+    """What to do about the findings that are not ok, the most urgent first and each remedy once."""
+    lines = [line for finding in findings_by_urgency(report) for line in remedy_lines(finding, with_costs=False)]
+    return _listed([clean(line.removeprefix("what to do: "), 4 * LONGEST) for line in lines])
+
+
+def what_change_costs(report: JsonObject) -> list[str]:
+    """What is known of how much worse the release predicts after what is to change.
+
+    An audit measures that of what it tried; the numbers follow from the data and are for auditors.
+    """
+    remedies = [remedy for finding in findings_by_urgency(report) for remedy in finding.get("remedies", ())]
+    measured = [f"{_called(remedy)}: {remedy['details']}" for remedy in remedies if remedy.get("details")]
+    if measured:
+        return _listed([clean(line, 4 * LONGEST) for line in measured])
+    if any(remedy["tried"] for remedy in remedies):
+        return ["It was measured for what was tried, and is in the auditor's report."]
+    if any(tuple(remedy.get("command", ())) == REPAIR for remedy in remedies):
+        return ["Not known before the repair, which says how well the new model predicts beside the given one."]
+    return ["Not known: no change was tried with the whole audit."] if remedies else []
+
+
+def _called(remedy: JsonObject) -> str:
+    """A remedy in a few words: its key of the policy, its command, or the learner's parameters."""
+    if remedy.get("place"):
+        value = remedy.get("value")
+        return f"`{remedy['place']}`" + (f" {value}" if isinstance(value, int | str) else "")
+    if remedy.get("command"):
+        return f"`{' '.join(remedy['command'][:2])}`"
+    parameters = [f"`{name}` {number_words(value)}" for name, value in remedy.get("parameters", {}).items()]
+    return ", ".join(parameters) or "As a constant"
+
+
+def _listed(sentences: Sequence[str]) -> list[str]:
+    """The first of these sentences, each once, and how many there are besides."""
+    distinct = list(dict.fromkeys(sentences))
+    more = [f"And {len(distinct) - MAX_SENTENCES} more, beside the findings."] if len(distinct) > MAX_SENTENCES else []
+    return [*distinct[:MAX_SENTENCES], *more]
+
+
+def _why_it_passes(report: JsonObject) -> Iterator[str]:
+    """The attacks that were tried, and the limits that hold."""
+    attacks = [clean(attack["name"]) for attack in (report.get("method") or {"attacks": ()})["attacks"]]
+    if attacks:
+        listed = ", ".join(attacks[:MAX_NAMES]) + _and_more(attacks)
+        yield f"Attacked by {listed}, with what the policy grants an adversary."
+    held = [finding for finding in report["findings"] if finding["passed"]]
+    limits = [clean(finding_headline(finding), 4 * LONGEST) for finding in held if finding["limit"]]
+    more = f", and {len(limits) - MAX_SENTENCES} more" if len(limits) > MAX_SENTENCES else ""
+    kept = "; ".join(limits[:MAX_SENTENCES]) + more
+    yield f"{'Every limit holds' if not report['waived'] else 'Every other limit holds'}: {kept}."
+    if report["waived"]:
+        yield WAIVED
+    told_apart = [attack for attack in (report.get("method") or {"attacks": ()})["attacks"] if attack.get("candidates")]
+    for attack in told_apart[:MAX_SENTENCES]:
+        yield (
+            f"{clean(attack['name'])} had at most {number_words(attack['candidates'])} people of the table and as many "
+            "others to tell apart: what it would find among more people is bounded by the intervals of its findings."
+        )
+
+
+def _no_promise(report: JsonObject) -> Iterator[str]:
+    """What a pass does not say."""
+    yield "Nothing about attacks that were not tried, and about knowledge that the policy does not grant."
+    claims = (report.get("method") or {}).get("claims", {})
+    if not set(claims) & {"epsilon", "rho", "mu"}:
+        yield (
+            "It is no differential privacy: an adversary with more knowledge than the policy grants may learn more, "
+            "and no bound on that follows."
+        )
+    yield "Nothing about what other releases of the same people add to this one: each release discloses more of them."
+
+
+def summary(report: JsonObject) -> str:
+    """The whole report as text; the first line states the verdict."""
+    return "".join(f"{printable_line(shorten(line, MAX_LINE_LENGTH))}\n" for line in _lines(report))
+
+
+def _lines(report: JsonObject) -> Iterator[str]:
+    yield f"{shorten(report['policy']['name'], MAX_NAME_LENGTH)}: {verdict_words(report)}"
+    data, release = report["data"], report["release"]
+    if file := audited_file(report):
+        yield f"  audited file {file_words(file)}"
+    if "people" in data:
+        left_out = [f"{number_words(data[key])} more left out {why}" for key, why in LEFT_OUT.items() if key in data]
+        yield f"  {people_words(data)}" + (f" ({', '.join(left_out)})" if left_out else "")
+    if release is not None:
+        yield f"  release by {release_words(release)}, sha256 {release['sha256'][:16]}"
+    if report["verdict"] == "fail":
+        yield from (f"  who is affected: {sentence}" for sentence in who_is_affected(report))
+    for finding in _with_remedies_once(with_disclosures_once(report["findings"])):
+        yield from finding_lines(finding)
+    yield from (f"  {line}" for line in idle_waiver_lines(report))
+    for note in report["notes"]:
+        yield f"  note: {note}"
+
+
+def _with_remedies_once(findings: Sequence[JsonObject]) -> Iterator[JsonObject]:
+    """The findings; where all remedies of one stand under an earlier finding, it names that one in their place."""
+    above: list[tuple[object, str]] = []
+    for finding in findings:
+        remedies = finding.get("remedies")
+        same = next((name for listed, name in above if listed == remedies), None)
+        if remedies and same is None:
+            above.append((remedies, finding["id"]))
+        elif remedies:
+            text = f"the same as for {shorten(str(same), MAX_NAME_LENGTH)}"
+            finding = {**finding, "remedies": [{"action": "advise", "text": text, "tried": False}]}
+        yield finding

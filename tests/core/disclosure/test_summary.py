@@ -1,0 +1,169 @@
+"""What a report states in a few sentences, first of all how many people are affected."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import leafgate
+from leafgate.disclosure.document import document
+from leafgate.disclosure.summary import in_short, summary, what_change_costs, what_to_change, who_is_affected
+from leafgate.types.evidence import PeopleCount
+from leafgate.types.report import REPAIR, Finding, Limit, Remedy, Report
+from reports import view
+from standins import people_limit
+
+POLICY = {"name": "p", "sha256": "0" * 64}
+RELEASE = {"sha256": "0" * 64, "builder": {"use": "c45"}, "trees": 1, "leaves": 2}
+PEOPLE = 13_913
+WHOSE = "of the 13,913 people whom the release was made from"
+
+
+def broken(name: str, beyond: int | None, *, private: bool = False, allow: float = 0.0, **fields: Any) -> Finding:
+    limit = people_limit(at_most=0.5, allow=allow)
+    given: dict[str, Any] = {"limit": limit, "people": PEOPLE, "violations": beyond, "private": private} | fields
+    return Finding(f"{name}@linking", name, given.pop("passed", False), "linking", value=1.0, **given)
+
+
+SMALL = broken("k_anonymity", 220)
+SURE = broken("confidence", 11_850, private=True)
+OF_FILE = Finding("file_disclosure", "file_disclosure", False, value=2.0, limit=Limit("at_most", 0.0))
+
+
+def affected(*findings: Finding, audience: Any = "public", data: dict[str, Any] | None = None) -> list[str]:
+    facts = {"people": PeopleCount(PEOPLE)} | (data or {})
+    return who_is_affected(document(Report(POLICY, facts, RELEASE, findings, {}, 10), audience))
+
+
+def test_one_broken_limit_on_people_gives_their_number() -> None:
+    assert affected(SMALL) == [f"220 to 229 {WHOSE}."]
+    assert affected(SMALL, audience="auditor") == [f"220 {WHOSE}."]
+
+
+def test_a_count_is_a_lower_bound_where_the_people_past_another_limit_are_for_auditors() -> None:
+    assert affected(SMALL, SURE) == [
+        f"At least 220 {WHOSE}: 220 to 229 past the limit of k_anonymity@linking.",
+        "How many people are past the limit of confidence@linking is for auditors, and may be all of them.",
+    ]
+
+
+def test_an_auditor_gets_the_largest_count_as_a_lower_bound_of_all_limits_together() -> None:
+    assert affected(SMALL, SURE, audience="auditor") == [
+        f"At least 11,850 {WHOSE}: 220 past the limit of k_anonymity@linking, 11,850 past the limit of "
+        "confidence@linking."
+    ]
+
+
+def test_no_other_limit_matters_where_everybody_may_be_past_one() -> None:
+    assert affected(SMALL, broken("confidence", PEOPLE), audience="auditor") == [f"13,913 {WHOSE}."]
+    assert affected(SMALL, broken("confidence", PEOPLE - 3)) == [f"13,900 to 13,913 {WHOSE}."]
+
+
+def test_where_no_number_of_people_may_be_shown_at_least_one_is_affected() -> None:
+    [line] = affected(SURE)
+    assert (
+        line
+        == f"At least 1 {WHOSE}: how many are past the limit of confidence@linking is for auditors, and may be all."
+    )
+
+
+def test_more_people_are_past_a_broken_limit_than_it_allows() -> None:
+    """A twentieth of 13,913 are 695.65."""
+    lines = affected(SMALL, broken("confidence", 11_850, private=True, allow=0.05))
+    assert lines[0].startswith(f"At least 696 {WHOSE}")
+    weighted = affected(broken("confidence", 700, private=True, allow=0.05), data={"weight": PeopleCount(20_000)})
+    assert weighted[0].startswith(f"At least 1 {WHOSE}")  # the weights may have broken it, and not the rows
+
+
+def test_fewer_people_than_the_smallest_cell_are_at_least_one() -> None:
+    assert affected(broken("k_anonymity", 4)) == [f"Fewer than 10 {WHOSE}."]
+    assert affected(broken("k_anonymity", 4), SURE)[0] == (
+        f"At least 1 {WHOSE}: fewer than 10 past the limit of k_anonymity@linking."
+    )
+
+
+def test_limits_that_count_no_people_are_named() -> None:
+    average = broken("exposure", None, limit=people_limit(at_most=0.5, average=True))
+    assert affected(SMALL, average, OF_FILE)[1:] == [
+        "The mean over all people is judged by the limit of exposure@linking: no number of people is past it.",
+        "The release as a whole, by file_disclosure: no number of people follows.",
+    ]
+    assert affected(OF_FILE) == ["The release as a whole, by file_disclosure: no number of people follows."]
+
+
+def test_a_limit_that_could_not_be_determined_makes_a_count_a_lower_bound() -> None:
+    undecided = broken("confidence", None, passed=None, people=None)
+    assert affected(SMALL, undecided) == [
+        f"At least 220 {WHOSE}: 220 to 229 past the limit of k_anonymity@linking.",
+        "Whether more people are affected is not known: confidence@linking could not be determined.",
+    ]
+    assert affected(undecided) == ["That could not be determined, so it must be taken for everybody."]
+
+
+def test_no_number_of_people_is_given_where_differential_privacy_is_claimed() -> None:
+    report = Report(POLICY, {"people": PeopleCount(PEOPLE)}, RELEASE, [SMALL], {}, 10, differentially_private=True)
+    [line] = who_is_affected(document(report, "public"))
+    assert line == "How many people are past the limit of k_anonymity@linking is for auditors, and may be all of them."
+
+
+@pytest.mark.parametrize("limits", [7, 8])
+def test_limits_that_are_not_named_are_counted(limits: int) -> None:
+    names = " ".join(affected(*(broken(f"m{i}", 300, private=True) for i in range(limits))))
+    assert f"and {limits - 6} more" in names
+
+
+def test_the_text_of_a_failing_report_states_who_is_affected() -> None:
+    fields = document(Report(POLICY, {"people": PeopleCount(PEOPLE)}, RELEASE, [SMALL, SURE], {}, 10), "public")
+    lines = [line for line in summary(fields).splitlines() if "who is affected" in line]
+    assert lines == [f"  who is affected: {sentence}" for sentence in dict(in_short(fields))["Who is affected"]]
+    held = broken("confidence", 0, passed=True)
+    assert "who is affected" not in summary(document(Report(POLICY, {}, RELEASE, [held], {}, 10), "public"))
+
+
+def test_what_a_change_costs_is_for_auditors_and_stands_apart_from_the_change() -> None:
+    remedy = Remedy(action="set", text="Raise it.", details="It costs 3 %.", place="build.k", value=5, tried=True)
+    report = Report(POLICY, {}, RELEASE, [broken("k_anonymity", 220, remedies=(remedy,))], {}, 10)
+    auditor, public = (document(report, audience) for audience in ("auditor", "public"))
+    assert what_to_change(auditor) == what_to_change(public) == ["Raise it. Tried: the whole audit then passes."]
+    assert what_change_costs(auditor) == ["`build.k` 5: It costs 3 %."]
+    assert what_change_costs(public) == ["It was measured for what was tried, and is in the auditor's report."]
+
+
+def test_the_costs_of_what_was_not_tried_are_not_known() -> None:
+    for remedy in (Remedy(action="run", text="Repair.", command=REPAIR), Remedy(action="advise", text="Think.")):
+        report = Report(POLICY, {}, RELEASE, [broken("k_anonymity", 220, remedies=(remedy,))], {}, 10)
+        [line] = what_change_costs(document(report, "auditor"))
+        assert line.startswith("Not known")
+
+
+def test_all_views_of_a_forest_say_that_a_count_leaves_people_out() -> None:
+    """The sizes of this forest's groups are public, and whom an adversary is sure of is for auditors: everybody."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"age": rng.integers(18, 90, 800), "bmi": rng.normal(26, 4, 800).round()})
+    died = pd.Series(np.where(rng.random(800) < rows["age"] / 120, "yes", "no"), name="died")
+    model = RandomForestClassifier(2, min_samples_leaf=20, random_state=0).fit(rows, died)
+    audit = leafgate.audit(model, rows, died, limits={"k_anonymity": 10, "confidence": 0.6}, search_remedies=False)
+    people = {finding.metric: finding.violations or 0 for finding in audit.report.findings}
+    assert 10 < people["k_anonymity"] < people["confidence"] == 800
+    fields, said = document(audit.report, "public"), audit.in_short["Who is affected"]
+    assert re.match(r"At least \d+0 of the 800 people whom the release was made from", said[0])
+    assert said[1].startswith("How many people are past the limit of confidence@linking#died is for auditors")
+    page = audit._repr_html_()
+    assert page is not None
+    for text in (summary(fields), unescape(page), view(fields, "html").decode(), view(fields, "markdown").decode()):
+        assert all(sentence.partition("@")[0] in text.replace("\\_", "_") for sentence in said)
+
+
+def test_an_audit_in_python_states_changes_in_the_words_of_python() -> None:
+    rows, died = pd.DataFrame({"age": range(100)}), pd.Series(["no", "yes"] * 50, name="died")
+    audit = leafgate.audit(DecisionTreeClassifier().fit(rows, died), rows, died, search_remedies=False)
+    assert list(audit.in_short) == ["Who is affected", "How", "What to change", "What that costs in use"]
+    assert "leafgate.repair" in " ".join(audit.in_short["What to change"])
+    assert not re.search(r"leafgate repair|--audience", str(audit.in_short))
