@@ -93,7 +93,7 @@ def parts_of(session: Session) -> tuple[Table, Table]:
 
 
 def scores(release: Release, people: Table, value: str) -> Floats:
-    """The score that a release gives each record for this value of the class; the votes where leaves have labels alone."""
+    """The score that a release gives each record for this value; the votes where leaves have labels alone."""
     try:
         found = class_scores(release, people)
     except InconclusiveError:
@@ -127,7 +127,7 @@ def time_limit(seconds: float) -> Iterator[None]:
         raise TimeLimitError
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)  # again, where a callback of the interpreter ignored it
     try:
         yield
     finally:
@@ -136,7 +136,7 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Cell:
+class Split:
     """One split under a policy with one kind of models, in a folder that holds the tables."""
 
     task: Task
@@ -190,7 +190,9 @@ class Cell:
     def row(self, method: str, passes: bool, release: Release | None, **others: Any) -> Row:
         """The row of what a method wrote; that of a constant where it wrote nothing."""
         task = self.task
-        start = Row(task.data, task.policy, task.split, task.kind, method, "yes" if passes else "no", 0.5, 0.5, **others)
+        start = Row(
+            task.data, task.policy, task.split, task.kind, method, "yes" if passes else "no", 0.5, 0.5, **others
+        )
         if release is None:
             return start
         return replace(
@@ -269,7 +271,9 @@ class Cell:
     def rows(self) -> Iterator[Row]:
         """A row for each method of the task."""
         if self.kind is not None:
-            assert self.model.exists() and len(self.evaluation) and len(self.choosing)  # not on the first one's clock
+            assert self.model.exists()  # the fit and the reading are on no method's clock
+            assert len(self.evaluation)
+            assert len(self.choosing)
         for method in self.task.methods:
             start = time.perf_counter()
             row = getattr(self, method)()
@@ -294,7 +298,7 @@ def measured(task: Task, root: Path, sizes: Sizes, seconds: float) -> list[Row]:
     with TemporaryDirectory() as name:
         draw = Draw.of(task.data, root, task.split, sizes)
         draw.write_tables(Path(name))
-        return list(Cell(task, draw, Path(name), seconds).rows())
+        return list(Split(task, draw, Path(name), seconds).rows())
 
 
 def methods_of(kind: str) -> Collection[str]:
