@@ -50,17 +50,22 @@ def main() -> None:
     options = _options()
     results = options.out / "repair-use.csv"
     rows = [row for row in _rows_in(results) if not _is_again(row, options)]
-    tasks = list(_tasks(rows, options))
+    tasks, broken = list(_tasks(rows, options)), list[str]()
     os.environ["OMP_NUM_THREADS"] = "1"  # of the workers, which import the libraries anew
     with ProcessPoolExecutor(options.workers, multiprocessing.get_context("spawn")) as pool:
         sizes = Sizes(*options.people)
         running = {pool.submit(measured, task, options.root, sizes, options.time_limit): task for task in tasks}
         for number, future in enumerate(as_completed(running), 1):
-            rows = sorted([*rows, *future.result()], key=_place)
-            write_csv(results, rows)
-            task = running[future]
+            task, error = running[future], future.exception()
+            if error is None:
+                rows = sorted([*rows, *future.result()], key=_place)
+                write_csv(results, rows)
+            else:
+                broken.append(f"{task}: {error!r}")
             print(f"{number} of {len(tasks)}:", task.data, task.policy, task.split, task.kind, flush=True)
     put(options.page, lines(_rows_in(results)))
+    if broken:
+        raise SystemExit("\n".join(["these broke off, and are tried again by the next run:", *broken]))
 
 
 def _is_again(row: Row, options: argparse.Namespace) -> bool:
