@@ -15,6 +15,7 @@ from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifie
 from sklearn.tree import DecisionTreeClassifier
 
 from leafgate.session.proposals import SecretShares, propose
+from leafgate_convert.scrub import LeafContent
 from membership_setting import adult, credit
 from repair_data import lending, nursery
 
@@ -187,22 +188,20 @@ def groups_of_20(labels: pd.Series[Any]) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Limits:
-    """A policy: its limits in words, and its metrics for a table with these classes."""
+    """A policy.
 
-    words: str
+    Attributes:
+        metrics: its metrics for a table with these classes.
+        leaves: what a file may have on its leaves under this policy's `file_disclosure`, the finest first.
+    """
+
     metrics: Callable[[pd.Series[Any]], list[dict[str, Any]]]
+    leaves: tuple[LeafContent, ...]
 
 
 POLICIES: Mapping[str, Limits] = {
-    "proposed": Limits(
-        "what `leafgate init --model` proposes: k-anonymity 10, exposure 0 with one insider, confidence at most 0.95, "
-        "`file_disclosure` 0; where the outcome is rare, the frequent value is harmless",
-        proposed,
-    ),
-    "k20": Limits(
-        "k-anonymity 20, and `file_disclosure` 1, so that counts, or scores from which they follow, may be on leaves",
-        groups_of_20,
-    ),
+    "proposed": Limits(proposed, ("shares", "labels")),
+    "k20": Limits(groups_of_20, ("counts", "shares", "labels")),
 }
 
 

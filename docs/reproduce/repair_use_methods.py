@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,11 +22,11 @@ from leafgate.app import object_as_file, read_foreign
 from leafgate.errors import LeafgateError
 from leafgate.io.tables.reader import read_table
 from leafgate.session.run import Session, open_session
-from leafgate_convert.repair.plan import WITHIN, repair_file
+from leafgate_convert.repair.plan import repair_file
 from leafgate_convert.repair.trials import Workbench
-from leafgate_convert.scrub import with_leaves
+from leafgate_convert.scrub import LeafContent, with_leaves
 from leafgate_kadet.builder import Kadet
-from repair_use_data import KINDS, Draw, Kind, Sizes
+from repair_use_data import KINDS, POLICIES, Draw, Kind, Sizes
 
 GIVEN, REPAIR, REFIT, KADET, CONSTANT = "given", "repair", "refit", "kadet", "constant"
 OF_MODEL = (GIVEN, REPAIR, REFIT)
@@ -234,7 +234,8 @@ class Split:
         with Workbench.opened(self.session, NEW, b"") as bench:
             for settings in self.kind.refits():
                 name, content = self.as_file(self.kind.fitted(self.draw, settings))
-                release = _first_passing(bench, read_foreign(content, name, self.session.plugins.readers))
+                read = read_foreign(content, name, self.session.plugins.readers)
+                release = _first_passing(bench, read, POLICIES[self.task.policy].leaves)
                 if release is None:
                     continue
                 passed += 1
@@ -280,9 +281,9 @@ class Split:
             yield replace(row, seconds=time.perf_counter() - start)
 
 
-def _first_passing(bench: Workbench, model: ModelIR) -> Release | None:
-    """The release of the finest file of a model that passes: with counts, shares or labels on its leaves."""
-    for level in WITHIN["counts"]:
+def _first_passing(bench: Workbench, model: ModelIR, levels: Sequence[LeafContent]) -> Release | None:
+    """The release of the first file of a model that passes, of those with these contents of leaves."""
+    for level in levels:
         try:
             with_leaves(model, level, bench.name, None)
         except ReleaseError:
