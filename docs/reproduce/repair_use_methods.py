@@ -24,6 +24,7 @@ from leafgate.io.tables.reader import read_table
 from leafgate.session.run import Session, open_session
 from leafgate_convert.repair.plan import repair_file
 from leafgate_convert.repair.trials import Workbench
+from leafgate_convert.repair.usefulness import parts_of
 from leafgate_convert.scrub import LeafContent, with_leaves
 from leafgate_kadet.builder import Kadet
 from repair_use_data import KINDS, POLICIES, Draw, Kind, Sizes
@@ -34,8 +35,9 @@ OF_MODEL = (GIVEN, REPAIR, REFIT)
 SHARED = (KADET, CONSTANT)
 """What does not; it stands under the kind `any`."""
 ANY = "any"
-CHOOSING_SEED = 41
 NEW = "new.json"
+LATEST = 4
+"""An answer that takes so many times the time limit counts as none."""
 
 
 @dataclass(frozen=True)
@@ -81,15 +83,6 @@ class Task:
     split: int
     kind: str
     methods: tuple[str, ...]
-
-
-def parts_of(session: Session) -> tuple[Table, Table]:
-    """The people of `data.test` whom candidates are chosen by, and those whom the chosen one is reported on."""
-    assert session.test is not None
-    people = np.repeat(np.arange(len(session.test)), session.test.weight)
-    order = np.random.default_rng(CHOOSING_SEED).permutation(people)
-    half = len(order) // 2
-    return session.test.people_at(np.sort(order[:half])), session.test.people_at(np.sort(order[half:]))
 
 
 def scores(release: Release, people: Table, value: str) -> Floats:
@@ -162,7 +155,9 @@ class Split:
     @cached_property
     def choosing(self) -> Table:
         """The people whom refits and kADET are chosen by."""
-        return parts_of(self.session)[0]
+        choosing = parts_of(self.session).choosing
+        assert choosing is not None
+        return choosing
 
     @cached_property
     def model(self) -> Path:
@@ -212,10 +207,10 @@ class Split:
     def repair(self) -> Row:
         """What the command writes, which is audited once more; the given model where it passes already."""
         try:
-            with time_limit(self.seconds):
-                result = repair_file(self.session, self.model, NEW)
+            with time_limit(LATEST * self.seconds):
+                result = repair_file(self.session, self.model, NEW, seconds=self.seconds)
         except TimeLimitError:
-            return self.row(REPAIR, False, None, note=f"no answer in {self.seconds:g} s")
+            return self.row(REPAIR, False, None, note=f"no answer in {LATEST * self.seconds:g} s")
         except LeafgateError as error:
             return self.row(REPAIR, False, None, note=type(error).__name__)
         if result.passes_already:
@@ -288,7 +283,7 @@ def _first_passing(bench: Workbench, model: ModelIR, levels: Sequence[LeafConten
             with_leaves(model, level, bench.name, None)
         except ReleaseError:
             continue
-        trial = bench.trial(model, level, 0)
+        trial = bench.trial(model, level)
         if trial is not None and trial.passes:
             return trial.release
     return None

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from leafgate.app import DataRoot, guarded
+from leafgate.app import DataRoot, RepairResult, guarded
 from leafgate_convert.command import WithScript, refuse_script, write_script
 
 app = typer.Typer()
@@ -39,7 +39,6 @@ def repair(
     """Write the most useful model in place of a given one that keeps every limit of a policy, and audit its bytes."""
     from leafgate.app import (
         EVERYONE,
-        EXIT_CODES,
         OWNER_ONLY,
         Plugins,
         Policy,
@@ -75,14 +74,7 @@ def repair(
     if candidates is not None:
         write_file(candidates, candidates_csv(result.candidates), OWNER_ONLY)
     if result.content is None:
-        found = "passes already" if result.passes_already else "no useful model was found to pass"
-        say(f"{model}: {found}, so nothing is written")
-        for line in result.lines:
-            say(line)
-        if result.passes_already:
-            print_document(summary(document(result.report, "public")))
-            return 0
-        return EXIT_CODES["fail" if result.report.verdict == "pass" else result.report.verdict]
+        return _nothing_written(model, result)
     write_file(out, result.content, EVERYONE)
     say(f"{out}: passes")
     for line in result.lines:
@@ -94,6 +86,20 @@ def repair(
         say("  and take `witness` out, or write what the new model answers: it is of the given model")
     print_document(summary(document(result.report, "public")))
     return 0
+
+
+def _nothing_written(model: Path, result: RepairResult) -> int:
+    """Say why there is no new file; the exit code."""
+    from leafgate.app import EXIT_CODES, document, print_document, say, summary
+
+    found = "passes already" if result.passes_already else "no useful model was found to pass"
+    say(f"{model}: {found}, so nothing is written")
+    for line in result.lines:
+        say(line)
+    if result.passes_already:
+        print_document(summary(document(result.report, "public")))
+        return 0
+    return EXIT_CODES["fail" if result.report.verdict == "pass" else result.report.verdict]
 
 
 app.command("repair")(guarded(repair))

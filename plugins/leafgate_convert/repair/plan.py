@@ -415,7 +415,7 @@ class _Plan:
         limited = {metric.called for metric in person_metrics(self.bench.session.policy.metrics) if metric.groups_only}
         if any(finding.fails and finding.metric in limited for finding in self.given.findings):
             return
-        model = self.model.given if not self.bench.is_neutral else self.model.plain
+        model = self.model.given if self.bench.keeps_features else self.model.plain
         for leaves in self._levels():
             if not self.bench.out_of_time:
                 step: Step = "scrub" if leaves == model.leaf_level else "coarser leaves"
@@ -478,7 +478,7 @@ class _Plan:
     def _small(self) -> ModelIR:
         """The given model with few leaves in each tree."""
         cuts = [few_leaves(tree) for tree in self.model.trees]
-        return self.model.pruned(cuts, as_given=not self.bench.is_neutral)
+        return self.model.pruned(cuts, as_given=self.bench.keeps_features)
 
     def _is_separable(self, model: PrunableModel) -> bool:
         """Is it one tree over public columns, whose leaves predict by themselves?"""
@@ -503,7 +503,7 @@ class _Plan:
             self.broken_by_root = tuple(sorted({*self.broken_by_root, *solution.broken_by_root}))
             return
         self.solutions.append(solution)
-        pruned = self.model.pruned([solution.cut], as_given=not self.bench.is_neutral)
+        pruned = self.model.pruned([solution.cut], as_given=self.bench.keeps_features)
         found = self._kept(self.bench.trial(pruned, leaves, "pruning", leaves, solution.loss))
         if found is None or not found.passes:
             self._search([solution.cut], leaves)
@@ -520,7 +520,7 @@ class _Plan:
         if self._is_separable(model):
             solution = self._solve(model, leaves)
             if solution.cut is not None:
-                pruned = model.pruned([solution.cut], as_given=not self.bench.is_neutral)
+                pruned = model.pruned([solution.cut], as_given=self.bench.keeps_features)
                 self._kept(self.bench.trial(pruned, leaves, "fewer trees", "one tree"))
 
     def _expanded(self) -> None:
@@ -551,7 +551,7 @@ class _Plan:
             return
         solution = self._solve(whole, leaves)
         if solution.cut is not None:
-            self._tried(whole.pruned([solution.cut], as_given=not self.bench.is_neutral), step, words)
+            self._tried(whole.pruned([solution.cut], as_given=self.bench.keeps_features), step, words)
 
     @property
     def _metrics(self) -> Sequence[Metric]:
@@ -721,7 +721,7 @@ class _Plan:
         """The root alone, as a last resort."""
         tree = self.model.trees[0]
         cut = tree.root_alone()
-        model = self.model.pruned([cut], as_given=not self.bench.is_neutral)
+        model = self.model.pruned([cut], as_given=self.bench.keeps_features)
         for leaves in levels[::-1]:
             self._kept(self.bench.trial(model, leaves, "pruning", "a single leaf"))
 

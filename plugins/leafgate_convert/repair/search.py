@@ -99,7 +99,7 @@ class Search:
         if key not in self.tried:
             if len(self.tried) >= MAX_AUDITS or self.bench.out_of_time:
                 return None
-            model = self.model.pruned(cuts, as_given=not self.bench.is_neutral)
+            model = self.model.pruned(cuts, as_given=self.bench.keeps_features)
             words = f"{len(model.trees)} of {len(self.trees)} trees" if len(self.trees) > 1 else ""
             step: Step = "pruning" if len(model.trees) == len(self.trees) else "fewer trees"
             self.tried[key] = self.bench.trial(model, self.leaves, step, words)
